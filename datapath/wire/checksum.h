@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The Internet checksum: the one's complement of the one's complement sum of 16-bit words (RFC 1071), in pieces.
+/// Portable and unhurried, for headers and control packets; whole payloads are summed in datapath/offload.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "datapath/wire/bytes.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::wire {
+
+/// A sum under way. Pieces but the last have an even number of bytes.
+class InternetChecksum {
+public:
+    constexpr InternetChecksum& add(Bytes bytes) {
+        std::size_t i = 0;
+        for (; i + 1 < bytes.size(); i += 2) sum_ += load16(bytes, i);
+        if (i < bytes.size()) sum_ += std::uint64_t{load8(bytes, i)} << 8;
+        return *this;
+    }
+    constexpr InternetChecksum& add(std::uint64_t word) {
+        for (; word != 0; word >>= 16) sum_ += word & 0xffff;
+        return *this;
+    }
+    /// The pseudo-header of UDP and TCP (RFC 768, RFC 9293) ...
+    constexpr InternetChecksum& add_pseudo_header(Ipv4Address source, Ipv4Address destination, std::uint8_t protocol,
+                                                  std::size_t length) {
+        add(static_cast<std::uint32_t>(source)).add(static_cast<std::uint32_t>(destination));
+        return add(protocol).add(length);
+    }
+    /// ... and of everything above IPv6 (RFC 8200, 8.1).
+    constexpr InternetChecksum& add_pseudo_header(const Ipv6Address& source, const Ipv6Address& destination,
+                                                  std::uint8_t protocol, std::size_t length) {
+        return add(source.bytes).add(destination.bytes).add(protocol).add(length);
+    }
+
+    /// The checksum to send. Over a packet that carries its checksum, 0 means that it verifies.
+    constexpr std::uint16_t value() const {
+        std::uint64_t folded = sum_;
+        while (folded >> 16 != 0) folded = (folded & 0xffff) + (folded >> 16);
+        return static_cast<std::uint16_t>(~folded);
+    }
+
+private:
+    std::uint64_t sum_ = 0;
+};
+
+/// `checksum` after one 16-bit word under it changed, without the rest of the packet (RFC 1624, equation 3).
+constexpr std::uint16_t updated_checksum(std::uint16_t checksum, std::uint16_t before, std::uint16_t after) {
+    const std::uint64_t complement = static_cast<std::uint16_t>(~checksum);
+    return InternetChecksum().add(complement).add(static_cast<std::uint16_t>(~before)).add(after).value();
+}
+
+}  // namespace verbline::wire

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/wire/ib_packet.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "datapath/wire/icrc.h"
+#include "datapath/wire/lrh.h"
+#include "datapath/wire/vcrc.h"
+
+namespace verbline::wire {
+namespace {
+
+/// What the ICRC covers, ICRC included; the VCRC is the two bytes behind it.
+struct Covered {
+    IcrcOver first;
+    std::size_t begin;
+    std::size_t end;
+};
+
+std::optional<Covered> covered(Bytes packet) {
+    const auto lrh = Lrh::parse(packet);
+    if (!lrh || lrh->packet_size() + vcrc_size != packet.size()) return std::nullopt;
+    if (lrh->next != NextHeader::bth && lrh->next != NextHeader::grh) return std::nullopt;
+    const bool global = lrh->next == NextHeader::grh;
+    const Covered range{global ? IcrcOver::grh : IcrcOver::lrh, global ? Lrh::size : 0, lrh->packet_size()};
+    if (range.begin + icrc_headers(range.first) + icrc_size > range.end) return std::nullopt;
+    return range;
+}
+
+}  // namespace
+
+bool seal(MutableBytes packet) {
+    const auto range = covered(packet);
+    if (!range) return false;
+    const MutableBytes before = packet.first(range->end - icrc_size);
+    const auto icrc = Icrc::begin(range->first, before.subspan(range->begin));
+    if (!icrc) return false;
+    // The VCRC takes the ICRC from here and not from the packet: to load at once what was just stored would stall.
+    Vcrc vcrc;
+    vcrc.add(before);
+    vcrc.add(icrc->bytes());
+    std::ranges::copy(icrc->bytes(), packet.subspan(before.size()).begin());
+    std::ranges::copy(vcrc.bytes(), packet.last<vcrc_size>().begin());
+    return true;
+}
+
+IbCheck verify(Bytes packet) {
+    const auto range = covered(packet);
+    if (!range) return IbCheck::malformed;
+    const auto icrc = Icrc::begin(range->first, packet.first(range->end).subspan(range->begin));
+    if (!icrc) return IbCheck::malformed;
+    Vcrc vcrc;
+    vcrc.add(packet);
+    if (!vcrc.verifies()) return IbCheck::vcrc;
+    return icrc->verifies() ? IbCheck::ok : IbCheck::icrc;
+}
+
+}  // namespace verbline::wire

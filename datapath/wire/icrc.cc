@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/wire/icrc.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <isa-l/crc.h>
+
+// How fields are made to count as ones without touching or copying the packet.
+//
+// A CRC is linear: if byte i of the packet differs by d from what should be hashed, the same result comes from the
+// packet as it is and a starting state that differs by d carried back over i bytes. That carry depends on i and d
+// alone, so the difference each masked byte makes to the seed is a table look-up, and the bulk runs over the packet in
+// place, in one call.
+
+namespace verbline::wire {
+namespace {
+
+constexpr std::uint32_t generator = 0xedb8'8320;  // of Ethernet's CRC-32, bit-reversed; its top bit is set
+
+constexpr std::uint32_t one_bit_on(std::uint32_t state) {
+    return state >> 1 ^ (state & 1 ? generator : 0);
+}
+constexpr std::uint32_t one_bit_back(std::uint32_t state) {
+    return state >> 31 ? (state ^ generator) << 1 | 1 : state << 1;
+}
+
+/// Which bits of the headers, from the first covered byte through the BTH, count as ones.
+template <IcrcOver first>
+struct Ones {
+    std::array<std::uint8_t, icrc_headers(first)> bits{};
+
+    template <class Field>
+    constexpr void mark(std::size_t header) {
+        for (auto bit = header * 8 + Field::begin; bit < header * 8 + Field::begin + Field::width; ++bit) {
+            bits[bit / 8] |= static_cast<std::uint8_t>(0x80 >> bit % 8);
+        }
+    }
+    template <class Header, auto... members>
+    constexpr void mark_members(std::size_t header) {
+        (mark<typename Header::Layout::template of<members>>(header), ...);
+    }
+    constexpr void mark_congestion(std::size_t bth) {
+        mark_members<Bth, &Bth::fecn, &Bth::becn>(bth);
+        mark<Reserved<at(4, 2), 6>>(bth);
+    }
+};
+
+constexpr void mark_headers(Ones<IcrcOver::ipv4>& ones) {
+    ones.mark_members<Ipv4, &Ipv4::dscp, &Ipv4::ecn, &Ipv4::time_to_live, &Ipv4::checksum>(0);
+    ones.mark_members<Udp, &Udp::checksum>(Ipv4::size);
+}
+constexpr void mark_headers(Ones<IcrcOver::ipv6>& ones) {
+    ones.mark_members<Ipv6, &Ipv6::dscp, &Ipv6::ecn, &Ipv6::flow_label, &Ipv6::hop_limit>(0);
+    ones.mark_members<Udp, &Udp::checksum>(Ipv6::size);
+}
+constexpr void mark_headers(Ones<IcrcOver::grh>& ones) {
+    ones.mark_members<Grh, &Grh::traffic_class, &Grh::flow_label, &Grh::hop_limit>(0);
+}
+constexpr void mark_headers(Ones<IcrcOver::lrh>& ones) {
+    ones.mark_members<Lrh, &Lrh::virtual_lane>(0);
+}
+
+template <IcrcOver first>
+constexpr Ones<first> masked = [] {
+    Ones<first> ones;
+    mark_headers(ones);
+    ones.mark_congestion(icrc_headers(first) - Bth::size);
+    return ones;
+}();
+
+/// A byte of which some bits are masked, and what each of its values does to the seed.
+struct MaskedByte {
+    std::size_t at = 0;
+    std::array<std::uint32_t, 256> adjustment{};
+
+    constexpr MaskedByte() = default;
+    constexpr MaskedByte(std::size_t offset, std::uint8_t bits) : at(offset) {
+        for (unsigned bit = 0; bit < 8; ++bit) {
+            std::uint32_t carried = 1u << bit;
+            for (std::size_t n = 0; n < at * 8; ++n) carried = one_bit_back(carried);
+            for (unsigned value = 0; value < 256; ++value) {
+                if (~value & bits & 1u << bit) adjustment[value] ^= carried;
+            }
+        }
+    }
+};
+
+template <IcrcOver first>
+constexpr auto masked_bytes = [] {
+    constexpr auto& bits = masked<first>.bits;
+    std::array<MaskedByte, std::ranges::count_if(bits, [](auto b) { return b != 0; })> bytes;
+    auto next = bytes.begin();
+    for (std::size_t i = 0; i < bits.size(); ++i) {
+        if (bits[i] != 0) *next++ = MaskedByte(i, bits[i]);
+    }
+    return bytes;
+}();
+
+constexpr std::uint32_t ones = 0xffff'ffff;
+constexpr std::uint32_t after_lrh_of_ones = [] {
+    std::uint32_t state = ones;
+    for (std::size_t bit = 0; bit < Lrh::size * 8; ++bit) state = one_bit_on(state ^ 1);
+    return state;
+}();
+static_assert(after_lrh_of_ones == 0xdebb'20e3);
+
+// The CRC-32 of what came before and `bytes`. The library takes and gives CRCs: states, complemented.
+std::uint32_t crc32(std::uint32_t crc, Bytes bytes) {
+    auto* data = reinterpret_cast<unsigned char*>(const_cast<std::byte*>(bytes.data()));  // its prototype lacks a const
+    return crc32_gzip_refl(crc, data, bytes.size());
+}
+
+template <IcrcOver first>
+std::uint32_t crc32_masked(Bytes head) {
+    const auto seed = [head]<std::size_t... i>(std::index_sequence<i...>) {
+        constexpr std::uint32_t begin = ~(first == IcrcOver::lrh ? ones : after_lrh_of_ones);
+        return (begin ^ ... ^ masked_bytes<first>[i].adjustment[load8(head, masked_bytes<first>[i].at)]);
+    };
+    return crc32(seed(std::make_index_sequence<masked_bytes<first>.size()>()), head);
+}
+
+}  // namespace
+
+std::uint32_t Icrc::over_headers(IcrcOver first, Bytes head) {
+    switch (first) {
+        case IcrcOver::ipv4: return crc32_masked<IcrcOver::ipv4>(head);
+        case IcrcOver::ipv6: return crc32_masked<IcrcOver::ipv6>(head);
+        case IcrcOver::grh: return crc32_masked<IcrcOver::grh>(head);
+        case IcrcOver::lrh: return crc32_masked<IcrcOver::lrh>(head);
+    }
+    std::unreachable();
+}
+
+void Icrc::add(Bytes bytes) {
+    crc_ = crc32(crc_, bytes);
+}
+
+std::array<std::byte, icrc_size> Icrc::bytes() const {
+    return {static_cast<std::byte>(crc_), static_cast<std::byte>(crc_ >> 8), static_cast<std::byte>(crc_ >> 16),
+            static_cast<std::byte>(crc_ >> 24)};
+}
+
+bool write_icrc(IcrcOver first, MutableBytes packet) {
+    if (packet.size() < icrc_size) return false;
+    const auto icrc = Icrc::begin(first, packet.first(packet.size() - icrc_size));
+    if (!icrc) return false;
+    std::ranges::copy(icrc->bytes(), packet.last<icrc_size>().begin());
+    return true;
+}
+
+bool icrc_ok(IcrcOver first, Bytes packet) {
+    if (packet.size() < icrc_headers(first) + icrc_size) return false;
+    const auto icrc = Icrc::begin(first, packet);
+    return icrc && icrc->verifies();
+}
+
+}  // namespace verbline::wire

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Invariant CRC: the end-to-end check of every InfiniBand transport packet, over all that no switch or router may
+/// change.
+///
+/// CRC-32 of Ethernet over the packet from its network header to its padding, in which some fields count as ones:
+///
+///     first header     counts as ones                                                      standard
+///     IPv4 (RoCE v2)   type of service, time to live, header checksum; UDP checksum        IBTA annex A17
+///     IPv6 (RoCE v2)   traffic class, flow label, hop limit; UDP checksum                  A17
+///     GRH              traffic class, flow label, hop limit                                7.8.1, A16
+///     LRH              virtual lane                                                        7.8.1
+///     each             BTH byte 4: FECN, BECN and what is reserved beside them
+///
+/// Eight bytes of ones in place of an LRH come before the first three. A GRH counts as first header also when an LRH is
+/// before it: nothing in that LRH is invariant. Ethernet and VLAN headers are never covered.
+///
+/// The value is sent least significant byte first, unlike anything else (7.8.1).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "datapath/wire/bth.h"
+#include "datapath/wire/bytes.h"
+#include "datapath/wire/grh.h"
+#include "datapath/wire/header.h"
+#include "datapath/wire/ipv4.h"
+#include "datapath/wire/ipv6.h"
+#include "datapath/wire/lrh.h"
+#include "datapath/wire/udp.h"
+
+namespace verbline::wire {
+
+constexpr std::size_t icrc_size = 4;
+
+/// The header at which the covered part of a packet begins.
+enum class IcrcOver : std::uint8_t { ipv4, ipv6, grh, lrh };
+
+/// Bytes from there through the BTH: what must be in one piece.
+constexpr std::size_t icrc_headers(IcrcOver first) {
+    switch (first) {
+        case IcrcOver::ipv4: return Ipv4::size + Udp::size + Bth::size;
+        case IcrcOver::ipv6: return Ipv6::size + Udp::size + Bth::size;
+        case IcrcOver::grh: return Grh::size + Bth::size;
+        case IcrcOver::lrh: return Lrh::size + Bth::size;
+    }
+    std::unreachable();
+}
+
+/// An ICRC under way, so that a packet may come in pieces.
+class Icrc {
+public:
+    /// `head`: the packet from its first covered byte, at least `icrc_headers`; all of it is taken in. An IPv4 header
+    /// with options is refused as `Malformed::length`: RoCE has none (A17).
+    static Parsed<Icrc> begin(IcrcOver first, Bytes head) {
+        if (head.size() < icrc_headers(first)) return std::unexpected(Malformed::truncated);
+        if (first == IcrcOver::ipv4 && load8(head, 0) != 0x45) return std::unexpected(Malformed::length);
+        return Icrc(over_headers(first, head));
+    }
+    /// The next bytes.
+    void add(Bytes bytes);
+
+    std::uint32_t value() const { return crc_; }
+    /// As it stands on the wire.
+    std::array<std::byte, icrc_size> bytes() const;
+
+    /// True if what was taken in ends with its own ICRC: together they always leave the same remainder.
+    bool verifies() const { return crc_ == 0x2144'df1c; }
+
+private:
+    explicit Icrc(std::uint32_t crc) : crc_(crc) {}
+    static std::uint32_t over_headers(IcrcOver first, Bytes head);
+
+    std::uint32_t crc_;
+};
+
+/// Write the last four bytes of `packet`. False: too short to have an ICRC, nothing written.
+bool write_icrc(IcrcOver first, MutableBytes packet);
+
+/// True if the last four bytes of `packet` are its ICRC.
+bool icrc_ok(IcrcOver first, Bytes packet);
+
+}  // namespace verbline::wire

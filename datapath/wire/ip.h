@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What IPv4 and IPv6 have in common: the numbers of the protocols they carry (IANA) and congestion marks (RFC 3168).
+
+#include <cstdint>
+
+namespace verbline::wire {
+
+enum class IpProtocol : std::uint8_t { icmp = 1, igmp = 2, tcp = 6, udp = 17, icmpv6 = 58 };
+enum class Ecn : std::uint8_t { not_capable = 0, capable_1 = 1, capable_0 = 2, congestion_experienced = 3 };
+
+}  // namespace verbline::wire

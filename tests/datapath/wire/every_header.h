@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The list of all headers with `parse` and `emit`, for tests and fuzzing of each. A new header is added here.
+
+#include "datapath/wire/aeth.h"
+#include "datapath/wire/arp.h"
+#include "datapath/wire/atomic_eth.h"
+#include "datapath/wire/bth.h"
+#include "datapath/wire/class_port_info.h"
+#include "datapath/wire/deth.h"
+#include "datapath/wire/ethernet.h"
+#include "datapath/wire/grh.h"
+#include "datapath/wire/icmp.h"
+#include "datapath/wire/icmpv6.h"
+#include "datapath/wire/ieth.h"
+#include "datapath/wire/immdt.h"
+#include "datapath/wire/inform_info.h"
+#include "datapath/wire/ipoib.h"
+#include "datapath/wire/ipv4.h"
+#include "datapath/wire/ipv6.h"
+#include "datapath/wire/lrh.h"
+#include "datapath/wire/mad.h"
+#include "datapath/wire/mcmember_record.h"
+#include "datapath/wire/node_record.h"
+#include "datapath/wire/notice.h"
+#include "datapath/wire/path_record.h"
+#include "datapath/wire/port_info.h"
+#include "datapath/wire/reth.h"
+#include "datapath/wire/sa.h"
+#include "datapath/wire/service_record.h"
+#include "datapath/wire/tcp.h"
+#include "datapath/wire/udp.h"
+#include "datapath/wire/xrceth.h"
+
+namespace verbline::wire {
+
+/// `List` is what holds the types: testing::Types, std::tuple.
+template <template <class...> class List>
+using EveryHeader = List<Aeth, EthernetArp, IpoibArp, AtomicEth, AtomicAckEth, Bth, ClassPortInfo, Deth, Ethernet, Vlan,
+                         Grh, Icmp, Icmpv6, RouterAdvertisement, NeighbourMessage, NdRedirect,
+                         NdLinkAddress<MacAddress>, NdLinkAddress<IpoibAddress>, NdMtu, NdPrefix, Ieth, ImmDt,
+                         InformInfo, IpoibHeader, Ipv4, Ipv6, Lrh, Mad, McMemberRecord, NodeInfo, NodeRecord, Notice,
+                         PathRecord, PortInfo, PortInfoRecord, Reth, Rmpp, SaHeader, ServiceRecord, Tcp, Udp, XrcEth>;
+
+}  // namespace verbline::wire
