@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmd/bridge/bridge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+#include <fmt/format.h>
+
+#include "datapath/wire/bytes.h"
+
+namespace verbline::pmd {
+namespace {
+
+constexpr std::uint64_t group_bit = std::uint64_t{1} << 40;
+
+wire::Bytes header_of(const rte_mbuf& frame) {
+    return {rte_pktmbuf_mtod(&frame, const std::byte*), RTE_ETHER_HDR_LEN};
+}
+std::uint64_t destination(const rte_mbuf& frame) {
+    return std::uint64_t{wire::load16(header_of(frame), 0)} << 32 | wire::load32(header_of(frame), 2);
+}
+std::uint64_t source(const rte_mbuf& frame) {
+    return std::uint64_t{wire::load16(header_of(frame), 6)} << 32 | wire::load32(header_of(frame), 8);
+}
+
+/// What every member can do.
+Capabilities common(const std::vector<std::unique_ptr<NetDevice>>& members) {
+    auto all = members.front()->capabilities();
+    for (const auto& member : members) {
+        const auto& one = member->capabilities();
+        all.rx_queues = std::min(all.rx_queues, one.rx_queues);
+        all.tx_queues = std::min(all.tx_queues, one.tx_queues);
+        all.max_packet = std::min(all.max_packet, one.max_packet);
+        all.tx_offloads &= one.tx_offloads;
+        all.rx_offloads &= one.rx_offloads;
+        all.max_tso = std::min(all.max_tso, one.max_tso);
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Bridge>> Bridge::create(std::string name, std::vector<std::unique_ptr<NetDevice>> members,
+                                               rte_mempool* pool, Clock clock) {
+    if (members.empty() || members.size() > max_members) {
+        return failure(EINVAL, fmt::format("switch {}: has {} devices; 1 to {} are possible", name, members.size(),
+                                           std::size_t{max_members}));
+    }
+    for (const auto& member : members) {
+        if (member->capabilities().carries == Carries::ethernet) continue;
+        return failure(EINVAL, fmt::format("switch {}: device {} carries no Ethernet frames", name, member->name()));
+    }
+    return std::unique_ptr<Bridge>(new Bridge(std::move(name), std::move(members), pool, std::move(clock)));
+}
+
+Bridge::Bridge(std::string name, std::vector<std::unique_ptr<NetDevice>> members, rte_mempool* pool, Clock clock)
+    : name_(std::move(name)),
+      members_(std::move(members)),
+      pool_(pool),
+      clock_(std::move(clock)),
+      capabilities_(common(members_)),
+      lanes_(std::max(capabilities_.rx_queues, capabilities_.tx_queues)) {
+    for (auto& lane : lanes_) {
+        for (auto& waiting : lane.waiting) waiting.reserve(max_waiting);
+    }
+    for (auto& link : link_) link = true;
+}
+
+Bridge::~Bridge() {
+    for (auto& lane : lanes_) {
+        for (auto& waiting : lane.waiting) rte_pktmbuf_free_bulk(waiting.data(), static_cast<unsigned>(waiting.size()));
+    }
+}
+
+std::optional<wire::MacAddress> Bridge::mac() const {
+    return alone() ? members_[0]->mac() : std::nullopt;
+}
+
+Result<void> Bridge::up() {
+    for (auto& member : members_) {
+        if (auto done = member->up(); !done) return done;
+    }
+    return {};
+}
+
+void Bridge::down() {
+    for (auto& member : members_) member->down();
+}
+
+bool Bridge::link_up() {
+    bool any = false;
+    for (unsigned i = 0; i < members_.size(); ++i) {
+        const bool up = members_[i]->link_up();
+        if (link_[i].exchange(up, std::memory_order_relaxed) && !up) table_.forget(i);
+        any = any || up;
+    }
+    table_.expire(clock_());
+    return any;
+}
+
+std::error_code Bridge::set_identity(const Identity& identity) {
+    if (alone()) return members_[0]->set_identity(identity);
+    std::uint64_t mac = 0;
+    for (const auto byte : identity.mac.bytes) mac = mac << 8 | static_cast<std::uint64_t>(byte);
+    local_.store(mac, std::memory_order_relaxed);
+    return {};
+}
+
+std::error_code Bridge::attach_multicast(const MulticastAddress& group) {
+    return alone() ? members_[0]->attach_multicast(group) : std::error_code();
+}
+
+std::error_code Bridge::detach_multicast(const MulticastAddress& group) {
+    return alone() ? members_[0]->detach_multicast(group) : std::error_code();
+}
+
+std::uint16_t Bridge::rx_burst(std::uint16_t queue, Burst burst) noexcept {
+    if (alone()) return members_[0]->rx_burst(queue, burst);
+    auto& lane = lanes_[queue];
+    Outgoing out;
+    std::size_t n = 0;
+    auto budget = std::min(burst.size(), max_burst);  // any frame may turn out to be ours, or all be for one member
+    const auto first = lane.next++;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        const auto from = (first + i) % members_.size();
+        const auto left = members_.size() - i;
+        const auto frames = burst.subspan(n, (budget + left - 1) / left);
+        const auto received = members_[from]->rx_burst(queue, frames);
+        budget -= received;
+        for (auto* frame : frames.first(received)) {
+            if (for_us(frame, from, lane, out)) burst[n++] = frame;
+        }
+    }
+    flush(queue, lane, out);
+    return static_cast<std::uint16_t>(n);
+}
+
+/// Sends a frame from a member on its way, unless (also) we are to have it.
+bool Bridge::for_us(rte_mbuf* frame, std::size_t from, Lane& lane, Outgoing& out) noexcept {
+    const auto drop = [&](Counter& why) {
+        why.add();
+        rte_pktmbuf_free(frame);
+        return false;
+    };
+    if (frame->data_len < RTE_ETHER_HDR_LEN) return drop(lane.counters.rx_dropped_runt);
+    const auto local = local_.load(std::memory_order_relaxed);
+    const auto sender = source(*frame), receiver = destination(*frame);
+    if (sender == 0 || sender == local || (sender & group_bit) != 0) return drop(lane.counters.rx_dropped_source);
+    table_.learn(sender, static_cast<unsigned>(from));
+
+    const auto add = [&](std::size_t to, rte_mbuf* one) { out.frames[to][out.count[to]++] = one; };
+    const bool group = (receiver & group_bit) != 0;
+    const bool ours = group || local == 0 || receiver == local;
+    if (ours && !group && local != 0) return true;
+    if (!group) {
+        if (const auto to = table_.find(receiver)) {
+            if (*to == from) return ours || drop(lane.counters.rx_dropped_same_member);
+            auto* const one = ours ? copy(*frame, lane) : frame;
+            if (one != nullptr) add(*to, one);
+            lane.counters.forwarded.add();
+            return ours;
+        }
+    }
+    for (std::size_t to = 0; to < members_.size(); ++to) {
+        if (to == from || !link_[to].load(std::memory_order_relaxed)) continue;
+        if (auto* one = copy(*frame, lane)) add(to, one);
+    }
+    if (!ours) rte_pktmbuf_free(frame);
+    return ours;
+}
+
+rte_mbuf* Bridge::copy(const rte_mbuf& frame, Lane& lane) const noexcept {
+    auto* const twin = rte_pktmbuf_copy(&frame, pool_, 0, UINT32_MAX);
+    (twin != nullptr ? lane.counters.flooded : lane.counters.flood_dropped_no_mbuf).add();
+    return twin;
+}
+
+void Bridge::flush(std::uint16_t queue, Lane& lane, Outgoing& out) noexcept {
+    for (std::size_t to = 0; to < members_.size(); ++to) {
+        forward(queue, to, std::span(out.frames[to]).first(out.count[to]), lane);
+    }
+}
+
+/// Passes frames on behind those that wait already. Were they dropped whenever the ring is full, our own frames, which
+/// wait for it, would keep it full and starve them.
+void Bridge::forward(std::uint16_t queue, std::size_t to, Burst frames, Lane& lane) noexcept {
+    if (send_waiting(queue, to, lane)) frames = frames.subspan(members_[to]->tx_burst(queue, frames));
+    auto& waiting = lane.waiting[to];
+    const auto kept = frames.first(std::min(frames.size(), max_waiting - waiting.size()));
+    const auto rest = frames.subspan(kept.size());
+    waiting.insert(waiting.end(), kept.begin(), kept.end());
+    lane.counters.forward_dropped_full.add(rest.size());
+    rte_pktmbuf_free_bulk(rest.data(), static_cast<unsigned>(rest.size()));
+}
+
+/// True when none is left.
+bool Bridge::send_waiting(std::uint16_t queue, std::size_t to, Lane& lane) noexcept {
+    auto& waiting = lane.waiting[to];
+    while (!waiting.empty()) {
+        const auto sent = members_[to]->tx_burst(queue, Burst(waiting).first(std::min(waiting.size(), max_burst)));
+        if (sent == 0) return false;
+        waiting.erase(waiting.begin(), waiting.begin() + sent);
+    }
+    return true;
+}
+
+std::uint16_t Bridge::tx_burst(std::uint16_t queue, Burst burst) noexcept {
+    if (alone()) return members_[0]->tx_burst(queue, burst);
+    auto& lane = lanes_[queue];
+    const auto receiver = [&](const rte_mbuf* frame) -> std::optional<unsigned> {
+        if (frame->data_len < RTE_ETHER_HDR_LEN) return std::nullopt;
+        const auto mac = destination(*frame);
+        return (mac & group_bit) != 0 ? std::nullopt : table_.find(mac);
+    };
+    std::size_t done = 0;
+    while (done < burst.size()) {
+        const auto to = receiver(burst[done]);
+        if (!to) {
+            flood(queue, burst[done++], lane);
+            continue;
+        }
+        auto end = done + 1;
+        while (end < burst.size() && receiver(burst[end]) == to) ++end;
+        const auto run = burst.subspan(done, end - done);
+        const auto sent = send_waiting(queue, *to, lane) ? members_[*to]->tx_burst(queue, run) : std::uint16_t{0};
+        done += sent;
+        if (sent < run.size()) break;
+    }
+    if (burst.empty()) {
+        for (auto& member : members_) member->tx_burst(queue, {});
+    }
+    return static_cast<std::uint16_t>(done);
+}
+
+/// To every member; one of a kind, so the last gets the frame itself.
+void Bridge::flood(std::uint16_t queue, rte_mbuf* frame, Lane& lane) noexcept {
+    const auto send = [&](std::size_t to, rte_mbuf* one) { forward(queue, to, std::span(&one, 1), lane); };
+    for (std::size_t to = 0; to + 1 < members_.size(); ++to) {
+        if (!link_[to].load(std::memory_order_relaxed)) continue;
+        if (auto* one = copy(*frame, lane)) send(to, one);
+    }
+    send(members_.size() - 1, frame);
+}
+
+void Bridge::counters(const CounterVisitor& visit) const {
+    if (alone()) return members_[0]->counters(visit);
+    visit_sums(lanes_, visit, [](const Lane& lane) -> const BridgeCounters& { return lane.counters; });
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        members_[i]->counters([&](std::string_view name, std::uint64_t value, std::string_view help) {
+            visit(fmt::format("member{}_{}", i, name), value, help);
+        });
+    }
+}
+
+}  // namespace verbline::pmd

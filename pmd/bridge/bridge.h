@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Several Ethernet devices and ourselves on one learning switch, seen as one device.
+///
+///        member 0 ──┐                      ┌── what a member received for us
+///        member 1 ──┼── forwarding table ──┤
+///        member 2 ──┘                      └── what we send: to one member, or to all
+///
+/// Frames between members pass in `rx_burst`. A frame for several receivers is copied for each but the last: any of
+/// them may write into it. One member alone is passed through untouched.
+///
+/// Threads: for one queue, the same thread makes both `rx_burst` and `tx_burst`, because either may send to any member.
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pmd/bridge/forwarding_table.h"
+#include "pmd/netdev.h"
+
+struct rte_mempool;
+
+namespace verbline::pmd {
+
+#define VERBLINE_BRIDGE_COUNTERS(X)                                                       \
+    X(forwarded, "frames passed from one member to another")                              \
+    X(flooded, "copies made of frames for several receivers or an unknown one")           \
+    X(forward_dropped_full, "frames for a member with too many waiting already")          \
+    X(flood_dropped_no_mbuf, "copies not made because no mbuf was free")                  \
+    X(rx_dropped_runt, "frames shorter than an Ethernet header")                          \
+    X(rx_dropped_source, "frames from a source address that is a group's, zero, or ours") \
+    X(rx_dropped_same_member, "frames whose receiver is where they came from")
+
+struct BridgeCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_BRIDGE_COUNTERS)
+};
+
+class Bridge : public NetDevice {
+public:
+    using Clock = std::function<Time()>;  ///< called by the control thread only
+
+    static constexpr std::size_t max_members = 16;
+    static constexpr std::size_t max_waiting = 256;  ///< frames passed on that wait for one member's ring
+
+    /// Every member carries Ethernet frames. `pool` serves the copies.
+    static Result<std::unique_ptr<Bridge>> create(std::string name, std::vector<std::unique_ptr<NetDevice>> members,
+                                                  rte_mempool* pool, Clock clock);
+
+    ~Bridge() override;
+
+    std::string_view name() const override { return name_; }
+    const Capabilities& capabilities() const override { return capabilities_; }
+    std::optional<wire::MacAddress> mac() const override;
+    Result<void> up() override;
+    void down() override;
+    /// Whether any member is up; polls each, and ages the forwarding table.
+    bool link_up() override;
+    std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    /// Stops at the first frame whose one receiver has no room; frames for many are sent to those that have.
+    std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    /// Until told, everything is taken to be for us too.
+    std::error_code set_identity(const Identity& identity) override;
+    std::error_code attach_multicast(const MulticastAddress& group) override;  ///< every group reaches us anyway
+    std::error_code detach_multicast(const MulticastAddress& group) override;
+    /// Ours, then each member's as member<n>_...
+    void counters(const CounterVisitor& visit) const override;
+
+private:
+    struct alignas(64) Lane {
+        BridgeCounters counters;
+        std::size_t next = 0;  ///< the member polled first, so that none is always last
+        std::array<std::vector<rte_mbuf*>, max_members> waiting;  ///< for a member whose ring is full, oldest first
+    };
+    /// Frames on their way to each member, sent together at the end of a burst.
+    struct Outgoing {
+        std::array<std::array<rte_mbuf*, max_burst>, max_members> frames;
+        std::array<std::uint16_t, max_members> count{};
+    };
+
+    Bridge(std::string name, std::vector<std::unique_ptr<NetDevice>> members, rte_mempool* pool, Clock clock);
+    bool alone() const { return members_.size() == 1; }
+    bool for_us(rte_mbuf* frame, std::size_t from, Lane& lane, Outgoing& out) noexcept;
+    rte_mbuf* copy(const rte_mbuf& frame, Lane& lane) const noexcept;
+    void flush(std::uint16_t queue, Lane& lane, Outgoing& out) noexcept;
+    void forward(std::uint16_t queue, std::size_t to, Burst frames, Lane& lane) noexcept;
+    bool send_waiting(std::uint16_t queue, std::size_t to, Lane& lane) noexcept;
+    void flood(std::uint16_t queue, rte_mbuf* frame, Lane& lane) noexcept;
+
+    std::string name_;
+    std::vector<std::unique_ptr<NetDevice>> members_;
+    rte_mempool* pool_;
+    Clock clock_;
+    Capabilities capabilities_;
+    ForwardingTable table_;
+    std::array<std::atomic<bool>, max_members> link_{};  ///< as last polled
+    std::atomic<std::uint64_t> local_{0};                ///< our MAC address; 0: none yet
+    std::vector<Lane> lanes_;                            ///< by queue
+};
+
+}  // namespace verbline::pmd

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A pcapng file being written: one section, any number of interfaces, nanosecond time stamps and directions.
+///
+/// One thread writes. Errors (a full disk) are kept and reported by `flush`; writing goes on to nowhere after one, so
+/// that a capture never disturbs what it watches.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pmd/error.h"
+#include "pmd/time.h"
+
+namespace verbline::pmd::pcapng {
+
+/// As registered at tcpdump.org.
+enum class LinkType : std::uint16_t {
+    ethernet = 1,
+    raw_ip = 101,      ///< IPv4 or IPv6, told apart by the version
+    infiniband = 197,  ///< from the LRH to the VCRC, put into ERF records of type INFINIBAND: Wireshark 4 knows
+                       ///< InfiniBand packets only so, and not as LINKTYPE_INFINIBAND (247)
+};
+
+enum class Direction : std::uint8_t { inbound = 1, outbound = 2 };  ///< as in epb_flags
+
+enum class InterfaceId : std::uint32_t {};
+
+using Bytes = std::span<const std::byte>;
+
+class Writer {
+public:
+    /// Replaces the file if there is one.
+    static Result<std::unique_ptr<Writer>> create(const std::string& path);
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+    ~Writer();
+
+    InterfaceId add_interface(std::string_view name, LinkType type);
+    /// A packet in pieces; `time` counts nanoseconds since 1970 (UTC).
+    void write(InterfaceId interface, Direction direction, Time time, std::span<const Bytes> pieces);
+    void write(InterfaceId interface, Direction direction, Time time, Bytes packet) {
+        write(interface, direction, time, std::span(&packet, 1));
+    }
+    /// Hands everything to the kernel: the file is whole, whatever happens to the process.
+    Result<void> flush();
+
+private:
+    Writer(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+    void put(const void* bytes, std::size_t size);
+    template <class T>
+    void put(T value) {
+        put(&value, sizeof(value));
+    }
+    void put_erf_header(Time time, std::size_t size);
+    void put_padding(std::size_t size);
+    void put_option(std::uint16_t code, std::string_view value);
+
+    std::string path_;
+    std::FILE* file_;
+    int error_ = 0;
+    std::vector<LinkType> interfaces_;  ///< by id
+};
+
+}  // namespace verbline::pmd::pcapng

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Counters with one writer and any number of readers, and the visitor by which they reach `verbline show`.
+///
+/// A counter's owner adds with a plain load and store (no locked instruction on the packet path); another thread may
+/// read it at any time and sees some recent value.
+///
+/// A component lists its counters once:
+///
+///     #define VERBLINE_TUN_COUNTERS(X)  X(rx_packets, "packets read from the kernel")  X(...) ...
+///     struct TunCounters { VERBLINE_COUNTER_STRUCT(VERBLINE_TUN_COUNTERS) };
+///
+/// Names follow DPDK's xstats scheme: direction, detail, unit; each discard has its own name.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace verbline {
+
+class Counter {
+public:
+    Counter() = default;
+    Counter(const Counter&) = delete;
+    Counter& operator=(const Counter&) = delete;
+
+    void add(std::uint64_t n = 1) {
+        value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    }
+    std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> value_{0};
+};
+
+/// Receives (name, value, what it counts); called by the control thread.
+using CounterVisitor = std::function<void(std::string_view name, std::uint64_t value, std::string_view help)>;
+
+#define VERBLINE_COUNTER_MEMBER(name, help) ::verbline::Counter name;
+#define VERBLINE_COUNTER_VISIT(name, help) visit(#name, (name).value(), help);
+#define VERBLINE_COUNTER_STRUCT(LIST)                          \
+    LIST(VERBLINE_COUNTER_MEMBER)                              \
+    void each(const ::verbline::CounterVisitor& visit) const { \
+        LIST(VERBLINE_COUNTER_VISIT)                           \
+    }
+
+/// Where a pure function answers with a reason, the reasons are an enumeration and the caller counts by it:
+///
+///     VERBLINE_COUNTER_ENUM(Discard, VERBLINE_SOFT_IB_DISCARDS)
+///     CountersBy<Discard> discards;    discards[reason].add();
+struct CounterText {
+    std::string_view name, help;
+};
+
+#define VERBLINE_COUNTER_ENUMERATOR(name, help) name,
+#define VERBLINE_COUNTER_TEXT(name, help) ::verbline::CounterText{#name, help},
+#define VERBLINE_COUNTER_ENUM(Type, LIST)                                 \
+    enum class Type : std::uint8_t { LIST(VERBLINE_COUNTER_ENUMERATOR) }; \
+    constexpr auto counter_texts(Type) {                                  \
+        return std::array{LIST(VERBLINE_COUNTER_TEXT)};                   \
+    }
+
+template <class Reason>
+class CountersBy {
+public:
+    Counter& operator[](Reason reason) { return counters_[static_cast<std::size_t>(reason)]; }
+    const Counter& operator[](Reason reason) const { return counters_[static_cast<std::size_t>(reason)]; }
+    void each(const CounterVisitor& visit) const {
+        for (std::size_t i = 0; i < texts.size(); ++i) visit(texts[i].name, counters_[i].value(), texts[i].help);
+    }
+
+private:
+    static constexpr auto texts = counter_texts(Reason{});
+    std::array<Counter, texts.size()> counters_;
+};
+
+/// Visits the sums over a range of counter structs of one type: a device keeps one per queue, so that each has one
+/// writer. `of` takes an element of the range to its counters.
+template <class Range, class Projection>
+void visit_sums(const Range& range, const CounterVisitor& visit, Projection of) {
+    struct Sum {
+        std::string_view name;
+        std::uint64_t value;
+        std::string_view help;
+    };
+    std::vector<Sum> sums;
+    for (const auto& element : range) {
+        std::size_t i = 0;
+        of(element).each([&](std::string_view name, std::uint64_t value, std::string_view help) {
+            if (i == sums.size()) sums.push_back({name, 0, help});
+            sums[i++].value += value;
+        });
+    }
+    for (const auto& sum : sums) visit(sum.name, sum.value, sum.help);
+}
+
+}  // namespace verbline

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// How anything off the packet path fails: an errno for programs, one line for people.
+
+#include <cerrno>
+#include <expected>
+#include <string>
+#include <utility>
+
+namespace verbline {
+
+/// `what` is one line, without a full stop, that says what happened and what to do about it.
+struct Error {
+    int code = EINVAL;  ///< an errno value
+    std::string what;
+};
+
+template <class T>
+using Result = std::expected<T, Error>;
+
+inline std::unexpected<Error> failure(int code, std::string what) {
+    return std::unexpected(Error{code, std::move(what)});
+}
+
+}  // namespace verbline

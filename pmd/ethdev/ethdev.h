@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Any port that DPDK has a driver for.
+///
+/// The port runs from `create` to destruction; `up` and `down` open and close it for bursts, so that they may be called
+/// while bursts are running. It starts promiscuous. `set_identity` and `attach_multicast` narrow that down where the
+/// driver can filter; where it cannot they say so, and everything still arrives.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rte_ether.h>
+
+#include "pmd/ethdev/port.h"
+#include "pmd/netdev.h"
+
+struct rte_mempool;
+
+namespace verbline::pmd {
+
+struct EthDeviceOptions {
+    std::uint16_t rx_queues = 1;  ///< fewer if the device has fewer
+    std::uint16_t tx_queues = 1;
+    std::uint16_t descriptors = 1024;  ///< in each queue; adjusted to what the device takes
+    std::uint16_t mtu = 1500;          ///< bytes behind the Ethernet header
+};
+
+#define VERBLINE_ETHDEV_COUNTERS(X)                                           \
+    X(tx_dropped_offload, "packets whose offload request the driver refused") \
+    X(tx_dropped_link_down, "packets while the link or the device was down")
+
+struct EthDeviceCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_ETHDEV_COUNTERS)
+};
+
+class EthDevice : public NetDevice {
+public:
+    /// `devargs` as Port::plug takes them. `pool` fills received packets and outlives the device.
+    static Result<std::unique_ptr<EthDevice>> create(const std::string& devargs, rte_mempool* pool,
+                                                     const EthDeviceOptions& options);
+
+    std::string_view name() const override { return port_.name(); }
+    const Capabilities& capabilities() const override { return capabilities_; }
+    std::optional<wire::MacAddress> mac() const override;
+    Result<void> up() override;
+    void down() override;
+    bool link_up() override;
+    std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    std::error_code set_identity(const Identity& identity) override;
+    std::error_code attach_multicast(const MulticastAddress& group) override;
+    std::error_code detach_multicast(const MulticastAddress& group) override;
+    /// The driver's own (xstats) and ours.
+    void counters(const CounterVisitor& visit) const override;
+
+private:
+    struct alignas(64) Lane {
+        EthDeviceCounters counters;
+    };
+
+    explicit EthDevice(Port port) : port_(std::move(port)) {}
+    Result<void> configure(rte_mempool* pool, const EthDeviceOptions& options);
+    Result<void> set_up_queues(rte_mempool* pool, std::uint16_t descriptors);
+    std::uint16_t prepare_and_send(std::uint16_t queue, Burst burst) noexcept;
+    std::error_code filter();
+
+    Port port_;
+    Capabilities capabilities_;
+    bool must_prepare_ = false;  ///< some offload request may need the driver's rewriting
+    std::atomic<bool> is_up_{false};
+    std::atomic<bool> link_{true};  ///< as last polled
+    bool has_identity_ = false;     ///< the driver filters by address
+    std::vector<rte_ether_addr> groups_;
+    std::vector<Lane> lanes_;  ///< by TX queue
+};
+
+}  // namespace verbline::pmd

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A DPDK port that is ours while the object lives: plugged in if it was not there, and unplugged again then.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "pmd/error.h"
+
+namespace verbline::pmd {
+
+class Port {
+public:
+    /// `devargs` as after `-a` or `--vdev`: a PCI address or a virtual device, with its arguments. A device that the
+    /// EAL's own arguments have plugged in already is taken as it is.
+    static Result<Port> plug(const std::string& devargs);
+
+    Port(Port&& other) noexcept
+        : id_(std::exchange(other.id_, none)), plugged_(other.plugged_), name_(std::move(other.name_)) {}
+    Port& operator=(Port&&) = delete;
+    ~Port();  ///< stops and closes it
+
+    std::uint16_t id() const { return id_; }
+    const std::string& name() const { return name_; }
+
+private:
+    static constexpr std::uint16_t none = 0xffff;
+
+    Port(std::uint16_t id, bool plugged, std::string name) : id_(id), plugged_(plugged), name_(std::move(name)) {}
+
+    std::uint16_t id_;
+    bool plugged_;  ///< by us
+    std::string name_;
+};
+
+}  // namespace verbline::pmd

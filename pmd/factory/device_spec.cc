@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmd/factory/device_spec.h"
+
+#include <charconv>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace verbline::pmd {
+namespace {
+
+constexpr std::uint16_t max_queues = 64;
+
+std::unexpected<Error> wrong(std::string_view text, std::string_view what) {
+    return failure(EINVAL, fmt::format("device `{}`: {}", text, what));
+}
+
+std::vector<std::string_view> split(std::string_view text) {
+    std::vector<std::string_view> items;
+    for (;;) {
+        const auto comma = text.find(',');
+        items.push_back(text.substr(0, comma));
+        if (comma == text.npos) return items;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+Result<DeviceSpec> tap(std::string_view text, const std::vector<std::string_view>& items) {
+    TapSpec spec{.interface = std::string(items[0])};
+    if (spec.interface.empty()) return wrong(text, "needs an interface name: tap:IFNAME[,netns=NS][,queues=N]");
+    for (std::size_t i = 1; i < items.size(); ++i) {
+        const auto item = items[i];
+        if (item.starts_with("netns=") && item.size() > 6) {
+            spec.netns = item.substr(6);
+        } else if (item.starts_with("queues=")) {
+            const auto value = item.substr(7);
+            const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), spec.queues);
+            if (error != std::errc{} || end != value.data() + value.size() || spec.queues == 0 ||
+                spec.queues > max_queues) {
+                return wrong(text, fmt::format("queues must be 1 to {}", max_queues));
+            }
+        } else {
+            return wrong(text, fmt::format("unknown option `{}`; known are netns=NS and queues=N", item));
+        }
+    }
+    return spec;
+}
+
+Result<DeviceSpec> memif(std::string_view text, const std::vector<std::string_view>& items) {
+    MemifSpec spec{.path = std::string(items[0])};
+    if (spec.path.empty()) return wrong(text, "needs a socket path: memif:SOCKETPATH[,server]");
+    for (std::size_t i = 1; i < items.size(); ++i) {
+        if (items[i] != "server") return wrong(text, fmt::format("unknown option `{}`; known is server", items[i]));
+        spec.server = true;
+    }
+    return spec;
+}
+
+}  // namespace
+
+Result<DeviceSpec> parse_device_spec(std::string_view text) {
+    const auto colon = text.find(':');
+    const auto kind = text.substr(0, colon);
+    const auto rest = colon == text.npos ? std::string_view() : text.substr(colon + 1);
+    if (colon != text.npos && kind == "tap") return tap(text, split(rest));
+    if (colon != text.npos && kind == "memif") return memif(text, split(rest));
+    if (colon != text.npos && kind == "dpdk") {
+        if (rest.empty()) return wrong(text, "needs a PCI address or a virtual device: dpdk:DEVARGS");
+        return DpdkSpec{std::string(rest)};
+    }
+    return wrong(text, "unknown kind; use tap:IFNAME, memif:SOCKETPATH or dpdk:DEVARGS");
+}
+
+}  // namespace verbline::pmd

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The text by which users name a device.
+///
+///     tap:IFNAME[,netns=NS][,queues=N]     a kernel interface, Ethernet
+///     memif:SOCKETPATH[,server]            shared memory with another process
+///     dpdk:DEVARGS                         a PCI address, or a virtual device with its arguments
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "pmd/error.h"
+
+namespace verbline::pmd {
+
+struct TapSpec {
+    std::string interface;
+    std::string netns;
+    std::uint16_t queues = 1;
+    bool operator==(const TapSpec&) const = default;
+};
+
+struct MemifSpec {
+    std::string path;
+    bool server = false;
+    bool operator==(const MemifSpec&) const = default;
+};
+
+struct DpdkSpec {
+    std::string devargs;
+    bool operator==(const DpdkSpec&) const = default;
+};
+
+using DeviceSpec = std::variant<TapSpec, MemifSpec, DpdkSpec>;
+
+Result<DeviceSpec> parse_device_spec(std::string_view text);
+
+}  // namespace verbline::pmd

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmd/factory/open_device.h"
+
+#include <utility>
+#include <vector>
+
+#include "pmd/bridge/bridge.h"
+#include "pmd/ethdev/ethdev.h"
+#include "pmd/memif/memif.h"
+#include "pmd/tun/tun.h"
+
+namespace verbline::pmd {
+namespace {
+
+struct Opener {
+    const OpenOptions& options;
+
+    Result<std::unique_ptr<NetDevice>> operator()(const TapSpec& spec) const {
+        return Tun::create({.name = spec.interface,
+                            .netns = spec.netns,
+                            .kind = TunKind::tap,
+                            .queues = spec.queues,
+                            .mtu = options.mtu,
+                            .persistent = options.persistent},
+                           options.pool);
+    }
+    Result<std::unique_ptr<NetDevice>> operator()(const MemifSpec& spec) const {
+        return Memif::create({.path = spec.path, .server = spec.server, .queues = options.queues, .mtu = options.mtu},
+                             options.pool);
+    }
+    Result<std::unique_ptr<NetDevice>> operator()(const DpdkSpec& spec) const {
+        return EthDevice::create(spec.devargs, options.pool,
+                                 {.rx_queues = options.queues, .tx_queues = options.queues, .mtu = options.mtu});
+    }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<NetDevice>> open_device(const DeviceSpec& spec, const OpenOptions& options) {
+    return std::visit(Opener{options}, spec);
+}
+
+Result<std::unique_ptr<NetDevice>> open_devices(std::span<const DeviceSpec> specs, const std::string& name,
+                                                const OpenOptions& options, std::function<Time()> clock) {
+    if (specs.size() == 1) return open_device(specs[0], options);
+    std::vector<std::unique_ptr<NetDevice>> members;
+    for (const auto& spec : specs) {
+        auto member = open_device(spec, options);
+        if (!member) return member;
+        members.push_back(std::move(*member));
+    }
+    return Bridge::create(name, std::move(members), options.pool, std::move(clock));
+}
+
+}  // namespace verbline::pmd

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Devices from what users wrote.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "pmd/factory/device_spec.h"
+#include "pmd/netdev.h"
+#include "pmd/time.h"
+
+struct rte_mempool;
+
+namespace verbline::pmd {
+
+struct OpenOptions {
+    rte_mempool* pool = nullptr;  ///< for received packets and copies; outlives the device
+    std::uint16_t mtu = 1500;     ///< bytes behind the Ethernet header
+    std::uint16_t queues = 1;     ///< in each direction, where the device has them and the spec names no number
+    bool persistent = true;       ///< a tap outlives the process, so that its addresses survive a restart
+};
+
+/// One device, down.
+Result<std::unique_ptr<NetDevice>> open_device(const DeviceSpec& spec, const OpenOptions& options);
+
+/// One or several; several are joined by a switch of that name. `clock` is the control thread's.
+Result<std::unique_ptr<NetDevice>> open_devices(std::span<const DeviceSpec> specs, const std::string& name,
+                                                const OpenOptions& options, std::function<Time()> clock);
+
+}  // namespace verbline::pmd

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// One direction of one queue: each packet admitted meets its fate at once, and comes out when its time has come.
+///
+/// There is one mechanism: every packet gets a time at which it is due, and they leave in that order (equal times: in
+/// the order they came). Delay, jitter and reordering only choose that time. Pure: no clock; owns what it holds.
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "pmd/impair/spec.h"
+#include "pmd/netdev.h"
+
+namespace verbline::pmd {
+
+#define VERBLINE_IMPAIR_COUNTERS(X)                          \
+    X(lost, "packets dropped on purpose")                    \
+    X(duplicated, "packets that went on twice")              \
+    X(reordered, "packets held so that later ones overtake") \
+    X(corrupted, "packets with one bit flipped")             \
+    X(dropped_full, "packets dropped because too many were held")
+
+struct ImpairCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_IMPAIR_COUNTERS)
+};
+
+class ImpairLane {
+public:
+    static constexpr std::size_t capacity = 4096;  ///< packets held; more are dropped
+    static constexpr Time reorder_hold = 100 * microsecond;
+
+    ImpairLane(const Impairments& impairments, std::uint64_t seed);
+    ImpairLane(const ImpairLane&) = delete;
+    ImpairLane& operator=(const ImpairLane&) = delete;
+    ~ImpairLane();
+
+    /// Room for a burst, each packet doubled.
+    bool has_room() const { return held_.size() + 2 * max_burst <= capacity; }
+    void admit(rte_mbuf* packet, Time now);
+    /// The packets due, at most as many as `out` has places. Returns how many.
+    std::uint16_t release(Time now, Burst out);
+
+    const ImpairCounters& counters() const { return counters_; }
+
+private:
+    struct Held {
+        Time due;
+        std::uint64_t order;
+        rte_mbuf* packet;
+        bool operator<(const Held& other) const {  // the heap's first is the earliest
+            return due != other.due ? due > other.due : order > other.order;
+        }
+    };
+
+    bool chance(double probability);
+    void hold(rte_mbuf* packet, Time now);
+    rte_mbuf* corrupt(rte_mbuf* packet);
+
+    Impairments impairments_;
+    std::mt19937_64 random_;
+    std::uint64_t order_ = 0;
+    std::vector<Held> held_;  ///< a heap
+    ImpairCounters counters_;
+};
+
+}  // namespace verbline::pmd

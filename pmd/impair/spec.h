@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What an impaired link does to packets, and the text by which users ask for it.
+///
+///     loss=0.01,duplicate=0.001,reorder=0.01,corrupt=0.001,delay=100us,jitter=20us,seed=7
+///
+/// Probabilities are 0 to 1, durations a number with ns, us, ms or s. `rx.loss=...` or `tx.delay=...` sets one
+/// direction (rx: towards us); without a prefix a key sets both. Later keys override earlier ones.
+
+#include <cstdint>
+#include <string_view>
+
+#include "pmd/error.h"
+#include "pmd/time.h"
+
+namespace verbline::pmd {
+
+struct Impairments {
+    double loss = 0;       ///< probability that a packet is dropped
+    double duplicate = 0;  ///< ... arrives twice
+    double reorder = 0;    ///< ... is overtaken by those of the next 100 microseconds
+    double corrupt = 0;    ///< ... has one bit flipped
+    Time delay = 0;        ///< of every packet
+    Time jitter = 0;       ///< up to so much more, evenly spread: packets overtake each other
+    bool operator==(const Impairments&) const = default;
+};
+
+struct ImpairSpec {
+    Impairments rx, tx;
+    std::uint64_t seed = 1;  ///< equal seeds and equal traffic meet equal fates
+    bool operator==(const ImpairSpec&) const = default;
+};
+
+Result<ImpairSpec> parse_impairments(std::string_view text);
+
+}  // namespace verbline::pmd

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What two memif peers have agreed on: memory, and a ring end for each queue and direction.
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "pmd/file_descriptor.h"
+#include "pmd/memif/ring.h"
+#include "pmd/memif/shared_memory.h"
+
+namespace verbline::pmd::memif {
+
+struct MemifOptions {
+    std::string path;          ///< of the socket
+    bool server = false;       ///< the server listens; the client owns the memory
+    std::uint32_t id = 0;      ///< tells apart interfaces on one socket
+    std::uint16_t queues = 1;  ///< in each direction; the same on both sides
+    unsigned log2_ring_size = 10;
+    std::uint32_t buffer_size = 2304;  ///< bytes in a slot; a longer frame takes several
+    std::uint16_t mtu = 2048;          ///< stated in the capabilities; nothing here enforces it
+};
+
+struct Connection {
+    std::vector<SharedMemory> memory;
+    Regions regions;  ///< of `memory`; the rings refer to it
+    std::vector<FileDescriptor> signals;
+    std::deque<Producer> tx;  ///< by queue
+    std::deque<Consumer> rx;
+
+    bool broken() const;
+};
+
+/// One side's part in the handshake. Called by the control thread; never blocks.
+class Endpoint {
+public:
+    virtual ~Endpoint() = default;
+
+    /// While unconnected: takes the handshake further; the connection, once it stands.
+    virtual std::unique_ptr<Connection> advance() = 0;
+    /// While connected: whether the peer still is.
+    virtual bool alive() = 0;
+    virtual void hang_up(std::string_view reason) = 0;
+};
+
+Result<std::unique_ptr<Endpoint>> make_server(const MemifOptions& options, rte_mempool* pool);
+Result<std::unique_ptr<Endpoint>> make_client(const MemifOptions& options, rte_mempool* pool);
+
+}  // namespace verbline::pmd::memif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <rte_mbuf.h>
+#include <rte_memcpy.h>
+
+#include "pmd/memif/ring.h"
+
+namespace verbline::pmd::memif {
+namespace {
+
+constexpr std::uint32_t max_frame = 1 << 18;  ///< bytes; no peer can make us gather more
+
+}  // namespace
+
+Consumer::Consumer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size,
+                   rte_mempool* pool)
+    : RingEnd(ring, regions), direction_(direction), buffer_size_(buffer_size), pool_(pool) {}
+
+void Consumer::open() {
+    store(ring_.header().flags, RingHeader::polled);
+    publish();
+}
+
+void Consumer::publish() {
+    auto& header = ring_.header();
+    if (direction_ == Direction::client_to_server) {
+        store(header.tail, own_);
+    } else {
+        store(header.head, static_cast<std::uint16_t>(own_ + ring_.size()));
+    }
+}
+
+std::uint16_t Consumer::receive(Burst burst, Counters counters) {
+    if (broken()) return 0;
+    auto& header = ring_.header();
+    const auto filled = load(direction_ == Direction::client_to_server ? header.head : header.tail);
+    auto available = static_cast<std::uint16_t>(filled - own_);
+    if (available == 0) return 0;
+    if (available > ring_.size()) {
+        break_off();
+        return 0;
+    }
+    const auto wanted = std::min<std::size_t>(available, burst.size());
+    if (rte_pktmbuf_alloc_bulk(pool_, burst.data(), static_cast<unsigned>(wanted)) != 0) {
+        counters.no_mbuf.add();
+        return 0;
+    }
+    std::size_t n = 0, used = 0;
+    for (; used < wanted && available > 0 && !broken(); ++used) {
+        if (auto* packet = take(burst[used], available, counters)) burst[n++] = packet;
+    }
+    for (; used < wanted; ++used) rte_pktmbuf_free(burst[used]);  // frames of several slots left some over
+    publish();
+    std::uint64_t bytes = 0;
+    for (const auto* packet : burst.first(n)) bytes += packet->pkt_len;
+    counters.packets.add(n);
+    counters.bytes.add(bytes);
+    return static_cast<std::uint16_t>(n);
+}
+
+/// The next frame into `packet`, which is freed if there is none to be had.
+rte_mbuf* Consumer::take(rte_mbuf* packet, std::uint16_t& available, Counters& counters) {
+    rte_mbuf* tail = packet;
+    bool whole = true;
+    for (bool more = true; more;) {
+        const auto index = own_;
+        const auto descriptor = ring_.descriptor(index);
+        const auto bytes = buffer(descriptor);
+        more = (descriptor.flags & Descriptor::more) != 0;
+        if (!bytes || packet->pkt_len + bytes->size() > max_frame || (more && available == 1)) {
+            break_off();
+            rte_pktmbuf_free(packet);
+            return nullptr;
+        }
+        whole = whole && append(*packet, tail, *bytes);
+        if (direction_ == Direction::server_to_client) {
+            ring_.set_descriptor(index, 0, descriptor.region, buffer_size_);
+        } else if (descriptor.flags != 0) {  // there are producers that only ever set the flag
+            ring_.set_descriptor(index, 0, descriptor.region, descriptor.length);
+        }
+        ++own_;
+        --available;
+    }
+    if (whole && packet->pkt_len > 0) return packet;
+    (whole ? counters.malformed : counters.no_mbuf).add();
+    rte_pktmbuf_free(packet);
+    return nullptr;
+}
+
+bool Consumer::append(rte_mbuf& packet, rte_mbuf*& tail, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        if (rte_pktmbuf_tailroom(tail) == 0) {
+            auto* const next = rte_pktmbuf_alloc(pool_);
+            if (next == nullptr) return false;
+            tail = tail->next = next;
+            ++packet.nb_segs;
+        }
+        const auto part = bytes.first(std::min<std::size_t>(bytes.size(), rte_pktmbuf_tailroom(tail)));
+        rte_memcpy(rte_pktmbuf_mtod_offset(tail, std::byte*, tail->data_len), part.data(), part.size());
+        tail->data_len = static_cast<std::uint16_t>(tail->data_len + part.size());
+        packet.pkt_len += static_cast<std::uint32_t>(part.size());
+        bytes = bytes.subspan(part.size());
+    }
+    return true;
+}
+
+}  // namespace verbline::pmd::memif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmd/memif/memif.h"
+
+#include <utility>
+
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+#include <fmt/format.h>
+
+namespace verbline::pmd {
+
+Result<std::unique_ptr<Memif>> Memif::create(const MemifOptions& options, rte_mempool* pool) {
+    if (options.queues == 0 || options.log2_ring_size > memif::max_log2_ring_size || options.buffer_size < 64) {
+        return failure(EINVAL,
+                       fmt::format("memif {}: needs a queue, rings of at most 2^{} slots, and slots of at least 64 "
+                                   "bytes",
+                                   options.path, memif::max_log2_ring_size));
+    }
+    auto endpoint = options.server ? memif::make_server(options, pool) : memif::make_client(options, pool);
+    if (!endpoint) return std::unexpected(endpoint.error());
+    return std::unique_ptr<Memif>(new Memif(options, std::move(*endpoint)));
+}
+
+Memif::Memif(const MemifOptions& options, std::unique_ptr<memif::Endpoint> endpoint)
+    : name_("memif:" + options.path),
+      capabilities_{.carries = Carries::ethernet,
+                    .rx_queues = options.queues,
+                    .tx_queues = options.queues,
+                    .max_packet = options.mtu + std::uint32_t{RTE_ETHER_HDR_LEN},
+                    .tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS},
+      endpoint_(std::move(endpoint)),
+      gate_(2u * options.queues),
+      lanes_(2u * options.queues) {}
+
+Memif::~Memif() {
+    Memif::down();
+}
+
+Result<void> Memif::up() {
+    is_up_ = true;
+    return {};
+}
+
+void Memif::down() {
+    is_up_ = false;
+    gate_.set(nullptr);
+    endpoint_->hang_up("interface down");
+}
+
+bool Memif::link_up() {
+    if (!is_up_) return false;
+    if (const auto* connection = gate_.get()) {
+        const bool broken = connection->broken();
+        if (!broken && endpoint_->alive()) return true;
+        (broken ? link_.link_violations : link_.link_losses).add();
+        gate_.set(nullptr);
+        endpoint_->hang_up(broken ? "invalid ring or descriptor" : "");
+    }
+    auto connection = endpoint_->advance();
+    if (!connection) return false;
+    link_.link_connects.add();
+    gate_.set(std::move(connection));
+    return true;
+}
+
+std::uint16_t Memif::rx_burst(std::uint16_t queue, Burst burst) noexcept {
+    auto& counters = lanes_[queue].counters;
+    return gate_.with(queue, std::uint16_t{0}, [&](memif::Connection& connection) {
+        return connection.rx[queue].receive(burst, {counters.rx_good_packets, counters.rx_good_bytes,
+                                                    counters.rx_mbuf_allocation_errors, counters.rx_dropped_malformed});
+    });
+}
+
+std::uint16_t Memif::tx_burst(std::uint16_t queue, Burst burst) noexcept {
+    const std::size_t lane = capabilities_.rx_queues + std::size_t{queue};
+    auto& counters = lanes_[lane].counters;
+    constexpr std::uint16_t no_peer = 0xffff;
+    const auto n = gate_.with(lane, no_peer, [&](memif::Connection& connection) {
+        return connection.tx[queue].send(
+            burst, {counters.tx_good_packets, counters.tx_good_bytes, counters.tx_dropped_oversize});
+    });
+    if (n != no_peer) return n;
+    // Kept, they would be stale by the time a peer comes, and the caller would wait for one.
+    rte_pktmbuf_free_bulk(burst.data(), static_cast<unsigned>(burst.size()));
+    counters.tx_dropped_link_down.add(burst.size());
+    return static_cast<std::uint16_t>(burst.size());
+}
+
+void Memif::counters(const CounterVisitor& visit) const {
+    visit_sums(lanes_, visit, [](const Lane& lane) -> const MemifCounters& { return lane.counters; });
+    link_.each(visit);
+}
+
+}  // namespace verbline::pmd

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The two ends of a memif ring: frames out of mbufs into shared slots, and back.
+///
+/// All that stands in shared memory is the peer's word. Indices are checked against what is possible, descriptors
+/// against the regions, and each is read once. A ring that breaks the rules is dead from then on (`broken`), and the
+/// control thread ends the connection.
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pmd/memif/protocol.h"
+#include "pmd/netdev.h"
+
+struct rte_mempool;
+
+namespace verbline::pmd::memif {
+
+enum class Direction : std::uint8_t { client_to_server, server_to_client };
+
+using Regions = std::vector<std::span<std::byte>>;
+
+/// A ring in checked memory. `start` has room for ring_bytes(log2_size) and is aligned as its header.
+struct RingMemory {
+    std::byte* start = nullptr;
+    unsigned log2_size = 0;
+
+    std::uint16_t size() const { return static_cast<std::uint16_t>(1u << log2_size); }
+    RingHeader& header() const { return *reinterpret_cast<RingHeader*>(start); }
+    Descriptor descriptor(std::uint16_t index) const;  ///< one read of each word
+    void set_descriptor(std::uint16_t index, std::uint16_t flags, std::uint16_t region, std::uint32_t length) const;
+
+private:
+    std::uint64_t* words(std::uint16_t index) const;
+};
+
+/// What both ends have: one index of their own, which the peer reads, and one of the peer's.
+class RingEnd {
+public:
+    bool broken() const { return broken_.load(std::memory_order_relaxed); }
+
+protected:
+    RingEnd(RingMemory ring, const Regions& regions) : ring_(ring), regions_(regions) {}
+
+    std::optional<std::span<std::byte>> buffer(const Descriptor& descriptor) const;
+    std::uint16_t load(std::uint16_t& index) const { return std::atomic_ref(index).load(std::memory_order_acquire); }
+    void store(std::uint16_t& index, std::uint16_t value) const {
+        std::atomic_ref(index).store(value, std::memory_order_release);
+    }
+    void break_off() { broken_.store(true, std::memory_order_relaxed); }
+
+    RingMemory ring_;
+    const Regions& regions_;
+    std::uint16_t own_ = 0;  ///< slots produced or consumed so far
+
+private:
+    std::atomic<bool> broken_{false};
+};
+
+class Producer : public RingEnd {
+public:
+    struct Counters {
+        Counter& packets;
+        Counter& bytes;
+        Counter& oversize;  ///< frames freed because no ring would ever have room for them
+    };
+
+    /// `buffer_size` is that of the slots in a client-to-server ring; in the other the client states it slot by slot.
+    /// `signal` is the consumer's eventfd, for one that does not poll.
+    Producer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size, int signal)
+        : RingEnd(ring, regions), direction_(direction), buffer_size_(buffer_size), signal_(signal) {}
+
+    /// Copies frames from the front and frees them; stops at the first for which there is no room.
+    std::uint16_t send(Burst burst, Counters counters);
+
+private:
+    struct Place {
+        std::span<std::byte> room;
+        std::uint16_t region;
+    };
+    enum class Placed : std::uint8_t { yes, no_room, never };
+
+    Placed place(const rte_mbuf& packet, std::uint16_t free);
+    Placed place_one(const rte_mbuf& packet, const Place& place);
+    Placed place_chain(const rte_mbuf& packet, std::uint16_t free);
+    std::optional<Place> slot(std::uint16_t index);
+
+    Direction direction_;
+    std::uint32_t buffer_size_;
+    int signal_;
+};
+
+class Consumer : public RingEnd {
+public:
+    struct Counters {
+        Counter& packets;
+        Counter& bytes;
+        Counter& no_mbuf;    ///< frames, and receives put off, for want of an mbuf
+        Counter& malformed;  ///< empty frames
+    };
+
+    /// `buffer_size` is what a server-to-client ring's slots are offered with.
+    Consumer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size,
+             rte_mempool* pool);
+
+    /// Once, when the connection stands: asks for no signals, offers the slots.
+    void open();
+    std::uint16_t receive(Burst burst, Counters counters);
+
+private:
+    rte_mbuf* take(rte_mbuf* packet, std::uint16_t& available, Counters& counters);
+    bool append(rte_mbuf& packet, rte_mbuf*& tail, std::span<const std::byte> bytes);
+    void publish();
+
+    Direction direction_;
+    std::uint32_t buffer_size_;
+    rte_mempool* pool_;
+};
+
+}  // namespace verbline::pmd::memif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A kernel network interface whose other end is this process: made or attached to through /dev/net/tun.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datapath/wire/types.h"
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+
+namespace verbline::pmd {
+
+enum class TunKind : std::uint8_t {
+    tun,  ///< packets begin with the IP header
+    tap,  ///< packets begin with the Ethernet header
+};
+
+struct TunOptions {
+    std::string name;   ///< up to 15 characters; with %d the kernel picks a number
+    std::string netns;  ///< as NetnsGuard::enter takes it; empty: the caller's
+    TunKind kind = TunKind::tun;
+    std::uint16_t queues = 1;
+    std::uint16_t mtu = 1500;
+    std::uint16_t transmit_queue_length = 1000;  ///< packets the kernel holds for us before it drops
+    std::optional<wire::MacAddress> mac;         ///< the kernel's own address on a TAP; none: leave as it is
+    bool persistent = false;                     ///< the interface outlives the process, with its addresses and routes
+};
+
+/// Control operations of an open interface. They work from any network namespace: the socket stays in the interface's.
+class Interface {
+public:
+    /// Makes the interface, or attaches to one that `ip tuntap add` or an earlier, persistent instance left.
+    static Result<Interface> open(const TunOptions& options);
+
+    const std::string& name() const { return name_; }
+    std::size_t queues() const { return queues_.size(); }
+    int queue(std::size_t i) const { return queues_[i].get(); }  ///< non-blocking; every packet behind a VnetHeader
+
+    Result<void> set_up(bool up);
+    bool is_up() const;
+
+private:
+    Interface() = default;
+    Result<void> attach(const TunOptions& options);
+    Result<void> configure(const TunOptions& options);
+
+    std::string name_;
+    FileDescriptor control_;
+    std::vector<FileDescriptor> queues_;
+};
+
+}  // namespace verbline::pmd

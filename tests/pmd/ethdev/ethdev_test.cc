@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmd/ethdev/ethdev.h"
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <rte_ethdev.h>
+#include <sys/socket.h>
+
+#include <gtest/gtest.h>
+
+#include "pmd/tun/netns.h"
+#include "tests/support/namespace.h"
+#include "tests/support/packet.h"
+
+namespace verbline::pmd {
+namespace {
+
+using namespace std::chrono_literals;
+using test::make_packet;
+using test::Packet;
+using test::packet_pool;
+
+std::unique_ptr<EthDevice> open(const std::string& devargs, const EthDeviceOptions& options = {}) {
+    auto device = EthDevice::create(devargs, packet_pool(), options);
+    if (!device) throw std::runtime_error(device.error().what);
+    EXPECT_TRUE((*device)->up());
+    return std::move(*device);
+}
+
+std::map<std::string, std::uint64_t, std::less<>> counters_of(const NetDevice& device) {
+    std::map<std::string, std::uint64_t, std::less<>> values;
+    device.counters(
+        [&](std::string_view name, std::uint64_t value, std::string_view) { values[std::string(name)] = value; });
+    return values;
+}
+
+std::uint16_t send(NetDevice& device, Packet packet) {
+    auto* raw = packet.release();
+    const auto sent = device.tx_burst(0, std::span(&raw, 1));
+    if (sent == 0) rte_pktmbuf_free(raw);
+    return sent;
+}
+
+TEST(EthDevice, PlugsInAndUnplugsWhatItOpened) {
+    std::uint16_t port;
+    {
+        const auto device = open("net_ring3");
+        EXPECT_EQ(rte_eth_dev_get_port_by_name("net_ring3", &port), 0);
+        EXPECT_EQ(device->name(), "net_ring3");
+    }
+    EXPECT_NE(rte_eth_dev_get_port_by_name("net_ring3", &port), 0);
+    open("net_ring3");
+}
+
+TEST(EthDevice, TakesAPortThatIsThereAlready) {
+    ASSERT_EQ(rte_eal_hotplug_add("vdev", "net_null4", ""), 0);
+    { const auto device = open("net_null4"); }
+    EXPECT_EQ(rte_eal_hotplug_remove("vdev", "net_null4"), 0) << "it was not ours to unplug";
+}
+
+TEST(EthDevice, FramesLoopThroughARing) {
+    const auto device = open("net_ring0");
+    EXPECT_TRUE(device->link_up());
+    const auto bytes = test::pattern(300);
+    ASSERT_EQ(send(*device, make_packet(bytes)), 1);
+    rte_mbuf* packet = nullptr;
+    ASSERT_EQ(device->rx_burst(0, std::span(&packet, 1)), 1);
+    EXPECT_EQ(test::bytes_of(Packet(packet)), bytes);
+    const auto counters = counters_of(*device);
+    EXPECT_EQ(counters.at("tx_good_packets"), 1u);
+    EXPECT_EQ(counters.at("rx_good_packets"), 1u);
+    EXPECT_EQ(counters.at("tx_dropped_link_down"), 0u);
+}
+
+TEST(EthDevice, DownStopsBurstsAndCountsWhatIsSent) {
+    const auto device = open("net_ring0");
+    ASSERT_EQ(send(*device, make_packet(test::pattern(60))), 1);
+    device->down();
+    rte_mbuf* packet = nullptr;
+    EXPECT_EQ(device->rx_burst(0, std::span(&packet, 1)), 0);
+    EXPECT_EQ(send(*device, make_packet(test::pattern(60))), 1);
+    EXPECT_EQ(counters_of(*device).at("tx_dropped_link_down"), 1u);
+    EXPECT_FALSE(device->link_up());
+    ASSERT_TRUE(device->up());
+    ASSERT_EQ(device->rx_burst(0, std::span(&packet, 1)), 1);
+    rte_pktmbuf_free(packet);
+}
+
+TEST(EthDevice, AFullRingLeavesTheRestToTheCaller) {
+    const auto device = open("net_ring0");  // 1024 places
+    for (unsigned i = 0; i < 1023; ++i) ASSERT_EQ(send(*device, make_packet(test::pattern(60))), 1) << i;
+    EXPECT_EQ(send(*device, make_packet(test::pattern(60))), 0);
+    std::array<rte_mbuf*, 64> burst;
+    while (const auto n = device->rx_burst(0, burst)) rte_pktmbuf_free_bulk(burst.data(), n);
+}
+
+TEST(EthDevice, NoMoreQueuesThanTheDeviceHas) {
+    const auto device = open("net_null0", {.rx_queues = 5000, .tx_queues = 2});
+    EXPECT_GT(device->capabilities().rx_queues, 0);
+    EXPECT_LT(device->capabilities().rx_queues, 5000);
+    EXPECT_EQ(device->capabilities().tx_queues, 2);
+    EXPECT_EQ(device->capabilities().max_packet, 1514u);
+}
+
+TEST(EthDevice, AnUnknownDeviceIsOneLine) {
+    const auto unknown = EthDevice::create("net_nonsense0,x=1", packet_pool(), {});
+    ASSERT_FALSE(unknown);
+    EXPECT_TRUE(unknown.error().what.starts_with("cannot open device net_nonsense0,x=1: ")) << unknown.error().what;
+}
+
+/// One end of a veth pair by AF_PACKET, with the test's own packet socket at the other.
+struct Veth : ::testing::Test {
+    void SetUp() override {
+        SKIP_UNLESS_ROOT();
+        space.emplace();
+        space->run("ip link add near type veth peer name far");
+        space->run("ip link set near up");
+        space->run("ip link set far up");
+        auto visit = NetnsGuard::enter(space->path());
+        ASSERT_TRUE(visit) << visit.error().what;
+        guard.emplace(std::move(*visit));
+        device = open("net_af_packet0,iface=near");
+        socket_ = FileDescriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(0x88b5)));
+        const sockaddr_ll name{.sll_family = AF_PACKET,
+                               .sll_protocol = htons(0x88b5),
+                               .sll_ifindex = static_cast<int>(if_nametoindex("far"))};
+        ASSERT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), 0);
+        const timeval limit{5, 0};
+        setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    }
+    static test::ByteVector frame(const wire::MacAddress& to) {
+        auto bytes = test::pattern(100);
+        std::memcpy(bytes.data(), to.bytes.data(), 6);
+        bytes[6] = std::byte{2};
+        bytes[12] = std::byte{0x88};
+        bytes[13] = std::byte{0xb5};
+        return bytes;
+    }
+    Packet receive(std::chrono::milliseconds limit) {
+        const auto end = std::chrono::steady_clock::now() + limit;
+        while (std::chrono::steady_clock::now() < end) {
+            rte_mbuf* packet = nullptr;
+            if (device->rx_burst(0, std::span(&packet, 1)) == 0) continue;
+            if (test::bytes_of(packet)[12] == std::byte{0x88}) return Packet(packet);
+            rte_pktmbuf_free(packet);  // the kernel's own IPv6 neighbour discovery
+        }
+        return nullptr;
+    }
+    std::optional<test::Namespace> space;
+    std::optional<NetnsGuard> guard;
+    std::unique_ptr<EthDevice> device;
+    FileDescriptor socket_;
+};
+
+TEST_F(Veth, FramesCrossBothWays) {
+    EXPECT_TRUE(device->link_up());
+    ASSERT_TRUE(device->mac());
+    const auto out = frame(wire::broadcast_mac);
+    ASSERT_EQ(send(*device, make_packet(out)), 1);
+    test::ByteVector got(200);
+    got.resize(static_cast<std::size_t>(std::max<ssize_t>(recv(socket_.get(), got.data(), got.size(), 0), 0)));
+    EXPECT_EQ(got, out);
+    const auto in = frame(*device->mac());
+    ASSERT_EQ(::send(socket_.get(), in.data(), in.size(), 0), static_cast<ssize_t>(in.size()));
+    const auto packet = receive(5s);
+    ASSERT_TRUE(packet);
+    EXPECT_EQ(test::bytes_of(packet), in);
+}
+
+TEST_F(Veth, AnMtuAboveTheDevicesIsOneLine) {
+    device.reset();
+    const auto refused = EthDevice::create("net_af_packet0,iface=near", packet_pool(), {.mtu = 9000});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().what, "device net_af_packet0: MTU 9000 is above its limit of 1500");
+}
+
+TEST_F(Veth, StartsPromiscuousAndTakesAnIdentity) {
+    const wire::MacAddress stranger{{std::byte{2}, std::byte{9}}}, mine{{std::byte{2}, std::byte{7}}};
+    const auto foreign = frame(stranger);
+    ASSERT_EQ(::send(socket_.get(), foreign.data(), foreign.size(), 0), static_cast<ssize_t>(foreign.size()));
+    EXPECT_TRUE(receive(5s)) << "everything arrives until there is an identity";
+    EXPECT_FALSE(device->set_identity({.mac = mine}));
+    EXPECT_EQ(device->mac(), mine);
+    // This driver cannot filter groups, so it says so, and everything still arrives.
+    EXPECT_EQ(device->attach_multicast({.mac = {{std::byte{3}}}}), std::errc::operation_not_supported);
+    EXPECT_EQ(rte_eth_promiscuous_get(0), 1);
+}
+
+}  // namespace
+}  // namespace verbline::pmd

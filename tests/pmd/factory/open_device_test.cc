@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmd/factory/open_device.h"
+
+#include <filesystem>
+#include <string>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/namespace.h"
+#include "tests/support/packet.h"
+
+namespace verbline::pmd {
+namespace {
+
+struct OpenDevice : ::testing::Test {
+    OpenDevice() : directory(std::filesystem::temp_directory_path() / ("verbline-open-" + std::to_string(getpid()))) {
+        std::filesystem::create_directory(directory);
+    }
+    ~OpenDevice() override { std::filesystem::remove_all(directory); }
+
+    Result<std::unique_ptr<NetDevice>> open(const std::vector<std::string>& texts) {
+        std::vector<DeviceSpec> specs;
+        for (const auto& text : texts) specs.push_back(parse_device_spec(text).value());
+        return open_devices(specs, "fabric", {.pool = test::packet_pool(), .mtu = 2100}, [] { return Time{0}; });
+    }
+    std::string memif(const char* name) const { return "memif:" + (directory / name).string() + ",server"; }
+
+    std::filesystem::path directory;
+};
+
+TEST_F(OpenDevice, OneIsItself) {
+    const auto device = open({memif("a.sock")});
+    ASSERT_TRUE(device) << device.error().what;
+    EXPECT_EQ((*device)->name(), "memif:" + (directory / "a.sock").string());
+    EXPECT_EQ((*device)->capabilities().max_packet, 2114u);
+}
+
+TEST_F(OpenDevice, SeveralAreASwitch) {
+    const auto device = open({memif("a.sock"), memif("b.sock")});
+    ASSERT_TRUE(device) << device.error().what;
+    EXPECT_EQ((*device)->name(), "fabric");
+    EXPECT_TRUE(std::filesystem::exists(directory / "b.sock"));
+}
+
+TEST_F(OpenDevice, ADpdkPort) {
+    const auto device = open_device(DpdkSpec{"net_null0"}, {.pool = test::packet_pool()});
+    ASSERT_TRUE(device) << device.error().what;
+    EXPECT_EQ((*device)->name(), "net_null0");
+}
+
+TEST_F(OpenDevice, ATapInItsNamespace) {
+    SKIP_UNLESS_ROOT();
+    const test::Namespace space;
+    const auto device = open({"tap:lan0,netns=" + space.path() + ",queues=2"});
+    ASSERT_TRUE(device) << device.error().what;
+    EXPECT_EQ((*device)->capabilities().rx_queues, 2);
+    space.run("ip link show lan0 >/dev/null");
+}
+
+TEST_F(OpenDevice, AFailureOfOneIsTheAnswer) {
+    const auto device = open({memif("a.sock"), "memif:" + (directory / "no/such.sock").string() + ",server"});
+    ASSERT_FALSE(device);
+    EXPECT_TRUE(device.error().what.starts_with("memif socket ")) << device.error().what;
+    EXPECT_FALSE(std::filesystem::exists(directory / "a.sock")) << "nothing is left behind";
+}
+
+}  // namespace
+}  // namespace verbline::pmd

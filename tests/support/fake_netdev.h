@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A device made of two queues that the test holds: what will be received and what was sent.
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <rte_ethdev.h>
+
+#include "pmd/netdev.h"
+#include "tests/support/packet.h"
+
+namespace verbline::test {
+
+class FakeNetDevice : public pmd::NetDevice {
+public:
+    explicit FakeNetDevice(std::string name = "fake") : name_(std::move(name)) {
+        capabilities_.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    }
+
+    std::string_view name() const override { return name_; }
+    const pmd::Capabilities& capabilities() const override { return capabilities_; }
+    pmd::Capabilities& capabilities() { return capabilities_; }
+
+    Result<void> up() override {
+        is_up = true;
+        return {};
+    }
+    void down() override { is_up = false; }
+    bool link_up() override { return link; }
+
+    std::uint16_t rx_burst(std::uint16_t, pmd::Burst burst) noexcept override {
+        const auto n = std::min(burst.size(), to_receive.size());
+        for (std::size_t i = 0; i < n; ++i) {
+            burst[i] = to_receive.front().release();
+            to_receive.pop_front();
+        }
+        return static_cast<std::uint16_t>(n);
+    }
+
+    std::uint16_t tx_burst(std::uint16_t, pmd::Burst burst) noexcept override {
+        const auto n = std::min(burst.size(), tx_room);
+        for (auto* packet : burst.first(n)) sent.emplace_back(packet);
+        tx_room -= n;
+        return static_cast<std::uint16_t>(n);
+    }
+
+    std::error_code set_identity(const pmd::Identity& who) override {
+        identity = who;
+        return {};
+    }
+    std::error_code attach_multicast(const pmd::MulticastAddress& group) override {
+        groups.push_back(group);
+        return {};
+    }
+    std::error_code detach_multicast(const pmd::MulticastAddress& group) override {
+        std::erase_if(groups, [&](const auto& g) { return g.mac == group.mac; });
+        return {};
+    }
+
+    void counters(const CounterVisitor& visit) const override { visit("fake_counter", 1, "there is one"); }
+
+    /// Queues what `rx_burst` will return.
+    void receive(std::span<const std::byte> bytes) { to_receive.push_back(make_packet(bytes)); }
+
+    std::deque<Packet> to_receive;
+    std::deque<Packet> sent;
+    std::size_t tx_room = std::numeric_limits<std::size_t>::max();  ///< packets still accepted
+    bool is_up = false;
+    bool link = true;
+    pmd::Identity identity;
+    std::vector<pmd::MulticastAddress> groups;
+
+private:
+    std::string name_;
+    pmd::Capabilities capabilities_;
+};
+
+}  // namespace verbline::test
