@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Neighbours: (interface, IPv4 address) -> link-layer address, and the packets that wait for one. Owned by one shard.
+///
+///                enqueue: true, ask for it
+///        none ───────────────────────────────> pending ──┬─ set ─────> resolved ──┬─ set: another address
+///         ^                                  enqueue:    │                        │
+///         └────── fail, expire, remove ──────  wait  ────┴──────────  remove  ────┘
+///
+/// An open-addressing index with linear probing, at most half full: a slot holds the whole key (48 bits) and the number
+/// of an entry (16 bits), so that one cache line answers most lookups before the entry itself is touched. Its hash is
+/// seeded: who chooses the addresses of packets cannot choose which slots they meet in.
+///
+/// Bounded in every direction: `capacity` entries, of which `max_pending` unresolved, each with `max_waiting` packets;
+/// nothing is allocated after construction. A packet that waits belongs to the table. Time is the caller's.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include "datapath/forward/interface_id.h"
+#include "datapath/wire/types.h"
+#include "pmd/counter.h"
+#include "pmd/time.h"
+
+namespace verbline::forward {
+
+struct NeighbourKey {
+    InterfaceId interface{};
+    wire::Ipv4Address address{};
+    auto operator<=>(const NeighbourKey&) const = default;
+};
+
+enum class NeighbourState : std::uint8_t { none, pending, resolved };
+
+/// What became of a packet given to `enqueue`.
+enum class Enqueued : std::uint8_t {
+    first,    ///< it waits, and the neighbour is to be asked for: emit one event
+    waits,    ///< it waits; the neighbour has been asked for already
+    refused,  ///< it was freed: no room for another unresolved neighbour
+};
+
+#define VERBLINE_NEIGHBOUR_COUNTERS(X)                                                             \
+    X(dropped_wait_queue_full, "packets dropped because newer ones waited for the same neighbour") \
+    X(dropped_neighbours_full, "packets for a new neighbour when the table had no room for it")    \
+    X(dropped_neighbour_removed, "packets that waited for a neighbour that was removed")           \
+    X(neighbours_failed, "neighbours that did not answer in time, or were said not to exist")
+
+struct NeighbourCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_NEIGHBOUR_COUNTERS)
+};
+
+template <class Address>
+class NeighbourTable {
+public:
+    static constexpr std::size_t max_waiting = 3;  ///< as the kernel's IPoIB (IPOIB_MAX_PATH_REC_QUEUE)
+
+    struct Config {
+        std::uint16_t capacity = 4'096;
+        std::uint16_t max_pending = 512;  ///< so that a scan of a network does not push out those who answer
+        Time timeout = 3 * second;        ///< of a pending neighbour
+        std::uint64_t seed = 0;           ///< of the hash; anything unpredictable
+    };
+
+    /// Packets that waited, oldest first: the caller's now.
+    struct Waiting {
+        std::array<rte_mbuf*, max_waiting> packets{};
+        std::size_t size = 0;
+        std::span<rte_mbuf*> span() { return std::span(packets).first(size); }
+    };
+
+    explicit NeighbourTable(const Config& config = {})
+        : config_(config),
+          multiplier_((config.seed ^ 0x9e37'79b9'7f4a'7c15) | 1),
+          shift_(64 - std::bit_width(std::bit_ceil(2u * config.capacity) - 1)),
+          slots_(std::bit_ceil(2u * config.capacity), empty),
+          entries_(config.capacity) {
+        for (auto i = config.capacity; i-- > 0;) free_.push_back(i);
+        pending_.reserve(config.max_pending);
+    }
+    NeighbourTable(const NeighbourTable&) = delete;
+    NeighbourTable& operator=(const NeighbourTable&) = delete;
+    ~NeighbourTable() {
+        for (auto& entry : entries_) release(entry.waiting);
+    }
+
+    /// The address of a resolved neighbour, or null. Good until the table is next changed.
+    const Address* lookup(const NeighbourKey& key) const { return address_at(find(pack(key))); }
+    /// The same for each of at most a few bursts' worth of keys; their cache misses overlap.
+    void lookup(std::span<const NeighbourKey> keys, std::span<const Address*> addresses) const {
+        for (const auto& key : keys) rte_prefetch0(&slots_[home(pack(key))]);
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            addresses[i] = address_at(find(pack(keys[i])));
+            rte_prefetch0(addresses[i]);
+        }
+    }
+    NeighbourState state(const NeighbourKey& key) const {
+        const auto slot = find(pack(key));
+        return slots_[slot] == empty ? NeighbourState::none : entry_at(slot).state;
+    }
+
+    /// Takes `packet`, for a neighbour that is not resolved. The oldest that waits gives way.
+    Enqueued enqueue(const NeighbourKey& key, rte_mbuf* packet, Time now) {
+        auto slot = find(pack(key));
+        const bool fresh = slots_[slot] == empty;
+        if (fresh && (pending_.size() == config_.max_pending || !insert(slot, key))) {
+            counters_.dropped_neighbours_full.add();
+            rte_pktmbuf_free(packet);
+            return Enqueued::refused;
+        }
+        auto& entry = entry_at(slot);
+        if (fresh) {
+            entry.state = NeighbourState::pending;
+            entry.deadline = now + config_.timeout;
+            pending_.push_back(number(slots_[slot]));
+        }
+        auto& waiting = entry.waiting;
+        if (waiting.size == max_waiting) {
+            counters_.dropped_wait_queue_full.add();
+            rte_pktmbuf_free(waiting.packets.front());
+            std::ranges::move(waiting.span().subspan(1), waiting.packets.begin());
+            --waiting.size;
+        }
+        waiting.packets[waiting.size++] = packet;
+        return fresh ? Enqueued::first : Enqueued::waits;
+    }
+
+    /// The neighbour's address is known, or has changed. Returns what waited for it. False in `stored` only when the
+    /// table is full.
+    struct Set {
+        bool stored = false;
+        Waiting waited;
+    };
+    Set set(const NeighbourKey& key, const Address& address) {
+        const auto slot = find(pack(key));
+        if (slots_[slot] == empty && !insert(slot, key)) return {};
+        auto& entry = entry_at(slot);
+        if (entry.state == NeighbourState::pending) forget_pending(number(slots_[slot]));
+        entry.state = NeighbourState::resolved;
+        entry.address = address;
+        return {true, std::exchange(entry.waiting, {})};
+    }
+
+    /// There is no such neighbour: pending no more. Returns what waited, for an ICMP error each. Resolved ones stay.
+    Waiting fail(const NeighbourKey& key) {
+        const auto slot = find(pack(key));
+        if (slots_[slot] == empty || entry_at(slot).state != NeighbourState::pending) return {};
+        counters_.neighbours_failed.add();
+        return take_out(slot);
+    }
+
+    /// Forgets the neighbour, whatever its state.
+    void remove(const NeighbourKey& key) {
+        const auto slot = find(pack(key));
+        if (slots_[slot] == empty) return;
+        auto waited = take_out(slot);
+        counters_.dropped_neighbour_removed.add(waited.size);
+        release(waited);
+    }
+
+    /// Gives up on neighbours that are pending for longer than the timeout: calls failed(key, Waiting) for each.
+    template <class Failed>
+    void expire(Time now, Failed failed) {
+        while (!pending_.empty() && entries_[pending_.front()].deadline <= now) {
+            const auto key = entries_[pending_.front()].key;
+            failed(key, fail(key));
+        }
+    }
+    /// When `expire` next has something to do.
+    std::optional<Time> deadline() const {
+        return pending_.empty() ? std::nullopt : std::optional(entries_[pending_.front()].deadline);
+    }
+
+    /// use(key, state, const Address* (null while pending), packets waiting) for each neighbour, in no order.
+    template <class Use>
+    void for_each(Use use) const {
+        for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+            if (slots_[slot] == empty) continue;
+            const auto& entry = entry_at(slot);
+            use(entry.key, entry.state, address_at(slot), entry.waiting.size);
+        }
+    }
+
+    std::size_t size() const { return entries_.size() - free_.size(); }
+    std::size_t pending() const { return pending_.size(); }
+    const NeighbourCounters& counters() const { return counters_; }
+
+private:
+    using Number = std::uint16_t;
+    struct Entry {
+        Address address{};
+        NeighbourKey key;
+        NeighbourState state = NeighbourState::none;
+        Waiting waiting;
+        Time deadline = 0;
+    };
+
+    static constexpr std::uint64_t empty = ~std::uint64_t{0};  ///< entry 65535, which no table has
+    static_assert(std::numeric_limits<decltype(Config::capacity)>::max() == 0xffff);
+
+    static constexpr std::uint64_t pack(const NeighbourKey& key) {
+        return std::uint64_t{static_cast<std::uint16_t>(key.interface)} << 32 | static_cast<std::uint32_t>(key.address);
+    }
+    static constexpr std::uint64_t key_of(std::uint64_t slot) { return slot >> 16; }
+    static constexpr Number number(std::uint64_t slot) { return static_cast<Number>(slot); }
+
+    /// Multiply-shift hashing: the high bits of the product depend on every bit of the key.
+    std::size_t home(std::uint64_t key) const { return static_cast<std::size_t>(key * multiplier_ >> shift_); }
+    std::size_t next(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
+
+    /// The slot of the key, or the empty one where it belongs: there is always an empty one.
+    std::size_t find(std::uint64_t key) const {
+        auto slot = home(key);
+        while (slots_[slot] != empty && key_of(slots_[slot]) != key) slot = next(slot);
+        return slot;
+    }
+    Entry& entry_at(std::size_t slot) { return entries_[number(slots_[slot])]; }
+    const Entry& entry_at(std::size_t slot) const { return entries_[number(slots_[slot])]; }
+    const Address* address_at(std::size_t slot) const {
+        if (slots_[slot] == empty) return nullptr;
+        const auto& entry = entry_at(slot);
+        return entry.state == NeighbourState::resolved ? &entry.address : nullptr;
+    }
+
+    bool insert(std::size_t slot, const NeighbourKey& key) {
+        if (free_.empty()) return false;
+        slots_[slot] = pack(key) << 16 | free_.back();
+        entries_[free_.back()].key = key;
+        entries_[free_.back()].state = NeighbourState::none;
+        free_.pop_back();
+        return true;
+    }
+
+    Waiting take_out(std::size_t slot) {
+        auto& entry = entry_at(slot);
+        if (entry.state == NeighbourState::pending) forget_pending(number(slots_[slot]));
+        entry.state = NeighbourState::none;
+        free_.push_back(number(slots_[slot]));
+        close_gap(slot);
+        return std::exchange(entry.waiting, {});
+    }
+
+    /// Moves later slots of the run back over the gap, unless that would put one before its home: no tombstones.
+    void close_gap(std::size_t gap) {
+        for (auto slot = next(gap); slots_[slot] != empty; slot = next(slot)) {
+            const auto mask = slots_.size() - 1;
+            const auto from_home = (slot - home(key_of(slots_[slot]))) & mask;
+            if (from_home < ((slot - gap) & mask)) continue;
+            slots_[gap] = slots_[slot];
+            gap = slot;
+        }
+        slots_[gap] = empty;
+    }
+
+    void forget_pending(Number entry) { pending_.erase(std::ranges::find(pending_, entry)); }
+    static void release(Waiting& waiting) {
+        for (auto* packet : waiting.span()) rte_pktmbuf_free(packet);
+        waiting.size = 0;
+    }
+
+    Config config_;
+    std::uint64_t multiplier_;
+    int shift_;
+    std::vector<std::uint64_t> slots_;  ///< key << 16 | number of its entry
+    std::vector<Entry> entries_;
+    std::vector<Number> free_;
+    std::vector<Number> pending_;  ///< in the order of their deadlines
+    NeighbourCounters counters_;
+};
+
+}  // namespace verbline::forward

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Where a packet goes next, and the table in which the FIB's small next-hop numbers are kept.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "datapath/forward/interface_id.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::forward {
+
+struct NextHop {
+    enum class Kind : std::uint8_t {
+        unreachable,  ///< no way there, and the sender is told so: ICMP destination unreachable
+        blackhole,    ///< dropped without a word
+        local,        ///< an address of our own: for the host that this router runs on
+        on_link,      ///< the destination itself is a neighbour on `interface`
+        via,          ///< the neighbour `gateway` on `interface` takes it further
+    };
+
+    Kind kind = Kind::unreachable;
+    InterfaceId interface{};
+    wire::Ipv4Address gateway{};  ///< only for `via`
+
+    auto operator<=>(const NextHop&) const = default;
+};
+static_assert(sizeof(NextHop) == 8, "eight to a cache line");
+
+/// Next hops by number, each held once however many routes use it. Number 0 is `unreachable`, always.
+///
+/// Readers call `at` with numbers that the FIB gave them. The writer counts references; a number whose last reference
+/// is gone is handed out again only after `recycle`, which its owner calls when no reader can hold that number any
+/// more.
+class NextHopTable {
+public:
+    using Index = std::uint16_t;
+    static constexpr Index unreachable = 0;
+
+    /// `capacity` counts all numbers, 0 among them.
+    explicit NextHopTable(std::size_t capacity) : hops_(new NextHop[capacity]), references_(capacity) {
+        for (auto i = capacity; i-- > 1;) free_.push_back(static_cast<Index>(i));
+        references_[unreachable] = 1;
+        known_.emplace(NextHop{}, unreachable);
+    }
+
+    /// One more reference to the number of `hop`; none if the table is full.
+    std::optional<Index> acquire(const NextHop& hop) {
+        const auto [entry, fresh] = known_.try_emplace(hop, Index{0});
+        if (fresh) {
+            if (free_.empty()) {
+                known_.erase(entry);
+                return std::nullopt;
+            }
+            entry->second = free_.back();
+            free_.pop_back();
+            hops_[entry->second] = hop;
+        }
+        ++references_[entry->second];
+        return entry->second;
+    }
+
+    void release(Index index) {
+        if (--references_[index] > 0) return;
+        known_.erase(hops_[index]);
+        retired_.push_back(index);
+    }
+
+    /// No reader holds a number that was released before this call.
+    void recycle() {
+        free_.insert(free_.end(), retired_.begin(), retired_.end());
+        retired_.clear();
+    }
+
+    const NextHop& at(Index index) const { return hops_[index]; }
+    std::size_t size() const { return known_.size(); }
+
+private:
+    std::unique_ptr<NextHop[]> hops_;
+    std::vector<std::uint32_t> references_;
+    std::map<NextHop, Index> known_;
+    std::vector<Index> free_;
+    std::vector<Index> retired_;
+};
+
+}  // namespace verbline::forward

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The Internet checksum (RFC 1071) over spans and mbuf chains, and the checksum requests and claims that mbufs carry.
+///
+/// The ones' complement sum does not care in which byte order its words are added, as long as it is one and the same:
+/// everything here adds words as they lie in memory and swaps once at the end.
+///
+/// Threads: functions of their arguments only.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "datapath/wire/bytes.h"
+#include "datapath/wire/ip.h"
+
+struct rte_mbuf;
+
+namespace verbline::offload {
+
+/// Adds the bytes as 16-bit words in memory order, an odd last byte padded with zero. Not folded: adding the results of
+/// up to 2^16 calls of up to 64 KB each does not overflow.
+std::uint64_t sum_words(wire::Bytes bytes);
+
+/// As `sum_words`, and copies the bytes to `to` in the same pass: they come through the cache once. No overlap.
+std::uint64_t copy_and_sum_words(std::byte* to, wire::Bytes bytes);
+
+/// A sum being built up from pieces. Pieces of bytes may have any length; a piece that begins at an odd place among its
+/// fellows counts with its bytes exchanged.
+class Sum {
+public:
+    /// A word of a header or pseudo-header, host order.
+    constexpr Sum& add16(std::uint16_t word) {
+        words_ += swapped(word);
+        return *this;
+    }
+    constexpr Sum& add32(std::uint32_t words) {
+        return add16(static_cast<std::uint16_t>(words >> 16)).add16(static_cast<std::uint16_t>(words));
+    }
+    Sum& add(wire::Bytes bytes) { return take(sum_words(bytes), bytes.size()); }
+    Sum& add_copying(std::byte* to, wire::Bytes bytes) { return take(copy_and_sum_words(to, bytes), bytes.size()); }
+
+    /// What a checksum field must hold, host order.
+    constexpr std::uint16_t checksum() const { return static_cast<std::uint16_t>(~swapped(fold(words_))); }
+    /// Whether bytes among which the checksum field itself was added are intact.
+    constexpr bool verifies() const { return checksum() == 0; }
+
+private:
+    static constexpr std::uint16_t swapped(std::uint16_t word) {
+        if constexpr (std::endian::native == std::endian::big) return word;
+        return static_cast<std::uint16_t>(word << 8 | word >> 8);
+    }
+    static constexpr std::uint16_t fold(std::uint64_t words) {
+        words = (words & 0xffff'ffff) + (words >> 32);
+        words = (words & 0xffff'ffff) + (words >> 32);
+        words = (words & 0xffff) + (words >> 16);
+        words = (words & 0xffff) + (words >> 16);
+        return static_cast<std::uint16_t>(words);
+    }
+    Sum& take(std::uint64_t words, std::size_t size) {
+        if (odd_) words = std::uint64_t{std::rotl(fold(words), 8)};
+        words_ += words;
+        odd_ ^= (size & 1) != 0;
+        return *this;
+    }
+
+    std::uint64_t words_ = 0;
+    bool odd_ = false;
+};
+
+/// The sum over the pseudo-header of TCP and UDP: RFC 9293, 3.1; for IPv6 RFC 8200, 8.1. `ip` is a whole IP header of
+/// either version, `length` counts the transport header and its data.
+Sum pseudo_header(wire::Bytes ip, wire::IpProtocol protocol, std::uint32_t length);
+
+/// Adds `length` bytes from offset `from` of a chain that holds as many.
+void add_chain(Sum& sum, const rte_mbuf& packet, std::uint32_t from, std::uint32_t length);
+
+/// Satisfies the packet's TX_IP_CKSUM, TX_TCP_CKSUM and TX_UDP_CKSUM requests and takes their flags away. The packet
+/// begins at the IP header; l3_len is set, and all headers lie in the first segment. False if that is not so: the
+/// packet is unchanged, and useless.
+bool finish_checksums(rte_mbuf& packet);
+
+enum class L4Verdict : std::uint8_t {
+    good,
+    bad,
+    none,  ///< nothing to verify: not TCP or UDP, a fragment, a UDP datagram without checksum, or not understood
+};
+
+/// Verifies the TCP or UDP checksum of a packet that begins at its IPv4 header, whatever its flags say.
+L4Verdict verify_l4(const rte_mbuf& packet);
+
+}  // namespace verbline::offload

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Generic receive offload: consecutive TCP segments of one flow that arrive in one burst become one large packet,
+/// which crosses the router, and the kernel behind it, at the price of one.
+///
+///     in   | A1 | A2 | B1 | A3 | C | B2 | A4' |          ' PSH, or smaller than the others: the last of its packet
+///     out  | A1+A2+A3+A4' | B1+B2 | C |                  chains: payload behind the first packet's headers
+///
+/// What is merged can be taken apart again by segmentation.h into the very packets that came in, and therefore only
+/// packets are merged that differ in nothing but
+///
+/// - sequence number: each begins where the last ended;
+/// - IP identification: one more each. With DF set it may also stay the same; it then means nothing (RFC 6864, 4.1),
+/// and is
+///   counted up when the packet is taken apart;
+/// - PSH, on the last; length, the last may be shorter; checksums, which have been verified, or the packet stays alone.
+///
+/// All other headers are equal to the bit: TTL, TOS, window, acknowledgement, TCP options with timestamps. Packets with
+/// other TCP flags than ACK and PSH, without payload, fragments and packets with IP options are passed on as they are.
+/// Within a flow the order never changes; no packet is lost, and none waits for another burst.
+///
+/// A merged packet carries TX_IPV4, TX_TCP_CKSUM and TX_TCP_SEG requests with tso_segsz, l3_len and l4_len; its IP
+/// header checksum is right, its TCP checksum is undefined. Nothing is allocated. Pure, but for the packets it is
+/// given.
+
+#include <cstdint>
+
+#include "pmd/netdev.h"
+
+namespace verbline::offload {
+
+/// Packets begin at their network header; at most pmd::max_burst. Returns how many are left, at the front.
+std::uint16_t coalesce(pmd::Burst packets);
+
+}  // namespace verbline::offload

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What software offloads need of an mbuf: its bytes as spans.
+
+#include <cstddef>
+#include <cstring>
+
+#include <rte_mbuf.h>
+
+#include "datapath/wire/bytes.h"
+
+namespace verbline::offload {
+
+inline wire::Bytes first_segment(const rte_mbuf& packet) {
+    return {rte_pktmbuf_mtod(&packet, const std::byte*), packet.data_len};
+}
+inline wire::MutableBytes first_segment(rte_mbuf& packet) {
+    return {rte_pktmbuf_mtod(&packet, std::byte*), packet.data_len};
+}
+
+/// Walks over the bytes of a chain that its user takes in order. The chain stays as it is.
+class ChainReader {
+public:
+    /// `from` is at most the packet's length.
+    ChainReader(const rte_mbuf& packet, std::uint32_t from) : at_(&packet), offset_(from) { skip_finished(); }
+
+    /// The next bytes that lie together: at most `limit`, none only at the end of the chain.
+    wire::Bytes next(std::size_t limit) {
+        if (at_ == nullptr) return {};
+        const auto rest = first_segment(*at_).subspan(offset_);
+        const auto piece = rest.first(rest.size() < limit ? rest.size() : limit);
+        offset_ += static_cast<std::uint32_t>(piece.size());
+        skip_finished();
+        return piece;
+    }
+
+private:
+    void skip_finished() {
+        for (; at_ != nullptr && offset_ >= at_->data_len; at_ = at_->next) offset_ -= at_->data_len;
+    }
+
+    const rte_mbuf* at_;
+    std::uint32_t offset_;
+};
+
+/// Calls `use` with each of the pieces that make up `length` bytes from offset `from`; the chain holds as many.
+template <class Use>
+void for_each_piece(const rte_mbuf& packet, std::uint32_t from, std::uint32_t length, Use use) {
+    ChainReader reader(packet, from);
+    while (length > 0) {
+        const auto piece = reader.next(length);
+        if (piece.empty()) return;
+        use(piece);
+        length -= static_cast<std::uint32_t>(piece.size());
+    }
+}
+
+}  // namespace verbline::offload

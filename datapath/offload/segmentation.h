@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// TCP segmentation in software (TSO, LSO): one large packet with a TX_TCP_SEG request becomes packets of at most
+/// tso_segsz bytes of payload, as a device with the offload would send them. IPv4 and IPv6.
+///
+///     +---------+------------------------------------------+         the packet: a chain, up to 64 KB
+///     | headers |                 payload                  |
+///     +---------+------------------------------------------+
+///     | headers'| part 1 |  | headers'| part 2 |  ...                segments: one mbuf each, checksums done
+///
+///     identification +1 each, sequence + payload before, CWR only on the first, FIN and PSH only on the last
+///
+/// A generator, because 64 KB can be more segments than a burst holds. Payload is copied once, and summed in the same
+/// pass. Owned by one shard; the packet belongs to the Segmenter.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "datapath/offload/checksum.h"
+#include "datapath/offload/packet.h"
+#include "pmd/netdev.h"
+
+struct rte_mempool;
+
+namespace verbline::offload {
+
+/// What a segment leaves free behind its payload, for link layers: pad, ICRC and VCRC of InfiniBand. In front of it is
+/// the pool's headroom.
+constexpr std::size_t segment_tailroom = 16;
+
+/// Makes a packet's segments small enough for a link: at most `mtu` bytes each, IP header included. A router may do so
+/// where it may fragment: the stream stays the same, and nobody has to reassemble. Without a segmentation request:
+/// nothing.
+void limit_segments(rte_mbuf& packet, std::uint32_t mtu);
+
+class Segmenter {
+public:
+    /// `packet` begins at its IP header; l3_len, l4_len and tso_segsz are set and its headers lie in the first segment.
+    /// Segments come from `pool`, one buffer each: a tso_segsz that no buffer can hold is made smaller.
+    Segmenter(rte_mbuf* packet, rte_mempool& pool);
+    Segmenter(const Segmenter&) = delete;
+    Segmenter& operator=(const Segmenter&) = delete;
+    ~Segmenter();
+
+    /// False if the packet is not what the constructor asks for: there will be no segments.
+    bool valid() const { return segment_size_ > 0; }
+    /// Fills `out` from the front; returns how many. Fewer than fit: that was the last, or the pool is empty, in which
+    /// case a later call goes on where this one stopped.
+    std::uint16_t next(pmd::Burst out);
+    /// All segments have been given out.
+    bool done() const { return valid() && remaining() == 0; }
+    /// How many are still to come.
+    std::uint32_t remaining() const { return total_ - count_; }
+
+private:
+    static constexpr std::size_t max_headers = 256;  ///< IPv6 with a few extension headers, and TCP's 60
+
+    bool read_headers();
+    void fill(rte_mbuf& segment);
+    void write_ip(wire::MutableBytes ip, std::uint32_t payload) const;
+    void write_tcp(wire::MutableBytes tcp, std::uint32_t payload, Sum sum) const;
+
+    rte_mbuf* packet_;
+    rte_mempool& pool_;
+    ChainReader payload_;                         ///< what is still to be sent
+    std::array<std::byte, max_headers> headers_;  ///< of every segment, zero where they differ
+    std::uint16_t ip_size_ = 0, headers_size_ = 0;
+    Sum ip_sum_, tcp_sum_;  ///< over what is in `headers_`, and the pseudo-header
+    bool ipv6_ = false;
+    std::uint16_t identification_ = 0;     ///< of the first segment; IPv4
+    std::uint32_t sequence_ = 0;           ///< of the first segment
+    std::uint8_t flags_ = 0;               ///< TCP's, as in the packet
+    std::uint32_t payload_size_ = 0;       ///< of the packet, bytes
+    std::uint32_t segment_size_ = 0;       ///< payload of every segment but the last, bytes
+    std::uint32_t total_ = 0, count_ = 0;  ///< segments: of the packet, given out
+};
+
+}  // namespace verbline::offload

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/forward/fib.h"
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <rte_rcu_qsbr.h>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/eal.h"
+
+namespace verbline::forward {
+namespace {
+
+using wire::ipv4;
+using wire::Ipv4Address;
+
+NextHop via(unsigned n) {
+    return {NextHop::Kind::via, InterfaceId{static_cast<std::uint16_t>(n % 3)}, Ipv4Address{0x0a00'0000 + n}};
+}
+constexpr NextHop on_link{NextHop::Kind::on_link, InterfaceId{1}};
+constexpr NextHop local{NextHop::Kind::local};
+
+class FibTest : public testing::Test {
+protected:
+    FibTest()
+        : memory_(new std::byte[rte_rcu_qsbr_get_memsize(4) + 64]),
+          readers_(reinterpret_cast<rte_rcu_qsbr*>((reinterpret_cast<std::uintptr_t>(memory_.get()) + 63) &
+                                                   ~std::uintptr_t{63})) {
+        rte_rcu_qsbr_init(readers_, 4);
+    }
+
+    std::unique_ptr<Fib> make(const Fib::Config& config = {}) {
+        auto fib = Fib::create(config, *readers_);
+        EXPECT_TRUE(fib) << fib.error().what;
+        return std::move(*fib);
+    }
+    static NextHop lookup(const Fib& fib, Ipv4Address address) {
+        NextHop hop;
+        fib.lookup({&address, 1}, {&hop, 1});
+        return hop;
+    }
+
+    std::unique_ptr<std::byte[]> memory_;
+    rte_rcu_qsbr* readers_;
+};
+
+TEST_F(FibTest, HasNoRouteAtFirst) {
+    const auto fib = make();
+    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 0, 1)).kind, NextHop::Kind::unreachable);
+    EXPECT_TRUE(fib->routes().empty());
+}
+
+TEST_F(FibTest, PrefersTheLongestPrefix) {
+    const auto fib = make();
+    ASSERT_TRUE(fib->add({ipv4(0, 0, 0, 0), 0}, via(1)));
+    ASSERT_TRUE(fib->add({ipv4(10, 2, 0, 0), 16}, via(2)));
+    ASSERT_TRUE(fib->add({ipv4(10, 2, 3, 0), 24}, on_link));
+    ASSERT_TRUE(fib->add({ipv4(10, 2, 3, 7), 32}, local));
+    EXPECT_EQ(lookup(*fib, ipv4(1, 2, 3, 4)), via(1));
+    EXPECT_EQ(lookup(*fib, ipv4(10, 2, 4, 1)), via(2));
+    EXPECT_EQ(lookup(*fib, ipv4(10, 2, 3, 6)), on_link);
+    EXPECT_EQ(lookup(*fib, ipv4(10, 2, 3, 7)), local);
+    ASSERT_TRUE(fib->remove({ipv4(10, 2, 3, 7), 32}));
+    ASSERT_TRUE(fib->remove({ipv4(10, 2, 0, 0), 16}));
+    EXPECT_EQ(lookup(*fib, ipv4(10, 2, 3, 7)), on_link);
+    EXPECT_EQ(lookup(*fib, ipv4(10, 2, 4, 1)), via(1));
+    const std::vector<Route> rest{{{ipv4(0, 0, 0, 0), 0}, via(1)}, {{ipv4(10, 2, 3, 0), 24}, on_link}};
+    EXPECT_EQ(fib->routes(), rest);
+}
+
+TEST_F(FibTest, SaysWhatIsWrong) {
+    const auto fib = make();
+    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, on_link));
+    EXPECT_EQ(fib->add({ipv4(10, 0, 0, 0), 8}, local).error().code, EEXIST);
+    EXPECT_EQ(fib->remove({ipv4(10, 0, 0, 0), 9}).error().code, ENOENT);
+    EXPECT_EQ(fib->add({ipv4(10, 0, 0, 0), 33}, local).error().code, EINVAL);
+    EXPECT_EQ(fib->add({ipv4(10, 0, 0, 1), 31}, local).error().what,
+              "10.0.0.1/31: bits behind the prefix are set; give the network's address");
+    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 0, 1)), on_link);
+}
+
+int code(const Result<void>& result) {
+    return result ? 0 : result.error().code;
+}
+
+TEST_F(FibTest, RunsOutOfNextHopsAndGoesOn) {
+    const auto fib = make({.max_next_hops = 3});
+    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, via(1)));
+    ASSERT_TRUE(fib->add({ipv4(11, 0, 0, 0), 8}, via(2)));
+    EXPECT_EQ(code(fib->add({ipv4(12, 0, 0, 0), 8}, via(3))), ENOSPC);
+    ASSERT_TRUE(fib->add({ipv4(12, 0, 0, 0), 8}, via(2))) << "one that is known takes no room";
+    ASSERT_TRUE(fib->remove({ipv4(10, 0, 0, 0), 8}));
+    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, via(3)));
+    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 3, 0)), via(3));
+    EXPECT_EQ(lookup(*fib, ipv4(12, 0, 3, 0)), via(2));
+}
+
+TEST_F(FibTest, RunsOutOfLongPrefixesAndGoesOn) {
+    const auto fib = make({.max_long = 64});
+    const auto host = [](unsigned n) { return Prefix{ipv4(10, 0, n, 1), 32}; };
+    for (unsigned n = 0; n < 64; ++n) ASSERT_TRUE(fib->add(host(n), via(n)));
+    EXPECT_EQ(code(fib->add(host(64), local)), ENOSPC);
+    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 64, 1)).kind, NextHop::Kind::unreachable);
+    ASSERT_TRUE(fib->remove(host(7)));
+    ASSERT_TRUE(fib->add(host(64), local));
+    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 64, 1)), local);
+    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 7, 1)).kind, NextHop::Kind::unreachable);
+    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 63, 1)), via(63));
+}
+
+/// The rule itself, over all routes.
+NextHop naive_lookup(const std::map<Prefix, NextHop>& routes, Ipv4Address address) {
+    for (int length = 32; length >= 0; --length) {
+        const auto mask = length == 0 ? 0 : ~std::uint32_t{0} << (32 - length);
+        const Prefix prefix{Ipv4Address{static_cast<std::uint32_t>(address) & mask}, static_cast<std::uint8_t>(length)};
+        if (const auto route = routes.find(prefix); route != routes.end()) return route->second;
+    }
+    return {};
+}
+
+TEST_F(FibTest, AgreesWithTheNaiveLookupThroughRandomChanges) {
+    const auto fib = make();
+    std::mt19937 random(7);
+    std::map<Prefix, NextHop> routes;
+    // Few bits vary, so that prefixes nest, tbl8 groups come and go, and next hops are shared and given up.
+    const auto address = [&] { return 0x0a00'0000 | (random() & 0x0003'03ff); };
+    for (int step = 0; step < 3000; ++step) {
+        const auto length = static_cast<std::uint8_t>(random() % 4 == 0 ? random() % 33 : 20 + random() % 13);
+        const auto mask = length == 0 ? 0 : ~std::uint32_t{0} << (32 - length);
+        const Prefix prefix{Ipv4Address{static_cast<std::uint32_t>(address() & mask)}, length};
+        if (routes.contains(prefix) && random() % 2 == 0) {
+            ASSERT_TRUE(fib->remove(prefix));
+            routes.erase(prefix);
+        } else {
+            const auto hop = via(static_cast<unsigned>(random() % 20));
+            ASSERT_TRUE(fib->replace(prefix, hop));
+            routes[prefix] = hop;
+        }
+        std::array<Ipv4Address, 200> to;
+        std::array<NextHop, 200> hops;
+        for (auto& a : to) a = Ipv4Address{static_cast<std::uint32_t>(address())};
+        fib->lookup(to, hops);
+        for (std::size_t i = 0; i < to.size(); ++i) ASSERT_EQ(hops[i], naive_lookup(routes, to[i])) << "step " << step;
+    }
+    EXPECT_EQ(fib->size(), routes.size());
+}
+
+/// A shard that never stops looking, while routes under it change in every way that recycles numbers and tbl8 groups.
+TEST_F(FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
+    const auto fib = make({.max_routes = 1024, .max_long = 3, .max_next_hops = 8});
+    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, via(0)));
+    ASSERT_TRUE(fib->add({ipv4(10, 1, 1, 0), 25}, via(1)));
+
+    std::atomic<bool> stop = false;
+    std::atomic<unsigned> rounds = 0, wrong = 0;
+    ASSERT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);
+    rte_rcu_qsbr_thread_online(readers_, 0);
+    std::thread shard([&] {
+        const std::array to{ipv4(10, 9, 9, 9), ipv4(10, 1, 1, 1), ipv4(10, 1, 2, 1), ipv4(10, 1, 3, 1)};
+        std::array<NextHop, 4> hops;
+        while (!stop) {
+            fib->lookup(to, hops);
+            // The default, the fixed one; two that come and go, each with its own next hops.
+            const auto is = [&](std::size_t i, unsigned residue) {
+                return hops[i] == via(0) || static_cast<std::uint32_t>(hops[i].gateway) % 4 == residue;
+            };
+            if (hops[0] != via(0) || hops[1] != via(1) || !is(2, 2) || !is(3, 3)) ++wrong;
+            ++rounds;
+            rte_rcu_qsbr_quiescent(readers_, 0);
+        }
+        rte_rcu_qsbr_thread_offline(readers_, 0);
+    });
+    for (unsigned i = 1; i <= 300; ++i) {
+        const Prefix two{ipv4(10, 1, 2, 0), static_cast<std::uint8_t>(25 + i % 8)}, three{ipv4(10, 1, 3, 0), 26};
+        ASSERT_TRUE(fib->add(two, via(4 * i + 2)));
+        ASSERT_TRUE(fib->replace(three, via(4 * i + 3)));
+        ASSERT_TRUE(fib->remove(two));
+        if (i % 2 == 0) {
+            ASSERT_TRUE(fib->remove(three));
+        }
+    }
+    stop = true;
+    shard.join();
+    EXPECT_GT(rounds, 0u);
+    EXPECT_EQ(wrong, 0u);
+}
+
+TEST_F(FibTest, WaitsForAShardBeforeItChangesWhatThatShardMayBeReading) {
+    const auto fib = make();
+    ASSERT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);
+    rte_rcu_qsbr_thread_online(readers_, 0);
+    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, via(1))) << "does not wait: nobody reads the idle table";
+
+    std::atomic<bool> quiescent = false;
+    bool waited = false;
+    std::thread writer([&] {
+        EXPECT_TRUE(fib->add({ipv4(11, 0, 0, 0), 8}, via(1)));
+        waited = quiescent;
+    });
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // enough for a writer that does not wait
+    quiescent = true;
+    rte_rcu_qsbr_quiescent(readers_, 0);
+    writer.join();
+    EXPECT_TRUE(waited);
+    rte_rcu_qsbr_thread_offline(readers_, 0);
+}
+
+}  // namespace
+}  // namespace verbline::forward

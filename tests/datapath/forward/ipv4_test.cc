@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/forward/ipv4.h"
+
+#include <algorithm>
+#include <array>
+
+#include <rte_mbuf.h>
+
+#include <gtest/gtest.h>
+
+#include "datapath/wire/ipv4.h"
+#include "tests/support/packet.h"
+
+namespace verbline::forward {
+namespace {
+
+using test::bytes_of;
+using test::ByteVector;
+using test::make_packet;
+using wire::ipv4;
+using enum Ipv4Discard;
+
+constexpr wire::Ipv4 good{.total_length = 120,
+                          .protocol = wire::IpProtocol::udp,
+                          .source = ipv4(10, 1, 0, 2),
+                          .destination = ipv4(10, 2, 0, 2)};
+
+ByteVector packet(const wire::Ipv4& header, std::size_t size = 120) {
+    std::array<std::byte, 20> first;
+    header.with_checksum().emit(first);
+    auto bytes = test::pattern(size);
+    std::ranges::copy(std::span(first).first(std::min(size, first.size())), bytes.begin());
+    return bytes;
+}
+std::optional<Ipv4Discard> check(const ByteVector& bytes) {
+    return check_ipv4(*make_packet(bytes));
+}
+std::optional<Ipv4Discard> check_from(wire::Ipv4Address source, wire::Ipv4Address destination = good.destination) {
+    auto header = good;
+    header.source = source, header.destination = destination;
+    return check(packet(header));
+}
+
+TEST(CheckIpv4, PassesWhatIsInOrder) {
+    EXPECT_EQ(check(packet(good)), std::nullopt);
+}
+
+TEST(CheckIpv4, RefusesEveryTruncation) {
+    const auto whole = packet(good);
+    for (std::size_t size = 1; size < whole.size(); ++size) {
+        const auto reason = check(packet(good, size));
+        EXPECT_EQ(reason, size < 20 ? rx_dropped_ip_header : rx_dropped_ip_truncated) << size;
+    }
+}
+
+TEST(CheckIpv4, RefusesEveryFlippedBitOfTheHeader) {
+    for (std::size_t bit = 0; bit < 20 * 8; ++bit) {
+        auto bytes = packet(good);
+        bytes[bit / 8] ^= std::byte{1} << bit % 8;
+        EXPECT_NE(check(bytes), std::nullopt) << "bit " << bit;
+    }
+}
+
+TEST(CheckIpv4, RefusesLengthsThatCannotBe) {
+    auto header = good;
+    header.header_words = 4;
+    EXPECT_EQ(check(packet(header)), rx_dropped_ip_header);
+    header = good, header.total_length = 19;
+    EXPECT_EQ(check(packet(header)), rx_dropped_ip_header);
+    header = good, header.header_words = 15, header.total_length = 40;
+    EXPECT_EQ(check(packet(header, 40)), rx_dropped_ip_header) << "header longer than the packet";
+    header = good, header.header_words = 15;
+    EXPECT_EQ(check_ipv4(*make_packet(packet(header), 50)), rx_dropped_ip_header) << "header in two mbufs";
+    auto version = packet(good);
+    version[0] = std::byte{0x65};
+    EXPECT_EQ(check(version), rx_dropped_ip_version);
+}
+
+TEST(CheckIpv4, RefusesMartians) {
+    EXPECT_EQ(check_from(ipv4(0, 0, 0, 0)), rx_dropped_martian_source);
+    EXPECT_EQ(check_from(ipv4(0, 1, 2, 3)), rx_dropped_martian_source);
+    EXPECT_EQ(check_from(ipv4(127, 0, 0, 1)), rx_dropped_martian_source);
+    EXPECT_EQ(check_from(ipv4(224, 0, 0, 1)), rx_dropped_martian_source);
+    EXPECT_EQ(check_from(ipv4(255, 255, 255, 255)), rx_dropped_martian_source);
+    EXPECT_EQ(check_from(good.source, ipv4(127, 0, 0, 1)), rx_dropped_martian_destination);
+    EXPECT_EQ(check_from(good.source, ipv4(0, 0, 0, 0)), rx_dropped_martian_destination);
+}
+
+TEST(CheckIpv4, LetsAHostWithoutAddressSpeakToItsNetwork) {
+    EXPECT_EQ(check_from({}, ipv4(255, 255, 255, 255)), std::nullopt) << "DHCP";
+    EXPECT_EQ(check_from({}, ipv4(224, 0, 0, 22)), std::nullopt) << "IGMP";
+    EXPECT_EQ(check_from(ipv4(0, 0, 0, 1), ipv4(255, 255, 255, 255)), rx_dropped_martian_source);
+}
+
+TEST(CheckIpv4, CutsOffPaddingWhereverItBegins) {
+    const auto whole = packet(good);
+    for (const std::size_t padding : {1, 30, 61, 200}) {
+        ByteVector padded(whole.size() + padding);
+        std::ranges::copy(whole, padded.begin());
+        for (const std::size_t segment : {50, 60, 120, 2000}) {
+            const auto p = make_packet(padded, segment);
+            ASSERT_EQ(check_ipv4(*p), std::nullopt);
+            EXPECT_EQ(bytes_of(p), whole);
+            rte_mbuf_sanity_check(p.get(), 1);
+        }
+    }
+}
+
+TEST(CheckIpv4, BelievesTheDeviceThatVerified) {
+    auto bytes = packet(good);
+    bytes[10] ^= std::byte{1};
+    const auto p = make_packet(bytes);
+    EXPECT_EQ(check_ipv4(*p), rx_dropped_ip_checksum);
+    p->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+    EXPECT_EQ(check_ipv4(*p), std::nullopt);
+    p->ol_flags = RTE_MBUF_F_TX_IP_CKSUM;
+    EXPECT_EQ(check_ipv4(*p), std::nullopt) << "undefined while requested";
+}
+
+TEST(DecrementTtl, KeepsTheChecksumRight) {
+    for (unsigned ttl = 1; ttl < 256; ++ttl) {
+        for (unsigned id = 0; id < 0x10000; id += 251) {
+            auto header = good;
+            header.time_to_live = static_cast<std::uint8_t>(ttl);
+            header.identification = static_cast<std::uint16_t>(id);
+            const auto p = make_packet(packet(header, 20));
+            decrement_ttl(*p);
+            --header.time_to_live;
+            ASSERT_EQ(bytes_of(p), packet(header, 20));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace verbline::forward

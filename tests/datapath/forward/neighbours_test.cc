@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/forward/neighbours.h"
+
+#include <array>
+#include <deque>
+#include <map>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/packet.h"
+
+namespace verbline::forward {
+namespace {
+
+using Table = NeighbourTable<std::uint64_t>;
+
+NeighbourKey key(unsigned n) {
+    return {InterfaceId{static_cast<std::uint16_t>(n % 7)}, wire::Ipv4Address{0x0a00'0000 + n}};
+}
+
+rte_mbuf* packet() {
+    return test::make_packet(test::pattern(20)).release();
+}
+void free_all(std::span<rte_mbuf*> packets) {
+    for (auto* p : packets) rte_pktmbuf_free(p);
+}
+
+TEST(NeighbourTable, ResolvesAndHandsOverWhatWaited) {
+    Table table;
+    std::array<rte_mbuf*, 2> packets{packet(), packet()};
+    EXPECT_EQ(table.state(key(1)), NeighbourState::none);
+    EXPECT_EQ(table.enqueue(key(1), packets[0], 0), Enqueued::first);
+    EXPECT_EQ(table.enqueue(key(1), packets[1], 0), Enqueued::waits);
+    EXPECT_EQ(table.state(key(1)), NeighbourState::pending);
+    EXPECT_EQ(table.lookup(key(1)), nullptr);
+
+    auto set = table.set(key(1), 77);
+    EXPECT_TRUE(set.stored);
+    EXPECT_TRUE(std::ranges::equal(set.waited.span(), packets)) << "oldest first";
+    free_all(set.waited.span());
+    ASSERT_NE(table.lookup(key(1)), nullptr);
+    EXPECT_EQ(*table.lookup(key(1)), 77u);
+    EXPECT_EQ(table.state(key(1)), NeighbourState::resolved);
+    EXPECT_FALSE(table.deadline());
+
+    EXPECT_EQ(table.set(key(1), 78).waited.size, 0u);
+    EXPECT_EQ(*table.lookup(key(1)), 78u);
+}
+
+TEST(NeighbourTable, TellsInterfacesApart) {
+    Table table;
+    const NeighbourKey here{InterfaceId{0}, wire::ipv4(10, 0, 0, 1)}, there{InterfaceId{1}, wire::ipv4(10, 0, 0, 1)};
+    table.set(here, 1);
+    EXPECT_EQ(table.lookup(there), nullptr);
+}
+
+TEST(NeighbourTable, TheOldestGivesWay) {
+    Table table;
+    std::array<rte_mbuf*, 5> packets;
+    for (auto& p : packets) table.enqueue(key(1), p = packet(), 0);
+    EXPECT_EQ(table.counters().dropped_wait_queue_full.value(), 2u);
+    auto waited = table.fail(key(1));
+    EXPECT_TRUE(std::ranges::equal(waited.span(), std::span(packets).last(3)));
+    free_all(waited.span());
+    EXPECT_EQ(table.counters().neighbours_failed.value(), 1u);
+    EXPECT_EQ(table.state(key(1)), NeighbourState::none);
+}
+
+TEST(NeighbourTable, FailureDoesNotTouchTheResolved) {
+    Table table;
+    table.set(key(1), 5);
+    EXPECT_EQ(table.fail(key(1)).size, 0u);
+    EXPECT_NE(table.lookup(key(1)), nullptr);
+}
+
+TEST(NeighbourTable, RemovesWithWhatWaits) {
+    Table table;
+    table.enqueue(key(1), packet(), 0);
+    table.set(key(2), 5);
+    table.remove(key(1));
+    table.remove(key(2));
+    table.remove(key(3));
+    EXPECT_EQ(table.size(), 0u);
+    EXPECT_EQ(table.pending(), 0u);
+    EXPECT_EQ(table.counters().dropped_neighbour_removed.value(), 1u);
+}
+
+TEST(NeighbourTable, GivesUpInTime) {
+    Table table({.timeout = 3 * second});
+    table.enqueue(key(1), packet(), 0);
+    table.enqueue(key(2), packet(), 1 * second);
+    table.enqueue(key(1), packet(), 2 * second);  // does not prolong
+    EXPECT_EQ(table.deadline(), 3 * second);
+    std::vector<std::pair<NeighbourKey, std::size_t>> failed;
+    const auto note = [&](const NeighbourKey& k, auto waiting) {
+        failed.emplace_back(k, waiting.size);
+        free_all(waiting.span());
+    };
+    table.expire(3 * second - 1, note);
+    EXPECT_TRUE(failed.empty());
+    table.expire(3 * second, note);
+    table.expire(3 * second, note);
+    const decltype(failed) want{{key(1), 2}};
+    EXPECT_EQ(failed, want);
+    table.expire(4 * second, note);
+    EXPECT_EQ(failed.size(), 2u);
+    EXPECT_EQ(table.size(), 0u);
+}
+
+TEST(NeighbourTable, IsBounded) {
+    Table table({.capacity = 8, .max_pending = 3});
+    for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(table.enqueue(key(i), packet(), 0), Enqueued::first);
+    EXPECT_EQ(table.enqueue(key(3), packet(), 0), Enqueued::refused) << "as many pending as there may be";
+    for (unsigned i = 3; i < 8; ++i) EXPECT_TRUE(table.set(key(i), i).stored);
+    EXPECT_FALSE(table.set(key(8), 8).stored);
+    EXPECT_EQ(table.size(), 8u);
+    EXPECT_EQ(table.counters().dropped_neighbours_full.value(), 1u);
+    table.remove(key(3));
+    EXPECT_TRUE(table.set(key(8), 8).stored);
+    EXPECT_EQ(*table.lookup(key(8)), 8u);
+}
+
+TEST(NeighbourTable, BehavesAsAMapThroughRandomChanges) {
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        std::mt19937 random(seed);
+        Table table({.capacity = 64, .max_pending = 16, .seed = seed});
+        std::map<NeighbourKey, std::uint64_t> resolved;
+        std::map<NeighbourKey, std::deque<rte_mbuf*>> pending;
+        for (int step = 0; step < 4000; ++step) {
+            const auto k = key(static_cast<unsigned>(random() % 90));
+            const auto expect_waited = [&](auto waited) {
+                ASSERT_TRUE(std::ranges::equal(waited.span(), pending[k]));
+                free_all(waited.span());
+                pending.erase(k);
+            };
+            switch (random() % 5) {
+                case 0:
+                case 1: {
+                    auto set = table.set(k, step);
+                    const bool room =
+                        resolved.contains(k) || pending.contains(k) || resolved.size() + pending.size() < 64;
+                    ASSERT_EQ(set.stored, room);
+                    expect_waited(set.waited);
+                    if (room) resolved[k] = step;
+                    break;
+                }
+                case 2:
+                    table.remove(k);
+                    resolved.erase(k), pending.erase(k);
+                    break;
+                case 3: expect_waited(table.fail(k)); break;
+                default:
+                    if (resolved.contains(k)) break;
+                    auto* const p = packet();
+                    const bool room = pending.size() < 16 && resolved.size() + pending.size() < 64;
+                    const auto expected = pending.contains(k) ? Enqueued::waits
+                                          : room              ? Enqueued::first
+                                                              : Enqueued::refused;
+                    ASSERT_EQ(table.enqueue(k, p, 0), expected);
+                    if (expected == Enqueued::refused) break;
+                    pending[k].push_back(p);
+                    if (pending[k].size() > Table::max_waiting) pending[k].pop_front();
+            }
+            std::array<NeighbourKey, 90> keys;
+            std::array<const std::uint64_t*, 90> addresses;
+            for (unsigned i = 0; i < keys.size(); ++i) keys[i] = key(i);
+            table.lookup(keys, addresses);
+            for (unsigned i = 0; i < keys.size(); ++i) {
+                const auto entry = resolved.find(keys[i]);
+                ASSERT_EQ(addresses[i] != nullptr, entry != resolved.end());
+                if (addresses[i] != nullptr) {
+                    ASSERT_EQ(*addresses[i], entry->second);
+                }
+            }
+            ASSERT_EQ(table.pending(), pending.size());
+        }
+        std::size_t seen = 0;
+        table.for_each(
+            [&](const NeighbourKey& k, NeighbourState state, const std::uint64_t* address, std::size_t waiting) {
+                ++seen;
+                EXPECT_EQ(address != nullptr, state == NeighbourState::resolved);
+                EXPECT_EQ(waiting, pending.contains(k) ? pending[k].size() : 0);
+            });
+        EXPECT_EQ(seen, resolved.size() + pending.size());
+    }
+}
+
+}  // namespace
+}  // namespace verbline::forward
