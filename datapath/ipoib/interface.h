@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// IP over InfiniBand, datagram mode (RFC 4391): a UD queue pair as an IP link.
+///
+/// Written once against the device contract. A device that carries datagrams is given payload, address handle and QPN
+/// and builds the headers itself; for one that carries frames, link/soft_ib.h builds them. Nothing else differs.
+///
+///     IP packet ── IPoIB header ──┬── device.send (datagrams)
+///                                 └── LRH [GRH] BTH DETH … ICRC VCRC ── tx_burst (frames)
+
+#include <optional>
+
+#include "datapath/link/interface.h"
+#include "datapath/transport/ud.h"
+
+namespace verbline::ipoib {
+
+/// 4 bytes of EtherType and padding in front of each packet (RFC 4391, 6), so an MTU is the link's less four.
+constexpr std::uint32_t mtu_of_link(std::uint32_t link_mtu) {
+    return link_mtu - 4;
+}
+
+/// What stands before and behind an IP packet in a frame of the soft fabric, at most.
+constexpr std::uint32_t frame_overhead = link::soft_ib::max_overhead + 4;
+
+/// The port as the subnet manager set it up.
+struct Port {
+    wire::Lid lid{};
+    wire::Gid gid{};
+    wire::Qpn qpn{};
+    wire::PKey pkey{0xffff};
+    wire::QKey qkey{};  ///< the broadcast group's, for every packet of the link (RFC 4391, 4)
+
+    bool operator==(const Port&) const = default;
+};
+
+/// A destination on the link, for packets of `type`.
+link::Destination destination(const Port& from, const wire::AddressHandle& to, wire::Qpn qpn, wire::EtherType type);
+
+#define VERBLINE_IPOIB_COUNTERS(X)                                               \
+    X(rx_dropped_not_contiguous, "frames larger than the packet pool's buffers") \
+    X(rx_dropped_short, "datagrams without a whole IPoIB header")                \
+    X(rx_dropped_down, "packets that came before the port was up")
+
+struct IpoibCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_COUNTERS)
+};
+
+class Interface final : public link::Interface {
+public:
+    using link::Interface::Interface;
+
+    /// Until there is a port, nothing is received or sent. Groups attached earlier are forgotten. Shard thread, as
+    /// below.
+    void set_port(const std::optional<Port>& port);
+    void attach(wire::Lid mlid);
+    void detach(wire::Lid mlid);
+
+    void receive(link::Reception& out) noexcept override;
+    void counters(const CounterVisitor& visit) const override;
+
+private:
+    std::uint16_t encapsulate(pmd::Burst packets, const link::Destination& to) noexcept override;
+    void emit(pmd::Burst packets, const link::Destination& to) noexcept override;
+
+    Counter* unwrap(rte_mbuf& frame) noexcept;  ///< frame to payload; or what to count it as
+    void accept(rte_mbuf* payload, link::Reception& out) noexcept;
+    Counter* wrap(rte_mbuf& packet, const link::Destination& to) noexcept;  ///< packet to frame or payload
+    bool carries_datagrams() { return device().capabilities().carries == pmd::Carries::datagram; }
+
+    std::optional<transport::UdQueuePair> queue_pair_;
+    IpoibCounters ipoib_counters_;
+    CountersBy<link::soft_ib::Discard> link_discards_;
+    CountersBy<transport::UdDiscard> ud_discards_;
+};
+
+}  // namespace verbline::ipoib

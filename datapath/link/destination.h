@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Where a packet goes on a link: built once, by the control thread, when a neighbour is resolved; copied per packet.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "datapath/wire/address_handle.h"
+#include "datapath/wire/bytes.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::link {
+
+/// The bytes in front of a packet: Ethernet alone, or Ethernet, LRH, GRH, BTH, DETH and IPoIB (86 bytes at most).
+struct Header {
+    static constexpr std::size_t capacity = 88;
+
+    std::array<std::byte, capacity> bytes{};
+    std::uint8_t size = 0;
+
+    wire::Bytes view() const { return wire::Bytes(bytes).first(size); }
+    /// Room for the next `n` bytes, which are counted as used. Headers are built by code that knows their sizes.
+    wire::MutableBytes append(std::size_t n) {
+        const auto at = wire::MutableBytes(bytes).subspan(size, n);
+        size = static_cast<std::uint8_t>(size + n);
+        return at;
+    }
+};
+
+struct Destination {
+    Header header;                ///< for devices that carry frames
+    wire::AddressHandle address;  ///< the three below: for devices that carry datagrams
+    wire::Qpn qpn{};
+    wire::QKey qkey{};
+};
+
+}  // namespace verbline::link

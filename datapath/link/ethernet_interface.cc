@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/link/ethernet_interface.h"
+
+#include <cstring>
+
+#include <rte_mbuf.h>
+
+#include "datapath/link/mbuf.h"
+#include "datapath/offload/packet.h"
+#include "datapath/wire/ethernet.h"
+
+namespace verbline::link {
+
+using wire::Ethernet;
+
+Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wire::EtherType type) {
+    Destination destination;
+    Ethernet{.destination = to, .source = from, .type = type}.emit(
+        destination.header.append(Ethernet::size).first<Ethernet::size>());
+    return destination;
+}
+
+void EthernetInterface::receive(Reception& out) noexcept {
+    out.ip_count = out.punt_count = 0;
+    std::array<rte_mbuf*, pmd::max_burst> frames;
+    const auto received = poll_device(frames);
+    out.idle = received.empty();
+    for (auto* frame : received) accept(frame, out);
+}
+
+void EthernetInterface::accept(rte_mbuf* frame, Reception& out) noexcept {
+    const auto discard = [&](Counter& why) {
+        why.add();
+        rte_pktmbuf_free(frame);
+    };
+    const auto header = Ethernet::parse(offload::first_segment(*frame));
+    if (!header) return discard(ethernet_counters_.rx_dropped_malformed);
+    if (!mac_ || (header->destination != *mac_ && !header->destination.multicast())) {
+        return discard(ethernet_counters_.rx_dropped_not_ours);
+    }
+    rte_pktmbuf_adj(frame, Ethernet::size);
+    frame->l2_len = 0;
+    if (header->type == wire::ether_type::ipv4) {
+        counters_.rx_packets.add();
+        counters_.rx_bytes.add(frame->pkt_len);
+        out.ip[out.ip_count++] = frame;
+    } else if (header->type == wire::ether_type::arp) {
+        counters_.rx_punted.add();
+        out.punts[out.punt_count++] = {header->type, frame};
+    } else {
+        discard(counters_.rx_dropped_ethertype);
+    }
+}
+
+std::uint16_t EthernetInterface::encapsulate(pmd::Burst packets, const Destination& to) noexcept {
+    std::uint16_t kept = 0;
+    for (auto* packet : packets) {
+        if (!mac_ || !prepend(*packet, to.header)) {
+            (mac_ ? counters_.tx_dropped_no_room : counters_.tx_dropped_down).add();
+            rte_pktmbuf_free(packet);
+            continue;
+        }
+        packet->l2_len = Ethernet::size;
+        packets[kept++] = packet;
+    }
+    return kept;
+}
+
+void EthernetInterface::counters(const CounterVisitor& visit) const {
+    Interface::counters(visit);
+    ethernet_counters_.each(visit);
+}
+
+}  // namespace verbline::link

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// IP on an Ethernet link (RFC 894): header off on the way in, on on the way out.
+
+#include <optional>
+
+#include "datapath/link/interface.h"
+
+namespace verbline::link {
+
+#define VERBLINE_ETHERNET_COUNTERS(X)                                    \
+    X(rx_dropped_malformed, "frames shorter than their Ethernet header") \
+    X(rx_dropped_not_ours, "unicast frames for another MAC address")
+
+struct EthernetCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_ETHERNET_COUNTERS)
+};
+
+/// A destination on an Ethernet link, for packets of `type`.
+Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wire::EtherType type);
+
+class EthernetInterface final : public Interface {
+public:
+    using Interface::Interface;
+
+    /// Who we are; until set, nothing is received or sent. Shard thread.
+    void set_mac(std::optional<wire::MacAddress> mac) { mac_ = mac; }
+
+    void receive(Reception& out) noexcept override;
+    void counters(const CounterVisitor& visit) const override;
+
+private:
+    std::uint16_t encapsulate(pmd::Burst packets, const Destination& to) noexcept override;
+    void accept(rte_mbuf* frame, Reception& out) noexcept;
+
+    std::optional<wire::MacAddress> mac_;
+    EthernetCounters ethernet_counters_;
+};
+
+}  // namespace verbline::link

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/link/interface.h"
+
+#include <algorithm>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "datapath/offload/checksum.h"
+#include "datapath/offload/segmentation.h"
+
+namespace verbline::link {
+namespace {
+
+/// Frames that may wait for a device. A 64 KB packet becomes 33 frames at IPoIB's MTU: this is room for thirty.
+constexpr std::size_t stage_capacity = 1024;
+
+constexpr std::uint64_t checksum_requests = RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK;
+constexpr std::uint64_t l4_offloads = RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+
+bool device_checksums(const pmd::Capabilities& device) {
+    return (device.tx_offloads & l4_offloads) == l4_offloads;
+}
+
+bool device_segments(const pmd::Capabilities& device, std::uint32_t size) {
+    return (device.tx_offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0 && size <= device.max_tso;
+}
+
+}  // namespace
+
+Interface::Interface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool)
+    : device_(device), queue_(queue), pool_(pool) {
+    staged_.reserve(stage_capacity);
+}
+
+Interface::~Interface() {
+    for (auto i = head_; i < staged_.size(); ++i) rte_pktmbuf_free(staged_[i]);
+}
+
+pmd::Burst Interface::poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames) noexcept {
+    const auto limit = device_.capabilities().sender_waits ? waiting_burst : frames.size();
+    return pmd::Burst(frames).first(device_.rx_burst(queue_, pmd::Burst(frames).first(limit)));
+}
+
+void Interface::transmit(rte_mbuf* packet, const Destination& to) noexcept {
+    counters_.tx_bytes.add(packet->pkt_len);
+    if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 && !device_segments(device_.capabilities(), packet->pkt_len)) {
+        return segment(packet, to);
+    }
+    if ((packet->ol_flags & checksum_requests) != 0 && !device_checksums(device_.capabilities())) {
+        if (!offload::finish_checksums(*packet)) {
+            counters_.tx_dropped_bad_request.add();
+            return rte_pktmbuf_free(packet);
+        }
+    }
+    send({&packet, 1}, to);
+}
+
+void Interface::segment(rte_mbuf* packet, const Destination& to) noexcept {
+    counters_.tx_segmented.add();
+    offload::Segmenter segmenter(packet, pool_);  // owns the packet from here
+    std::array<rte_mbuf*, pmd::max_burst> segments;
+    while (const auto n = segmenter.next(segments)) send(pmd::Burst(segments).first(n), to);
+    if (!segmenter.valid()) return counters_.tx_dropped_bad_request.add();
+    counters_.tx_dropped_no_mbuf.add(segmenter.remaining());
+}
+
+void Interface::send(pmd::Burst packets, const Destination& to) noexcept {
+    emit(packets.first(encapsulate(packets, to)), to);
+}
+
+void Interface::emit(pmd::Burst frames, const Destination&) noexcept {
+    const auto room = std::min(frames.size(), stage_capacity - staged());
+    if (head_ > 0 && staged_.size() + room > stage_capacity) {
+        staged_.erase(staged_.begin(), staged_.begin() + static_cast<std::ptrdiff_t>(head_));
+        head_ = 0;
+    }
+    staged_.insert(staged_.end(), frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(room));
+    if (room < frames.size()) {
+        counters_.tx_dropped_congested.add(frames.size() - room);
+        rte_pktmbuf_free_bulk(frames.data() + room, static_cast<unsigned>(frames.size() - room));
+    }
+    if (staged() >= pmd::max_burst) flush();
+}
+
+void Interface::flush() noexcept {
+    // Asked even if there is nothing to send: an impaired device holds packets back, and only sends them when it is
+    // asked.
+    if (!congested()) device_.tx_burst(queue_, {});
+    while (head_ < staged_.size()) {
+        const auto burst = pmd::Burst(staged_).subspan(head_, std::min(staged(), pmd::max_burst));
+        const auto sent = device_.tx_burst(queue_, burst);
+        counters_.tx_packets.add(sent);
+        head_ += sent;
+        if (sent < burst.size()) return;
+    }
+    staged_.clear();
+    head_ = 0;
+}
+
+}  // namespace verbline::link

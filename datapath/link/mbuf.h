@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What links do to mbufs.
+
+#include <cstring>
+
+#include <rte_mbuf.h>
+
+#include "datapath/link/destination.h"
+
+namespace verbline::link {
+
+/// Copies `header` in front of the packet; false, and nothing done, if the headroom does not suffice.
+inline bool prepend(rte_mbuf& packet, const Header& header) {
+    auto* const at = rte_pktmbuf_prepend(&packet, header.size);
+    if (at == nullptr) return false;
+    std::memcpy(at, header.bytes.data(), header.size);
+    return true;
+}
+
+}  // namespace verbline::link

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/ipoib/interface.h"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "datapath/wire/ethernet.h"
+#include "tests/support/fake_netdev.h"
+#include "tests/support/packet.h"
+
+namespace verbline::ipoib {
+namespace {
+
+using test::bytes_of, test::make_packet, test::pattern;
+
+constexpr wire::Lid broadcast{0xc000};
+constexpr Port alice{.lid = wire::Lid{3},
+                     .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100005}),
+                     .qpn = wire::Qpn{0x48},
+                     .qkey = wire::QKey{0xb1b}};
+constexpr Port bob{.lid = wire::Lid{4},
+                   .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100008}),
+                   .qpn = wire::Qpn{0x49},
+                   .qkey = wire::QKey{0xb1b}};
+
+link::Destination to_bob(wire::EtherType type = wire::ether_type::ipv4) {
+    return destination(alice, {.dlid = bob.lid}, bob.qpn, type);
+}
+
+/// A port whose device is two queues.
+struct Host {
+    explicit Host(const Port& port) : link(device, 0, *test::packet_pool()) {
+        link.set_port(port);
+        link.attach(broadcast);
+    }
+
+    std::map<std::string, std::uint64_t> counters() const {
+        std::map<std::string, std::uint64_t> all;
+        link.counters(
+            [&](std::string_view name, std::uint64_t value, std::string_view) { all[std::string(name)] = value; });
+        return all;
+    }
+
+    test::FakeNetDevice device;
+    Interface link;
+};
+
+/// What `from` sent arrives at `to`.
+link::Reception deliver(Host& from, Host& to) {
+    from.link.flush();
+    for (auto& frame : from.device.sent) to.device.to_receive.push_back(std::move(frame));
+    from.device.sent.clear();
+    link::Reception received;
+    to.link.receive(received);
+    return received;
+}
+
+TEST(IpoibInterface, CarriesAnIpPacketUnchanged) {
+    Host a(alice), b(bob);
+    a.link.transmit(make_packet(pattern(1000)).release(), to_bob());
+    const auto received = deliver(a, b);
+    ASSERT_EQ(received.ip_count, 1);
+    const test::Packet packet(received.ip[0]);
+    EXPECT_EQ(bytes_of(packet), pattern(1000));
+}
+
+TEST(IpoibInterface, JoinsAChainIntoOneFrame) {
+    Host a(alice), b(bob);
+    a.link.transmit(make_packet(pattern(2044), 500).release(), to_bob());
+    const auto received = deliver(a, b);
+    ASSERT_EQ(received.ip_count, 1);
+    EXPECT_EQ(bytes_of(test::Packet(received.ip[0])), pattern(2044));
+}
+
+TEST(IpoibInterface, PuntsArp) {
+    Host a(alice), b(bob);
+    a.link.transmit(make_packet(pattern(56)).release(), to_bob(wire::ether_type::arp));
+    const auto received = deliver(a, b);
+    ASSERT_EQ(received.punt_count, 1);
+    EXPECT_EQ(received.punts[0].type, wire::ether_type::arp);
+    EXPECT_EQ(bytes_of(test::Packet(received.punts[0].packet)), pattern(56));
+}
+
+TEST(IpoibInterface, ReachesEveryMemberOfTheBroadcastGroup) {
+    Host a(alice), b(bob);
+    const wire::AddressHandle group{.dlid = broadcast, .global = true, .dgid = bob.gid};
+    a.link.transmit(make_packet(pattern(100)).release(),
+                    destination(alice, group, wire::multicast_qpn, wire::ether_type::ipv4));
+    const auto received = deliver(a, b);
+    ASSERT_EQ(received.ip_count, 1);
+    test::Packet(received.ip[0]).reset();
+}
+
+TEST(IpoibInterface, DropsByName) {
+    Host a(alice), b(bob);
+    const auto send = [&](const link::Destination& to) {
+        a.link.transmit(make_packet(pattern(100)).release(), to);
+        const auto received = deliver(a, b);
+        EXPECT_EQ(received.ip_count + received.punt_count, 0);
+    };
+    auto stranger = alice;
+    stranger.qkey = wire::QKey{1};
+    send(destination(stranger, {.dlid = bob.lid}, bob.qpn, wire::ether_type::ipv4));
+    send(destination(alice, {.dlid = bob.lid}, wire::Qpn{0x50}, wire::ether_type::ipv4));
+    send(destination(alice, {.dlid = wire::Lid{9}}, bob.qpn, wire::ether_type::ipv4));
+    send(to_bob(wire::ether_type::ipv6));
+    b.link.set_port(std::nullopt);
+    send(to_bob());
+
+    auto counters = b.counters();
+    EXPECT_EQ(counters["rx_dropped_qkey"], 1u);
+    EXPECT_EQ(counters["rx_dropped_qpn"], 1u);
+    EXPECT_EQ(counters["rx_dropped_not_ours"], 1u);
+    EXPECT_EQ(counters["rx_dropped_ethertype"], 1u);
+    EXPECT_EQ(counters["rx_dropped_down"], 1u);
+    EXPECT_EQ(counters["rx_packets"], 0u);
+}
+
+TEST(IpoibInterface, SendsNothingWhileThePortIsDown) {
+    Host a(alice);
+    a.link.set_port(std::nullopt);
+    a.link.transmit(make_packet(pattern(100)).release(), to_bob());
+    a.link.flush();
+    EXPECT_TRUE(a.device.sent.empty());
+    EXPECT_EQ(a.counters()["tx_dropped_down"], 1u);
+}
+
+TEST(IpoibInterface, KeepsFramesThatTheDeviceDoesNotTakeYet) {
+    Host a(alice), b(bob);
+    a.device.tx_room = 0;
+    a.link.transmit(make_packet(pattern(100)).release(), to_bob());
+    a.link.flush();
+    EXPECT_TRUE(a.link.congested());
+    a.device.tx_room = 10;
+    const auto received = deliver(a, b);
+    EXPECT_FALSE(a.link.congested());
+    ASSERT_EQ(received.ip_count, 1);
+    test::Packet(received.ip[0]).reset();
+}
+
+/// Hardware that builds the InfiniBand headers itself.
+struct Hca : test::FakeNetDevice {
+    Hca() { capabilities().carries = pmd::Carries::datagram; }
+
+    std::uint16_t send(std::uint16_t, std::span<const pmd::Datagram> burst) noexcept override {
+        for (const auto& datagram : burst) {
+            sent.emplace_back(datagram.payload);
+            handles.push_back(*datagram.address);
+            qpns.push_back(datagram.destination);
+        }
+        return static_cast<std::uint16_t>(burst.size());
+    }
+
+    std::vector<wire::AddressHandle> handles;
+    std::vector<wire::Qpn> qpns;
+};
+
+TEST(IpoibInterface, LeavesTheHeadersToADeviceThatCarriesDatagrams) {
+    Hca hca;
+    Interface link(hca, 0, *test::packet_pool());
+    link.set_port(alice);
+    link.transmit(make_packet(pattern(100)).release(), to_bob());
+    ASSERT_EQ(hca.sent.size(), 1u);
+    EXPECT_EQ(hca.handles[0], (wire::AddressHandle{.dlid = bob.lid}));
+    EXPECT_EQ(hca.qpns[0], bob.qpn);
+    auto expected = test::bytes_from(0x08, 0x00, 0x00, 0x00);
+    std::ranges::copy(pattern(100), std::back_inserter(expected));
+    EXPECT_EQ(bytes_of(hca.sent[0]), expected);
+
+    hca.to_receive.push_back(std::move(hca.sent[0]));
+    link::Reception received;
+    link.receive(received);
+    ASSERT_EQ(received.ip_count, 1);
+    EXPECT_EQ(bytes_of(test::Packet(received.ip[0])), pattern(100));
+}
+
+}  // namespace
+}  // namespace verbline::ipoib
