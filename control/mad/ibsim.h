@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A port of a fabric simulated by ibsim, by ibsim's own datagram protocol: real file descriptors, any number of hosts
+/// in one process, no library to preload.
+///
+/// On the wire our general services would answer at QPN 1. ibsim hands unsolicited MADs at QPN 1 only to subnet
+/// managers, but those to a larger QPN to whoever connected with it; so our port's general services live at
+/// `port().qpn`, and that is the one difference from hardware.
+///
+/// A process killed outright leaves its slot (of ten) taken. Therefore ids and QPNs are given out per host from the
+/// first free one on, so that a successor takes its predecessor's QPN, and on attaching sends itself a MAD there: ibsim
+/// finds the dead one first, fails to write to it and frees the slot.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "control/loop/loop.h"
+#include "control/mad/ibsim_protocol.h"
+#include "control/mad/transport.h"
+
+namespace verbline::mad {
+
+class IbsimTransport final : public Transport {
+public:
+    /// Attaches to `host` of the fabric whose IBSIM_SOCKNAME is `fabric`.
+    static Result<std::unique_ptr<IbsimTransport>> open(const std::string& fabric, const std::string& host,
+                                                        control::Loop& loop);
+    ~IbsimTransport() override;
+
+    const std::string& spec() const override { return spec_; }
+    void send(const Address& to, MadBytes mad, Time reply_within) override;
+    /// Answered by ibsim in some 50 us. If ibsim is gone, the port is down; when it is back, we attach again.
+    void refresh() override;
+
+private:
+    IbsimTransport(std::string fabric, std::string host, control::Loop& loop);
+
+    Result<void> attach();
+    void detach();
+    Result<void> open_sockets();
+    Result<void> take_name();
+    Result<void> connect_slot();
+    Result<void> look();
+    Result<void> watch_sockets();
+    void free_stale_slots();
+
+    Result<ibsim::Control> ask(ibsim::Command command, std::span<const std::byte> data);
+    void fabric_gone();
+    Result<void> watch_data(bool writable);
+    void read_control();
+    void read_data();
+    void write_queued();
+    void take(const ibsim::Control& reply);
+    bool push(const ibsim::Datagram::Bytes& bytes);
+
+    const std::string fabric_, host_, spec_;
+    control::Loop& loop_;
+    int control_ = -1, data_ = -1;
+    std::uint32_t id_ = 0;    ///< our socket names
+    std::uint32_t slot_ = 0;  ///< ibsim's name for us
+    control::Watch control_watch_, data_watch_;
+    std::deque<ibsim::Datagram::Bytes> queue_;  ///< waits for room in ibsim's socket
+    unsigned unanswered_ = 0;                   ///< control requests out
+    PortFacts seen_;                            ///< of the refresh under way
+    wire::Guid node_guid_{};
+};
+
+}  // namespace verbline::mad

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What a port is, and how that can change.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "datapath/wire/port_info.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::mad {
+
+constexpr wire::Qpn smi{0}, gsi{1};  ///< queue pairs of subnet management and of general services (IBTA 3.9.4)
+
+struct PortFacts {
+    wire::Lid lid{};     ///< 0: not yet assigned
+    wire::Lid sm_lid{};  ///< 0: no subnet manager has been here
+    std::uint8_t sm_sl = 0;
+    std::uint8_t lmc = 0;
+    wire::Guid guid{};
+    std::uint64_t subnet_prefix = wire::default_subnet_prefix;
+    std::vector<wire::PKey> pkeys;  ///< the P_Key table; 0 marks an empty entry
+    wire::PortState state{};        ///< no_change: never looked at
+    std::uint16_t mtu = 0;          ///< of the link, bytes of payload
+    wire::Qpn qpn = gsi;            ///< where unsolicited MADs reach us: the QPN to name in subscriptions
+
+    wire::Gid gid() const { return wire::Gid::of(subnet_prefix, guid); }
+    bool active() const { return state == wire::PortState::active; }
+    bool operator==(const PortFacts&) const = default;
+};
+
+/// Takes over what a PortInfo says: LIDs, SM, prefix, state, MTU.
+void apply(const wire::PortInfo& info, PortFacts& facts);
+/// Takes over one block of the P_Key table: big-endian, two bytes each (IBTA 14.2.5.7).
+void append_pkeys(std::span<const std::byte> block, PortFacts& facts);
+
+enum class PortEvent : std::uint8_t {
+    lid_change,
+    sm_change,          ///< another LID or SL of the subnet manager
+    client_reregister,  ///< the subnet manager asks for everything again (IBTA 14.4.11)
+    port_down,
+    port_up,
+    pkey_change,
+    gid_change,
+};
+
+/// What happened between two looks at a port, in the order in which to tell it: down first, up last.
+std::vector<PortEvent> changes(const PortFacts& before, const PortFacts& now);
+
+const char* name(PortEvent event);
+const char* name(wire::PortState state);
+
+}  // namespace verbline::mad

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Requests and their answers over a transport that loses, delays and repeats MADs.
+///
+///     start ──> queue ──> outstanding (at most 64) ──> Send ... Send ... ──> Done: the answer, or nothing
+///                              ^      tick: repeat, waiting twice as long         ^
+///                              └───── received: matched by transaction id ───────┘
+///
+/// A repeat is the same MAD, bit for bit: the far end may tell it from a new request (IBTA 13.4.6.4). Of the
+/// transaction id only the low 32 bits are ours; the kernel and ibsim write into the rest. Sixty-four is what the SA's
+/// own queue pair takes in one go; a simulated fabric is known to lock up under a thousand.
+///
+/// Pure: no I/O, no clock, no randomness of its own. Time is the caller's, in nanoseconds.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "control/mad/transport.h"
+#include "pmd/counter.h"
+#include "pmd/time.h"
+
+namespace verbline::mad {
+
+enum class Ticket : std::uint64_t {};  ///< names a transaction to its owner; never reused
+
+/// How patient to be, in nanoseconds: the wait doubles from `timeout` up to `limit` with each of `retries` repeats.
+struct Patience {
+    Time timeout = 200 * millisecond;
+    Time limit = 2 * second;
+    unsigned retries = 4;
+};
+
+#define VERBLINE_TRANSACTION_COUNTERS(X)                                             \
+    X(requests, "transactions begun")                                                \
+    X(retries, "requests repeated because no answer came in time")                   \
+    X(responses, "answers matched to their request")                                 \
+    X(timeouts, "transactions given up after the last repeat")                       \
+    X(busy, "answers that asked to come back later")                                 \
+    X(queue_full, "transactions refused because too many wait")                      \
+    X(rx_dropped_duplicate_response, "answers to a request that has had its answer") \
+    X(rx_dropped_late_response, "answers to a request given up or cancelled")        \
+    X(rx_dropped_unknown_tid, "answers to nothing we asked")                         \
+    X(rx_dropped_mismatched_response, "answers whose class or attribute is not what was asked")
+struct TransactionCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_TRANSACTION_COUNTERS)
+};
+
+class Transactions {
+public:
+    static constexpr std::size_t max_outstanding = 64, max_queued = 4096;
+
+    struct Send {
+        Address to;
+        MadBuffer mad;
+        Time reply_within;
+    };
+    /// Without `response`, none came.
+    struct Done {
+        Ticket ticket;
+        std::optional<MadBuffer> response;
+    };
+    using Action = std::variant<Send, Done>;
+    using Actions = std::vector<Action>;
+
+    /// `first_tid`: random, so that a restarted process is not given the answers of its predecessor.
+    explicit Transactions(std::uint32_t first_tid) : next_tid_(first_tid) {}
+
+    /// Begins a transaction; the MAD's transaction id is overwritten. Nothing if too many wait already.
+    std::optional<Ticket> start(const MadBuffer& request, const Address& to, const Patience& patience, Time now,
+                                Actions& out);
+    /// Forgets a transaction; its answer will be counted as late.
+    void cancel(Ticket ticket, Time now, Actions& out);
+
+    /// Any MAD with the response bit.
+    void received(MadBytes mad, Time now, Actions& out);
+    /// Call at or after `deadline()`.
+    void tick(Time now, Actions& out);
+    std::optional<Time> deadline() const;
+
+    std::size_t outstanding() const { return outstanding_.size(); }
+    std::size_t queued() const { return queue_.size(); }
+    const TransactionCounters& counters() const { return counters_; }
+
+private:
+    struct Transaction {
+        Ticket ticket;
+        MadBuffer mad;
+        Address to;
+        Patience patience;
+        unsigned repeats = 0;
+        Time wait = 0;
+        Time due = 0;
+    };
+    enum class End : std::uint8_t { none, answered, abandoned };
+
+    void launch(Transaction transaction, Time now, Actions& out);
+    void launch_queued(Time now, Actions& out);
+    void finish(std::uint32_t tid, End how);
+    void count_stray(std::uint32_t tid);
+
+    TransactionCounters counters_;
+    std::uint32_t next_tid_;
+    std::uint64_t last_ticket_ = 0;
+    std::unordered_map<std::uint32_t, Transaction> outstanding_;  ///< by transaction id
+    std::set<std::pair<Time, std::uint32_t>> agenda_;             ///< outstanding, by the time they are due
+    std::map<Ticket, std::uint32_t> tids_;                        ///< outstanding, by ticket
+    std::deque<Transaction> queue_;
+    /// How recent transactions ended, so that a stray answer can be called by its name.
+    std::array<std::pair<std::uint32_t, End>, 1024> recent_{};
+};
+
+}  // namespace verbline::mad

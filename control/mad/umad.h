@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A port of an RDMA adapter, through the kernel's user MAD interface (libibumad).
+///
+/// The port is watched by directed-route Get(PortInfo) and Get(PKeyTable) to ourselves, which the adapter's own
+/// management agent answers; where those are not allowed (virtual functions), sysfs tells the same, the MTU excepted.
+///
+/// The kernel keeps the upper half of transaction ids to itself, hands an answer up only while it waits for one, and
+/// refuses a repeat meanwhile: hence `reply_within` of `send`.
+///
+/// Under ibsim's preload library, for tests, umad descriptors are no real ones and cannot be in an epoll set; they are
+/// then polled by a timer.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/loop/loop.h"
+#include "control/mad/transport.h"
+
+namespace verbline::mad {
+
+class UmadTransport final : public Transport {
+public:
+    static Result<std::unique_ptr<UmadTransport>> open(const std::string& device, int port, control::Loop& loop);
+    ~UmadTransport() override;
+
+    const std::string& spec() const override { return spec_; }
+    void send(const Address& to, MadBytes mad, Time reply_within) override;
+    void refresh() override;
+
+private:
+    UmadTransport(std::string device, int port, control::Loop& loop);
+
+    Result<void> attach();
+    Result<void> register_agents();
+    bool read_sysfs(PortFacts& facts) const;
+    bool wait_for_smps();
+    void ask_smp(wire::AttributeId attribute, std::uint32_t modifier);
+    void take_smp(MadBytes mad);
+    bool read_one();
+    bool write(int agent, const Address& to, MadBytes mad, int timeout_ms);
+
+    const std::string device_, spec_;
+    const int port_number_;
+    control::Loop& loop_;
+    int umad_ = -1;
+    int sa_agent_ = -1, smp_agent_ = -1;
+    control::Watch watch_;
+    control::Timer poll_;
+    std::vector<std::byte> buffer_;  ///< umad header and one MAD
+    bool smps_answered_ = false;     ///< else sysfs is all we have
+    PortFacts seen_;                 ///< of the refresh under way
+    std::uint32_t smp_tid_ = 0;
+};
+
+}  // namespace verbline::mad

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Asks the subnet administrator: one method per record, an answer or a Failure to each, in any order.
+///
+/// Requests go to the subnet manager that the port names at the moment of sending, repeats included: an SM that moved
+/// is found again. Answers come from the loop, never from within the call. Reports are acknowledged here and handed on.
+///
+/// Owned by the control thread. The transport and the loop must outlive the client; callbacks of requests still out
+/// when the client is destroyed are not called.
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+#include "control/loop/loop.h"
+#include "control/mad/transactions.h"
+#include "control/mad/transport.h"
+#include "control/sa/status.h"
+#include "datapath/wire/class_port_info.h"
+#include "datapath/wire/inform_info.h"
+#include "datapath/wire/mcmember_record.h"
+#include "datapath/wire/node_record.h"
+#include "datapath/wire/notice.h"
+#include "datapath/wire/path_record.h"
+#include "datapath/wire/sa.h"
+#include "datapath/wire/service_record.h"
+
+namespace verbline::sa {
+
+template <class Record>
+using Answer = std::expected<Record, Failure>;
+template <class Record>
+using Reply = std::function<void(const Answer<Record>&)>;
+
+#define VERBLINE_SA_CLIENT_COUNTERS(X)                                                   \
+    X(reports, "Reports of the subnet administrator received and acknowledged")          \
+    X(rx_dropped_foreign, "MADs that are not from the subnet manager's LID")             \
+    X(rx_dropped_malformed, "answers and Reports that cannot be read")                   \
+    X(rx_dropped_unexpected_method, "subnet administration MADs that no client is sent") \
+    X(tx_no_sm, "requests not sent because the port knows no subnet manager")
+struct ClientCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_SA_CLIENT_COUNTERS)
+};
+
+class Client {
+public:
+    /// Requests that wait for a person or for traffic.
+    static constexpr mad::Patience patient{};
+    /// Requests that their sender repeats himself.
+    static constexpr mad::Patience once(Time timeout) { return {.timeout = timeout, .limit = timeout, .retries = 0}; }
+
+    Client(mad::Transport& transport, control::Loop& loop);
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+    ~Client();
+
+    /// A reversible path; `components` says what else of `query` is meant (GIDs, LIDs, SL). The P_Key always is:
+    /// without it, OpenSM answers with the lowest partition the two ports share.
+    void path(const wire::PathRecord& query, wire::ComponentMask components, Reply<wire::PathRecord> reply,
+              const mad::Patience& patience = patient);
+    void path_by_gid(const wire::Gid& source, const wire::Gid& destination, wire::PKey pkey,
+                     Reply<wire::PathRecord> reply);
+    void path_by_lid(wire::Lid source, wire::Lid destination, wire::PKey pkey, Reply<wire::PathRecord> reply);
+
+    /// MCMemberRecord: GET, SET (join, create), DELETE (leave).
+    void membership(wire::MadMethod method, const wire::McMemberRecord& record, wire::ComponentMask components,
+                    Reply<wire::McMemberRecord> reply, const mad::Patience& patience = patient);
+
+    /// Subscribe to a trap, or end it. Reports then go to `on_report`.
+    void subscribe(std::uint16_t trap, bool subscribe, Reply<wire::InformInfo> reply,
+                   const mad::Patience& patience = patient);
+    void on_report(std::function<void(const wire::Notice&)> handler) { report_ = std::move(handler); }
+
+    void node(wire::Lid lid, Reply<wire::NodeRecord> reply);
+    void service(std::string_view name, Reply<wire::ServiceRecord> reply);
+    void class_port_info(Reply<wire::ClassPortInfo> reply, const mad::Patience& patience = patient);
+
+    /// Any request of 200 bytes at most; the reply has the whole attribute.
+    using Data = std::span<const std::byte, wire::sa_data_size>;
+    using RawReply = std::function<void(std::expected<Data, Failure>)>;
+    void request(wire::MadMethod method, wire::SaAttribute attribute, wire::ComponentMask components,
+                 wire::Bytes record, const mad::Patience& patience, RawReply reply);
+
+    mad::Transport& transport() { return transport_; }
+    const ClientCounters& counters() const { return counters_; }
+    const mad::Transactions& transactions() const { return transactions_; }
+
+private:
+    template <class Record>
+    void ask(wire::MadMethod method, wire::SaAttribute attribute, wire::ComponentMask components, const auto& record,
+             const mad::Patience& patience, Reply<Record> reply);
+
+    void received(const mad::Address& from, mad::MadBytes mad);
+    void acknowledge(const mad::Address& to, mad::MadBytes report);
+    void perform(const mad::Transactions::Actions& actions);
+    void complete(const mad::Transactions::Done& done);
+    void arm();
+
+    mad::Transport& transport_;
+    control::Loop& loop_;
+    mad::Transactions transactions_;
+    ClientCounters counters_;
+    std::unordered_map<std::uint64_t, RawReply> replies_;  ///< by ticket
+    std::function<void(const wire::Notice&)> report_;
+    control::Timer timer_;
+    Time armed_for_ = 0;
+    std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by tasks in the loop
+};
+
+}  // namespace verbline::sa

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Paths from one port: the cache, and the SA client behind it.
+///
+/// Owned by the control thread; goes away with its client.
+
+#include <expected>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+
+#include "control/loop/loop.h"
+#include "control/sa/client.h"
+#include "control/sa/path_cache.h"
+
+namespace verbline::sa {
+
+class Paths {
+public:
+    using Handler = std::function<void(const Answer<wire::PathRecord>&)>;
+    using ChangeHandler = std::function<void(const PathKey&, const std::optional<wire::PathRecord>&)>;
+
+    Paths(Client& client, control::Loop& loop, const PathCacheLimits& limits = {});
+    Paths(const Paths&) = delete;
+    Paths& operator=(const Paths&) = delete;
+
+    /// From our port, by any service level.
+    PathKey key(const wire::Gid& destination, wire::PKey pkey) const;
+    /// The handler is called once: before this returns if the cache knows, else when the SA has answered.
+    void resolve(const PathKey& key, Handler handler);
+    /// Whoever keeps a path that `resolve` gave must listen here. No path: it is gone, or nobody watches it any more.
+    void on_change(ChangeHandler handler) { changed_ = std::move(handler); }
+
+    void doubt_all();
+    void doubt(const wire::Gid& gid);
+
+    PathCache& cache() { return cache_; }
+    const PathCache& cache() const { return cache_; }
+
+private:
+    void perform(const PathCache::Actions& actions);
+    void query(const PathCache::Query& query);
+    void answer(Waiter waiter, const Answer<wire::PathRecord>& answer);
+    void arm();
+
+    Client& client_;
+    control::Loop& loop_;
+    PathCache cache_;
+    std::unordered_map<std::uint64_t, Handler> handlers_;
+    std::uint64_t last_waiter_ = 0;
+    ChangeHandler changed_;
+    control::Timer timer_;
+};
+
+}  // namespace verbline::sa

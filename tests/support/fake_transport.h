@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A MAD transport without a port: a test, or a fuzzer, plays the other end.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/mad/transport.h"
+
+namespace verbline::test {
+
+class FakeTransport final : public mad::Transport {
+public:
+    struct Sent {
+        mad::Address to;
+        mad::MadBuffer mad;
+    };
+
+    explicit FakeTransport(mad::PortFacts facts = {.lid = wire::Lid{3},
+                                                   .sm_lid = wire::Lid{1},
+                                                   .guid = wire::Guid{0x10},
+                                                   .pkeys = {wire::PKey{0xffff}},
+                                                   .state = wire::PortState::active,
+                                                   .mtu = 2048}) {
+        observe(std::move(facts));
+    }
+
+    const std::string& spec() const override { return spec_; }
+    void send(const mad::Address& to, mad::MadBytes mad, Time) override {
+        sent.push_back({to, {}});
+        std::ranges::copy(mad, sent.back().mad.begin());
+    }
+    void refresh() override { ++refreshed; }
+
+    using Transport::deliver;
+    using Transport::observe;
+
+    std::vector<Sent> sent;
+    int refreshed = 0;
+
+private:
+    std::string spec_ = "fake";
+};
+
+}  // namespace verbline::test
