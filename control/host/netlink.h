@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Requests to the kernel about links, IPv4 addresses and IPv4 routes of one network namespace.
+///
+/// Synchronous: each call returns with the kernel's answer, or ETIMEDOUT if none came within the limit. The kernel
+/// answers inside the send, so the wait is microseconds; the limit is there so that the control thread can never hang.
+/// Owned by one thread. Everything that adds is idempotent.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/host/kernel_event.h"
+#include "control/host/netlink_socket.h"
+#include "pmd/time.h"
+
+namespace verbline::host {
+
+class Netlink {
+public:
+    /// `netns`: a name as `ip netns` knows it; empty: the caller's own namespace.
+    static Result<Netlink> open(const std::string& netns, Time limit = 2 * second);
+
+    /// ENODEV if there is none of that name.
+    Result<Link> link(std::string_view name);
+    Result<void> set_up(int ifindex, bool up);
+    Result<void> set_mtu(int ifindex, std::uint32_t mtu);
+
+    Result<void> add_address(int ifindex, wire::Ipv4Prefix address);
+    /// EADDRNOTAVAIL if it is not there.
+    Result<void> delete_address(int ifindex, wire::Ipv4Prefix address);
+
+    /// Adds, or takes the place of the first route of the same prefix, table, TOS and metric.
+    Result<void> replace_route(const Route& route);
+    /// ESRCH if it is not there.
+    Result<void> delete_route(const Route& route);
+
+    /// All links, addresses and routes there are, as events that add.
+    Result<std::vector<KernelEvent>> list();
+
+private:
+    using Each = std::function<void(nlmsghdr&)>;
+
+    Netlink(NetlinkSocket socket, Time limit) : socket_(std::move(socket)), limit_(limit) {}
+
+    Result<void> request(nl_msg& message, const std::string& what, const Each& each = [](nlmsghdr&) {});
+    Result<void> answer(std::uint32_t sequence, const std::string& what, const Each& each);
+
+    NetlinkSocket socket_;
+    Time limit_;
+};
+
+}  // namespace verbline::host

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Kernel messages as events.
+
+#include <array>
+#include <optional>
+
+#include <linux/rtnetlink.h>
+#include <netlink/msg.h>
+#include <sys/socket.h>
+
+#include "control/host/kernel_event.h"
+
+namespace verbline::host {
+
+/// The requests that, one after the other, list everything there is.
+struct KernelTable {
+    int request;
+    int family;
+};
+constexpr std::array<KernelTable, 3> kernel_tables{
+    {{RTM_GETLINK, AF_UNSPEC}, {RTM_GETADDR, AF_INET}, {RTM_GETROUTE, AF_INET}}};
+
+/// The event that an rtnetlink message of this kind means; nothing if it concerns no link, IPv4 address or IPv4 unicast
+/// route, or cannot be understood. Messages of a dump (`dumped`) list routes in the kernel's order of preference.
+std::optional<KernelEvent> parse_kernel_message(nlmsghdr& message, bool dumped);
+
+}  // namespace verbline::host

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The kernel's links, IPv4 addresses and IPv4 routes in one network namespace, followed as they change.
+///
+///     open ──> everything there is, Synced ──> changes ──> Resync, everything there is, Synced ──> changes ──> ...
+///
+/// Changes and dumps come over one socket, hence in the order in which the kernel made them, and nothing falls between.
+/// Everything is dumped again when messages were lost (ENOBUFS), and also after changes whose consequences the kernel
+/// does not announce: routes that vanish with a link going down, with the address they name as source (Linux before
+/// 6.7), or with a nexthop object.
+///
+/// Owned by one thread. Give `fd()` to the control loop and call `receive()` whenever it is readable.
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control/host/kernel_event.h"
+#include "control/host/netlink_socket.h"
+#include "pmd/counter.h"
+
+namespace verbline::host {
+
+#define VERBLINE_NETLINK_COUNTERS(X)                                                           \
+    X(netlink_rx_events, "links, addresses and routes the kernel told of")                     \
+    X(netlink_rx_ignored, "kernel messages that concern no link, IPv4 address or IPv4 route")  \
+    X(netlink_rx_overruns, "times that kernel messages were lost because the socket was full") \
+    X(netlink_dumps, "times that everything was asked for")
+
+struct NetlinkCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_NETLINK_COUNTERS)
+};
+
+class NetlinkMonitor {
+public:
+    /// `netns`: a name as `ip netns` knows it; empty: the caller's own namespace. The first events are those of a dump.
+    static Result<std::unique_ptr<NetlinkMonitor>> open(const std::string& netns);
+
+    int fd() const { return socket_.fd(); }
+    /// What has happened since; a bounded part of it, if it is much: then `fd()` stays readable. An error means that
+    /// the kernel can no longer be followed.
+    Result<std::vector<KernelEvent>> receive();
+
+    const NetlinkCounters& counters() const { return counters_; }
+
+private:
+    explicit NetlinkMonitor(NetlinkSocket socket) : socket_(std::move(socket)) {}
+
+    Result<void> begin_dump();
+    Result<void> dump_table();
+    Result<void> advance(std::vector<KernelEvent>& out);
+    void hear(nlmsghdr& message, std::vector<KernelEvent>& out);
+    bool may_silence_others(const KernelEvent& event);
+
+    NetlinkSocket socket_;
+    bool stale_ = false;          ///< something may have happened that no event told of
+    bool dumping_ = false;        ///< between Resync and Synced
+    bool table_done_ = false;     ///< the table being dumped is complete
+    int dump_error_ = 0;          ///< errno by which the kernel refused a dump
+    std::size_t table_ = 0;       ///< index into kernel_tables of the one being dumped
+    std::uint32_t sequence_ = 0;  ///< of the dump under way
+    std::set<int> down_;          ///< links known to be down
+    NetlinkCounters counters_;
+};
+
+}  // namespace verbline::host

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The FIB that the kernel's routes ask for, over those of its interfaces that are ours.
+///
+/// The kernel decides, we copy: whatever put a route there (an address, `ip route`, a routing daemon), it is used, and
+/// whatever takes it away, it is gone. There are no per-event special cases: events change what is known, and
+/// `reconcile` compares, prefix by prefix, the best route known with what was last told to the FIB.
+///
+///     kernel events ──>  routes, links ┐
+///                                      ├─ reconcile ──> Set, Unset ──> forward::Fib
+///     attach, detach ──> interfaces    ┘
+///
+/// Of the routes of one prefix the local table's come first, then main, then default; within a table the lowest metric,
+/// and then the kernel's own order. A route is passed over if it leads nowhere we can send: a link that is down or not
+/// ours, a gateway that is no IPv4 address, a TOS (routes with one are ignored). Of a multipath route the first usable
+/// hop is taken. An address of any interface, ours or not, is local. One deviation: the tables are merged, so that a
+/// longer prefix in main wins over a shorter one in the local table, where the kernel would look no further.
+///
+/// Between Resync and Synced nothing is changed, so the FIB goes on with what it has. Pure: no I/O. Owned by the
+/// control thread.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "control/host/kernel_event.h"
+#include "datapath/forward/next_hop.h"
+#include "pmd/counter.h"
+
+namespace verbline::host {
+
+#define VERBLINE_ROUTE_MIRROR_COUNTERS(X)                                                         \
+    X(routes_multipath, "multipath routes heard of, of which only the first usable hop is taken") \
+    X(routes_ignored_tos, "routes heard of that are for one TOS only, and ignored")               \
+    X(routes_ignored_table, "routes heard of in tables other than local, main and default, and ignored")
+
+struct RouteMirrorCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_ROUTE_MIRROR_COUNTERS)
+};
+
+class RouteMirror {
+public:
+    struct Set {
+        wire::Ipv4Prefix prefix;
+        forward::NextHop next_hop;
+    };
+    struct Unset {
+        wire::Ipv4Prefix prefix;
+    };
+    using Action = std::variant<Set, Unset>;
+    using Actions = std::vector<Action>;
+
+    /// The kernel's interface `ifindex` is our interface `id`.
+    Actions attach(int ifindex, forward::InterfaceId id);
+    Actions detach(int ifindex);
+    Actions received(const KernelEvent& event);
+
+    const RouteMirrorCounters& counters() const { return counters_; }
+
+private:
+    struct Slot {
+        std::vector<Route> routes;  ///< best first
+        std::optional<forward::NextHop> published;
+    };
+    using Slots = std::map<wire::Ipv4Prefix, Slot>;
+
+    void link(int ifindex, bool up, Actions& out);
+    void add(const RouteAdded& added, Actions& out);
+    void remove(const Route& route, Actions& out);
+    void forget();
+
+    std::optional<forward::NextHop> wanted(const Slot& slot) const;
+    std::optional<forward::NextHop> next_hop_of(const Route& route) const;
+    Slots::iterator reconcile(Slots::iterator slot, Actions& out);
+    void reconcile_all(Actions& out);
+
+    Slots slots_;
+    std::map<int, forward::InterfaceId> ours_;
+    std::set<int> up_;
+    bool synced_ = false;
+    RouteMirrorCounters counters_;
+};
+
+}  // namespace verbline::host

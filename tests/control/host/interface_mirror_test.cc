@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/host/interface_mirror.h"
+
+#include <gtest/gtest.h>
+
+namespace verbline::host {
+namespace {
+
+constexpr int lan = 3;
+constexpr forward::InterfaceId lan_id{5};
+constexpr wire::Ipv4Prefix first{wire::ipv4(10, 1, 0, 1), 24}, second_address{wire::ipv4(10, 1, 0, 2), 24};
+
+struct MirroredInterface : testing::Test {
+    InterfaceMirror mirror;
+
+    MirroredInterface() {
+        mirror.attach(lan, lan_id);
+        mirror.received(LinkChanged{{.ifindex = lan, .name = "lan", .up = true, .mtu = 1500}});
+        mirror.received(AddressAdded{lan, first});
+    }
+};
+
+TEST_F(MirroredInterface, TellsEverythingAtOnceWhenItIsKnown) {
+    const auto actions = mirror.received(Synced{});
+    ASSERT_EQ(actions.size(), 1u);
+    EXPECT_EQ(actions[0].interface, lan_id);
+    EXPECT_EQ(actions[0].state, (InterfaceState{true, 1500, {first}}));
+    EXPECT_TRUE(mirror.received(AddressAdded{lan, first}).empty()) << "nothing new";
+    EXPECT_TRUE(mirror.received(AddressAdded{lan + 1, second_address}).empty()) << "not ours";
+}
+
+TEST_F(MirroredInterface, TellsEachChange) {
+    mirror.received(Synced{});
+    EXPECT_EQ(mirror.received(AddressAdded{lan, second_address})[0].state.addresses,
+              (std::vector{first, second_address}));
+    EXPECT_EQ(mirror.received(AddressRemoved{lan, first})[0].state.addresses, (std::vector{second_address}));
+    EXPECT_EQ(mirror.received(LinkChanged{{.ifindex = lan, .up = true, .mtu = 1400}})[0].state.mtu, 1400u);
+    EXPECT_FALSE(mirror.received(LinkRemoved{lan})[0].state.up);
+}
+
+TEST_F(MirroredInterface, TellsOnlyTheDifferenceAfterAResync) {
+    mirror.received(Synced{});
+    EXPECT_TRUE(mirror.received(Resync{}).empty());
+    EXPECT_TRUE(mirror.received(LinkChanged{{.ifindex = lan, .up = true, .mtu = 1500}}).empty());
+    EXPECT_TRUE(mirror.received(AddressAdded{lan, first}).empty());
+    EXPECT_TRUE(mirror.received(Synced{}).empty()) << "it is as it was";
+    mirror.received(Resync{});
+    mirror.received(LinkChanged{{.ifindex = lan, .up = true, .mtu = 1500}});
+    const auto actions = mirror.received(Synced{});
+    ASSERT_EQ(actions.size(), 1u);
+    EXPECT_TRUE(actions[0].state.addresses.empty());
+}
+
+TEST_F(MirroredInterface, TellsAnInterfaceThatIsAttachedLater) {
+    mirror.received(LinkChanged{{.ifindex = 8, .up = true, .mtu = 9000}});
+    mirror.received(Synced{});
+    ASSERT_EQ(mirror.attach(8, forward::InterfaceId{6}).size(), 1u);
+    mirror.detach(8);
+    EXPECT_TRUE(mirror.received(LinkRemoved{8}).empty());
+}
+
+}  // namespace
+}  // namespace verbline::host

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/host/netlink_message.h"
+
+#include <array>
+
+#include <linux/if.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+
+#include "control/host/netlink_socket.h"
+
+namespace verbline::host {
+namespace {
+
+/// A message as the kernel would send it.
+template <class Header>
+struct Sent {
+    Message message;
+
+    Sent(int type, const Header& header, int flags = 0) : message(nlmsg_alloc_simple(type, flags)) {
+        Header copy = header;
+        nlmsg_append(message.get(), &copy, sizeof(copy), NLMSG_ALIGNTO);
+    }
+    const Sent& with(int attribute, std::uint32_t value) const {
+        nla_put_u32(message.get(), attribute, value);
+        return *this;
+    }
+    std::optional<KernelEvent> parse(bool dumped = false) const {
+        return parse_kernel_message(*nlmsg_hdr(message.get()), dumped);
+    }
+};
+
+Sent<rtmsg> route(int flags = 0, unsigned char family = AF_INET, unsigned route_flags = 0) {
+    Sent<rtmsg> sent(RTM_NEWROUTE,
+                     {.rtm_family = family,
+                      .rtm_dst_len = 16,
+                      .rtm_table = RT_TABLE_MAIN,
+                      .rtm_type = RTN_UNICAST,
+                      .rtm_flags = route_flags},
+                     flags);
+    sent.with(RTA_DST, htonl(0x0a050000)).with(RTA_OIF, 3);
+    return sent;
+}
+RouteAdded added(const Sent<rtmsg>& sent, bool dumped = false) {
+    return std::get<RouteAdded>(sent.parse(dumped).value());
+}
+
+TEST(NetlinkMessage, ReadsARoute) {
+    const auto event = added(route().with(RTA_GATEWAY, htonl(0x0a010002)).with(RTA_PRIORITY, 7));
+    EXPECT_EQ(event.route.prefix, (wire::Ipv4Prefix{wire::ipv4(10, 5, 0, 0), 16}));
+    EXPECT_EQ(event.route.metric, 7u);
+    ASSERT_EQ(event.route.hops.size(), 1u);
+    EXPECT_EQ(event.route.hops[0], (Hop{3, wire::ipv4(10, 1, 0, 2), true}));
+}
+
+TEST(NetlinkMessage, ReadsWhereARouteGoes) {
+    EXPECT_EQ(added(route(NLM_F_EXCL)).place, Place::first);
+    EXPECT_EQ(added(route(NLM_F_EXCL | NLM_F_APPEND)).place, Place::last);
+    EXPECT_EQ(added(route(NLM_F_REPLACE)).place, Place::instead_of_first);
+    EXPECT_EQ(added(route(NLM_F_MULTI), true).place, Place::last);
+}
+
+TEST(NetlinkMessage, KnowsHopsThatCannotBeUsed) {
+    EXPECT_FALSE(added(route(0, AF_INET, RTNH_F_DEAD)).route.hops.at(0).usable);
+    EXPECT_TRUE(added(route(0, AF_INET, RTNH_F_LINKDOWN)).route.hops.at(0).usable) << "as the kernel does by default";
+
+    // An IPv6 gateway (RFC 8950).
+    struct {
+        std::uint16_t family = AF_INET6;
+        std::array<std::uint8_t, 16> address{0xfe, 0x80};
+    } via;
+    auto sent = route();
+    nla_put(sent.message.get(), RTA_VIA, sizeof(via), &via);
+    const auto event = sent.parse();
+    EXPECT_TRUE(!event || !std::get<RouteAdded>(*event).route.hops.at(0).usable);
+}
+
+TEST(NetlinkMessage, IgnoresWhatIsNoRouteOfOurs) {
+    EXPECT_FALSE(route(0, AF_INET6).parse());
+    EXPECT_FALSE(route(0, AF_INET, RTM_F_CLONED).parse());
+    EXPECT_FALSE(Sent<rtmsg>(RTM_NEWROUTE, {.rtm_family = AF_INET, .rtm_dst_len = 33}).parse());
+}
+
+TEST(NetlinkMessage, DoesNotTakeABridgePortForALink) {
+    EXPECT_TRUE(Sent<ifinfomsg>(RTM_DELLINK, {.ifi_family = AF_UNSPEC, .ifi_index = 3}).parse());
+    EXPECT_FALSE(Sent<ifinfomsg>(RTM_DELLINK, {.ifi_family = AF_BRIDGE, .ifi_index = 3}).parse());
+}
+
+TEST(NetlinkMessage, ReadsTheOwnAddressOfAPointToPointLink) {
+    Sent<ifaddrmsg> sent(RTM_NEWADDR, {.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 3});
+    EXPECT_FALSE(sent.parse()) << "without an address";
+    sent.with(IFA_ADDRESS, htonl(0x0a010002)).with(IFA_LOCAL, htonl(0x0a010001));
+    EXPECT_EQ(std::get<AddressAdded>(sent.parse().value()).address, (wire::Ipv4Prefix{wire::ipv4(10, 1, 0, 1), 32}));
+}
+
+TEST(NetlinkMessage, RefusesMessagesCutShort) {
+    for (const int type : {RTM_NEWLINK, RTM_NEWADDR, RTM_NEWROUTE}) EXPECT_FALSE(Sent<rtgenmsg>(type, {}).parse());
+    auto sent = route();
+    auto* header = nlmsg_hdr(sent.message.get());
+    for (auto length = header->nlmsg_len; length > NLMSG_HDRLEN; --length) {
+        header->nlmsg_len = length;
+        sent.parse();  // whatever it says, it reads no further
+    }
+}
+
+}  // namespace
+}  // namespace verbline::host
