@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What a gateway or host is to do, from gateway.toml (config/gateway.toml explains every key).
+///
+/// Reading is strict: an unknown key, a wrong type, a value out of range or two settings that contradict each other are
+/// errors, each one line `FILE:LINE: reason`. What only the running port can tell (its P_Key table, its link's MTU) is
+/// checked at start; the lines kept here let those errors point into the file as well.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datapath/wire/types.h"
+#include "pmd/error.h"
+
+namespace verbline::cli {
+
+enum class PortType : std::uint8_t { ethernet, ipoib };
+
+struct PortConfig {
+    /// Where the file says so; 0: it does not, or there is no file.
+    struct Lines {
+        unsigned port = 0, device = 0, sm = 0, pkey = 0, mtu = 0, address = 0, impair = 0, capture = 0;
+    };
+
+    std::string name;  ///< also that of the kernel-visible interface
+    PortType type = PortType::ethernet;
+    std::vector<std::string> devices;  ///< pmd/factory/device_spec.h; several: joined by a software switch
+    std::string sm;                    ///< control/mad/open.h; ipoib only
+    wire::PKey pkey{0xffff};           ///< ipoib only
+    std::uint32_t mtu = 0;             ///< of the interface: bytes of IP packet
+    std::vector<wire::Ipv4Prefix> addresses;
+    std::string impair;   ///< empty: none
+    std::string capture;  ///< file; empty: none
+    Lines lines;
+};
+
+struct RouteConfig {
+    wire::Ipv4Prefix to;
+    wire::Ipv4Address via{};
+    unsigned line = 0;
+};
+
+struct GatewayConfig {
+    std::string file;   ///< empty: from the command line
+    std::string name;   ///< of the instance
+    std::string netns;  ///< of the kernel-visible interfaces; empty: this one
+    std::vector<PortConfig> ports;
+    std::vector<RouteConfig> routes;
+    struct Lines {
+        unsigned name = 1, netns = 1;
+    } lines;
+};
+
+constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64, max_routes = 16'384;
+
+constexpr std::uint32_t default_mtu(PortType type) {
+    return type == PortType::ethernet ? 1500 : 2044;
+}
+
+/// Reads and checks the file.
+Result<GatewayConfig> load_config(const std::string& file);
+/// The same for its text. Any bytes are safe to pass.
+Result<GatewayConfig> parse_config(std::string_view text, const std::string& file);
+
+/// Everything that can be wrong about a configuration whose parts are well-formed by themselves.
+Result<void> check_config(const GatewayConfig& config);
+
+/// "10.1.0.1/24": an address that an interface can have.
+Result<wire::Ipv4Prefix> parse_interface_address(std::string_view text);
+
+/// An error about a line of the file: `FILE:LINE: reason`; without a file the bare reason. Control characters are
+/// replaced: the text may quote the file.
+Error config_error(const std::string& file, unsigned line, std::string reason);
+
+}  // namespace verbline::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A port of the subnet as users name it.
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "datapath/wire/path_record.h"
+#include "datapath/wire/types.h"
+#include "pmd/error.h"
+
+namespace verbline::cli {
+
+using Endpoint = std::variant<wire::Lid, wire::Gid>;
+
+/// "4" or "0x4": a LID; "0x0002c90300000001", anything above 0xffff: a port GUID, of which `subnet_prefix` makes a GID;
+/// with colons: a GID.
+Result<Endpoint> parse_endpoint(std::string_view text, std::uint64_t subnet_prefix);
+
+/// A query for the path from `a` to `b` and its component mask.
+std::pair<wire::PathRecord, wire::ComponentMask> path_query(const Endpoint& a, const Endpoint& b, wire::PKey pkey);
+
+}  // namespace verbline::cli

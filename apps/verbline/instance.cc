@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/instance.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <set>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "apps/verbline/telemetry_client.h"
+
+namespace verbline::cli {
+namespace {
+
+constexpr std::string_view prefix_of_all = "verbline-";
+
+/// As rte_eal_init chooses it.
+std::filesystem::path base_directory() {
+    if (const char* given = std::getenv("RUNTIME_DIRECTORY")) return given;
+    if (getuid() == 0) return "/var/run";
+    if (const char* given = std::getenv("XDG_RUNTIME_DIR")) return given;
+    return "/tmp";
+}
+
+void add_instances_of(const std::filesystem::path& directory, std::vector<Instance>& found) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string file = entry->path().filename();
+        if (!file.starts_with(prefix_of_all)) continue;
+        if (!std::filesystem::exists(entry->path() / lock_file, error)) continue;  // of another program
+        const auto socket = entry->path() / "dpdk_telemetry.v2";
+        // A socket that nobody serves is what a killed process leaves behind.
+        if (const auto client = TelemetryClient::connect(socket))
+            found.push_back({file.substr(prefix_of_all.size()), client->pid(), socket});
+    }
+}
+
+}  // namespace
+
+bool valid_instance_name(std::string_view name) {
+    constexpr auto allowed = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '_' || c == '-'; };
+    return !name.empty() && name.size() <= 64 && std::isalnum(static_cast<unsigned char>(name[0])) &&
+           std::ranges::all_of(name, allowed);
+}
+
+std::string file_prefix(std::string_view name) {
+    return fmt::format("{}{}", prefix_of_all, name);
+}
+
+std::filesystem::path runtime_directory() {
+    return base_directory() / "dpdk";
+}
+
+std::filesystem::path instance_directory(std::string_view name) {
+    return runtime_directory() / file_prefix(name);
+}
+
+std::vector<Instance> running_instances() {
+    std::vector<Instance> found;
+    for (const auto& directory : std::set<std::filesystem::path>{"/var/run/dpdk", runtime_directory()})
+        add_instances_of(directory, found);
+    std::ranges::sort(found, {}, &Instance::name);
+    return found;
+}
+
+Result<Instance> find_instance(std::string_view name) {
+    const auto all = running_instances();
+    if (all.empty()) return failure(ENOENT, "nothing is running; start a gateway with `verbline gateway CONFIG.toml`");
+    if (name.empty() && all.size() == 1) return all.front();
+    std::vector<std::string_view> names;
+    names.reserve(all.size());
+    for (const auto& instance : all) names.push_back(instance.name);
+    if (name.empty())
+        return failure(EINVAL, fmt::format("several are running; name one of {}", fmt::join(names, ", ")));
+    if (const auto found = std::ranges::find(all, name, &Instance::name); found != all.end()) return *found;
+    return failure(ENOENT, fmt::format("{} is not running; running: {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace verbline::cli

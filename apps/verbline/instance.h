@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Running instances and where they are found.
+///
+/// An instance called NAME has the DPDK file prefix `verbline-NAME`; everything of it lies in the directory of that
+/// prefix under DPDK's runtime directory:
+///
+///     /var/run/dpdk/verbline-NAME/dpdk_telemetry.v2    its tables (root)
+///     $XDG_RUNTIME_DIR/dpdk/..., /tmp/dpdk/...         anyone else's; $RUNTIME_DIRECTORY/dpdk/... under systemd
+///     .../verbline.lock                                tells it from other programs; held locked while it runs
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "pmd/error.h"
+
+namespace verbline::cli {
+
+/// Letters, digits, '.', '_' and '-', at most 64, the first a letter or digit: it becomes part of a path.
+bool valid_instance_name(std::string_view name);
+
+/// In the instance's directory; held locked (flock) while it runs.
+inline constexpr std::string_view lock_file = "verbline.lock";
+
+std::string file_prefix(std::string_view name);
+
+/// DPDK's directory for processes of this user and environment.
+std::filesystem::path runtime_directory();
+std::filesystem::path instance_directory(std::string_view name);
+
+struct Instance {
+    std::string name;
+    pid_t pid = 0;
+    std::filesystem::path socket;  ///< telemetry
+
+    bool operator==(const Instance&) const = default;
+};
+
+/// Those that answer on their socket, by name: root's, this user's and those of this environment.
+std::vector<Instance> running_instances();
+
+/// The one called `name`, or the only one if `name` is empty. The error says which ones run, or how to start one.
+Result<Instance> find_instance(std::string_view name);
+
+}  // namespace verbline::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/program_manual.h"
+
+namespace verbline::cli {
+
+Manual program_manual() {
+    return {
+        .name = "verbline",
+        .summary = "IPoIB at poll-mode speed, in user space",
+        .synopsis = "[EAL-ARGUMENTS --] COMMAND [ARGUMENTS]",
+        .description =
+            {"IPoIB at poll-mode speed, in user space. No kernel module and no RDMA hardware is needed; the "
+             "subnet manager is a real one.",
+             "Arguments before `--` go to DPDK's environment layer (EAL) as in every DPDK program. Without any, the "
+             "program runs without hugepages (with them, if enough are free) and without PCI devices, on the CPUs it "
+             "may use."},
+        .examples = {{"verbline gateway config/gateway.toml", "route between the ports of a configuration file"},
+                     {"verbline show gw all", "print all tables of the instance called gw"},
+                     {"verbline -l 2-3 --socket-mem 512 -- gateway gateway.toml",
+                      "the same on lcores 2 and 3 with hugepages"}},
+        .see_also = {},
+    };
+}
+
+std::vector<Term> program_options() {
+    return {{"-h, --help", "print this help"}, {"--version", "print the version"}};
+}
+
+}  // namespace verbline::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Tables as people and programs read them.
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace verbline::cli {
+
+using Json = nlohmann::ordered_json;  ///< keeps the order of columns
+
+/// An array of flat objects as aligned columns: one column per key, in the order in which keys first appear, headed by
+/// the key in capitals; numbers to the right; columns that are empty in every row are left out. Control characters,
+/// which may come from a peer, are printed as '?'. An array without rows has no header either.
+std::string render_table(const Json& rows);
+
+/// A flat object as "key  value" lines.
+std::string render_object(const Json& object);
+
+/// As `--json` prints it.
+std::string render_json(const Json& value);
+
+}  // namespace verbline::cli

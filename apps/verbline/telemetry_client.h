@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A client of the DPDK telemetry socket of another process, with time limits: the other side is not trusted to answer,
+/// nor to answer well-formed.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "apps/verbline/table.h"
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+
+namespace verbline::cli {
+
+class TelemetryClient {
+public:
+    /// ECONNREFUSED if nobody serves the socket, ETIMEDOUT if whoever serves it does not greet.
+    static Result<TelemetryClient> connect(const std::filesystem::path& socket);
+
+    pid_t pid() const { return pid_; }
+
+    /// The value of one command, e.g. "/eal/params".
+    Result<Json> ask(const std::string& command);
+    /// A whole table of the process: `/verbline/<name>`, all its pages. An array of rows, or a flat object.
+    Result<Json> table(std::string_view name);
+
+private:
+    TelemetryClient(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+    Result<std::string> receive();
+
+    FileDescriptor fd_;
+    std::string path_;
+    pid_t pid_ = 0;
+};
+
+}  // namespace verbline::cli

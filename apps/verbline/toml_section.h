@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Strict access to one table of a TOML file: what is not asked for by name, type and range is refused.
+///
+/// Refusals are thrown, to keep the reader of a file readable; they do not leave config.cc.
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <toml++/toml.h>
+
+namespace verbline::cli {
+
+struct Refused {
+    unsigned line;
+    std::string reason;
+};
+
+template <class T>
+struct Located {
+    T value{};
+    unsigned line = 0;
+};
+
+class Section {
+public:
+    /// `title` as messages name it; every key of `table` must be one of `known`. The table outlives the section.
+    Section(const toml::table& table, std::string_view title, std::initializer_list<std::string_view> known);
+
+    unsigned line() const;
+    std::optional<Located<std::string>> text(std::string_view key) const;
+    Located<std::string> required_text(std::string_view key) const;
+    /// One string or an array of strings.
+    std::vector<Located<std::string>> texts(std::string_view key) const;
+    std::optional<Located<std::int64_t>> number(std::string_view key, std::int64_t low, std::int64_t high) const;
+    /// What [[key]] headers introduce.
+    std::vector<const toml::table*> tables(std::string_view key) const;
+
+private:
+    const toml::table& table_;
+    std::string title_;
+};
+
+}  // namespace verbline::cli
