@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# A software InfiniBand fabric in the bed: ibsim with one switch and the hosts H1 to H4, and a real OpenSM on H1.
+# IBSIM_SOCKNAME ($fabric) names it; its sockets are abstract, so they end with the process and are found in this network
+# namespace only.
+
+umad2sim=$(echo /usr/lib/*/umad2sim/libumad2sim.so)
+
+# fabric_start NAME: returns with the subnet up; leaves the seconds it took in $subnet_up_s.
+fabric_start() {
+    local began=${EPOCHREALTIME/[.,]/}
+    fabric=$1
+    fabric_write_files
+    # ibsim takes a whole core when its standard input is at its end: a FIFO opened for reading and writing never is.
+    # shellcheck disable=SC2016 # that shell's arguments
+    start ibsim env IBSIM_SOCKNAME="$fabric" bash -c 'exec ibsim -s "$1" <>"$2"' ibsim "$bed/fabric.net" "$bed/ibsim.in"
+    await_line ibsim 'simulator ready' 10
+    fabric_sm_start
+    # shellcheck disable=SC2034 # for the caller
+    subnet_up_s=$(seconds_since "$began")
+}
+
+fabric_write_files() {
+    local host
+    mkfifo "$bed/ibsim.in"
+    mkdir -p "$bed/opensm" "$bed/umad"
+    {
+        echo 'Switch 4 "S1"'
+        for host in 1 2 3 4; do echo "[$host] \"H$host\"[1] # \"H$host\" lid 0 4xSDR"; done
+        for host in 1 2 3 4; do printf '\nHca 1 "H%d"\n[1] "S1"[%d] # "S1" lid 0 4xSDR\n' "$host" "$host"; done
+    } >"$bed/fabric.net"
+    # The `ipoib` flag makes the broadcast group ff12:401b:ffff::ffff:ffff that every IPoIB interface joins.
+    echo 'Default=0x7fff, ipoib, defmember=full : ALL=full, ALL_SWITCHES=full, SELF=full;' >"$bed/partitions.conf"
+    printf '%s\n' 'force_log_flush TRUE' 'sweep_interval 0' >"$bed/opensm.conf"
+}
+
+# as_host HOST COMMAND...: a libibumad program as a host of the fabric. umad2sim writes a false sysfs into the working directory,
+# and would take the place of every file call in the shell that runs it: nothing but the program itself may load it.
+as_host() { (cd "$bed/umad" && exec env IBSIM_SOCKNAME="$fabric" SIM_HOST="$1" LD_PRELOAD="$umad2sim" "${@:2}"); }
+
+# fabric_console COMMAND: what ibsim's console answers.
+fabric_console() {
+    local from=$(($(stat -c %s "$bed/ibsim.log") + 1)) answer='' tries
+    echo "$1" >"$bed/ibsim.in"
+    for ((tries = 0; tries < 500; tries++)); do
+        answer=$(tail -c "+$from" "$bed/ibsim.log")
+        [[ $answer != *ok* ]] || break
+        sleep 0.01
+    done
+    printf '%s\n' "$answer"
+}
+
+# fabric_forget NAME: frees the client slot of a killed process of the bed. ibsim has ten and keeps a dead client's.
+fabric_forget() {
+    local pid slot
+    read -r pid _ 2>/dev/null <"$bed/$1.pid" || return 0
+    slot=$(fabric_console attached | sed -n "s/.*Client \([0-9]*\): pid $pid .*/\1/p")
+    [[ -z $slot ]] || fabric_console "X $slot" >/dev/null
+}
+
+# fabric_sm_start: OpenSM on H1, until it has brought the subnet up.
+fabric_sm_start() {
+    fabric_forget opensm
+    rm -f "$bed/opensm/opensm.log" # of an earlier one: its SUBNET UP is not this one's
+    start opensm env -C "$bed/umad" OSM_TMP_DIR="$bed/opensm" OSM_CACHE_DIR="$bed/opensm" \
+        IBSIM_SOCKNAME="$fabric" SIM_HOST=H1 LD_PRELOAD="$umad2sim" \
+        opensm -F "$bed/opensm.conf" -f "$bed/opensm/opensm.log" -P "$bed/partitions.conf"
+    await_line_in "$bed/opensm/opensm.log" opensm 'SUBNET UP' 30 ||
+        die "OpenSM did not bring the subnet up within 30 s" "$bed/opensm.log"
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# A bed is a directory, $bed, that knows all that was made on its behalf, so that anyone can clear it away at any time, after a
+# crash too:
+#     NAME.pid      a process: "PID START-TIME"; the start time tells it from a later process of the same PID
+#     NAME.log      what it printed
+#     namespaces    names of network namespaces, one per line
+#     leftovers     paths outside the bed that a killed process leaves behind, one per line
+
+# bed_open DIRECTORY: an empty bed owned by this script. What a dead owner left there is cleared away first.
+bed_open() {
+    bed=$1
+    if process_pid owner >/dev/null; then
+        die "$bed is in use by process $(process_pid owner): wait for it, or end it"
+    fi
+    bed_close "$bed"
+    mkdir -p "$bed"
+    process_remember owner $$
+}
+
+# bed_close DIRECTORY: ends its processes, deletes its namespaces and files. Does nothing twice.
+bed_close() {
+    local bed=$1 line
+    [[ -d $bed ]] || return 0
+    rm -f "$bed/owner.pid"
+    processes_stop
+    while read -r line; do ip netns delete "$line" 2>/dev/null || true; done < <(cat "$bed/namespaces" 2>/dev/null)
+    while read -r line; do rm -rf -- "$line"; done < <(cat "$bed/leftovers" 2>/dev/null)
+    rm -rf -- "$bed"
+}
+
+# bed_limit SECONDS: closes the bed then, whatever became of its owner.
+# shellcheck disable=SC2016 # that shell's arguments
+bed_limit() { start limit bash -c 'sleep "$1"; exec "$2" "$3"' limit "$1" "$root/apps/testbed/close" "$bed"; }
+
+# start NAME COMMAND...: in the background, in a session of its own, so that no terminal's ^C reaches it before the owner's trap.
+start() {
+    local name=$1
+    shift
+    setsid "$@" </dev/null >"$bed/$name.log" 2>&1 &
+    process_remember "$name" $!
+    disown # or bash would announce the end of each
+}
+
+process_remember() { printf '%d %s\n' "$2" "$(process_start_time "$2")" >"$bed/$1.pid"; }
+
+# proc(5) stat field 22; what stands before the last ")" may hold blanks.
+process_start_time() {
+    local stat
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
+    stat=${stat##*) }
+    cut -d' ' -f20 <<<"$stat"
+}
+
+# process_pid NAME: its PID, if it is alive.
+process_pid() {
+    local pid started
+    { read -r pid started <"$bed/$1.pid"; } 2>/dev/null || return 1
+    [[ -n $started && $(process_start_time "$pid") == "$started" ]] || return 1
+    printf '%d\n' "$pid"
+}
+
+# await_end PID SECONDS
+await_end() { timeout "$2" tail -s 0.02 -f --pid="$1" /dev/null; }
+
+# signal_session SIGNAL PID: to the process and the children it has; an owner, not started here, has no session of its own.
+signal_session() { kill -"$1" -- "-$2" 2>/dev/null || kill -"$1" "$2" 2>/dev/null || true; }
+
+# process_kill NAME: SIGKILL, and it is gone.
+process_kill() {
+    local pid
+    pid=$(process_pid "$1") || return 0
+    signal_session KILL "$pid"
+    await_end "$pid" 5 || true
+}
+
+# process_stop NAME: SIGTERM; SIGKILL after 5 s.
+process_stop() {
+    local pid
+    pid=$(process_pid "$1") || return 0
+    signal_session TERM "$pid"
+    await_end "$pid" 5 || process_kill "$1"
+    rm -f "$bed/$1.pid"
+}
+
+# processes_stop: all of the bed but the caller. The subnet manager goes last, so that the others can leave their groups, and
+# by SIGKILL: it takes seconds over a SIGTERM and has nothing to lose.
+processes_stop() {
+    local name pid names=()
+    for name in "$bed"/*.pid; do
+        name=$(basename "$name" .pid)
+        pid=$(process_pid "$name") || continue
+        [[ $pid != "$$" && $name != opensm && $name != ibsim ]] || continue
+        signal_session TERM "$pid"
+        names+=("$name")
+    done
+    for name in "${names[@]}"; do process_stop "$name"; done
+    process_kill opensm
+    process_kill ibsim
+}
+
+# await_line NAME PATTERN SECONDS: until process NAME prints a line that matches (an extended regular expression).
+await_line() {
+    local name=$1 pattern=$2 seconds=$3
+    await_line_in "$bed/$name.log" "$name" "$pattern" "$seconds" ||
+        die "$name did not print '$pattern' within $seconds s" "$bed/$name.log"
+}
+
+# await_line_in FILE NAME PATTERN SECONDS: the same in FILE; gives up as soon as process NAME ends.
+await_line_in() {
+    local file=$1 pid reader found=0 lines
+    read -r pid _ <"$bed/$2.pid"
+    exec {lines}< <(exec tail -s 0.05 -n +1 -F --pid="$pid" "$file" 2>/dev/null)
+    reader=$!
+    timeout "$4" grep -q -m1 -E -- "$3" <&"$lines" || found=$?
+    kill "$reader" 2>/dev/null || true
+    exec {lines}<&-
+    return "$found"
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# What every system test begins with: strict mode, a bed of its own under names of its own, cleaned up however the test ends, and
+# ways to say what is expected.
+
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../../apps/testbed/testbed.sh"
+
+test_name=$(basename "$0")
+prefix=t$$-
+network_names "$prefix"
+
+# end_of_test: the logs of a failed test, then a clean machine.
+end_of_test() {
+    local status=$? log
+    trap - EXIT
+    if ((status != 0)); then
+        for log in "$bed"/*.log; do
+            [[ ! -s $log ]] || { echo "--- ${log##*/}" && tail -n 30 "$log"; }
+        done
+    fi
+    bed_close "$bed"
+    exit "$status"
+}
+
+need_root
+bed_open "${VERBLINE_BED:-/run/verbline/test-$$-$test_name}"
+trap end_of_test EXIT
+trap 'exit 130' INT TERM HUP
+bed_limit 300
+
+# expect WHAT COMMAND...: the command succeeds.
+expect() {
+    local what=$1 output=$bed/expect.out
+    shift
+    "$@" >"$output" 2>&1 || { echo "NOT so: $what" && die "'$*' failed" "$output"; }
+    echo "ok: $what"
+}
+
+# expect_line WHAT PATTERN COMMAND...: it prints a line that matches, whatever its status.
+expect_line() {
+    local what=$1 pattern=$2 output=$bed/expect.out
+    shift 2
+    "$@" >"$output" 2>&1 || true
+    grep -qE -- "$pattern" "$output" || { echo "NOT so: $what" && die "'$*' printed nothing like '$pattern'" "$output"; }
+    echo "ok: $what"
+}
+
+# expect_json WHAT FILTER: standard input makes the jq filter true.
+expect_json() {
+    local output=$bed/expect.out
+    cat >"$output"
+    jq -e "$2" "$output" >/dev/null || { echo "NOT so: $1" && die "$2 does not hold" "$output"; }
+    echo "ok: $1"
+}
+
+# within SECONDS COMMAND...: until the command succeeds; prints the seconds it took.
+within() {
+    local limit=$1 began=${EPOCHREALTIME/[.,]/}
+    shift
+    until "$@" >/dev/null 2>&1; do
+        ((${EPOCHREALTIME/[.,]/} - began < limit * 1000000)) || return 1
+        sleep 0.02
+    done
+    seconds_since "$began"
+}
+
+in_lan() { ip netns exec "$ns_lan" "$@"; }
+in_a() { ip netns exec "$ns_a" "$@"; }
+in_b() { ip netns exec "$ns_b" "$@"; }
+
+# reaches NAMESPACE ADDRESS [PING-OPTION...]: every one of ten echo requests is answered.
+reaches() { timeout 10 ip netns exec "$1" ping -n -c 10 -i 0.02 -W 1 "${@:3}" "$2" | tee /dev/stderr | grep -q ' 0% packet loss'; }
+
+# answers NAMESPACE ADDRESS: one echo request is answered soon.
+answers() { timeout 1 ip netns exec "$1" ping -n -q -c 1 -W 0.3 "$2"; }
+
+# show TABLE [INSTANCE]: its rows as JSON.
+show() { "$verbline" show "${2-$ns_gw}" "$1" --json; }
+
+# counters [INSTANCE]: one JSON object, name: sum over its owners.
+counters() { "$verbline" show "${1-$ns_gw}" counters --all --json | jq 'group_by(.name) | map({key: .[0].name, value: (map(.value) | add)}) | from_entries'; }
+
+# all_up: the fabric and everything on it.
+all_up() {
+    fabric_start "t$$"
+    network_up
+}
