@@ -1,0 +1,311 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Every test of the project: see usage() below and tests/README.md.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../apps/testbed/testbed.sh"
+
+only='*' quick=0 all=0 fuzz_seconds=10
+passed=0 failed=0 skipped=0
+logs=$root/build/test-logs
+# Tests that run threads beside each other, for the thread sanitizer.
+threaded='datapath/shard control/loop control/telemetry pmd/tun pmd/capture'
+
+usage() {
+    cat <<'END'
+usage: sudo tests/run.sh [--only GLOB] [--quick | --all] [--fuzz-seconds N]
+
+Installs what the tests need, builds, runs every test and prints how many passed. The kinds, in this order:
+
+  check/...    the sources: licence, format, includes, headers, scripts, clang-tidy
+  system/...   real OpenSM, gateway, hosts and kernel TCP in network namespaces, with the release build
+  asan/...     the unit tests, which mirror the sources, under AddressSanitizer and UndefinedBehaviorSanitizer
+  tsan/...     those of them with threads under ThreadSanitizer
+  fuzz/...     the parsers on mutated input under AddressSanitizer and UndefinedBehaviorSanitizer
+  unit/...     the unit tests of the release build: only with --quick or --all
+
+  --only GLOB        those whose name matches, e.g. 'system/*' or 'unit/datapath/wire'
+  --quick            without sanitizers, fuzzing and clang-tidy; the unit tests are those of the release build
+  --all              the unit tests of the release build as well, and the static analyser in clang-tidy: twice the time
+  --fuzz-seconds N   for each fuzz target (10); what it finds is kept in build-asan/fuzz
+END
+}
+
+parse_arguments() {
+    while (($#)); do
+        case $1 in
+            --only) only=${2:?--only needs a pattern} && shift ;;
+            --quick) quick=1 ;;
+            --all) all=1 ;;
+            --fuzz-seconds) fuzz_seconds=${2:?--fuzz-seconds needs a number} && shift ;;
+            -h | --help) usage && exit 0 ;;
+            *) usage >&2 && exit 2 ;;
+        esac
+        shift
+    done
+}
+
+# wanted NAME
+# shellcheck disable=SC2053 # a pattern
+wanted() { [[ $1 == $only ]]; }
+
+# --- one test ---------------------------------------------------------------------------------------------------------------
+
+# finished NAME STATUS LOG SECONDS: counts it; 77 means that it could not run here and its last line says why.
+finished() {
+    local result
+    case $2 in
+        0) result="${green}passed$plain" && passed=$((passed + 1)) ;;
+        77) result="skipped: $(tail -n 1 "$3")" && skipped=$((skipped + 1)) ;;
+        *) result="${red}failed$plain" && failed=$((failed + 1)) ;;
+    esac
+    printf '    %-36s %8.1f s  %s\n' "$1" "$4" "$result"
+    case $2 in
+        0 | 77) ;;
+        124 | 137) sed 's/^/        /' "$3" && echo "        it took too long and was ended" ;;
+        *) sed 's/^/        /' "$3" ;;
+    esac
+}
+
+# run_test NAME LIMIT COMMAND...
+run_test() {
+    local name=$1 limit=$2 log=$logs/${1//\//-}.log status=0 began=${EPOCHREALTIME/[.,]/}
+    shift 2
+    timeout -k 10 "$limit" "$@" >"$log" 2>&1 || status=$?
+    finished "$name" "$status" "$log" "$(seconds_since "$began")"
+}
+
+# --- builds -----------------------------------------------------------------------------------------------------------------
+
+# set_up DIRECTORY OPTION...: configures a build, or gives an old one these options.
+set_up() {
+    local directory=$1 log=$logs/setup-${1##*/}.log
+    shift
+    if [[ -e $directory/build.ninja ]]; then
+        { meson configure "$directory" "$@" && ninja -C "$directory" build.ninja; } >"$log" 2>&1 ||
+            die "meson could not configure $directory" "$log"
+    else
+        meson setup "$directory" "$root" "$@" >"$log" 2>&1 || die "meson could not set up $directory" "$log"
+    fi
+}
+
+# A failed build counts as one failed test; what needs it is not run.
+build() {
+    local directory=$1 name=build/$1 log=$logs/${1##*/}.log began=${EPOCHREALTIME/[.,]/}
+    shift
+    if ninja -C "$directory" "$@" 2>&1 | tee "$log" | awk 'NR % 40 == 0 { print "    " $1, $2, $3, $4; fflush() }'; then
+        note "built in $(seconds_since "$began") s"
+    else
+        grep -v '^\[' "$log" >"$log.short" || true
+        finished "$name" 1 "$log.short" "$(seconds_since "$began")"
+        return 1
+    fi
+}
+
+# set_up_sanitized DIRECTORY FLAGS OPTION...
+set_up_sanitized() {
+    local directory=$1 flags=$2
+    shift 2
+    # Line tables only, and -O1: the build is what takes the time. Warnings are the release build's to make errors of: clang also
+    # has some about GCC's own headers.
+    CXX="$(command -v ccache) clang++-19" CXXFLAGS="-gline-tables-only $flags" \
+        set_up "$directory" -Doptimization=1 -Ddebug=false -Dwerror=false -Dbench=false "$@"
+}
+
+# programs DIRECTORY TEST...: what these unit tests need built, as ninja names it.
+programs() {
+    local directory=$1 needed
+    shift
+    needed=$(meson introspect --tests "$directory" |
+        jq '[.[] | select(.name | IN($ARGS.positional[])) | .depends[]] | unique' --args "$@")
+    meson introspect --targets "$directory" | jq -r --arg build "$root/$directory/" --argjson needed "$needed" \
+        '.[] | select(.type == "executable" and (.id | IN($needed[]))) | .filename[0] | ltrimstr($build)'
+}
+
+# --- the kinds of tests -----------------------------------------------------------------------------------------------------
+
+# source_files: every file of the project, as git sees it.
+source_files() {
+    git -c safe.directory='*' ls-files -co --exclude-standard | while read -r file; do [[ ! -e $file ]] || echo "$file"; done
+}
+
+# checks NAME...
+checks() {
+    local name
+    for name in "$@"; do
+        wanted "check/$name" || continue
+        run_test "check/$name" 900 "tests/check/$name" <"$logs/sources"
+    done
+}
+
+# unit_tests KIND DIRECTORY TEST...: builds and runs those of the tests that are wanted; counts every case.
+unit_tests() {
+    local kind=$1 directory=$2 selected=() targets=() name status=0 log=$logs/$1.log
+    for name in "${@:3}"; do
+        ! wanted "$kind/$name" || selected+=("$name")
+    done
+    ((${#selected[@]})) || return 0
+    mapfile -t targets < <(programs "$directory" "${selected[@]}")
+    build "$directory" "${targets[@]}" || return 0
+    rm -f "$directory"/meson-logs/testlog.*
+    timeout -k 10 600 meson test -C "$directory" --no-rebuild "${selected[@]}" >"$log" 2>&1 || status=$?
+    count_cases "$kind" "$directory" "$log" "$status"
+}
+
+# count_cases KIND DIRECTORY LOG STATUS
+count_cases() {
+    local status name text ok=0 bad=0 # a run that failed and names no case is one
+    while IFS=$'\t' read -r status name text; do
+        case $status in
+            passed) ok=$((ok + 1)) ;;
+            skipped)
+                skipped=$((skipped + 1))
+                note "skipped $1/$name: $text"
+                ;;
+            *)
+                bad=$((bad + 1))
+                printf '    %sfailed%s %s\n%b\n' "$red" "$plain" "$1/$name" "$text"
+                ;;
+        esac
+    done < <(tests/cases.py "$2")
+    if ((ok + bad == 0 || ($4 != 0 && bad == 0))); then
+        bad=$((bad + 1))
+        tail -n 50 "$3"
+    fi
+    note "$1: $ok passed, $bad failed"
+    passed=$((passed + ok)) failed=$((failed + bad))
+}
+
+# fuzz NAME...: as many at a time as there are cores.
+fuzz() {
+    local name
+    for name in "$@"; do
+        while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || true; done
+        fuzz_one "$name" &
+    done
+    wait
+    for name in "$@"; do
+        finished "fuzz/$name" "$(<"$logs/fuzz-$name.status")" "$logs/fuzz-$name.log" "$fuzz_seconds"
+    done
+}
+
+# fuzz_one NAME: new finds go to the build directory; those of tests/fuzz/corpus are where it starts.
+fuzz_one() {
+    local kept=$root/tests/fuzz/corpus/$1 new=$root/build-asan/fuzz/corpus/$1 crashes=$root/build-asan/fuzz/crashes status=0
+    mkdir -p "$new" "$crashes"
+    [[ -d $kept ]] || kept=
+    timeout -k 10 $((fuzz_seconds + 60)) "build-asan/tests/fuzz/fuzz_$1" -max_total_time="$fuzz_seconds" -timeout=10 \
+        -rss_limit_mb=2048 -artifact_prefix="$crashes/$1-" "$new" ${kept:+"$kept"} >"$logs/fuzz-$1.log" 2>&1 || status=$?
+    echo "$status" >"$logs/fuzz-$1.status"
+}
+
+# why_no_system_tests: nothing if they can run.
+why_no_system_tests() {
+    if ((EUID != 0)); then
+        echo "network namespaces need root"
+    elif [[ ! -c /dev/net/tun ]]; then
+        echo "there is no /dev/net/tun"
+    fi
+}
+
+system_tests() {
+    local name why
+    why=$(why_no_system_tests)
+    for name in "$@"; do
+        if [[ -n $why ]]; then
+            echo "$why" >"$logs/why"
+            finished "system/$name" 77 "$logs/why" 0
+            continue
+        fi
+        export VERBLINE_BED=/run/verbline/test-$$-$name
+        run_test "system/$name" 180 "tests/system/$name"
+        apps/testbed/close "$VERBLINE_BED" # should it have been killed
+    done
+}
+
+# close_dead_beds: of runs that were killed.
+close_dead_beds() {
+    local bed
+    for bed in /run/verbline/test-*; do
+        [[ ! -d $bed ]] || process_pid owner >/dev/null || apps/testbed/close "$bed"
+    done
+}
+
+# wanted_files KIND PATTERN: the names of the tests of that kind that are executables of a folder.
+wanted_files() {
+    local file
+    for file in $2; do
+        if [[ -f $file && -x $file ]] && wanted "$1/${file##*/}"; then echo "${file##*/}"; fi
+    done
+}
+
+# --- all --------------------------------------------------------------------------------------------------------------------
+
+run_release() {
+    local units=() system=() programs=()
+    mapfile -t system < <(wanted_files system 'tests/system/*')
+    if ((quick || all)) || [[ $only == unit/* ]]; then
+        step "release build and unit tests"
+        mapfile -t units < <(meson introspect --tests build | jq -r '.[].name')
+        unit_tests unit build "${units[@]}"
+    else
+        step "release build"
+    fi
+    # Everything of the release build that is not a test: the program and the benchmarks.
+    mapfile -t programs < <(meson introspect --targets build |
+        jq -r '.[] | select(.type == "executable") | .filename[0] | select(test("/(apps|bench)/"))' | sed "s|^$root/build/||")
+    if ((${#system[@]})) || [[ $only == '*' ]]; then build build "${programs[@]}" || return 0; fi
+    ((${#system[@]})) || return 0
+    step "system tests"
+    system_tests "${system[@]}"
+}
+
+run_sanitized() {
+    local tests=() targets=() name
+    step "AddressSanitizer and UndefinedBehaviorSanitizer"
+    # Coverage in the libraries is what the fuzz targets steer by.
+    set_up_sanitized build-asan -fsanitize=fuzzer-no-link -Dsanitize=address,undefined -Dfuzz=true
+    mapfile -t tests < <(meson introspect --tests build-asan | jq -r '.[].name')
+    unit_tests asan build-asan "${tests[@]}"
+    step "fuzzing, $fuzz_seconds s for each target"
+    mapfile -t tests < <(meson introspect --targets build-asan |
+        jq -r '.[] | select(.type == "executable") | .name | select(startswith("fuzz_")) | ltrimstr("fuzz_")')
+    for name in "${tests[@]}"; do ! wanted "fuzz/$name" || targets+=("$name"); done
+    if ((${#targets[@]})) && build build-asan "${targets[@]/#/tests/fuzz/fuzz_}"; then fuzz "${targets[@]}"; fi
+    step "ThreadSanitizer"
+    set_up_sanitized build-tsan '' -Dsanitize=thread
+    # shellcheck disable=SC2086
+    unit_tests tsan build-tsan $threaded
+}
+
+# tally: the last line, whatever happened.
+tally() {
+    local status=$?
+    ((status == 0 || failed > 0)) || failed=1
+    ((skipped == 0)) && skipped='' || skipped=", $skipped skipped"
+    echo "$passed passed, $failed failed$skipped"
+    ((failed == 0 && passed > 0)) || exit 1
+}
+
+main() {
+    parse_arguments "$@"
+    cd "$root"
+    trap tally EXIT
+    trap 'exit 130' INT TERM HUP
+    step "packages"
+    install_packages run test
+    mkdir -p "$logs"
+    close_dead_beds
+    source_files >"$logs/sources"
+    set_up build -Dbuildtype=release -Dtests=true -Dbench=true
+    step "the sources"
+    checks spdx readmes names includes format shell headers
+    run_release
+    if ((!quick)); then
+        run_sanitized
+        step "clang-tidy"
+        ((!all)) || export VERBLINE_ANALYZE=1
+        checks tidy
+    fi
+}
+
+main "$@"
