@@ -112,6 +112,7 @@ Outcome RouterPort::wrap_in_decorators(pmd::CaptureFile* capture) {
 void RouterPort::capture_mads(const std::vector<pmd::CaptureFile*>& files) {
     using pmd::pcapng::Writer;
     std::vector<std::pair<Writer*, pmd::pcapng::InterfaceId>> places;
+    places.reserve(files.size());
     for (auto* file : files) {
         places.emplace_back(&file->writer(),
                             file->writer().add_interface(name() + " MADs", pmd::pcapng::LinkType::infiniband));

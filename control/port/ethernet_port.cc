@@ -15,7 +15,7 @@ EthernetPort::EthernetPort(control::Loop& loop, ShardLink& shard, const Setup& s
 void EthernetPort::carrier_changed() {
     if (carrier()) {
         // Refused, the device receives everything and the link layer filters.
-        device().set_identity({.mac = mac_});
+        (void)device().set_identity({.mac = mac_});
         shard().send(shard::SetEthernet{id(), mac_});
         link_is_up(mac_);
     } else {

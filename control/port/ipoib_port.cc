@@ -93,7 +93,7 @@ void IpoibPort::reconcile() {
     // What the device does not filter, the shard does: these two are help, not need.
     device_filters_identity_ = !device().set_identity({.mac = mac_of(now.lid), .pkey = now.pkey, .qpn = now.qpn});
     if (attached_ != wire::Lid{} && attached_ != group_->mlid) {
-        device().detach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});
+        (void)device().detach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});
     }
     attached_ = group_->mlid;
     device_filters_groups_ = !device().attach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});

@@ -36,7 +36,7 @@ template <class Vector, bool copy>
     };
 
     Vector low{}, high{};
-    while (left >= 2 * sizeof(Vector)) {
+    while (left >= 2 * sizeof(Vector)) {  // NOLINT(bugprone-infinite-loop): `take` counts it down
         Vector a, b;
         take(a);
         take(b);

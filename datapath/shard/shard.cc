@@ -84,6 +84,7 @@ Work Shard::poll(Time now) noexcept {
     return busy ? Work::busy : Work::idle;
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): std::visit throws for a variant without value, which a ring cannot hold
 bool Shard::run_commands(Time now) noexcept {
     unsigned n = 0;
     for (; n < commands_per_poll; ++n) {
