@@ -6,6 +6,7 @@
 
 #include <rte_mbuf.h>
 
+#include "datapath/link/part.h"
 #include "datapath/wire/bth.h"
 #include "datapath/wire/deth.h"
 #include "datapath/wire/ethernet.h"
@@ -24,67 +25,84 @@ constexpr std::size_t lrh_at = Ethernet::size;
 
 constexpr std::uint8_t ud_send_only = 0x64;  // IBTA 9.2.1
 
+bool is_global(wire::Bytes frame) {
+    return part_at<Lrh>(frame, lrh_at).get<&Lrh::next>() == wire::NextHeader::grh;
+}
+
 }  // namespace
 
-Header ud_header(const Source& from, const Destination& to) {
-    const auto& ah = to.address;
+wire::Grh grh_of(const wire::Gid& from, const wire::AddressHandle& to) {
+    return {.traffic_class = to.traffic_class,
+            .flow_label = to.flow_label,
+            .hop_limit = to.hop_limit,
+            .source = from,
+            .destination = to.dgid};
+}
+
+Header routing_header(wire::Lid from, const wire::Gid& from_gid, const wire::AddressHandle& to) {
     Header header;
-    Ethernet{.destination = mac_of(ah.dlid), .source = mac_of(from.lid), .type = wire::ether_type::soft_ib}.emit(
+    Ethernet{.destination = mac_of(to.dlid), .source = mac_of(from), .type = wire::ether_type::soft_ib}.emit(
         header.append(Ethernet::size).first<Ethernet::size>());
-    Lrh{.service_level = ah.sl,
-        .next = ah.global ? wire::NextHeader::grh : wire::NextHeader::bth,
-        .destination = ah.dlid,
-        .source = from.lid}
+    Lrh{.service_level = to.sl,
+        .next = to.global ? wire::NextHeader::grh : wire::NextHeader::bth,
+        .destination = to.dlid,
+        .source = from}
         .emit(header.append(Lrh::size).first<Lrh::size>());
-    if (ah.global) {
-        Grh{.traffic_class = ah.traffic_class,
-            .flow_label = ah.flow_label,
-            .hop_limit = ah.hop_limit,
-            .source = from.gid,
-            .destination = ah.dgid}
-            .emit(header.append(Grh::size).first<Grh::size>());
-    }
-    const auto destination = wire::is_multicast(ah.dlid) ? wire::multicast_qpn : to.qpn;
+    if (to.global) grh_of(from_gid, to).emit(header.append(Grh::size).first<Grh::size>());
+    return header;
+}
+
+Header ud_header(const Source& from, const Destination& to) {
+    auto header = routing_header(from.lid, from.gid, to.address);
+    const auto destination = wire::is_multicast(to.address.dlid) ? wire::multicast_qpn : to.qpn;
     Bth{.opcode = ud_send_only, .pkey = from.pkey, .dest = destination}.emit(
         header.append(Bth::size).first<Bth::size>());
     Deth{.qkey = to.qkey, .source = from.qpn}.emit(header.append(Deth::size).first<Deth::size>());
     return header;
 }
 
+void set_lengths(wire::MutableBytes frame) noexcept {
+    const std::size_t through_icrc = frame.size() - lrh_at - vcrc_size;
+    const bool global = is_global(frame);
+    wire::store16(frame, lrh_at + 4, through_icrc / 4);  // LRH:PktLen counts words from LRH to ICRC (IBTA 7.7.8)
+    if (global) wire::store16(frame, lrh_at + Lrh::size + 4, through_icrc - Lrh::size - Grh::size);
+}
+
+bool write_crcs(wire::MutableBytes frame) noexcept {
+    return wire::seal(frame.subspan(lrh_at));
+}
+
 bool finish(rte_mbuf& frame, wire::Psn psn) noexcept {
     const std::uint32_t unpadded = frame.data_len;
     auto* const data = rte_pktmbuf_mtod(&frame, std::byte*);
-    const bool global = wire::load8({data, unpadded}, lrh_at + 1) % 4 == static_cast<unsigned>(wire::NextHeader::grh);
-    const std::size_t bth_at = lrh_at + Lrh::size + (global ? Grh::size : 0);
+    const std::size_t bth_at = lrh_at + Lrh::size + (is_global({data, unpadded}) ? Grh::size : 0);
     // All headers are multiples of four bytes except the Ethernet header, so the payload's size decides the padding.
     const std::uint32_t pad = -(unpadded - lrh_at) & 3;
     if (rte_pktmbuf_append(&frame, static_cast<std::uint16_t>(pad + trailer_size)) == nullptr) return false;
 
     const wire::MutableBytes bytes(data, unpadded + pad + trailer_size);
     std::fill_n(bytes.begin() + unpadded, pad, std::byte{0});
-    const std::size_t through_icrc = bytes.size() - lrh_at - vcrc_size;
-    wire::store16(bytes, lrh_at + 4, through_icrc / 4);  // LRH:PktLen counts words from LRH to ICRC (IBTA 7.7.8)
-    if (global) wire::store16(bytes, lrh_at + Lrh::size + 4, through_icrc - Lrh::size - Grh::size);
     wire::store8(bytes, bth_at + 1, (wire::load8(bytes, bth_at + 1) & ~0x30u) | pad << 4);
     wire::store24(bytes, bth_at + 9, psn.value());
-    return wire::seal(bytes.subspan(lrh_at));
+    set_lengths(bytes);
+    return write_crcs(bytes);
 }
 
-std::expected<Datagram, Discard> parse(wire::Bytes frame) noexcept {
-    const auto ethernet = Ethernet::parse(frame);
-    if (!ethernet) return std::unexpected(Discard::rx_dropped_truncated);
-    if (ethernet->type != wire::ether_type::soft_ib) return std::unexpected(Discard::rx_dropped_foreign);
-
-    const auto packet = frame.subspan(lrh_at);
-    const auto lrh = Lrh::parse(packet);
-    if (!lrh) {
-        return std::unexpected(lrh.error() == wire::Malformed::truncated ? Discard::rx_dropped_truncated
-                                                                         : Discard::rx_dropped_lrh);
+std::expected<Parts, Discard> check(wire::Bytes frame) noexcept {
+    // By views: headers as values cost as much as the CRCs of a small packet.
+    if (frame.size() < Ethernet::size) return std::unexpected(Discard::rx_dropped_truncated);
+    if (part_at<Ethernet>(frame).get<&Ethernet::type>() != wire::ether_type::soft_ib) {
+        return std::unexpected(Discard::rx_dropped_foreign);
     }
-    const std::size_t through_icrc = lrh->packet_size();
-    const bool global = lrh->next == wire::NextHeader::grh;
-    const std::size_t headers = Lrh::size + (global ? Grh::size : 0) + Bth::size + Deth::size;
-    if ((!global && lrh->next != wire::NextHeader::bth) || through_icrc < headers + icrc_size) {
+    const auto packet = frame.subspan(lrh_at);
+    if (packet.size() < Lrh::size) return std::unexpected(Discard::rx_dropped_truncated);
+    const auto lrh = part_at<Lrh>(packet);
+    const auto next = lrh.get<&Lrh::next>();
+    const bool global = next == wire::NextHeader::grh;
+    const std::size_t through_icrc = std::size_t{lrh.get<&Lrh::packet_words>()} * 4;
+    const std::size_t routing = Lrh::size + (global ? Grh::size : 0);
+    if (Lrh::Layout::refusal(lrh.bytes()) || (!global && next != wire::NextHeader::bth) ||
+        through_icrc < routing + Bth::size + icrc_size) {
         return std::unexpected(Discard::rx_dropped_lrh);
     }
     if (packet.size() < through_icrc + vcrc_size) return std::unexpected(Discard::rx_dropped_truncated);
@@ -94,29 +112,45 @@ std::expected<Datagram, Discard> parse(wire::Bytes frame) noexcept {
         case wire::IbCheck::icrc: return std::unexpected(Discard::rx_dropped_icrc);
         case wire::IbCheck::malformed: return std::unexpected(Discard::rx_dropped_bth);
     }
-
-    Datagram out{.slid = lrh->source, .dlid = lrh->destination, .sl = lrh->service_level, .global = global};
-    std::size_t at = Lrh::size;
     if (global) {
-        const auto grh = Grh::parse(packet.subspan(at));
-        if (!grh || grh->next_header != Grh::transport || grh->payload_length != through_icrc - Lrh::size - Grh::size) {
+        const auto grh = part_at<Grh>(packet, Lrh::size);
+        if (Grh::Layout::refusal(grh.bytes()) || grh.get<&Grh::next_header>() != Grh::transport ||
+            grh.get<&Grh::payload_length>() != through_icrc - routing) {
             return std::unexpected(Discard::rx_dropped_bth);
         }
-        out.sgid = grh->source;
-        out.dgid = grh->destination;
-        at += Grh::size;
     }
-    const auto bth = Bth::parse(packet.subspan(at));
+    return Parts{.global = global,
+                 .network_at = static_cast<std::uint32_t>(global ? lrh_at + Lrh::size : lrh_at),
+                 .bth_at = static_cast<std::uint32_t>(lrh_at + routing),
+                 .icrc_at = static_cast<std::uint32_t>(lrh_at + through_icrc - icrc_size)};
+}
+
+std::expected<Datagram, Discard> parse(wire::Bytes frame) noexcept {
+    const auto parts = check(frame);
+    if (!parts) return std::unexpected(parts.error());
+    const auto lrh = part_at<Lrh>(frame, lrh_at);
+    Datagram out{.slid = lrh.get<&Lrh::source>(),
+                 .dlid = lrh.get<&Lrh::destination>(),
+                 .sl = lrh.get<&Lrh::service_level>(),
+                 .global = parts->global};
+    if (out.global) {
+        const auto grh = part_at<Grh>(frame, parts->network_at);
+        out.sgid = grh.get<&Grh::source>();
+        out.dgid = grh.get<&Grh::destination>();
+    }
+    const auto transport = frame.first(parts->icrc_at).subspan(parts->bth_at);
+    const auto bth = Bth::parse(transport);
     if (!bth) return std::unexpected(Discard::rx_dropped_bth);
     if (bth->opcode != ud_send_only) return std::unexpected(Discard::rx_dropped_opcode);
-    const auto deth = Deth::parse(packet.subspan(at + Bth::size));
-    if (!deth || through_icrc - icrc_size - headers < bth->pad) return std::unexpected(Discard::rx_dropped_bth);
+    const auto deth = Deth::parse(transport.subspan(Bth::size));
+    constexpr std::size_t headers = Bth::size + Deth::size;
+    if (!deth || transport.size() - headers < bth->pad) return std::unexpected(Discard::rx_dropped_bth);
     out.pkey = bth->pkey;
     out.destination = bth->dest;
     out.qkey = deth->qkey;
     out.source = deth->source;
-    out.payload_offset = static_cast<std::uint16_t>(lrh_at + headers);
-    out.payload_size = static_cast<std::uint16_t>(through_icrc - icrc_size - headers - bth->pad);
+    out.payload_offset = static_cast<std::uint16_t>(parts->bth_at + headers);
+    out.payload_size = static_cast<std::uint16_t>(transport.size() - headers - bth->pad);
     return out;
 }
 

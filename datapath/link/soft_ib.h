@@ -13,7 +13,8 @@
 /// 02:00:00:00:hi:lo, a multicast LID 03:00:00:00:hi:lo (the group bit set). 0x88B5 is IEEE 802's local experimental
 /// EtherType 1. A capture becomes a true InfiniBand capture by leaving the first 14 bytes away.
 ///
-/// Here a UD packet is built and taken apart (IBTA volume 1, chapters 5 to 9); whose it is, is for transport to say.
+/// Here the routing headers and the CRCs of any packet are made and checked, and a whole UD packet is built and taken
+/// apart (IBTA volume 1, chapters 5 to 9); whose it is, is for transport to say.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,7 @@
 
 #include "datapath/link/destination.h"
 #include "datapath/wire/bytes.h"
+#include "datapath/wire/grh.h"
 #include "datapath/wire/types.h"
 #include "pmd/counter.h"
 
@@ -40,6 +42,17 @@ constexpr wire::MacAddress mac_of(wire::Lid lid) {
     return mac;
 }
 
+/// The GRH of every packet from `from` to `to`; its payload length is left open.
+wire::Grh grh_of(const wire::Gid& from, const wire::AddressHandle& to);
+
+/// Everything in front of the BTH: Ethernet header, LRH, and GRH if `to` is global. Lengths are left for `seal`.
+Header routing_header(wire::Lid from, const wire::Gid& from_gid, const wire::AddressHandle& to);
+
+/// Completes a frame that has its routing header, all from BTH to padding, and room for the trailer at its end, in two
+/// steps: the lengths in LRH and GRH; ICRC and VCRC. False if the frame is too long for an LRH.
+void set_lengths(wire::MutableBytes frame) noexcept;
+bool write_crcs(wire::MutableBytes frame) noexcept;
+
 /// The sending end of a UD packet.
 struct Source {
     wire::Lid lid{};
@@ -55,6 +68,14 @@ Header ud_header(const Source& from, const Destination& to);
 /// Completes a frame that begins with such a header: fills in lengths, pad count and PSN, appends padding, ICRC and
 /// VCRC. The mbuf is one segment. False, and nothing done, if it has no room for the trailer.
 bool finish(rte_mbuf& frame, wire::Psn psn) noexcept;
+
+/// Where the parts of a packet lie that arrived whole; offsets in the frame.
+struct Parts {
+    bool global = false;
+    std::uint32_t network_at = 0;  ///< LRH; GRH if global
+    std::uint32_t bth_at = 0;
+    std::uint32_t icrc_at = 0;
+};
 
 /// A UD packet that arrived whole.
 struct Datagram {
@@ -79,8 +100,10 @@ struct Datagram {
 
 VERBLINE_COUNTER_ENUM(Discard, VERBLINE_SOFT_IB_DISCARDS)
 
-/// Checks everything that can be checked without knowing whose the packet is; a frame padded to Ethernet's minimum is
-/// accepted.
+/// Checks everything up to the BTH, and both CRCs; a frame padded to Ethernet's minimum is accepted.
+std::expected<Parts, Discard> check(wire::Bytes frame) noexcept;
+
+/// Checks everything that can be checked without knowing whose the packet is.
 std::expected<Datagram, Discard> parse(wire::Bytes frame) noexcept;
 
 }  // namespace verbline::link::soft_ib

@@ -11,6 +11,7 @@
 #include "datapath/wire/class_port_info.h"
 #include "datapath/wire/deth.h"
 #include "datapath/wire/ethernet.h"
+#include "datapath/wire/feth.h"
 #include "datapath/wire/grh.h"
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/icmpv6.h"
@@ -39,7 +40,7 @@ namespace verbline::wire {
 /// `List` is what holds the types: testing::Types, std::tuple.
 template <template <class...> class List>
 using EveryHeader = List<Aeth, EthernetArp, IpoibArp, AtomicEth, AtomicAckEth, Bth, ClassPortInfo, Deth, Ethernet, Vlan,
-                         Grh, Icmp, Icmpv6, RouterAdvertisement, NeighbourMessage, NdRedirect,
+                         Feth, Grh, Icmp, Icmpv6, RouterAdvertisement, NeighbourMessage, NdRedirect,
                          NdLinkAddress<MacAddress>, NdLinkAddress<IpoibAddress>, NdMtu, NdPrefix, Ieth, ImmDt,
                          InformInfo, IpoibHeader, Ipv4, Ipv6, Lrh, Mad, McMemberRecord, NodeInfo, NodeRecord, Notice,
                          PathRecord, PortInfo, PortInfoRecord, Reth, Rmpp, SaHeader, ServiceRecord, Tcp, Udp, XrcEth>;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// How an InfiniBand transport packet, from its BTH on, is put on each of its carriers. arrival.h takes it off again.
+///
+///     RoCE v2    Ethernet  (VLAN)  IPv4 or IPv6  UDP  | BTH ... payload  pad | ICRC            IBTA annex A17
+///     RoCE v1    Ethernet  (VLAN)  GRH                | BTH ... payload  pad | ICRC            annex A16
+///     soft IB    Ethernet  LRH  (GRH)                 | BTH ... payload  pad | ICRC  VCRC      soft_ib.h
+///                └──────────── Envelope ─────────────┘                         └─ trailer ─┘
+///
+/// An envelope is built once per destination by whoever connects a queue pair or makes an address handle; `seal` copies
+/// it in front of each packet and fills in what differs from packet to packet. Functions of their arguments only.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "datapath/link/soft_ib.h"
+#include "datapath/wire/address_handle.h"
+#include "datapath/wire/bytes.h"
+#include "datapath/wire/icrc.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::link {
+
+enum class Carrier : std::uint8_t { roce_v2_ipv4, roce_v2_ipv6, roce_v1, soft_ib };
+
+/// Bytes behind the padding: ICRC, and VCRC where there is one.
+constexpr std::size_t trailer_size(Carrier carrier) {
+    return carrier == Carrier::soft_ib ? soft_ib::trailer_size : wire::icrc_size;
+}
+
+/// Everything in front of the BTH towards one destination; the lengths and what depends on them are left open.
+struct Envelope {
+    static constexpr std::size_t capacity = 72;
+
+    Carrier carrier{};
+    std::uint8_t covered_at = 0;  ///< where the ICRC begins: the IP header, the GRH, or the LRH of a local packet
+    std::uint8_t size = 0;        ///< offset of the BTH
+    std::uint32_t ip_sum = 0;     ///< of the 16-bit words of the IPv4 header as it is here: with zeros where left open
+    std::array<std::byte, capacity> bytes{};
+
+    wire::Bytes view() const { return wire::Bytes(bytes).first(size); }
+};
+
+/// The sending end: an entry of the GID table, and what else its port knows.
+struct Endpoint {
+    Carrier carrier{};
+    wire::MacAddress mac{};             ///< RoCE; that of the soft fabric is made from the LID
+    std::optional<std::uint16_t> vlan;  ///< RoCE: id of the tag, 12 bits
+    bool ecn = false;                   ///< RoCE v2: marked ECT(0), so that routers mark instead of drop (RFC 3168, 5)
+    wire::Gid gid{};                    ///< for roce_v2_ipv4 a mapped address (ip_gid.h)
+    wire::Lid lid{};                    ///< soft fabric
+};
+
+/// The envelope from `from` to `to`. RoCE always goes by `to.dgid`; the service level becomes the priority of the VLAN
+/// tag, the traffic class that of the IP header (with `ecn`, its two lower bits are replaced), and hop limit 0 over IP
+/// the usual 64. The last two arguments are not used where the carrier has no such thing.
+Envelope make_envelope(const Endpoint& from, const wire::AddressHandle& to, wire::MacAddress to_mac,
+                       std::uint16_t source_port);
+
+/// The UDP source port of a connection, so that its packets take one way and different connections different ways:
+/// from the flow label, or without one (0) from both queue pair numbers, which gives both ends the same. As Linux
+/// does; in 0xc000..0xffff.
+std::uint16_t udp_source_port(std::uint32_t flow_label, wire::Qpn local, wire::Qpn remote);
+
+/// The Ethernet address of a multicast group on a RoCE carrier (RFC 1112, 6.4; RFC 2464, 7).
+wire::MacAddress multicast_mac(Carrier carrier, const wire::Gid& group);
+
+/// Completes a frame in place, of which BTH, payload and padding are already there:
+/// frame.size() == envelope.size + (BTH through padding, a multiple of four) + trailer_size(envelope.carrier).
+/// `ip_id` matters only to IPv4, and there to nobody: fragments are forbidden (RFC 6864, 4.1).
+void seal(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip_id) noexcept;
+
+/// The same in two steps: the envelope with lengths, identification and checksum; then ICRC and VCRC. Who sends several
+/// frames at a time does the first step for all and then the second for all, and saves half on small ones: a CRC that
+/// loads what was only just stored in smaller pieces waits until the stores are through.
+void write_headers(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip_id) noexcept;
+
+/// All that the second step needs of the envelope, which may be gone by then.
+struct Sealing {
+    Carrier carrier{};
+    std::uint8_t covered_at = 0;
+};
+constexpr Sealing sealing_of(const Envelope& envelope) {
+    return {envelope.carrier, envelope.covered_at};
+}
+void write_crcs(std::span<std::byte> frame, Sealing sealing) noexcept;
+
+}  // namespace verbline::link

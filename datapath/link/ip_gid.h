@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// GIDs that are IP addresses: an IPv6 address as it is, an IPv4 address mapped into IPv6 as ::ffff:a.b.c.d (IBTA
+/// annex A17).
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "datapath/wire/bytes.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::link {
+
+constexpr std::size_t ipv4_in_gid = 12;  ///< where a mapped address begins
+
+constexpr wire::Gid gid_of(wire::Ipv4Address address) {
+    wire::Gid gid;
+    wire::store16(gid.bytes, ipv4_in_gid - 2, 0xffff);
+    wire::store32(gid.bytes, ipv4_in_gid, static_cast<std::uint32_t>(address));
+    return gid;
+}
+
+constexpr wire::Gid gid_of(const wire::Ipv6Address& address) {
+    return {address.bytes};
+}
+
+constexpr std::optional<wire::Ipv4Address> ipv4_of(const wire::Gid& gid) {
+    const wire::Ipv4Address address{wire::load32(gid.bytes, ipv4_in_gid)};
+    return gid == gid_of(address) ? std::optional(address) : std::nullopt;
+}
+
+}  // namespace verbline::link

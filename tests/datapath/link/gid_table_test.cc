@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/link/gid_table.h"
+
+#include <gtest/gtest.h>
+
+#include "datapath/link/ip_gid.h"
+#include "tests/support/hex.h"
+
+namespace verbline::link {
+namespace {
+
+constexpr std::uint32_t eth = 2, tagged = 3;
+constexpr wire::MacAddress mac{
+    {std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0xfe}, std::byte{0}, std::byte{2}}};
+
+wire::Gid ip(unsigned last) {
+    return gid_of(wire::ipv4(10, 1, 0, last));
+}
+
+class RoceGids : public testing::Test {
+protected:
+    void SetUp() override { ASSERT_TRUE(table_.add_interface(eth, mac)); }
+    void expect(std::size_t index, const wire::Gid& gid, GidType type) {
+        ASSERT_NE(table_.at(index), nullptr) << index;
+        EXPECT_EQ(table_.at(index)->gid, gid) << index;
+        EXPECT_EQ(table_.at(index)->type, type) << index;
+    }
+    GidTable table_{GidTable::Kind::roce, 8};
+};
+
+// rping's CA GUID in the captures is that of a guest with this MAC.
+TEST(LinkLocalGid, IsMadeOfTheMac) {
+    EXPECT_EQ(test::to_hex(link_local_gid(mac).bytes), "fe80000000000000505400fffefe0002");
+}
+
+TEST_F(RoceGids, AreOrderedAsTheKernels) {
+    ASSERT_TRUE(table_.add_address(eth, ip(1)));
+    ASSERT_TRUE(table_.add_address(eth, ip(2)));
+    expect(0, link_local_gid(mac), GidType::roce_v1);
+    expect(1, link_local_gid(mac), GidType::roce_v2);
+    expect(2, ip(1), GidType::roce_v1);
+    expect(3, ip(1), GidType::roce_v2);
+    expect(4, ip(2), GidType::roce_v1);
+    EXPECT_EQ(table_.at(6), nullptr);
+    EXPECT_EQ(table_.at(8), nullptr);
+}
+
+TEST_F(RoceGids, StayWhereTheyAreAndHolesAreTakenFirst) {
+    for (const unsigned last : {1, 2}) ASSERT_TRUE(table_.add_address(eth, ip(last)));
+    table_.remove_address(eth, ip(1));
+    EXPECT_EQ(table_.at(2), nullptr);
+    expect(4, ip(2), GidType::roce_v1);
+    EXPECT_EQ(table_.find(ip(1), GidType::roce_v2, std::nullopt), std::nullopt);
+    ASSERT_TRUE(table_.add_address(eth, ip(3)));
+    expect(2, ip(3), GidType::roce_v1);
+    expect(3, ip(3), GidType::roce_v2);
+}
+
+TEST_F(RoceGids, AreThereOnce) {
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(table_.add_address(eth, ip(1)));
+    ASSERT_TRUE(table_.add_address(eth, link_local_gid(mac)));  // the interface has this address, too
+    EXPECT_EQ(table_.at(4), nullptr);
+    table_.remove_address(eth, link_local_gid(mac));
+    expect(0, link_local_gid(mac), GidType::roce_v1);
+}
+
+TEST_F(RoceGids, FollowTheMacInPlace) {
+    ASSERT_TRUE(table_.add_address(eth, ip(1)));
+    auto other = mac;
+    other.bytes[5] = std::byte{9};
+    ASSERT_TRUE(table_.add_interface(eth, other));
+    expect(1, link_local_gid(other), GidType::roce_v2);
+    expect(2, ip(1), GidType::roce_v1);
+}
+
+TEST_F(RoceGids, OfAVlanHaveItsIdAndNoReservedPlace) {
+    ASSERT_TRUE(table_.add_interface(tagged, mac, 100));
+    EXPECT_EQ(table_.at(2), nullptr);
+    ASSERT_TRUE(table_.add_address(tagged, link_local_gid(mac)));
+    ASSERT_TRUE(table_.add_address(eth, ip(1)));
+    ASSERT_TRUE(table_.add_address(tagged, ip(1)));
+    EXPECT_EQ(table_.find(link_local_gid(mac), GidType::roce_v2, 100), 3u);
+    EXPECT_EQ(table_.find(link_local_gid(mac), GidType::roce_v2, std::nullopt), 1u);
+    EXPECT_EQ(table_.find(ip(1), GidType::roce_v1, 100), 6u);
+    table_.remove_interface(tagged);
+    EXPECT_EQ(table_.at(2), nullptr);
+    expect(4, ip(1), GidType::roce_v1);
+    EXPECT_FALSE(table_.add_address(tagged, ip(2)));
+}
+
+TEST_F(RoceGids, AreRefusedWholeWhenTheTableIsFull) {
+    for (const unsigned last : {1, 2}) ASSERT_TRUE(table_.add_address(eth, ip(last)));
+    ASSERT_TRUE(table_.add_address(eth, ip(3)));
+    EXPECT_FALSE(table_.add_address(eth, ip(4)));
+    EXPECT_FALSE(table_.find(ip(4), GidType::roce_v1, std::nullopt));
+    GidTable odd(GidTable::Kind::roce, 5);
+    ASSERT_TRUE(odd.add_interface(eth, mac));
+    ASSERT_TRUE(odd.add_address(eth, ip(1)));
+    EXPECT_FALSE(odd.add_address(eth, ip(2)));
+    EXPECT_EQ(odd.at(4), nullptr);
+}
+
+TEST_F(RoceGids, NeedAnInterfaceAndAnAddress) {
+    EXPECT_FALSE(table_.add_address(77, ip(1)));
+    EXPECT_FALSE(table_.add_address(eth, wire::Gid{}));
+    EXPECT_FALSE(table_.add_interface(78, mac)) << "the reserved places are taken";
+}
+
+TEST_F(RoceGids, TellTheirCarrier) {
+    ASSERT_TRUE(table_.add_address(eth, ip(1)));
+    EXPECT_EQ(carrier_of(*table_.at(0)), Carrier::roce_v1);
+    EXPECT_EQ(carrier_of(*table_.at(1)), Carrier::roce_v2_ipv6);
+    EXPECT_EQ(carrier_of(*table_.at(2)), Carrier::roce_v1);
+    EXPECT_EQ(carrier_of(*table_.at(3)), Carrier::roce_v2_ipv4);
+}
+
+TEST(IbGids, BeginWithTheSubnetManagers) {
+    GidTable table(GidTable::Kind::ib);
+    ASSERT_TRUE(table.add_interface(0, {}));
+    const auto gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100005});
+    ASSERT_TRUE(table.add_address(0, gid));
+    ASSERT_NE(table.at(0), nullptr);
+    EXPECT_EQ(*table.at(0), (GidEntry{.gid = gid, .type = GidType::ib}));
+    EXPECT_EQ(carrier_of(*table.at(0)), Carrier::soft_ib);
+    EXPECT_EQ(table.at(1), nullptr);
+}
+
+}  // namespace
+}  // namespace verbline::link
