@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Asynchronous events: what a queue pair, completion queue, shared receive queue or port has to say without being
+/// asked (IBTA volume 1, 11.6.3).
+
+#include <cstdint>
+#include <functional>
+
+#include "datapath/wire/types.h"
+
+namespace verbline::transport {
+
+/// Values of ibv_event_type.
+enum class EventKind : std::uint8_t {
+    cq_error = 0,
+    qp_fatal = 1,
+    qp_request_error = 2,
+    qp_access_error = 3,
+    communication_established = 4,
+    send_queue_drained = 5,
+    port_active = 9,
+    port_error = 10,
+    srq_limit_reached = 15,
+    last_wqe_reached = 16,
+    gid_change = 18,
+};
+
+class CompletionQueue;
+struct SharedReceiveQueue;
+
+/// `qpn` for events of queue pairs, `cq` and `srq` for theirs.
+struct Event {
+    EventKind kind{};
+    wire::Qpn qpn{};
+    CompletionQueue* cq = nullptr;
+    SharedReceiveQueue* srq = nullptr;
+};
+
+/// Called on a shard's thread (events of the port: on that of who changed or looked), rarely; must not block, and must
+/// not call back into the device.
+using EventHandler = std::function<void(const Event&)>;
+
+}  // namespace verbline::transport

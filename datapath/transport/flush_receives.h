@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What a queue pair in the error state does with receive requests: its own complete as flushed; those of a shared
+/// queue stay for the others (IBTA volume 1, 10.2.9.4).
+
+#include "datapath/transport/channel.h"
+#include "datapath/transport/turn.h"
+
+namespace verbline::transport {
+
+inline void flush_receives(Channel& channel, Turn& turn) noexcept {
+    if (!channel.receive_queue.exists()) return;
+    while (const auto* const work = channel.receive_queue.take()) {
+        turn.complete(*channel.receive_completions, [&](Completion& completion) {
+            completion.id = work->id;
+            completion.status = Status::flushed;
+            completion.kind = CompletionKind::receive;
+            completion.qpn = channel.qpn;
+            completion.pkey_index = channel.pkey_index;
+        });
+        channel.receive_queue.give_back(*work);
+    }
+}
+
+}  // namespace verbline::transport

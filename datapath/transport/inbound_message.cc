@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/transport/inbound_message.h"
+
+#include <utility>
+
+#include "datapath/link/part.h"
+#include "datapath/memory/guarded.h"
+#include "datapath/transport/payload.h"
+
+namespace verbline::transport {
+
+bool InboundMessage::well_formed(const Packet& packet, const Channel& channel, bool in_progress) noexcept {
+    const auto& traits = *packet.traits;
+    const auto size = packet.payload.size();
+    if (traits.first == in_progress) return false;
+    if (!traits.last) return size == channel.mtu();
+    return size <= channel.mtu() && (traits.first || size > 0);
+}
+
+InboundMessage::Source InboundMessage::source_for(const Packet& packet, Channel& channel) noexcept {
+    auto* shared = channel.shared;
+    if (channel.service == Service::xrc) {
+        const auto number = link::part_at<wire::XrcEth>(packet.headers).get<&wire::XrcEth::srq>();
+        shared = channel.xrc_queues != nullptr ? channel.xrc_queues->find(channel.xrc_domain, number) : nullptr;
+        if (shared == nullptr) return {};
+        return {&shared->queue, shared->completions, shared, shared->pd};
+    }
+    if (shared != nullptr) return {&shared->queue, channel.receive_completions, shared, shared->pd};
+    return {&channel.receive_queue, channel.receive_completions, nullptr, channel.pd};
+}
+
+bool InboundMessage::take(const Packet& packet, Channel& channel, Turn& turn) noexcept {
+    if (work_ != nullptr) return true;  // left by an unreliable message that was cut short
+    source_ = source_for(packet, channel);
+    if (source_.queue == nullptr) return false;
+    work_ = source_.queue->take();
+    if (work_ == nullptr) return false;
+    if (source_.shared != nullptr && source_.queue->limit_reached()) {
+        turn.tell({.kind = EventKind::srq_limit_reached, .srq = source_.shared});
+    }
+    return true;
+}
+
+Outcome InboundMessage::accept(const Packet& packet, Channel& channel, Turn& turn) noexcept {
+    const auto& traits = *packet.traits;
+    if (!well_formed(packet, channel, in_progress())) return Outcome::invalid_request;
+    if (!traits.first && traits.operation != kind_) return Outcome::invalid_request;
+
+    const bool needs_receive = traits.operation == Operation::send ? traits.first : traits.immediate;
+    if (needs_receive) {
+        // Only who takes a receive request must name a queue that exists.
+        const bool xrc = channel.service == Service::xrc;
+        if (xrc && source_for(packet, channel).queue == nullptr) return Outcome::invalid_request;
+        if (!take(packet, channel, turn)) return Outcome::no_receive;
+    }
+
+    if (traits.first) {
+        received_ = 0;
+        if (traits.operation == Operation::write) {
+            if (const auto outcome = begin_write(packet, channel, turn); outcome != Outcome::accepted) return outcome;
+        }
+        kind_ = traits.operation;
+    }
+    if (received_ + packet.payload.size() > max_message) return Outcome::invalid_request;
+    const auto outcome =
+        kind_ == Operation::send ? place_send(packet, channel, turn) : place_write(packet, channel, turn);
+    if (outcome != Outcome::accepted) return outcome;
+    received_ += packet.payload.size();
+    return traits.last ? finish(packet, channel, turn) : Outcome::accepted;
+}
+
+Outcome InboundMessage::begin_write(const Packet& packet, const Channel& channel, const Turn& turn) noexcept {
+    const auto reth = link::part_at<wire::Reth>(packet.after_xrceth());
+    if (!memory::has(channel.access, memory::Access::remote_write)) return Outcome::invalid_request;
+    address_ = reth.get<&wire::Reth::address>();
+    rkey_ = reth.get<&wire::Reth::rkey>();
+    length_ = reth.get<&wire::Reth::length>();
+    if (length_ > max_message) return Outcome::invalid_request;
+    if (packet.traits->last ? length_ != packet.payload.size() : length_ <= packet.payload.size()) {
+        return Outcome::invalid_request;
+    }
+    // The whole of it now, so that a message that must fail writes nothing. Zero bytes need no key (IBTA 9.7.4.1.3).
+    if (length_ != 0 &&
+        !turn.keys.resolve(rkey_, channel.pd, channel.qpn, address_, length_, memory::Access::remote_write)) {
+        return Outcome::remote_access;
+    }
+    return Outcome::accepted;
+}
+
+Outcome InboundMessage::place_write(const Packet& packet, const Channel& channel, const Turn& turn) noexcept {
+    const auto size = packet.payload.size();
+    const auto after = received_ + size;
+    if (packet.traits->last ? after != length_ : after >= length_) return Outcome::invalid_request;
+    if (size == 0) return Outcome::accepted;
+    const auto to =
+        turn.keys.resolve(rkey_, channel.pd, channel.qpn, address_ + received_, size, memory::Access::remote_write);
+    if (!to || !memory::guarded_copy(*to, packet.payload.data(), size)) return Outcome::remote_access;
+    return Outcome::accepted;
+}
+
+Outcome InboundMessage::place_send(const Packet& packet, Channel& channel, Turn& turn) noexcept {
+    const auto status = scatter(work_->segment_list(), received_, packet.payload, source_.pd, channel.qpn, turn.keys);
+    if (status == Status::success) return Outcome::accepted;
+    abandon(channel, turn, status);
+    return status == Status::local_length_error ? Outcome::local_length : Outcome::local_protection;
+}
+
+Outcome InboundMessage::finish(const Packet& packet, Channel& channel, Turn& turn) noexcept {
+    const auto& traits = *packet.traits;
+    const auto kind = std::exchange(kind_, Operation::none);
+    if (kind == Operation::write && !traits.immediate) return Outcome::accepted;
+
+    // Immediate data and keys are the last header.
+    const auto tail = traits.immediate || traits.invalidate ? wire::load32(packet.headers.last<4>(), 0) : 0;
+    if (traits.invalidate && !turn.keys.invalidate(static_cast<wire::RKey>(tail), channel.pd, channel.qpn)) {
+        complete_receive(channel, turn, [](Completion& c) { c.status = Status::local_access_error; });
+        return Outcome::remote_access;
+    }
+    complete_receive(channel, turn, [&](Completion& completion) {
+        if (kind == Operation::write) completion.kind = CompletionKind::receive_write_with_immediate;
+        if (traits.immediate) completion.flags = Completion::has_immediate;
+        if (traits.invalidate) completion.flags = Completion::has_invalidated;
+        completion.immediate = tail;
+        completion.length = static_cast<std::uint32_t>(received_);
+        completion.solicited = packet.solicited;
+    });
+    return Outcome::accepted;
+}
+
+template <class Fill>
+void InboundMessage::complete_receive(const Channel& channel, Turn& turn, Fill&& fill) noexcept {
+    turn.complete(*source_.completions, [&](Completion& completion) {
+        completion.id = work_->id;
+        completion.kind = CompletionKind::receive;
+        completion.qpn = channel.qpn;
+        completion.source = channel.remote;
+        completion.pkey_index = channel.pkey_index;
+        fill(completion);
+    });
+    source_.queue->give_back(*std::exchange(work_, nullptr));
+}
+
+void InboundMessage::abandon(Channel& channel, Turn& turn, Status status) noexcept {
+    kind_ = Operation::none;
+    if (work_ == nullptr) return;
+    if (status == Status::success) {
+        source_.queue->give_back(*std::exchange(work_, nullptr));
+        return;
+    }
+    complete_receive(channel, turn, [status](Completion& completion) { completion.status = status; });
+}
+
+}  // namespace verbline::transport

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/transport/outbox.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <rte_mbuf.h>
+
+namespace verbline::transport {
+namespace {
+
+wire::MutableBytes bytes_of(rte_mbuf& frame) {
+    return {rte_pktmbuf_mtod(&frame, std::byte*), frame.data_len};
+}
+
+}  // namespace
+
+Outbox::Outbox(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, Counters& counters)
+    : device_(device), pool_(pool), counters_(counters), queue_(queue) {
+    loopback_.reserve(stage_limit);
+}
+
+Outbox::~Outbox() {
+    rte_pktmbuf_free(current_);
+    for (const auto& written : std::span(written_).first(written_count_)) rte_pktmbuf_free(written.frame);
+    rte_pktmbuf_free_bulk(cache_.data(), static_cast<unsigned>(cache_count_));
+    rte_pktmbuf_free_bulk(staged_.data(), static_cast<unsigned>(staged_count_));
+    rte_pktmbuf_free_bulk(loopback_.data(), static_cast<unsigned>(loopback_.size()));
+}
+
+rte_mbuf* Outbox::allocate() noexcept {
+    if (cache_count_ == 0) {
+        // All at once is cheaper; the last few of a nearly empty pool come one by one.
+        if (rte_pktmbuf_alloc_bulk(&pool_, cache_.data(), cached) == 0) {
+            cache_count_ = cached;
+        } else {
+            return rte_pktmbuf_alloc(&pool_);
+        }
+    }
+    return cache_[--cache_count_];
+}
+
+wire::MutableBytes Outbox::begin(const link::Envelope& envelope, std::size_t size) noexcept {
+    if (full()) flush();
+    if (!full() && loopback_.size() < stage_limit && current_ == nullptr) {
+        current_ = allocate();
+        if (current_ == nullptr) counters_.tx_stalled_no_mbuf.add();
+    }
+    if (full() || loopback_.size() >= stage_limit || current_ == nullptr) {
+        refused_ = true;
+        return {};
+    }
+    const std::size_t whole = envelope.size + size + link::trailer_size(envelope.carrier);
+    current_->data_len = static_cast<std::uint16_t>(whole);
+    current_->pkt_len = static_cast<std::uint32_t>(whole);
+    return {rte_pktmbuf_mtod(current_, std::byte*) + envelope.size, size};
+}
+
+void Outbox::commit(const link::Envelope& envelope) noexcept {
+    auto* const frame = std::exchange(current_, nullptr);
+    link::write_headers(bytes_of(*frame), envelope, ip_id_++);
+    counters_.tx_packets.add();
+    counters_.tx_bytes.add(frame->data_len);
+    written_[written_count_++] = {frame, link::sealing_of(envelope)};
+    written_bytes_ += frame->data_len;
+    if (written_count_ == written_.size() || written_bytes_ >= sealed_at_once) seal_written();
+}
+
+void Outbox::seal_written() noexcept {
+    const auto written = std::span(written_).first(std::exchange(written_count_, 0));
+    written_bytes_ = 0;
+    for (const auto& each : written) link::write_crcs(bytes_of(*each.frame), each.sealing);
+    for (const auto& each : written) dispatch(each.frame);
+}
+
+void Outbox::dispatch(rte_mbuf* frame) noexcept {
+    const auto bytes = bytes_of(*frame);
+    const bool ours = std::memcmp(bytes.data(), address_.bytes.data(), address_.bytes.size()) == 0;
+    const bool group = (bytes[0] & std::byte{1}) != std::byte{0};
+    if (group) {
+        // A copy stays here; without an mbuf it is lost, as multicast may be.
+        if (auto* const copy = rte_pktmbuf_copy(frame, &pool_, 0, UINT32_MAX)) loopback_.push_back(copy);
+    }
+    if (!ours) return stage(frame);
+    counters_.tx_loopback_packets.add();
+    loopback_.push_back(frame);
+}
+
+void Outbox::stage(rte_mbuf* frame) noexcept {
+    staged_[staged_count_++] = frame;
+    if (staged_count_ == pmd::max_burst) offer();
+}
+
+void Outbox::flush() noexcept {
+    seal_written();
+    offer();
+}
+
+void Outbox::offer() noexcept {
+    std::size_t sent = 0;
+    do {
+        const auto burst = pmd::Burst(staged_).subspan(sent, std::min(staged_count_ - sent, pmd::max_burst));
+        const auto taken = device_.tx_burst(queue_, burst);
+        sent += taken;
+        if (taken < burst.size()) break;
+    } while (sent < staged_count_);
+    if (sent == 0) return;
+    staged_count_ -= sent;
+    std::copy_n(staged_.begin() + static_cast<std::ptrdiff_t>(sent), staged_count_, staged_.begin());
+}
+
+}  // namespace verbline::transport

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Where a shard's outgoing packets are made: one frame at a time, in place, then sealed and staged for the device.
+///
+///     begin(envelope, size) ──> caller writes BTH, headers, payload, padding ──> commit ──> staged ──> tx_burst
+///                                                                                  └─ to ourselves ──> loopback
+///
+/// CRCs are computed for several frames at a time: one alone waits for what was only just stored in smaller pieces, and
+/// for itself; many in a row overlap in the processor. But not for more than the first-level cache holds.
+///
+/// Nothing is dropped here: while more than a burst waits for the device, `begin` refuses, and who has something to
+/// send asks again in the next poll. Owned by one shard.
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "datapath/link/envelope.h"
+#include "datapath/transport/counters.h"
+#include "datapath/wire/bytes.h"
+#include "pmd/netdev.h"
+
+struct rte_mbuf;
+struct rte_mempool;
+
+namespace verbline::transport {
+
+class Outbox {
+public:
+    Outbox(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, Counters& counters);
+    Outbox(const Outbox&) = delete;
+    Outbox& operator=(const Outbox&) = delete;
+    ~Outbox();
+
+    /// Frames to this address come back to us, and multicast ones too: what an HCA does on its own.
+    void set_address(const wire::MacAddress& mac) { address_ = mac; }
+    bool is_ours(const wire::MacAddress& mac) const { return mac == address_; }
+    /// Whether a received frame is for this address or a group.
+    bool accepts(wire::Bytes frame) const {
+        return (frame[0] & std::byte{1}) != std::byte{0} ||
+               std::memcmp(frame.data(), address_.bytes.data(), address_.bytes.size()) == 0;
+    }
+
+    /// Room for a transport packet of `size` bytes, BTH through padding, a multiple of four. Empty: not now.
+    wire::MutableBytes begin(const link::Envelope& envelope, std::size_t size) noexcept;
+    /// Sends the frame begun last.
+    void commit(const link::Envelope& envelope) noexcept;
+
+    /// Gives staged frames to the device. Call once per poll, also when nothing was sent (see NetDevice::tx_burst).
+    void flush() noexcept;
+
+    /// Frames to ourselves; the caller takes them over and empties the list.
+    std::vector<rte_mbuf*>& loopback() { return loopback_; }
+
+    /// True once if `begin` has refused since it was last asked.
+    bool refused() { return std::exchange(refused_, false); }
+    bool full() const { return staged_count_ + written_count_ >= stage_limit; }
+    bool empty() const { return staged_count_ + written_count_ == 0; }
+
+private:
+    static constexpr std::size_t stage_limit = 2 * pmd::max_burst, cached = 32, sealed_at_once = 8192;
+
+    rte_mbuf* allocate() noexcept;
+    void seal_written() noexcept;
+    void dispatch(rte_mbuf* frame) noexcept;
+    void stage(rte_mbuf* frame) noexcept;
+    void offer() noexcept;
+
+    pmd::NetDevice& device_;
+    rte_mempool& pool_;
+    Counters& counters_;
+    std::uint16_t queue_;
+    std::uint16_t ip_id_ = 0;
+    bool refused_ = false;
+    wire::MacAddress address_{};
+    rte_mbuf* current_ = nullptr;
+    /// Committed, the CRCs still to be computed.
+    struct Written {
+        rte_mbuf* frame;
+        link::Sealing sealing;
+    };
+    std::array<Written, pmd::max_burst / 2> written_{};
+    std::size_t written_count_ = 0, written_bytes_ = 0;
+    std::array<rte_mbuf*, cached> cache_{};
+    std::size_t cache_count_ = 0;
+    std::array<rte_mbuf*, stage_limit> staged_{};
+    std::size_t staged_count_ = 0;
+    std::vector<rte_mbuf*> loopback_;
+};
+
+}  // namespace verbline::transport

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A transport packet that has arrived, taken apart as far as its opcode says; and the BTH of one that leaves.
+
+#include <cstdint>
+#include <optional>
+
+#include "datapath/link/arrival.h"
+#include "datapath/transport/opcode.h"
+#include "datapath/wire/bth.h"
+#include "datapath/wire/bytes.h"
+#include "datapath/wire/types.h"
+
+struct rte_mbuf;
+
+namespace verbline::transport {
+
+/// Borrows the mbuf's bytes; valid while the mbuf is.
+struct Packet {
+    rte_mbuf* mbuf = nullptr;
+    link::Arrival arrival;
+    const OpcodeTraits* traits = nullptr;
+    std::uint8_t opcode = 0;
+    bool solicited = false, ack_request = false, becn = false;
+    wire::PKey pkey{};
+    wire::Qpn destination{};
+    wire::Psn psn;
+    wire::Bytes headers;  ///< from behind the BTH
+    wire::Bytes payload;  ///< without padding
+
+    Operation operation() const { return traits->operation; }
+    wire::Bytes frame() const;
+    /// Headers behind the XRCETH, if there is one.
+    wire::Bytes after_xrceth() const {
+        return headers.subspan(traits->service == Service::xrc && traits->is_request() ? wire::XrcEth::size : 0);
+    }
+};
+
+enum class PacketFault : std::uint8_t { version, opcode, length };
+
+/// The queue pair that a packet names, before `parse`.
+wire::Qpn destination_of(const Packet& packet) noexcept;
+
+/// Fills in `packet`, of which `mbuf` and `arrival` are set: what link::open said of the mbuf's first segment.
+std::optional<PacketFault> parse(Packet& packet) noexcept;
+
+/// A BTH in three words; wire::Bth::emit writes the same (tested), field by field.
+struct BthWords {
+    std::uint8_t opcode = 0;
+    bool solicited = false, ack_request = false, becn = false;
+    std::uint8_t pad = 0;
+    wire::PKey pkey{};
+    wire::Qpn destination{};
+    wire::Psn psn;
+
+    void emit(wire::MutableBytes out) const noexcept {
+        constexpr std::uint32_t migrated = 0x40;  // what hardware sends; receivers accept either
+        wire::store32(out, 0,
+                      std::uint32_t{opcode} << 24 | (std::uint32_t{solicited} << 7 | migrated | pad << 4u) << 16 |
+                          static_cast<std::uint16_t>(pkey));
+        wire::store32(out, 4, std::uint32_t{becn} << 30 | static_cast<std::uint32_t>(destination));
+        wire::store32(out, 8, std::uint32_t{ack_request} << 31 | psn.value());
+    }
+};
+
+constexpr std::uint8_t padding_of(std::size_t payload) {
+    return static_cast<std::uint8_t>(-payload & 3);
+}
+
+}  // namespace verbline::transport

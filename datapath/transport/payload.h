@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Payload between packets and registered memory. Rights, range and protection domain are judged for every packet, and
+/// a page that has gone away is an error like any other (memory/guarded.h).
+
+#include <cstdint>
+#include <span>
+
+#include "datapath/memory/key_table.h"
+#include "datapath/transport/channel.h"
+#include "datapath/transport/send_queue.h"
+#include "datapath/transport/work.h"
+#include "datapath/wire/bytes.h"
+
+namespace verbline::transport {
+
+/// Copies `out.size()` bytes of a request's data, from byte `offset` of it, into a packet.
+Status gather(const SendWork& work, std::uint32_t offset, wire::MutableBytes out, const Channel& channel,
+              const memory::KeyTable& keys) noexcept;
+
+/// Copies a packet's payload into the segments of a request, at byte `offset` of them. local_length_error: they end
+/// before it.
+Status scatter(std::span<const Segment> segments, std::uint64_t offset, wire::Bytes in, memory::PdId pd, wire::Qpn qpn,
+               const memory::KeyTable& keys) noexcept;
+
+/// The same for data that lies in pieces, at the beginning of the segments; judged as one where the first segment holds
+/// it all, as it does for nearly every datagram.
+Status scatter(std::span<const Segment> segments, std::span<const wire::Bytes> pieces, memory::PdId pd, wire::Qpn qpn,
+               const memory::KeyTable& keys) noexcept;
+
+}  // namespace verbline::transport

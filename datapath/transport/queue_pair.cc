@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/transport/queue_pair.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace verbline::transport {
+namespace {
+
+constexpr Service service_of(QueuePairType type) {
+    switch (type) {
+        case QueuePairType::rc: return Service::rc;
+        case QueuePairType::uc: return Service::uc;
+        case QueuePairType::ud: return Service::ud;
+        case QueuePairType::xrc_initiator:
+        case QueuePairType::xrc_target: return Service::xrc;
+    }
+    std::unreachable();
+}
+
+SendQueue::Limits send_limits(const QueuePair::Setup& setup) {
+    return setup.type == QueuePairType::xrc_target ? SendQueue::Limits{} : setup.send;
+}
+
+ReceiveQueue::Limits receive_limits(const QueuePair::Setup& setup) {
+    const bool own = setup.shared == nullptr && service_of(setup.type) != Service::xrc;
+    return own ? setup.receive : ReceiveQueue::Limits{};
+}
+
+constexpr bool receives(State state) {
+    return state == State::rtr || state == State::rts || state == State::sqd || state == State::sqe;
+}
+constexpr bool sends(State state) {
+    return state == State::rts || state == State::sqd;
+}
+
+}  // namespace
+
+QueuePair::QueuePair(const Setup& setup, const congestion::DcqcnParameters& dcqcn)
+    : type_(setup.type), channel_(send_limits(setup), receive_limits(setup)), dcqcn_(&dcqcn) {
+    channel_.service = service_of(setup.type);
+    channel_.qpn = setup.qpn;
+    channel_.pd = setup.pd;
+    channel_.signal_all = setup.signal_all;
+    channel_.shared = setup.shared;
+    channel_.send_completions = setup.send_completions;
+    channel_.receive_completions = setup.receive_completions;
+    channel_.xrc_domain = setup.xrc_domain;
+    channel_.xrc_queues = setup.xrc_queues;
+    make_halves();
+}
+
+QueuePair::~QueuePair() = default;
+
+void QueuePair::make_halves() {
+    switch (type_) {
+        case QueuePairType::rc:
+            requester_.emplace<RcRequester>(channel_);
+            responder_.emplace<RcResponder>(channel_);
+            break;
+        case QueuePairType::xrc_initiator: requester_.emplace<RcRequester>(channel_); break;
+        case QueuePairType::xrc_target: responder_.emplace<RcResponder>(channel_); break;
+        case QueuePairType::uc:
+            requester_.emplace<UnreliableRequester>(channel_);
+            responder_.emplace<UcResponder>(channel_);
+            break;
+        case QueuePairType::ud:
+            requester_.emplace<UnreliableRequester>(channel_);
+            responder_.emplace<UdResponder>(channel_);
+            break;
+    }
+}
+
+std::expected<void, PostError> QueuePair::post(const SendRequest& request) noexcept {
+    if (!channel_.send_queue.exists() || state() < State::rts) return std::unexpected(PostError::invalid);
+    return channel_.send_queue.post(request);
+}
+
+std::expected<void, PostError> QueuePair::post(const ReceiveRequest& request) noexcept {
+    if (!channel_.receive_queue.exists() || state() == State::reset) return std::unexpected(PostError::invalid);
+    return channel_.receive_queue.post(request);
+}
+
+void QueuePair::to_init(const InitAttributes& attributes) {
+    channel_.access = attributes.access;
+    channel_.pkey = attributes.pkey;
+    channel_.pkey_index = attributes.pkey_index;
+    channel_.qkey = attributes.qkey;
+    state_.store(State::init, std::memory_order_release);
+}
+
+void QueuePair::to_rtr(const RtrAttributes& attributes) {
+    channel_.remote = attributes.remote;
+    channel_.envelope = attributes.envelope;
+    channel_.mtu_shift = attributes.mtu_shift;
+    channel_.selective = attributes.selective;
+    channel_.produce_credits = attributes.produce_credits;
+    if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->start(attributes.responder);
+    if (auto* const uc = std::get_if<UcResponder>(&responder_)) uc->start(attributes.responder.first);
+    state_.store(State::rtr, std::memory_order_release);
+}
+
+void QueuePair::to_rts(const RcRequester::Attributes& attributes) {
+    if (auto* const rc = rc_requester()) rc->start(attributes);
+    if (auto* const other = unreliable()) other->start(attributes.first);
+    state_.store(State::rts, std::memory_order_release);
+}
+
+void QueuePair::to_error(Turn& turn) {
+    enter_error(turn);
+}
+
+void QueuePair::to_reset(Turn& turn) {
+    cancel();
+    if (auto* const rc = rc_requester()) rc->stop(turn);
+    if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->stop(turn);
+    if (channel_.shared != nullptr || channel_.service == Service::xrc) {
+        // A request taken from a shared queue goes back to its pool; who posted it gets no word (IBTA 10.3.1.1).
+        std::visit(
+            [&](auto& half) {
+                if constexpr (requires { half.abandon(turn); }) half.abandon(turn);
+            },
+            responder_);
+    }
+    channel_.send_queue.clear();
+    channel_.receive_queue.clear();
+    rate_.reset();
+    established_ = drain_told_ = false;
+    make_halves();
+    state_.store(State::reset, std::memory_order_release);
+}
+
+void QueuePair::drain(bool on) noexcept {
+    if (auto* const rc = rc_requester()) rc->drain(on);
+    if (auto* const other = unreliable()) {
+        other->drain(on);
+        if (!on) other->resume();
+    }
+    drain_told_ = false;
+    state_.store(on ? State::sqd : State::rts, std::memory_order_release);
+}
+
+void QueuePair::set_rnr_timer(std::uint8_t timer) {
+    if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->set_rnr_timer(timer);
+}
+
+void QueuePair::set_retries(const RcRequester::Attributes& attributes) {
+    if (auto* const rc = rc_requester()) rc->set_retries(attributes);
+}
+
+bool QueuePair::requester_drained() const noexcept {
+    if (const auto* const rc = rc_requester()) return rc->drained();
+    if (const auto* const other = unreliable()) return other->drained();
+    return true;
+}
+
+bool QueuePair::drained() const noexcept {
+    return state() == State::sqd && requester_drained();
+}
+
+bool QueuePair::acceptable(const Packet& packet, Turn& turn) noexcept {
+    if (!receives(state())) return turn.counters.rx_dropped_state.add(), false;
+    if (packet.traits->service != channel_.service) return turn.counters.rx_dropped_opcode.add(), false;
+    if (!wire::match(packet.pkey, channel_.pkey)) return turn.counters.rx_dropped_pkey.add(), false;
+    if (connected() && !link::answers(packet.frame(), packet.arrival, channel_.envelope)) {
+        return turn.counters.rx_dropped_source.add(), false;
+    }
+    return true;
+}
+
+bool QueuePair::receive(const Packet& packet, Turn& turn) noexcept {
+    if (!acceptable(packet, turn)) return false;
+    if (packet.arrival.congestion_experienced) note_congestion(packet, turn);
+    if (state() == State::rtr && packet.traits->is_request() && !std::exchange(established_, true) && connected()) {
+        turn.tell({.kind = EventKind::communication_established, .qpn = channel_.qpn});
+    }
+    if (!packet.traits->is_request()) {
+        auto* const rc = rc_requester();
+        if (rc == nullptr || !sends(state())) return turn.counters.rx_dropped_state.add(), false;
+        rc->receive(packet, turn);
+        check_requester(turn);
+        channel_.send_queue.release();
+        return false;
+    }
+    bool kept = false;
+    if (auto* const rc = std::get_if<RcResponder>(&responder_)) {
+        kept = rc->receive(packet, turn);
+    } else if (auto* const uc = std::get_if<UcResponder>(&responder_)) {
+        uc->receive(packet, turn);
+    } else if (auto* const ud = std::get_if<UdResponder>(&responder_)) {
+        ud->receive(packet, turn);
+    } else {
+        turn.counters.rx_dropped_opcode.add();
+    }
+    check_responder(turn);
+    return kept;
+}
+
+void QueuePair::note_congestion(const Packet&, Turn& turn) noexcept {
+    turn.counters.np_ecn_marked_roce_packets.add();
+    if (!connected() || channel_.envelope.carrier == link::Carrier::soft_ib || !cnp_limiter_.mark(turn.now)) return;
+    const auto room = turn.outbox.begin(channel_.envelope, congestion::cnp_size);
+    if (room.empty()) return;
+    congestion::emit_cnp(room.first<congestion::cnp_size>(), channel_.remote, wire::PKey{0xffff});
+    turn.outbox.commit(channel_.envelope);
+    turn.counters.np_cnp_sent.add();
+}
+
+void QueuePair::congestion_notified(const Packet& packet, Turn& turn) noexcept {
+    if (!connected() || !receives(state())) return turn.counters.rp_cnp_ignored.add();
+    // Of the peer's own; its P_Key is the default one in every partition (annex A17).
+    if (!link::answers(packet.frame(), packet.arrival, channel_.envelope)) return turn.counters.rx_dropped_source.add();
+    if (rate_ == nullptr) rate_ = std::make_unique<RateControl>(*dcqcn_);  // at the first sign of congestion
+    rate_->dcqcn.cnp(turn.now);
+    turn.counters.rp_cnp_handled.add();
+}
+
+unsigned QueuePair::transmit(Turn& turn, unsigned budget) noexcept {
+    if (state() == State::error || state() == State::sqe) {
+        flush(turn);
+        return 0;
+    }
+    if (!receives(state())) return 0;
+    const bool paced = rate_ != nullptr && rate_->dcqcn.limited();
+    const auto sent = paced ? transmit_paced(turn, budget) : transmit_unpaced(turn, budget);
+    if (state() == State::sqd && !drain_told_ && requester_drained()) {
+        drain_told_ = true;
+        turn.tell({.kind = EventKind::send_queue_drained, .qpn = channel_.qpn});
+    }
+    return sent;
+}
+
+unsigned QueuePair::transmit_unpaced(Turn& turn, unsigned budget) noexcept {
+    unsigned sent = 0;
+    if (auto* const rc = std::get_if<RcResponder>(&responder_)) {
+        sent = rc->transmit(turn, budget);
+        if (rc->failed()) check_responder(turn);
+    }
+    if (sent == budget || !sends(state()) || !has_work()) return sent;
+    if (auto* const rc = rc_requester()) {
+        sent += rc->transmit(turn, budget - sent);
+    } else if (auto* const other = unreliable()) {
+        sent += other->transmit(turn, budget - sent);
+    }
+    check_requester(turn);
+    channel_.send_queue.release();
+    return sent;
+}
+
+unsigned QueuePair::transmit_paced(Turn& turn, unsigned budget) noexcept {
+    auto& rate = *rate_;
+    rate.dcqcn.advance(turn.now);
+    unsigned sent = 0;
+    while (sent < budget && turn.now >= rate.pacer.ready_at()) {
+        const auto before = turn.counters.tx_bytes.value();
+        if (transmit_unpaced(turn, 1) == 0) {
+            rate.paced_until = 0;
+            return sent;
+        }
+        ++sent;
+        const auto bytes = static_cast<std::uint32_t>(turn.counters.tx_bytes.value() - before);
+        rate.pacer.sent(bytes, rate.dcqcn.rate_bps(), turn.now);
+        rate.dcqcn.sent(bytes, turn.now);
+    }
+    rate.paced_until = sent < budget ? rate.pacer.ready_at() : 0;
+    return sent;
+}
+
+bool QueuePair::on_time(Turn& turn) noexcept {
+    const bool paced = rate_ != nullptr && rate_->paced_until != 0;
+    if (paced && turn.now >= rate_->paced_until) rate_->paced_until = 0;
+    auto* const rc = rc_requester();
+    if (!has_work() || rc == nullptr || !sends(state())) return paced;
+    const auto due = rc->deadline();
+    if (due != 0 && turn.now >= due) {
+        rc->on_time(turn);
+        check_requester(turn);
+        channel_.send_queue.release();
+    }
+    return true;
+}
+
+Time QueuePair::due() const noexcept {
+    const auto* const rc = rc_requester();
+    const auto due = rc != nullptr && sends(state()) && has_work() ? rc->deadline() : 0;
+    const auto paced_until = rate_ != nullptr ? rate_->paced_until : 0;
+    if (due == 0 || paced_until == 0) return due + paced_until;
+    return std::min(due, paced_until);
+}
+
+void QueuePair::check_requester(Turn& turn) noexcept {
+    if (const auto* const rc = rc_requester()) {
+        if (rc->failed()) enter_error(turn);
+        return;
+    }
+    const auto* const other = unreliable();
+    if (other == nullptr || !other->failed() || state() == State::sqe || state() == State::error) return;
+    state_.store(State::sqe, std::memory_order_release);
+    flush(turn);
+}
+
+void QueuePair::check_responder(Turn& turn) noexcept {
+    std::optional<EventKind> event;
+    bool failed = false;
+    if (const auto* const rc = std::get_if<RcResponder>(&responder_)) {
+        failed = rc->failed();
+        if (failed) event = rc->event();
+    } else if (const auto* const uc = std::get_if<UcResponder>(&responder_)) {
+        failed = uc->failed();
+    } else if (const auto* const ud = std::get_if<UdResponder>(&responder_)) {
+        failed = ud->failed();
+    }
+    if (!failed || state() == State::error) return;
+    if (event) turn.tell({.kind = *event, .qpn = channel_.qpn});
+    enter_error(turn);
+}
+
+void QueuePair::enter_error(Turn& turn) noexcept {
+    if (state() == State::error) return;
+    state_.store(State::error, std::memory_order_release);
+    flush(turn);
+    if (channel_.shared != nullptr || type_ == QueuePairType::xrc_target) {
+        turn.tell({.kind = EventKind::last_wqe_reached, .qpn = channel_.qpn});
+    }
+}
+
+void QueuePair::flush(Turn& turn) noexcept {
+    if (auto* const rc = rc_requester()) rc->flush(turn);
+    if (auto* const other = unreliable()) other->flush(turn);
+    channel_.send_queue.release();
+    if (state() != State::error) return;  // SQE: only the send queue
+    cancel();
+    if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->flush(turn);
+    if (auto* const uc = std::get_if<UcResponder>(&responder_)) uc->flush(turn);
+    if (auto* const ud = std::get_if<UdResponder>(&responder_)) ud->flush(turn);
+}
+
+}  // namespace verbline::transport

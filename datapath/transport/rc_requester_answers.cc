@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "datapath/transport/credits.h"
+#include "datapath/transport/payload.h"
+#include "datapath/transport/rc_requester.h"
+#include "datapath/transport/rnr_timer.h"
+#include "datapath/transport/send_completion.h"
+
+// What answers do to a requester: ACK, NAK, RNR NAK, READ responses, atomic answers (IBTA 9.7.5).
+
+namespace verbline::transport {
+namespace {
+
+/// Adaptive retransmission waits at least this long: peers are threads that may have to wait for a core.
+constexpr Time shortest_wait = 500 * microsecond;
+
+/// The opcode says that there is one.
+wire::Aeth aeth_of(const Packet& packet) {
+    const auto word = wire::load32(packet.headers, 0);
+    return {.kind = static_cast<wire::AethKind>(word >> 29 & 3),
+            .value = static_cast<std::uint8_t>(word >> 24 & 0x1f),
+            .msn = word & 0xff'ffff};
+}
+
+}  // namespace
+
+void RcRequester::receive(const Packet& packet, Turn& turn) noexcept {
+    if (failed_) return;
+    // What is not outstanding is not answered: a duplicate, or forged.
+    const auto distance = packet.psn - acknowledged_;
+    if (distance < 0 || packet.psn - next_ >= 0) {
+        turn.counters.rx_dropped_ack.add();
+        if (distance == -1 && packet.operation() == Operation::acknowledge) {
+            const auto aeth = aeth_of(packet);
+            if (aeth.kind == wire::AethKind::ack) take_credits(aeth);
+        }
+        return;
+    }
+    if (packet.operation() == Operation::acknowledge) {
+        acknowledge(packet, turn);
+    } else {
+        response(packet, turn);
+    }
+    check_oldest(turn);
+}
+
+void RcRequester::acknowledge(const Packet& packet, Turn& turn) noexcept {
+    const auto aeth = aeth_of(packet);
+    switch (aeth.kind) {
+        case wire::AethKind::ack:
+            take_credits(aeth);
+            confirm_through(packet.psn, turn);
+            break;
+        case wire::AethKind::rnr_nak: rnr_nak(aeth.value, packet, turn); break;
+        case wire::AethKind::nak: nak(static_cast<wire::NakCode>(aeth.value), packet, turn); break;
+        case wire::AethKind::reserved: turn.counters.rx_dropped_ack.add(); break;
+    }
+}
+
+bool RcRequester::confirm_through(wire::Psn psn, Turn& turn) noexcept {
+    auto confirmed = acknowledged_;
+    bool whole = true;
+    while (channel_.send_queue.oldest() != fresh_) {
+        const auto& work = at(channel_.send_queue.oldest());
+        if (work.status != Status::success) break;  // it fails next; what it did not send cannot be confirmed
+        if (work.is_local()) {  // also the last: what the packet says is about the request behind it
+            retire(turn, Status::success);
+            continue;
+        }
+        if (psn - confirmed < 0) break;
+        if (work.wants_response()) {  // its own answer must have been lost: an implied NAK (IBTA 9.7.5.1.1)
+            whole = false;
+            break;
+        }
+        const auto behind = work.first + work.packets;
+        if (psn - behind < -1) {
+            confirmed = psn + 1;
+            break;
+        }
+        confirmed = behind;
+        retire(turn, Status::success);
+    }
+    if (confirmed - acknowledged_ > 0) progress(confirmed, turn);
+    if (whole) return true;
+    if (!restarted_just_now(turn.now)) {
+        turn.counters.implied_nak_seq_err.add();
+        restart(turn);
+    }
+    return false;
+}
+
+void RcRequester::progress(wire::Psn acknowledged, Turn& turn) noexcept {
+    measure(acknowledged, turn.now);
+    flight_ = static_cast<std::uint16_t>(
+        std::min<std::int32_t>(flight_ + (acknowledged - acknowledged_), attributes_.window));
+    acknowledged_ = acknowledged;
+    restarted_ = false;
+    if (std::exchange(probing_, false)) probed_ = true;
+    probe_owed_ = false;
+    if (probed_ && acknowledged_ - probe_end_ >= 0) probed_ = false;
+    retries_left_ = attributes_.retries;
+    rnr_left_ = attributes_.rnr_retries;
+    if (smoothed_ != 0) early_wait_ = std::max(shortest_wait, smoothed_ + 4 * variation_);
+    if (cursor_psn_ - acknowledged_ < 0) {
+        // The peer had kept what we were about to send again.
+        place_cursor();
+    }
+    if (resend_ != nullptr) {
+        resend_->advance(acknowledged_);
+        if (resend_->closed()) give_back_resend(turn);
+    }
+    arm(turn.now);
+}
+
+SendWork* RcRequester::oldest_packet() noexcept {
+    const auto oldest = channel_.send_queue.oldest();
+    return oldest == fresh_ ? nullptr : &at(oldest);
+}
+
+void RcRequester::take_credits(const wire::Aeth& aeth) noexcept {
+    const auto credits = credits_of(aeth.value);
+    credits_valid_ = credits.has_value();
+    if (credits) credit_limit_ = aeth.msn + *credits;
+}
+
+void RcRequester::nak(wire::NakCode code, const Packet& packet, Turn& turn) noexcept {
+    if (code == wire::NakCode::psn_sequence) return sequence_nak(packet, turn);
+    // All before it was executed; the request that holds this PSN failed.
+    if (!confirm_through(packet.psn + 0xff'ffff, turn)) return;
+    const auto* const work = oldest_packet();
+    if (work == nullptr || packet.psn - acknowledged_ < 0) return;
+    switch (code) {
+        case wire::NakCode::invalid_request:
+        case wire::NakCode::invalid_rd_request:
+            turn.counters.req_remote_invalid_request.add();
+            return fail_oldest(turn, Status::remote_invalid_request);
+        case wire::NakCode::remote_access:
+            turn.counters.req_remote_access_errors.add();
+            return fail_oldest(turn, Status::remote_access_error);
+        case wire::NakCode::remote_operational:
+            turn.counters.req_remote_operation_errors.add();
+            return fail_oldest(turn, Status::remote_operation_error);
+        default: turn.counters.rx_dropped_ack.add();
+    }
+}
+
+void RcRequester::sequence_nak(const Packet& packet, Turn& turn) noexcept {
+    turn.counters.packet_seq_err.add();
+    if (!confirm_through(packet.psn + 0xff'ffff, turn) || packet.psn != acknowledged_) return;
+    if (channel_.selective && !packet.payload.empty()) {
+        if (resend_ == nullptr && cursor_psn_ == next_) {
+            resend_ = turn.resend.borrow();
+            if (resend_ != nullptr) resend_->reset(acknowledged_);
+        }
+        if (resend_ != nullptr) return resend_->update(packet.psn, packet.payload, next_);
+    }
+    // One that is repeated while what it asks for is on its way asks for nothing new.
+    if (restarted_just_now(turn.now)) return;
+    restart(turn);
+    arm(turn.now);
+}
+
+void RcRequester::rnr_nak(std::uint8_t timer, const Packet& packet, Turn& turn) noexcept {
+    turn.counters.rnr_nak_retry_err.add();
+    if (!confirm_through(packet.psn + 0xff'ffff, turn) || packet.psn != acknowledged_) return;
+    if (paused_until_ != 0) return;  // the same again, of a packet that was under way
+    if (rnr_left_ == 0) {
+        turn.counters.rnr_retry_exceeded_err.add();
+        return fail_oldest(turn, Status::rnr_retry_exceeded);
+    }
+    if (attributes_.rnr_retries != 7) --rnr_left_;  // 7: for ever (IBTA 9.7.5.2.8)
+    restart(turn);
+    paused_until_ = turn.now + rnr_delay(timer);
+    timeout_at_ = early_at_ = 0;
+}
+
+void RcRequester::response(const Packet& packet, Turn& turn) noexcept {
+    if (!confirm_through(packet.psn + 0xff'ffff, turn)) return;
+    auto* const work = oldest_packet();
+    if (work == nullptr || packet.psn != acknowledged_ || !work->wants_response()) {
+        turn.counters.rx_dropped_response.add();
+        return;
+    }
+    if (work->is_read()) return read_data(*work, packet, turn);
+
+    const bool atomic = packet.operation() == Operation::atomic_acknowledge;
+    if (atomic != work->is_atomic() || !packet.payload.empty()) return fail_oldest(turn, Status::bad_response);
+    if (atomic) {
+        // In host order, as the peer's memory would show it to a program there (IBTA 9.4.5).
+        const auto original = std::bit_cast<std::array<std::byte, 8>>(wire::load64(packet.headers, wire::Aeth::size));
+        const auto status = scatter(work->segment_list(), 0, original, channel_.pd, channel_.qpn, turn.keys);
+        if (status != Status::success) {
+            turn.counters.req_local_errors.add();
+            return fail_oldest(turn, status);
+        }
+    }
+    if (reads_ > 0) --reads_;
+    retire(turn, Status::success);
+    progress(packet.psn + 1, turn);
+}
+
+void RcRequester::read_data(SendWork& work, const Packet& packet, Turn& turn) noexcept {
+    const std::uint64_t offset = std::uint64_t{work.done} << channel_.mtu_shift;
+    const bool ends = work.done + 1 == work.packets;
+    const bool part_ends = ends || (work.done + 1) % read_limit() == 0;
+    const auto size = ends ? work.length - offset : channel_.mtu();
+    const bool fits = packet.operation() == Operation::read_response && packet.traits->last == part_ends &&
+                      packet.payload.size() == size;
+    if (!fits) return fail_oldest(turn, Status::bad_response);
+    const auto status = scatter(work.segment_list(), offset, packet.payload, channel_.pd, channel_.qpn, turn.keys);
+    if (status != Status::success) {
+        turn.counters.req_local_errors.add();
+        return fail_oldest(turn, status);
+    }
+    ++work.done;
+    if (part_ends && reads_ > 0) --reads_;
+    if (ends) retire(turn, Status::success);
+    progress(packet.psn + 1, turn);
+}
+
+void RcRequester::retire(Turn& turn, Status status) noexcept {
+    auto& queue = channel_.send_queue;
+    complete_send(channel_, at(queue.oldest()), turn, status);
+    queue.retire();
+}
+
+void RcRequester::check_oldest(Turn& turn) noexcept {
+    auto& queue = channel_.send_queue;
+    while (!failed_ && queue.oldest() != fresh_) {
+        const auto& work = at(queue.oldest());
+        if (work.status != Status::success) return fail_oldest(turn, work.status);
+        if (!work.is_local()) return;
+        retire(turn, Status::success);
+    }
+}
+
+void RcRequester::fail_oldest(Turn& turn, Status status) noexcept {
+    retire(turn, status);
+    stop(turn);
+}
+
+}  // namespace verbline::transport

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "datapath/memory/guarded.h"
+#include "datapath/transport/credits.h"
+#include "datapath/transport/rc_responder.h"
+#include "datapath/transport/selective_ack.h"
+
+// What a responder sends: READ responses, atomic answers, ACKs and NAKs (IBTA 9.7.5).
+
+namespace verbline::transport {
+
+unsigned RcResponder::transmit(Turn& turn, unsigned budget) noexcept {
+    unsigned sent = 0;
+    while (pending_ && sent < budget) {
+        auto* const response = responses_.pending();
+        if (response == nullptr) {
+            pending_ = false;
+            break;
+        }
+        if (!send_response(*response, turn)) {
+            if (!fatal_) return sent;
+            break;  // its memory has gone: say so now
+        }
+        ++sent;
+    }
+    // An answer to a later request must not overtake: it would say that earlier responses were lost.
+    if (!pending_ && answer_owed_ && sent < budget && send_answer(turn)) ++sent;
+    return sent;
+}
+
+bool RcResponder::send_response(Response& response, Turn& turn) noexcept {
+    const bool read = response.kind == Response::Kind::read, atomic = response.kind == Response::Kind::atomic;
+    const std::uint64_t offset = std::uint64_t{response.next} << channel_.mtu_shift;
+    const bool first = !read || response.next == response.part_begin, last = response.next + 1 == response.end;
+    const auto size = read ? std::min<std::uint64_t>(response.length - offset, channel_.mtu()) : 0;
+    const auto operation = atomic          ? opcode::atomic_acknowledge
+                           : first && last ? opcode::read_response_only
+                           : first         ? opcode::read_response_first
+                           : last          ? opcode::read_response_last
+                                           : opcode::read_response_middle;
+    const auto code = opcode::of(channel_.service, operation);
+    const auto headers = opcode_table[code].headers;
+    const auto pad = padding_of(size);
+    const auto room = turn.outbox.begin(channel_.envelope, wire::Bth::size + headers + size + pad);
+    if (room.empty()) return false;
+    BthWords{.opcode = code,
+             .pad = pad,
+             .pkey = channel_.pkey,
+             .destination = channel_.remote,
+             .psn = response.first + response.next}
+        .emit(room);
+    auto at = room.subspan(wire::Bth::size);
+    if (headers != 0) {
+        wire::Aeth{.value = credits(), .msn = response.msn}.emit(at.first<wire::Aeth::size>());
+        if (atomic) wire::store64(at, wire::Aeth::size, response.original);
+        at = at.subspan(headers);
+    }
+    if (size != 0) {
+        // Judged again: the region may have gone since the request was accepted.
+        const auto from = turn.keys.resolve(response.rkey, channel_.pd, channel_.qpn, response.address + offset, size,
+                                            memory::Access::remote_read);
+        if (!from || !memory::guarded_copy(at.data(), *from, size)) {
+            expected_ = response.first + response.next;  // where the NAK is due
+            response.end = response.next;
+            refuse(wire::NakCode::remote_access, EventKind::qp_access_error, turn);
+            pending_ = false;
+            return false;
+        }
+        std::ranges::fill(at.subspan(size), std::byte{0});
+    }
+    turn.outbox.commit(channel_.envelope);
+    if (++response.next == response.packets) response.answered = true;
+    return true;
+}
+
+std::uint8_t RcResponder::credits() const noexcept {
+    if (!channel_.produce_credits || !channel_.receive_queue.exists()) return wire::credits_invalid;
+    return credit_code(channel_.receive_queue.waiting());
+}
+
+bool RcResponder::send_answer(Turn& turn) noexcept {
+    wire::Aeth aeth{.value = credits(), .msn = msn_};
+    auto psn = expected_ + 0xff'ffff;  // an ACK names the last one executed
+    SelectiveAck map;
+    const bool gap = !fatal_ && !rnr_owed_ && gap_owed_;
+    if (fatal_) {
+        aeth.kind = wire::AethKind::nak, aeth.value = static_cast<std::uint8_t>(fatal_->code), psn = expected_;
+    } else if (rnr_owed_) {
+        aeth.kind = wire::AethKind::rnr_nak, aeth.value = attributes_.rnr_timer, psn = expected_;
+    } else if (gap) {
+        aeth.kind = wire::AethKind::nak, aeth.value = static_cast<std::uint8_t>(wire::NakCode::psn_sequence);
+        psn = expected_;
+        if (channel_.selective && window_ != nullptr) {
+            const auto through = window_->highest - expected_;
+            for (std::int32_t distance = 1; distance <= through; ++distance) {
+                if (window_->has(expected_ + static_cast<std::uint32_t>(distance))) {
+                    map.set(static_cast<std::uint32_t>(distance) - 1);
+                }
+            }
+        }
+    }
+    if (!write_aeth(psn, aeth, map.bytes(), turn)) return false;
+    answer_owed_ = gap_owed_ = false;
+    unanswered_ = 0;
+    if (gap) gap_reported_ = true, turn.counters.tx_seq_naks.add();
+    if (rnr_owed_) turn.counters.tx_rnr_naks.add();
+    if (!gap && !rnr_owed_ && !fatal_) turn.counters.tx_acks.add();
+    rnr_owed_ = false;
+    if (fatal_) {
+        event_ = fatal_->event;
+        failed_ = true;
+    }
+    return true;
+}
+
+bool RcResponder::write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes map, Turn& turn) noexcept {
+    const auto room = turn.outbox.begin(channel_.envelope, wire::Bth::size + wire::Aeth::size + map.size());
+    if (room.empty()) return false;
+    BthWords{.opcode = opcode::of(channel_.service, opcode::acknowledge),
+             .pkey = channel_.pkey,
+             .destination = channel_.remote,
+             .psn = psn}
+        .emit(room);
+    aeth.emit(room.subspan(wire::Bth::size).first<wire::Aeth::size>());
+    std::ranges::copy(map, room.subspan(wire::Bth::size + wire::Aeth::size).begin());
+    turn.outbox.commit(channel_.envelope);
+    return true;
+}
+
+}  // namespace verbline::transport

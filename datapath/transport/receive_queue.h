@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A receive queue, of one queue pair or shared by many (SRQ): buffers from the user's thread to the shard.
+///
+/// Requests are taken in order, but given back in any: each queue pair of a shared queue holds the one that its message
+/// is being written to. So slots lie in a pool, and two rings of slot numbers pass them to and fro:
+///
+///     user: post ──> [ posted ] ──> take :shard
+///           free <── [  free  ] <── give_back
+///
+/// There are as many slots as places in each ring: neither can overflow. One thread at a time may post. A queue belongs
+/// to one shard, as do all queue pairs that share it.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <expected>
+#include <memory>
+#include <span>
+
+#include "datapath/transport/send_queue.h"
+#include "datapath/transport/work.h"
+
+namespace verbline::transport {
+
+/// A receive request in the queue.
+struct ReceiveWork {
+    std::uint64_t id = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t segments = 0;
+
+    std::span<const Segment> segment_list() const { return {reinterpret_cast<const Segment*>(this + 1), segments}; }
+};
+
+class ReceiveQueue {
+public:
+    struct Limits {
+        std::uint32_t requests = 0, segments = 0;
+    };
+
+    /// For no requests: a queue that does not exist, and has no memory.
+    explicit ReceiveQueue(const Limits& asked);
+    bool exists() const { return memory_ != nullptr; }
+    /// Forgets everything. Only while neither end is in use (RESET).
+    void clear() noexcept;
+
+    const Limits& limits() const { return limits_; }  ///< at least what was asked for
+
+    /// User.
+    std::expected<void, PostError> post(const ReceiveRequest& request) noexcept;
+
+    /// Shard: the oldest request, or nullptr. It stays valid until it is given back.
+    const ReceiveWork* take() noexcept;
+    void give_back(const ReceiveWork& work) noexcept {
+        const auto tail = free_tail_.load(std::memory_order_relaxed);
+        free_slots()[tail & mask_] = work.slot;
+        free_tail_.store(tail + 1, std::memory_order_release);
+    }
+    /// Requests that wait; by any thread, true for a moment.
+    std::uint32_t waiting() const noexcept {
+        return posted_tail_.load(std::memory_order_acquire) - posted_head_.load(std::memory_order_acquire);
+    }
+
+    /// Shared queues: when fewer than this wait, the user is told once (IBTA 10.2.9.3). 0: not armed.
+    void arm_limit(std::uint32_t limit) noexcept { limit_.store(limit, std::memory_order_relaxed); }
+    std::uint32_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
+    /// Shard, after `take`: true once when the limit is passed.
+    bool limit_reached() noexcept;
+
+private:
+    struct Free {
+        void operator()(std::byte* memory) const { std::free(memory); }
+    };
+    ReceiveWork& at(std::uint32_t slot) const noexcept {
+        return *reinterpret_cast<ReceiveWork*>(memory_.get() + std::size_t{slot} * stride_);
+    }
+    // Behind the slots.
+    std::uint32_t* posted_slots() const noexcept { return reinterpret_cast<std::uint32_t*>(&at(mask_ + 1)); }
+    std::uint32_t* free_slots() const noexcept { return posted_slots() + mask_ + 1; }
+
+    std::unique_ptr<std::byte, Free> memory_;
+    Limits limits_;
+    std::uint32_t stride_ = 0, mask_ = 0;
+    // The user's; the shard reads the latter two.
+    std::uint32_t free_head_ = 0, free_tail_seen_ = 0;
+    std::atomic<std::uint32_t> posted_tail_{0}, limit_{0};
+    // The shard's; the user reads the first.
+    std::atomic<std::uint32_t> free_tail_{0}, posted_head_{0};
+    std::uint32_t posted_tail_seen_ = 0;
+};
+static_assert(sizeof(ReceiveQueue) <= 64);
+
+}  // namespace verbline::transport

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The completion of a send request.
+
+#include <utility>
+
+#include "datapath/transport/channel.h"
+#include "datapath/transport/turn.h"
+
+namespace verbline::transport {
+
+constexpr CompletionKind completion_kind(SendOperation operation) {
+    using enum SendOperation;
+    switch (operation) {
+        case send:
+        case send_with_immediate:
+        case send_with_invalidate: return CompletionKind::send;
+        case write:
+        case write_with_immediate: return CompletionKind::write;
+        case read: return CompletionKind::read;
+        case compare_swap: return CompletionKind::compare_swap;
+        case fetch_add: return CompletionKind::fetch_add;
+        case atomic_write: return CompletionKind::atomic_write;
+        case flush: return CompletionKind::flush;
+        case local_invalidate: return CompletionKind::local_invalidate;
+        case bind_window: return CompletionKind::bind_window;
+    }
+    std::unreachable();
+}
+
+/// Tells the user, unless the request succeeded and did not ask to be told.
+inline void complete_send(const Channel& channel, const SendWork& work, Turn& turn, Status status) noexcept {
+    if (status == Status::success && !channel.signal_all && !work.has(send_signalled)) return;
+    turn.complete(*channel.send_completions, [&](Completion& completion) {
+        completion.id = work.id;
+        completion.status = status;
+        completion.kind = completion_kind(work.operation);
+        completion.length = work.length;
+        completion.qpn = channel.qpn;
+        completion.pkey_index = channel.pkey_index;
+    });
+}
+
+}  // namespace verbline::transport

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A send queue: work requests from the user's thread to the shard that executes them, in order.
+///
+///      retired            cursor (the requester's)          posted
+///         │                  │                                │
+///     ────▼──────────────────▼────────────────────────────────▼─────────
+///         │ sent, unconfirmed │ not sent yet                  │ free ...
+///
+/// Slots are of one size, chosen when the queue is made: a fixed part, then either segments or inline data. A slot is
+/// free again when its request is retired. One thread at a time may post; it shares two counters with the shard, and
+/// nothing else.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <expected>
+#include <memory>
+#include <span>
+
+#include "datapath/transport/work.h"
+#include "datapath/wire/bytes.h"
+
+namespace verbline::transport {
+
+/// Why a request was not accepted; values are errno's, as ibv_post_send returns them.
+enum class PostError : int { queue_full = 12 /*ENOMEM*/, invalid = 22 /*EINVAL*/ };
+
+/// A request in the queue, and what the requester notes about it.
+struct SendWork {
+    std::uint64_t id = 0;
+    std::uint64_t remote_address = 0;
+    std::uint64_t operand[2]{};                ///< compare and swap (or add); a bind's length and rights
+    const link::Envelope* envelope = nullptr;  ///< UD
+    std::uint32_t length = 0;                  ///< payload bytes
+    std::uint32_t immediate = 0;               ///< or the key to invalidate; a bind's new key
+    wire::RKey rkey{};                         ///< a bind's window
+    wire::RKey region{};                       ///< a bind's region
+    std::uint32_t peer = 0;                    ///< UD: QPN; XRC: SRQ number
+    wire::QKey qkey{};
+    SendOperation operation{};
+    std::uint8_t flags = 0;
+    std::uint8_t segments = 0;
+    std::uint8_t flush = 0;  ///< FETH:PLT in the low four bits, SEL above
+
+    // The requester's.
+    Status status{};            ///< not success: fails when it becomes the oldest
+    bool executed = false;      ///< a local operation that has been done
+    std::uint32_t packets = 0;  ///< PSNs it takes
+    std::uint32_t done = 0;     ///< packets of a response that have arrived
+    wire::Psn first;
+    std::uint32_t sequence = 0;  ///< of the message: SSN (IBTA 9.7.7.2)
+
+    bool has(SendFlag flag) const { return (flags & flag) != 0; }
+    bool is_read() const { return operation == SendOperation::read; }
+    bool is_atomic() const { return operation == SendOperation::compare_swap || operation == SendOperation::fetch_add; }
+    bool is_local() const {
+        return operation == SendOperation::local_invalidate || operation == SendOperation::bind_window;
+    }
+    /// An ACK does not complete it: the peer answers with a packet of its own.
+    bool wants_response() const {
+        return is_read() || is_atomic() || operation == SendOperation::atomic_write ||
+               operation == SendOperation::flush;
+    }
+    /// Takes a receive request from the peer.
+    bool consumes_receive() const {
+        return operation <= SendOperation::send_with_invalidate || operation == SendOperation::write_with_immediate;
+    }
+
+    /// Behind the fixed part.
+    std::span<const Segment> segment_list() const { return {reinterpret_cast<const Segment*>(this + 1), segments}; }
+    wire::Bytes inline_data() const { return {reinterpret_cast<const std::byte*>(this + 1), length}; }
+};
+static_assert(sizeof(SendWork) % alignof(Segment) == 0);
+
+class SendQueue {
+public:
+    struct Limits {
+        std::uint32_t requests = 0, segments = 0, inline_bytes = 0;
+    };
+
+    /// For no requests: a queue that does not exist, and has no memory.
+    explicit SendQueue(const Limits& asked);
+    bool exists() const { return slots_ != nullptr; }
+
+    /// What was granted: at least what was asked for.
+    const Limits& limits() const { return limits_; }
+
+    /// User: puts one request into the queue; the shard sees it after `publish`. Nothing is changed on error.
+    std::expected<void, PostError> post(const SendRequest& request) noexcept;
+    void publish() noexcept { posted_.store(tail_, std::memory_order_release); }
+    void discard_unpublished() noexcept { tail_ = posted_.load(std::memory_order_relaxed); }
+
+    /// Shard.
+    std::uint32_t posted() const noexcept { return posted_.load(std::memory_order_acquire); }
+    std::uint32_t oldest() const noexcept { return oldest_; }
+    /// Nothing is posted that has not been retired.
+    bool empty() const noexcept { return oldest_ == posted(); }
+    /// Its slot is free once `release` is called: once for many, since the user's thread looks at the same line.
+    void retire() noexcept { ++oldest_; }
+    void release() noexcept {
+        if (retired_.load(std::memory_order_relaxed) != oldest_) retired_.store(oldest_, std::memory_order_release);
+    }
+    void prefetch_oldest() const noexcept { __builtin_prefetch(&at(oldest_)); }
+    SendWork& at(std::uint32_t index) noexcept {
+        return *reinterpret_cast<SendWork*>(slots_.get() + std::size_t{index & mask_} * stride_);
+    }
+    const SendWork& at(std::uint32_t index) const noexcept { return const_cast<SendQueue*>(this)->at(index); }
+
+    /// Forgets everything. Only while neither end is in use (RESET).
+    void clear() noexcept;
+
+private:
+    struct Free {
+        void operator()(std::byte* memory) const { std::free(memory); }
+    };
+
+    std::unique_ptr<std::byte, Free> slots_;
+    Limits limits_;
+    std::uint32_t stride_ = 0;
+    std::uint32_t mask_ = 0;
+    std::uint32_t tail_ = 0;  ///< the user's: posted, but perhaps not published
+    std::atomic<std::uint32_t> posted_{0};
+    std::atomic<std::uint32_t> retired_{0};
+    std::uint32_t oldest_ = 0;  ///< the shard's: `retired_`, perhaps not published
+};
+static_assert(sizeof(SendQueue) <= 64);
+
+}  // namespace verbline::transport

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What an engine is given for its turn: the time, and everything that its actions go to. Engines keep none of it.
+
+#include <vector>
+
+#include "datapath/memory/key_table.h"
+#include "datapath/timer/wheel.h"
+#include "datapath/transport/completion_queue.h"
+#include "datapath/transport/counters.h"
+#include "datapath/transport/event.h"
+#include "datapath/transport/outbox.h"
+#include "datapath/transport/reorder.h"
+#include "datapath/transport/resend_set.h"
+#include "pmd/time.h"
+
+namespace verbline::transport {
+
+struct Turn {
+    Time now = 0;
+    unsigned shard = 0;
+    Outbox& outbox;
+    memory::KeyTable& keys;
+    timer::Wheel& wheel;
+    Counters& counters;
+    ReorderPool& reorder;
+    ResendPool& resend;
+    const EventHandler& on_event;
+    std::vector<CompletionQueue*> touched{};  ///< to be notified at the end of the poll
+
+    /// A completion, which `fill(Completion&)` writes where it stays: made here and copied there it would cost a stall.
+    template <class Fill>
+    void complete(CompletionQueue& queue, Fill&& fill) noexcept {
+        const bool overrun_before = queue.overrun();
+        const bool pushed = queue.push(shard, [&](Completion& completion) {
+            fill(completion);
+            completion.time = now;
+        });
+        if (!pushed) [[unlikely]] {
+            counters.cq_overruns.add();
+            if (!overrun_before) tell({.kind = EventKind::cq_error, .cq = &queue});
+        }
+        if (queue.touch(shard)) touched.push_back(&queue);
+    }
+    void tell(const Event& event) noexcept {
+        if (on_event) on_event(event);
+    }
+};
+
+}  // namespace verbline::transport

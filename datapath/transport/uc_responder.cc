@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/transport/uc_responder.h"
+
+#include "datapath/transport/flush_receives.h"
+
+namespace verbline::transport {
+
+void UcResponder::receive(const Packet& packet, Turn& turn) noexcept {
+    if (failed_) return;
+    const bool in_order = packet.psn == expected_;
+    expected_ = packet.psn + 1;
+    if (message_.in_progress() && (!in_order || packet.traits->first)) message_.restart();
+    if (!message_.in_progress() && !packet.traits->first) return turn.counters.rx_dropped_unreliable.add();
+    switch (message_.accept(packet, channel_, turn)) {
+        case Outcome::accepted: return;
+        case Outcome::no_receive: turn.counters.rx_dropped_no_receive.add(); return message_.restart();
+        case Outcome::local_length:
+            turn.counters.resp_local_length_error.add();
+            failed_ = true;
+            return;
+        case Outcome::local_protection: failed_ = true; return;
+        case Outcome::invalid_request:
+        case Outcome::remote_access: turn.counters.rx_dropped_unreliable.add(); return message_.restart();
+    }
+}
+
+void UcResponder::flush(Turn& turn) noexcept {
+    message_.abandon(channel_, turn, Status::flushed);
+    flush_receives(channel_, turn);
+    failed_ = true;
+}
+
+}  // namespace verbline::transport

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The responder of an unreliable connection: whole messages or nothing (IBTA volume 1, 9.8.2). A gap ends the message
+/// it falls into; the next FIRST or ONLY begins anew, whatever its PSN.
+
+#include "datapath/transport/channel.h"
+#include "datapath/transport/inbound_message.h"
+#include "datapath/transport/turn.h"
+
+namespace verbline::transport {
+
+class UcResponder {
+public:
+    explicit UcResponder(Channel& channel) : channel_(channel) {}
+
+    void start(wire::Psn first) noexcept { expected_ = first; }
+    void receive(const Packet& packet, Turn& turn) noexcept;
+    bool failed() const { return failed_; }
+    void flush(Turn& turn) noexcept;
+    void abandon(Turn& turn) noexcept { message_.abandon(channel_, turn, Status::success); }
+    void stop() noexcept { failed_ = true; }
+
+private:
+    Channel& channel_;
+    InboundMessage message_;
+    wire::Psn expected_;
+    bool failed_ = false;
+};
+
+}  // namespace verbline::transport

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/transport/ud_responder.h"
+
+#include <array>
+
+#include "datapath/link/part.h"
+#include "datapath/transport/flush_receives.h"
+#include "datapath/transport/payload.h"
+
+namespace verbline::transport {
+
+void UdResponder::receive(const Packet& packet, Turn& turn) noexcept {
+    if (failed_) return;
+    const auto deth = link::part_at<wire::Deth>(packet.headers);
+    // Both P_Key (checked by the queue pair) and Q_Key, in this order (IBTA 9.6.1.4).
+    if (deth.get<&wire::Deth::qkey>() != channel_.qkey) return turn.counters.rx_dropped_qkey.add();
+    if (packet.payload.size() > channel_.mtu()) return turn.counters.rx_dropped_length.add();
+
+    auto* const shared = channel_.shared;
+    auto& queue = shared != nullptr ? shared->queue : channel_.receive_queue;
+    const auto* const work = queue.take();
+    if (work == nullptr) return turn.counters.rx_dropped_no_receive.add();
+    if (shared != nullptr && queue.limit_reached()) {
+        turn.tell({.kind = EventKind::srq_limit_reached, .srq = shared});
+    }
+
+    static constexpr std::array<std::byte, link::global_route_header_size> zeros{};
+    const auto frame = packet.frame();
+    const auto route = link::route_header(frame, packet.arrival);
+    const std::array pieces{wire::Bytes(zeros).first(zeros.size() - route.size()), route, packet.payload};
+    const auto pd = shared != nullptr ? shared->pd : channel_.pd;
+    const auto status = scatter(work->segment_list(), pieces, pd, channel_.qpn, turn.keys);
+    turn.complete(*channel_.receive_completions, [&](Completion& completion) {
+        completion.id = work->id;
+        completion.status = status;
+        completion.kind = CompletionKind::receive;
+        if (packet.arrival.global) completion.flags = Completion::has_grh;
+        completion.service_level = link::service_level(frame, packet.arrival);
+        completion.length = static_cast<std::uint32_t>(zeros.size() + packet.payload.size());
+        if (packet.traits->immediate) {
+            completion.flags |= Completion::has_immediate;
+            completion.immediate = wire::load32(packet.headers, wire::Deth::size);
+        }
+        completion.qpn = channel_.qpn;
+        completion.source = deth.get<&wire::Deth::source>();
+        completion.slid = link::source_lid(frame, packet.arrival);
+        completion.pkey_index = channel_.pkey_index;
+        completion.solicited = packet.solicited;
+    });
+    queue.give_back(*work);
+    if (status == Status::success) return;
+    // Anyone who knows the Q_Key may send too much: that is reported, but stops nothing, as it stops no kernel's.
+    if (status == Status::local_length_error) return turn.counters.resp_local_length_error.add();
+    failed_ = true;
+}
+
+void UdResponder::flush(Turn& turn) noexcept {
+    flush_receives(channel_, turn);
+    failed_ = true;
+}
+
+}  // namespace verbline::transport

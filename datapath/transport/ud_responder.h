@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The responder of a datagram queue pair: each packet a message, behind 40 bytes that say where it came from (IBTA
+/// volume 1, 9.8.3 and 11.4.1.2).
+
+#include "datapath/transport/channel.h"
+#include "datapath/transport/packet.h"
+#include "datapath/transport/turn.h"
+
+namespace verbline::transport {
+
+class UdResponder {
+public:
+    explicit UdResponder(Channel& channel) : channel_(channel) {}
+
+    void receive(const Packet& packet, Turn& turn) noexcept;
+    bool failed() const { return failed_; }
+    void flush(Turn& turn) noexcept;
+    void stop() noexcept { failed_ = true; }
+
+private:
+    Channel& channel_;
+    bool failed_ = false;
+};
+
+}  // namespace verbline::transport

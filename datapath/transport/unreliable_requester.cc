@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/transport/unreliable_requester.h"
+
+#include <utility>
+
+#include "datapath/transport/local_operation.h"
+#include "datapath/transport/request_writer.h"
+#include "datapath/transport/send_completion.h"
+
+namespace verbline::transport {
+
+void UnreliableRequester::start(wire::Psn first) noexcept {
+    next_ = first;
+    packet_ = 0;
+}
+
+Status UnreliableRequester::permitted(const SendWork& work) const noexcept {
+    using enum SendOperation;
+    const bool sends = work.operation == send || work.operation == send_with_immediate;
+    if (channel_.service == Service::ud) {
+        if (!sends || work.envelope == nullptr) return Status::local_queue_pair_error;
+        return work.length > channel_.mtu() ? Status::local_length_error : Status::success;
+    }
+    const bool writes = work.operation == write || work.operation == write_with_immediate;
+    return sends || writes || work.is_local() ? Status::success : Status::local_queue_pair_error;
+}
+
+unsigned UnreliableRequester::transmit(Turn& turn, unsigned budget) noexcept {
+    unsigned sent = 0;
+    auto& queue = channel_.send_queue;
+    const auto posted = queue.posted();
+    while (sent < budget && !failed_ && queue.oldest() != posted) {
+        auto& work = queue.at(queue.oldest());
+        if (packet_ == 0) {
+            if (draining_) break;
+            work.status = permitted(work);
+            if (work.status == Status::success && work.is_local()) {
+                work.status = execute_local(work, channel_, turn.keys);
+                finish(work, turn, work.status);
+                continue;
+            }
+            work.packets = packets_of(work, channel_);
+        }
+        if (work.status == Status::success) {
+            const RequestPacket packet{.index = packet_, .psn = next_};
+            const auto written = write_request(channel_, work, packet, turn, work.status);
+            if (written == Written::no_room) break;
+        }
+        if (work.status != Status::success) {
+            finish(work, turn, work.status);
+            break;
+        }
+        ++sent;
+        next_ = next_ + 1;
+        if (++packet_ == work.packets) finish(work, turn, Status::success);
+    }
+    return sent;
+}
+
+void UnreliableRequester::finish(const SendWork& work, Turn& turn, Status status) noexcept {
+    packet_ = 0;
+    if (status != Status::success) failed_ = true;
+    if (status != Status::success && status != Status::flushed) turn.counters.req_local_errors.add();
+    complete_send(channel_, work, turn, status);
+    channel_.send_queue.retire();
+}
+
+void UnreliableRequester::flush(Turn& turn) noexcept {
+    while (busy()) finish(channel_.send_queue.at(channel_.send_queue.oldest()), turn, Status::flushed);
+    failed_ = true;
+}
+
+}  // namespace verbline::transport

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The requester of UC and UD: what is sent is done (IBTA volume 1, 9.8). A request that fails at home stops the send
+/// queue, and nothing else.
+
+#include "datapath/transport/channel.h"
+#include "datapath/transport/turn.h"
+
+namespace verbline::transport {
+
+class UnreliableRequester {
+public:
+    explicit UnreliableRequester(Channel& channel) : channel_(channel) {}
+
+    void start(wire::Psn first) noexcept;
+    unsigned transmit(Turn& turn, unsigned budget) noexcept;
+    bool failed() const { return failed_; }
+    void flush(Turn& turn) noexcept;
+    void stop() noexcept { failed_ = true; }
+    /// The send queue goes on after an error (SQE to RTS).
+    void resume() noexcept { failed_ = false; }
+    void drain(bool on) noexcept { draining_ = on; }
+    bool drained() const noexcept { return packet_ == 0; }
+    bool busy() const noexcept { return channel_.send_queue.oldest() != channel_.send_queue.posted(); }
+
+private:
+    Status permitted(const SendWork& work) const noexcept;
+    void finish(const SendWork& work, Turn& turn, Status status) noexcept;
+
+    Channel& channel_;
+    wire::Psn next_;
+    std::uint32_t packet_ = 0;  ///< of the oldest request
+    bool failed_ = false, draining_ = false;
+};
+
+}  // namespace verbline::transport
