@@ -31,6 +31,7 @@
 #include "datapath/wire/types.h"
 #include "pmd/counter.h"
 #include "pmd/error.h"
+#include "pmd/rss.h"
 
 struct rte_mbuf;
 
@@ -93,6 +94,9 @@ public:
 
     /// The address the device came with; none for a device that has no say in it (tun, tap, memif).
     virtual std::optional<wire::MacAddress> mac() const { return std::nullopt; }
+
+    /// How received packets are spread over the queues, once the device is up; none: one queue, or it cannot be known.
+    virtual std::optional<RssTable> rss() const { return std::nullopt; }
 
     virtual Result<void> up() = 0;
     virtual void down() = 0;

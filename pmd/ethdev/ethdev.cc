@@ -113,6 +113,25 @@ std::optional<wire::MacAddress> EthDevice::mac() const {
     return mac;
 }
 
+std::optional<RssTable> EthDevice::rss() const {
+    rte_eth_dev_info info{};
+    if (capabilities_.rx_queues < 2 || rte_eth_dev_info_get(port_.id(), &info) != 0 || info.reta_size == 0) return {};
+    RssTable table;
+    table.key.resize(info.hash_key_size != 0 ? info.hash_key_size : 40);
+    rte_eth_rss_conf hash{.rss_key = table.key.data(), .rss_key_len = static_cast<std::uint8_t>(table.key.size())};
+    if (rte_eth_dev_rss_hash_conf_get(port_.id(), &hash) != 0) return {};
+    table.udp_ports = (hash.rss_hf & RTE_ETH_RSS_UDP) != 0;
+
+    std::vector<rte_eth_rss_reta_entry64> groups((info.reta_size + RTE_ETH_RETA_GROUP_SIZE - 1) /
+                                                 RTE_ETH_RETA_GROUP_SIZE);
+    for (auto& group : groups) group.mask = ~std::uint64_t{0};
+    if (rte_eth_dev_rss_reta_query(port_.id(), groups.data(), info.reta_size) != 0) return {};
+    for (std::size_t i = 0; i < info.reta_size; ++i) {
+        table.queues.push_back(groups[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE]);
+    }
+    return table;
+}
+
 Result<void> EthDevice::up() {
     (void)rte_eth_dev_set_link_up(port_.id());  // few drivers have it, and none needs it after start
     is_up_.store(true, std::memory_order_release);

@@ -47,6 +47,7 @@ public:
     std::string_view name() const override { return port_.name(); }
     const Capabilities& capabilities() const override { return capabilities_; }
     std::optional<wire::MacAddress> mac() const override;
+    std::optional<RssTable> rss() const override;
     Result<void> up() override;
     void down() override;
     bool link_up() override;

@@ -26,6 +26,7 @@ public:
     std::string_view name() const override { return inner_->name(); }
     const Capabilities& capabilities() const override { return inner_->capabilities(); }
     std::optional<wire::MacAddress> mac() const override { return inner_->mac(); }
+    std::optional<RssTable> rss() const override { return inner_->rss(); }
     Result<void> up() override { return inner_->up(); }
     void down() override { inner_->down(); }
     bool link_up() override { return inner_->link_up(); }

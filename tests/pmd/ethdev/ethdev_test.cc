@@ -48,6 +48,17 @@ std::uint16_t send(NetDevice& device, Packet packet) {
     return sent;
 }
 
+TEST(EthDevice, SaysHowItSpreadsWhatItReceives) {
+    EXPECT_FALSE(open("net_null5")->rss()) << "one queue: nothing is spread";
+    const auto device = open("net_null6", {.rx_queues = 4});
+    const auto rss = device->rss();
+    ASSERT_TRUE(rss);
+    EXPECT_GE(rss->key.size(), 40u);
+    ASSERT_FALSE(rss->queues.empty());
+    EXPECT_EQ(rss->queues.size() & (rss->queues.size() - 1), 0u);
+    for (const auto queue : rss->queues) EXPECT_LT(queue, 4);
+}
+
 TEST(EthDevice, PlugsInAndUnplugsWhatItOpened) {
     std::uint16_t port;
     {

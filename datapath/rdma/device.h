@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// An RDMA device in user space: the entry point for programs that link the library and own their threads.
+///
+///     auto device = rdma::Device::create(options);               one port, one or more shards
+///     auto pd     = device->allocate_pd();
+///     auto region = device->register_memory(pd, bytes, iova, access);
+///     auto cq     = device->create_cq(256);
+///     auto pair   = device->create_queue_pair({...});
+///     (*pair)->init(...), ready_to_receive(...), ready_to_send(...)
+///     for (;;) { device->poll(0, monotonic_now()); cq->poll(completions); ... }
+///
+/// apps/rdma_ping is a whole program.
+///
+/// Threads. Each shard is polled by one thread at a time (`poll`). Everything else may be called by any thread but from
+/// inside of a poll (event handlers); creating, changing and destroying take a mutex and stop the shard concerned
+/// between two polls, for microseconds. Posting and polling completions touch neither: one thread at a time per queue.
+///
+/// Ownership. What `create_...` returns belongs to the caller, and must be destroyed before what it was made from:
+/// queue pairs before their completion queues, shared receive queues and XRC domains; all before the device. The
+/// network device and the mempool must outlive the device.
+///
+/// Errors are `Result` with an errno value as verbs would give, and one line for people.
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "datapath/link/gid_table.h"
+#include "datapath/memory/key_table.h"
+#include "datapath/rdma/address.h"
+#include "datapath/rdma/engine.h"
+#include "datapath/rdma/memory_region.h"
+#include "datapath/rdma/shared_receive_queue.h"
+#include "datapath/transport/queue_pair.h"
+
+namespace verbline::rdma {
+
+class QueuePair;
+
+struct DeviceOptions {
+    std::string name = "verbline0";           ///< unique in the process, at most 16 characters
+    pmd::NetDevice* device = nullptr;         ///< Carries::ethernet
+    std::vector<std::uint16_t> queues = {0};  ///< of the device, one for each shard
+    rte_mempool* pool = nullptr;              ///< data room for the largest frame: path MTU and 128 bytes
+    link::GidTable::Kind kind = link::GidTable::Kind::roce;
+    wire::MacAddress mac;  ///< ours; on the soft fabric made from the LID
+    wire::Lid lid{};       ///< soft fabric
+    bool ecn = true;       ///< RoCE v2: ask routers to mark instead of drop
+    congestion::DcqcnParameters dcqcn{};
+    transport::EventHandler on_event{};       ///< asynchronous events; on a shard's thread, must not block
+    std::uint32_t max_queue_pairs = 1 << 17;  ///< of each shard
+    std::uint32_t max_kept_packets = 4096;    ///< early arrivals that a shard keeps
+    Time start = 0;                           ///< not later than the first poll
+};
+
+/// Who a connected queue pair will talk to, if that is known when it is made: as on the passive side of a connection.
+struct ExpectedPeer {
+    Path path;
+    wire::Qpn qpn;
+};
+
+struct QueuePairOptions {
+    transport::QueuePairType type{};
+    memory::PdId pd{};
+    transport::CompletionQueue* send_completions = nullptr;
+    transport::CompletionQueue* receive_completions = nullptr;
+    transport::SendQueue::Limits send{.requests = 64, .segments = 1, .inline_bytes = 0};
+    transport::ReceiveQueue::Limits receive{.requests = 64, .segments = 1};
+    SharedReceiveQueue* shared = nullptr;
+    const XrcDomain* xrc_domain = nullptr;  ///< XRC targets
+    bool signal_all = false;
+    int shard = -1;                      ///< -1: that which receives from `peer`, or else shards take turns
+    std::optional<ExpectedPeer> peer{};  ///< RoCE v2, on a device that spreads what it receives (steering.h)
+};
+
+class Device {
+public:
+    static Result<std::unique_ptr<Device>> create(const DeviceOptions& options);
+    ~Device();
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+
+    const DeviceOptions& options() const { return options_; }
+    unsigned shards() const { return static_cast<unsigned>(engines_.size()); }
+
+    /// One round of a shard; true if there was anything to do.
+    bool poll(unsigned shard, Time now) noexcept { return engines_[shard]->poll(now); }
+    /// When a shard has something to do although nothing arrives and nobody posts. By its thread.
+    std::optional<Time> next_deadline(unsigned shard) noexcept { return engines_[shard]->next_deadline(); }
+
+    /// Our addresses. Change them through `change_gids`.
+    const link::GidTable& gids() const { return gids_; }
+    template <class Change>
+    void change_gids(Change&& change) {
+        {
+            const std::scoped_lock lock(mutex_);
+            change(gids_);
+        }
+        tell({.kind = transport::EventKind::gid_change});
+    }
+
+    /// Looks whether the port's link is up, and tells of changes (port_active, port_error). Call it a few times a
+    /// second; network devices that reconnect do so in it.
+    bool check_link();
+
+    /// The largest path MTU that frames of this device and mempool can carry: 256 to 4096.
+    std::uint32_t max_mtu() const { return max_mtu_; }
+
+    memory::PdId allocate_pd();
+
+    /// Registers `bytes`; peers and work requests name its first byte `iova`. What stands there may go away at any
+    /// time: accesses then fail as they would for a bad key.
+    Result<MemoryRegion> register_memory(memory::PdId pd, std::span<std::byte> bytes, std::uint64_t iova,
+                                         memory::Access rights);
+    /// The same, with addresses as they are in this process.
+    Result<MemoryRegion> register_memory(memory::PdId pd, std::span<std::byte> bytes, memory::Access rights) {
+        return register_memory(pd, bytes, reinterpret_cast<std::uint64_t>(bytes.data()), rights);
+    }
+    Result<MemoryWindow> allocate_window(memory::PdId pd, memory::WindowType type);
+
+    /// `on_event`: see CompletionQueue.
+    std::unique_ptr<transport::CompletionQueue> create_cq(std::uint32_t entries, std::function<void()> on_event = {});
+
+    /// Shared by queue pairs of one shard. With a domain it is an XRC queue, whose completions go to `completions`.
+    Result<std::unique_ptr<SharedReceiveQueue>> create_shared_receive_queue(
+        memory::PdId pd, const transport::ReceiveQueue::Limits& limits, const XrcDomain* domain = nullptr,
+        transport::CompletionQueue* completions = nullptr);
+    XrcDomain create_xrc_domain();
+
+    Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options);
+    /// Another handle of an XRC target that exists in this domain. It is gone when its last handle is.
+    Result<std::unique_ptr<QueuePair>> open_xrc_target(const XrcDomain& domain, wire::Qpn qpn);
+
+    /// The headers towards a peer; for UD requests (transport::UdDestination), kept by the user.
+    Result<link::Envelope> envelope(const Path& path, wire::Qpn local, wire::Qpn remote) const;
+
+    /// Sums over all shards.
+    void counters(const CounterVisitor& visit) const;
+
+private:
+    friend class MemoryRegion;
+    friend class KeyHandle;
+    friend class QueuePair;
+    friend class SharedReceiveQueue;
+    struct OwnedPair;
+    class XrcTable;
+
+    explicit Device(const DeviceOptions& options);
+
+    Result<void> make_engines();
+    void tell(const transport::Event& event) const {
+        if (options_.on_event) options_.on_event(event);
+    }
+    Result<void> change_region(wire::RKey key, const memory::RegionAttributes& attributes);
+    Result<void> remove_key(wire::RKey key);
+    template <class Remove>
+    Result<void> with_grace(Remove&& remove);
+    unsigned pick_shard(const QueuePairOptions& options);
+    unsigned shard_of(wire::Qpn qpn) const;
+    wire::Qpn pick_qpn(const QueuePairOptions& options);
+    Result<link::Envelope> envelope_locked(const Path& path, wire::Qpn local, wire::Qpn remote) const;
+    bool received_where_polled(const ExpectedPeer& peer, const pmd::RssTable& rss, wire::Qpn qpn) const;
+
+    DeviceOptions options_;
+    std::uint32_t max_mtu_ = 0;
+    bool link_up_ = false;
+    mutable std::mutex mutex_;  ///< control operations, one at a time
+    memory::KeyTable keys_;
+    link::GidTable gids_;
+    std::vector<std::unique_ptr<Engine>> engines_;
+    std::vector<std::unique_ptr<XrcTable>> xrc_;  ///< of each shard
+    std::uint32_t next_pd_ = 1, next_domain_ = 1, next_srq_ = 1;
+    unsigned next_shard_ = 0;
+    std::map<wire::Qpn, std::weak_ptr<OwnedPair>> xrc_targets_;
+};
+
+}  // namespace verbline::rdma

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/rdma/engine.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+#include <rte_ring.h>
+
+namespace verbline::rdma {
+namespace {
+
+using transport::QueuePair;
+
+constexpr unsigned doorbells_per_poll = 256;  ///< queue pairs that are looked at for new work
+constexpr unsigned packets_per_poll = pmd::max_burst;
+constexpr unsigned packets_per_turn = 16;  ///< of one queue pair, before the next has its turn
+constexpr std::size_t early_windows = 1024;
+constexpr unsigned inbox_size = 4096;
+
+Result<rte_ring*> make_ring(const std::string& name, unsigned size, unsigned flags) {
+    auto* const ring = rte_ring_create(name.c_str(), size, SOCKET_ID_ANY, flags);
+    if (ring == nullptr) return failure(rte_errno, "cannot create ring " + name + ": " + rte_strerror(rte_errno));
+    return ring;
+}
+
+}  // namespace
+
+void Engine::FreeRing::operator()(rte_ring* ring) const {
+    rte_ring_free(ring);
+}
+
+Result<std::unique_ptr<Engine>> Engine::create(const Setup& setup) {
+    const auto pairs = std::bit_ceil(setup.max_queue_pairs);
+    auto doorbells = make_ring(setup.name + ".bell", std::max(pairs * 2, 64u), RING_F_SC_DEQ);
+    if (!doorbells) return std::unexpected(doorbells.error());
+    RingPointer bell(*doorbells);
+    auto inbox = make_ring(setup.name + ".inbox", inbox_size, RING_F_SC_DEQ);
+    if (!inbox) return std::unexpected(inbox.error());
+    return std::unique_ptr<Engine>(new Engine(setup, std::move(bell), RingPointer(*inbox)));
+}
+
+Engine::Engine(const Setup& setup, RingPointer doorbells, RingPointer inbox)
+    : setup_(setup),
+      doorbells_(std::move(doorbells)),
+      inbox_(std::move(inbox)),
+      peers_{this},
+      wheel_(setup.start),
+      outbox_(*setup.device, setup.queue, *setup.pool, counters_),
+      reorder_(early_windows, setup.max_kept_packets),
+      resend_(early_windows),
+      turn_{.now = setup.start,
+            .shard = setup.shard,
+            .outbox = outbox_,
+            .keys = *setup.keys,
+            .wheel = wheel_,
+            .counters = counters_,
+            .reorder = reorder_,
+            .resend = resend_,
+            .on_event = setup_.on_event},
+      shard_bits_(static_cast<unsigned>(std::bit_width(setup.shards - 1))),
+      slots_(std::min(std::bit_ceil(setup.max_queue_pairs), std::uint32_t{1} << (24 - shard_bits_))) {
+    if (const auto mac = setup.device->mac()) outbox_.set_address(*mac);
+}
+
+Engine::~Engine() {
+    void* frame = nullptr;
+    while (rte_ring_sc_dequeue(inbox_.get(), &frame) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+}
+
+bool Engine::poll(Time now) noexcept {
+    if (!door_.enter()) return false;
+    turn_.now = now;
+    bool busy = receive_all();
+    busy |= answer_doorbells();
+    wheel_.advance(now, [&](timer::Timer& timer) {
+        auto& pair = static_cast<QueuePair&>(timer);
+        if (pair.on_time(turn_)) activate(pair);
+    });
+    busy |= transmit();
+    outbox_.flush();
+    notify();
+    door_.leave();
+    return busy;
+}
+
+std::optional<Time> Engine::next_deadline() noexcept {
+    if (!door_.enter()) return turn_.now;
+    const bool now = active_first_ != nullptr || !outbox_.empty() || !outbox_.loopback().empty();
+    const auto next = now ? std::optional(turn_.now) : wheel_.next_deadline();
+    door_.leave();
+    return next;
+}
+
+void Engine::ring(QueuePair& pair) noexcept {
+    // The shard clears the flag before it looks at the queue, and what was posted was published before the flag is set;
+    // with a full fence on both sides (the exchange is one), either it sees the request or we see the flag cleared.
+    if (pair.rung.exchange(true, std::memory_order_seq_cst)) return;
+    rte_ring_mp_enqueue(doorbells_.get(), &pair);  // each is in it once at most: there is room for all
+}
+
+bool Engine::answer_doorbells() noexcept {
+    std::array<void*, doorbells_per_poll> rung;
+    const auto n = rte_ring_sc_dequeue_burst(doorbells_.get(), rung.data(), doorbells_per_poll, nullptr);
+    if (n == 0) return false;
+    for (auto* const pair : std::span(rung).first(n)) rte_prefetch0(pair);
+    for (auto* const pair : std::span(rung).first(n)) {
+        static_cast<QueuePair*>(pair)->rung.store(false, std::memory_order_relaxed);
+    }
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (auto* const pair : std::span(rung).first(n)) activate(*static_cast<QueuePair*>(pair));
+    return true;
+}
+
+void Engine::activate(QueuePair& pair) noexcept {
+    if (pair.active) return;
+    pair.active = true;
+    pair.next_active = nullptr;
+    (active_last_ != nullptr ? active_last_->next_active : active_first_) = &pair;
+    active_last_ = &pair;
+}
+
+QueuePair* Engine::next_active() noexcept {
+    auto* const pair = active_first_;
+    if (pair == nullptr) return nullptr;
+    active_first_ = pair->next_active;
+    if (active_first_ == nullptr) active_last_ = nullptr;
+    pair->active = false;
+    // The next one's lines were asked for a turn ago, and say where its work lies.
+    if (active_first_ != nullptr) {
+        active_first_->prefetch_work();
+        if (active_first_->next_active != nullptr) active_first_->next_active->prefetch();
+    }
+    return pair;
+}
+
+bool Engine::transmit() noexcept {
+    unsigned sent = 0;
+    while (sent < packets_per_poll) {
+        auto* const pair = next_active();
+        if (pair == nullptr) break;
+        const auto n = pair->transmit(turn_, packets_per_turn);
+        sent += n;
+        const bool stalled = outbox_.refused();
+        if (n == packets_per_turn || stalled) activate(*pair);
+        arm(*pair);
+        if (stalled) break;
+    }
+    return sent != 0 || active_first_ != nullptr;
+}
+
+void Engine::arm(QueuePair& pair) noexcept {
+    // Moved to earlier times only: one that fires before it is due finds that out, and is set anew. But one that has
+    // nothing to wait for is cancelled now: when it fires, all of the queue pair would have to come from memory again.
+    const auto due = pair.due();
+    if (due == 0) {
+        pair.cancel();
+    } else if (!pair.armed() || due < pair.deadline()) {
+        wheel_.arm(pair, due);
+    }
+}
+
+void Engine::notify() noexcept {
+    if (turn_.touched.empty()) return;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (auto* const queue : turn_.touched) queue->notify(setup_.shard);
+    turn_.touched.clear();
+}
+
+std::size_t Engine::slot_of(wire::Qpn qpn) const noexcept {
+    return (static_cast<std::uint32_t>(qpn) >> shard_bits_) & (slots_.size() - 1);
+}
+
+QueuePair* Engine::find(wire::Qpn qpn) const noexcept {
+    auto* const pair = slots_[slot_of(qpn)];
+    return pair != nullptr && pair->qpn() == qpn ? pair : nullptr;
+}
+
+wire::Qpn Engine::allocate_qpn() noexcept {
+    // Numbers go round, so that packets of a connection that is gone do not soon find another under its number. 0 and 1
+    // are special, as is the highest (IBTA 10.2.4.3).
+    const std::uint32_t all = (1u << (24 - shard_bits_)) - 1;
+    for (std::uint32_t tried = 0; tried < slots_.size(); ++tried) {
+        next_slot_ = next_slot_ + 1 >= all ? 16 : std::max(next_slot_ + 1, 16u);
+        const auto qpn = wire::Qpn{next_slot_ << shard_bits_ | setup_.shard};
+        if (slots_[slot_of(qpn)] == nullptr) return qpn;
+    }
+    return wire::Qpn{0};
+}
+
+void Engine::add(QueuePair& pair) {
+    slots_[slot_of(pair.qpn())] = &pair;
+}
+
+void Engine::remove(QueuePair& pair) {
+    pair.to_reset(turn_);
+    slots_[slot_of(pair.qpn())] = nullptr;
+    for (auto& [group, members] : groups_) std::erase(members, &pair);
+    std::erase_if(groups_, [](const auto& entry) { return entry.second.empty(); });
+    // Out of the list and the ring, wherever it stands in them.
+    for (std::size_t n = rte_ring_count(doorbells_.get()); n > 0; --n) {
+        void* other = nullptr;
+        if (rte_ring_sc_dequeue(doorbells_.get(), &other) != 0) break;
+        if (other != &pair) rte_ring_mp_enqueue(doorbells_.get(), other);
+    }
+    auto* rest = std::exchange(active_first_, nullptr);
+    active_last_ = nullptr;
+    while (rest != nullptr) {
+        auto* const next = rest->next_active;
+        rest->active = false;
+        if (rest != &pair) activate(*rest);
+        rest = next;
+    }
+}
+
+void Engine::attach(const wire::Gid& group, QueuePair& pair) {
+    auto& members = groups_[group];
+    if (std::ranges::find(members, &pair) == members.end()) members.push_back(&pair);
+}
+
+void Engine::detach(const wire::Gid& group, QueuePair& pair) {
+    const auto members = groups_.find(group);
+    if (members == groups_.end()) return;
+    std::erase(members->second, &pair);
+    if (members->second.empty()) groups_.erase(members);
+}
+
+void Engine::visit_counters(const CounterVisitor& visit) const {
+    counters_.each(visit);
+    discards_.each(visit);
+}
+
+}  // namespace verbline::rdma

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+#include <rte_ring.h>
+
+#include "datapath/rdma/engine.h"
+
+// From frames to queue pairs. The rest of a poll is in engine.cc.
+
+namespace verbline::rdma {
+namespace {
+
+using transport::QueuePair;
+
+wire::Bytes bytes_of(const rte_mbuf& frame) {
+    return {rte_pktmbuf_mtod(&frame, const std::byte*), frame.data_len};
+}
+
+/// How many frames are opened at a time: no more bytes than the first-level cache holds until they are copied on.
+std::size_t together(pmd::Burst frames, std::size_t limit) {
+    constexpr std::size_t most_bytes = 8192;
+    std::size_t count = 0, bytes = 0;
+    while (count < std::min(frames.size(), limit) && bytes < most_bytes) bytes += frames[count++]->data_len;
+    return count;
+}
+
+}  // namespace
+
+bool Engine::receive_all() noexcept {
+    std::array<rte_mbuf*, pmd::max_burst> frames;
+    bool busy = false;
+    if (!outbox_.loopback().empty()) {
+        looped_.swap(outbox_.loopback());
+        for (std::size_t at = 0; at < looped_.size(); at += pmd::max_burst) {
+            const auto rest = pmd::Burst(looped_).subspan(at);
+            receive_burst(rest.first(std::min(rest.size(), pmd::max_burst)), false);
+        }
+        looped_.clear();
+        busy = true;
+    }
+    if (peers_.size() > 1) {
+        const auto n = rte_ring_sc_dequeue_burst(inbox_.get(), reinterpret_cast<void**>(frames.data()),
+                                                 static_cast<unsigned>(frames.size()), nullptr);
+        receive_burst(pmd::Burst(frames).first(n), true);
+        busy |= n != 0;
+    }
+    const auto n = setup_.device->rx_burst(setup_.queue, frames);
+    receive_burst(pmd::Burst(frames).first(n), false);
+    return busy || n != 0;
+}
+
+void Engine::receive_burst(pmd::Burst frames, bool handed_over) noexcept {
+    std::array<rte_mbuf*, pmd::max_burst> done;
+    unsigned done_count = 0;
+    for (auto rest = frames; !rest.empty();) {
+        const auto chunk = rest.first(together(rest, opened_at_once));
+        rest = rest.subspan(chunk.size());
+        for (const auto& each : std::span(opened_).first(open(chunk, opened_, done, done_count))) {
+            if (!receive(each, handed_over)) done[done_count++] = each.packet.mbuf;
+        }
+    }
+    rte_pktmbuf_free_bulk(done.data(), done_count);
+}
+
+std::size_t Engine::open(pmd::Burst frames, std::span<Arrived> out, std::span<rte_mbuf*> done,
+                         unsigned& done_count) noexcept {
+    // In steps, each for all frames: checksums overlap in the processor, and queue pairs come from memory meanwhile.
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        if (i + 2 < frames.size()) rte_prefetch0(rte_pktmbuf_mtod(frames[i + 2], void*));
+        auto* const frame = frames[i]->nb_segs == 1 ? frames[i] : contiguous(frames[i]);
+        if (frame == nullptr) continue;
+        counters_.rx_packets.add();
+        counters_.rx_bytes.add(frame->data_len);
+        if (const auto discard = link::open_headers(bytes_of(*frame), out[count].packet.arrival)) {
+            discards_[*discard].add();
+            done[done_count++] = frame;
+        } else {
+            auto& next = out[count++];
+            next.packet.mbuf = frame;
+            // Nothing of the packet may be believed yet, but to ask for memory early it is good enough.
+            next.pair = &slots_[slot_of(transport::destination_of(next.packet))];
+            rte_prefetch0(static_cast<const void*>(next.pair));
+        }
+    }
+    std::array<std::optional<link::Discard>, opened_at_once> wrong;
+    const QueuePair* last = nullptr;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto* const pair = *out[i].pair;
+        if (pair != nullptr && pair != last) (last = pair)->prefetch();
+        wrong[i] = link::verify(bytes_of(*out[i].packet.mbuf), out[i].packet.arrival);
+    }
+    std::size_t good = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        auto& packet = out[i].packet;
+        if (const auto& discard = wrong[i]) {
+            discards_[*discard].add();
+            done[done_count++] = packet.mbuf;
+        } else if (!outbox_.accepts(packet.frame())) {
+            counters_.rx_dropped_address.add();
+            done[done_count++] = packet.mbuf;
+        } else if (const auto fault = transport::parse(packet)) {
+            count_fault(*fault);
+            done[done_count++] = packet.mbuf;
+        } else {
+            if (good != i) out[good] = out[i];
+            ++good;
+        }
+    }
+    return good;
+}
+
+void Engine::count_fault(transport::PacketFault fault) noexcept {
+    switch (fault) {
+        case transport::PacketFault::version: return counters_.rx_dropped_bth.add();
+        case transport::PacketFault::opcode: return counters_.rx_dropped_opcode.add();
+        case transport::PacketFault::length: return counters_.rx_dropped_length.add();
+    }
+}
+
+rte_mbuf* Engine::contiguous(rte_mbuf* frame) noexcept {
+    auto* const copy = rte_pktmbuf_copy(frame, setup_.pool, 0, UINT32_MAX);
+    rte_pktmbuf_free(frame);
+    if (copy != nullptr && copy->nb_segs == 1) return copy;
+    discards_[link::Discard::rx_dropped_length].add();
+    rte_pktmbuf_free(copy);
+    return nullptr;
+}
+
+bool Engine::receive(const Arrived& arrived, bool handed_over) noexcept {
+    const auto& packet = arrived.packet;
+    if (packet.destination == wire::multicast_qpn) return multicast(packet, handed_over);
+    const auto shard = static_cast<std::uint32_t>(packet.destination) & ((1u << shard_bits_) - 1);
+    if (shard != setup_.shard && shard < peers_.size()) return hand_over(*packet.mbuf, shard);
+    auto* const pair = *arrived.pair;
+    if (pair == nullptr || pair->qpn() != packet.destination) return counters_.rx_dropped_qpn.add(), false;
+    bool kept = false;
+    if (packet.operation() == transport::Operation::congestion_notification) {
+        pair->congestion_notified(packet, turn_);
+    } else {
+        kept = pair->receive(packet, turn_);
+    }
+    activate(*pair);
+    return kept;
+}
+
+bool Engine::hand_over(rte_mbuf& frame, unsigned shard) noexcept {
+    counters_.rx_handed_over.add();
+    if (peers_[shard]->deliver(&frame)) return true;
+    counters_.rx_dropped_handover.add();
+    return false;
+}
+
+bool Engine::deliver(rte_mbuf* frame) noexcept {
+    return rte_ring_mp_enqueue(inbox_.get(), frame) == 0;
+}
+
+bool Engine::multicast(const transport::Packet& packet, bool handed_over) noexcept {
+    const auto group = link::destination_gid(packet.frame(), packet.arrival);
+    const auto members = groups_.find(group);
+    if (members != groups_.end()) {
+        for (auto* const pair : members->second) {
+            // Not back to the queue pair that sent it (IBTA 10.5.2.1).
+            const auto deth = wire::Deth::parse(packet.headers);
+            const bool own = deth && deth->source == pair->qpn() && outbox_.is_ours(link::source_mac(packet.frame()));
+            if (!own) pair->receive(packet, turn_);
+            activate(*pair);
+        }
+    } else if (peers_.size() == 1) {
+        counters_.rx_dropped_multicast.add();
+    }
+    if (!handed_over) {
+        for (auto* const peer : peers_) {
+            if (peer == this) continue;
+            auto* const copy = rte_pktmbuf_copy(packet.mbuf, setup_.pool, 0, UINT32_MAX);
+            if (copy != nullptr && peer->deliver(copy)) continue;
+            rte_pktmbuf_free(copy);
+            counters_.rx_dropped_handover.add();
+        }
+    }
+    return false;
+}
+
+}  // namespace verbline::rdma

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What the handles of one queue pair share. Internal to this folder.
+
+#include "datapath/rdma/device.h"
+
+namespace verbline::rdma {
+
+struct Device::OwnedPair {
+    OwnedPair(Device& device, Engine& on, const transport::QueuePair::Setup& setup)
+        : owner(device), engine(on), pair(setup, device.options_.dcqcn) {}
+    ~OwnedPair() {
+        const std::scoped_lock lock(owner.mutex_);
+        const Door::Hold hold(engine.door());
+        engine.remove(pair);
+        owner.keys_.unbind_all(pair.qpn());
+    }
+    OwnedPair(const OwnedPair&) = delete;
+    OwnedPair& operator=(const OwnedPair&) = delete;
+
+    Device& owner;
+    Engine& engine;
+    transport::QueuePair pair;
+};
+
+}  // namespace verbline::rdma

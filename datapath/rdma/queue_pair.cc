@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/rdma/queue_pair.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+namespace verbline::rdma {
+
+using transport::State;
+
+QueuePair::QueuePair(Device& device, Engine& engine, const transport::QueuePair::Setup& setup) {
+    owned_ = &own_.emplace(device, engine, setup);
+}
+
+QueuePair::QueuePair(std::shared_ptr<Device::OwnedPair> shared) : owned_(shared.get()), shared_(std::move(shared)) {}
+
+QueuePair::~QueuePair() = default;
+
+template <class Change>
+Result<void> QueuePair::change(std::initializer_list<State> from, const char* to, Change&& change) {
+    const std::scoped_lock lock(device().mutex_);
+    const Door::Hold hold(engine().door());
+    if (std::ranges::find(from, state()) == from.end()) {
+        return failure(EINVAL, std::string("a queue pair cannot go to ") + to + " from state " +
+                                   std::to_string(static_cast<int>(state())));
+    }
+    change();
+    return {};
+}
+
+Result<void> QueuePair::init(const transport::QueuePair::InitAttributes& attributes) {
+    return change({State::reset, State::init}, "INIT", [&] { pair().to_init(attributes); });
+}
+
+Result<void> QueuePair::ready_to_receive(const ReadyToReceive& attributes) {
+    if (!std::has_single_bit(attributes.mtu) || attributes.mtu < 256 || attributes.mtu > device().max_mtu()) {
+        return failure(EINVAL, "path MTU " + std::to_string(attributes.mtu) + " is not one this port has: 256 to " +
+                                   std::to_string(device().max_mtu()));
+    }
+    transport::QueuePair::RtrAttributes rtr{
+        .remote = attributes.remote,
+        .mtu_shift = static_cast<std::uint8_t>(std::countr_zero(attributes.mtu)),
+        .responder = {.first = attributes.first,
+                      .max_reads = attributes.max_reads,
+                      .rnr_timer = static_cast<std::uint8_t>(attributes.rnr_timer & 31)},
+        .selective = attributes.selective_ack,
+        .produce_credits = attributes.produce_credits};
+    if (type() != transport::QueuePairType::ud) {
+        const auto envelope = device().envelope(attributes.path, qpn(), attributes.remote);
+        if (!envelope) return std::unexpected(envelope.error());
+        rtr.envelope = *envelope;
+    }
+    return change({State::init}, "RTR", [&] { pair().to_rtr(rtr); });
+}
+
+Result<void> QueuePair::ready_to_send(const ReadyToSend& attributes) {
+    return change({State::rtr}, "RTS", [&] { pair().to_rts(attributes); });
+}
+
+Result<void> QueuePair::drain() {
+    auto changed = change({State::rts}, "SQD", [&] { pair().drain(true); });
+    engine().ring(pair());
+    return changed;
+}
+
+Result<void> QueuePair::resume() {
+    auto changed = change({State::sqd, State::sqe}, "RTS", [&] { pair().drain(false); });
+    engine().ring(pair());
+    return changed;
+}
+
+void QueuePair::error() {
+    const std::scoped_lock lock(device().mutex_);
+    const Door::Hold hold(engine().door());
+    if (state() == State::reset) return;
+    engine().between_polls([&](transport::Turn& turn) { pair().to_error(turn); });
+}
+
+void QueuePair::reset() {
+    const std::scoped_lock lock(device().mutex_);
+    const Door::Hold hold(engine().door());
+    engine().between_polls([&](transport::Turn& turn) { pair().to_reset(turn); });
+    device().keys_.unbind_all(qpn());
+}
+
+void QueuePair::set_access(memory::Access access) {
+    const std::scoped_lock lock(device().mutex_);
+    const Door::Hold hold(engine().door());
+    pair().set_access(access);
+}
+
+void QueuePair::set_qkey(wire::QKey qkey) {
+    const std::scoped_lock lock(device().mutex_);
+    const Door::Hold hold(engine().door());
+    pair().set_qkey(qkey);
+}
+
+Result<void> QueuePair::attach(const wire::Gid& group) {
+    if (type() != transport::QueuePairType::ud) return failure(EINVAL, "multicast is for UD queue pairs");
+    const std::scoped_lock lock(device().mutex_);
+    const Door::Hold hold(engine().door());
+    engine().attach(group, pair());
+    return {};
+}
+
+Result<void> QueuePair::detach(const wire::Gid& group) {
+    const std::scoped_lock lock(device().mutex_);
+    const Door::Hold hold(engine().door());
+    engine().detach(group, pair());
+    return {};
+}
+
+std::expected<void, PostFailure> QueuePair::post(std::span<const transport::SendRequest> requests) noexcept {
+    std::expected<void, PostFailure> result;
+    std::size_t accepted = 0;
+    for (; accepted < requests.size(); ++accepted) {
+        if (const auto posted = pair().post(requests[accepted]); !posted) {
+            result = std::unexpected(PostFailure{posted.error(), accepted});
+            break;
+        }
+    }
+    if (accepted == 0) return result;
+    pair().publish();
+    engine().ring(pair());
+    return result;
+}
+
+std::expected<void, PostFailure> QueuePair::post(std::span<const transport::ReceiveRequest> requests) noexcept {
+    std::expected<void, PostFailure> result;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (const auto posted = pair().post(requests[i]); !posted) {
+            result = std::unexpected(PostFailure{posted.error(), i});
+            break;
+        }
+    }
+    // Nobody waits for receive requests, but in the error state they are to be flushed.
+    if (state() == State::error) engine().ring(pair());
+    return result;
+}
+
+}  // namespace verbline::rdma
