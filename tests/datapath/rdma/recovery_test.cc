@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer that is not there, not ready or slow; and packets on the wrong shard.
+#include <gtest/gtest.h>
+
+#include "tests/datapath/rdma/two_ends.h"
+
+namespace verbline::rdma {
+namespace {
+
+using transport::QueuePairType, transport::State;
+
+class Recovery : public test::TwoEnds {};
+
+TEST_F(Recovery, GivesUpAfterTheAgreedTimeouts) {
+    connect(QueuePairType::rc, {.send = {.first = wire::Psn(100), .timeout = 10, .retries = 3, .max_reads = 4}});
+    host_b.port().setup().in.drop_if = [](const rte_mbuf&) { return true; };
+    const auto begin = world.now();
+    ASSERT_TRUE(post(a, to(b, 0, Operation::write, 1), 0, 64));
+    ASSERT_TRUE(complete(1));
+    EXPECT_EQ(at_a[0].status, Status::retry_exceeded);
+    EXPECT_EQ(host_a.counter("local_ack_timeout_err"), 4u);
+    const Time timeout = 4096 * 1024;
+    EXPECT_GE(at_a[0].time - begin, 4 * timeout);
+    EXPECT_LE(at_a[0].time - begin, 6 * timeout);
+    EXPECT_EQ(a.pair->state(), State::error);
+}
+
+TEST_F(Recovery, GivesUpOnAReceiverThatIsNeverReady) {
+    connect(QueuePairType::rc, {.rnr_timer = 14, .send = {.first = wire::Psn(100), .rnr_retries = 2, .max_reads = 4}});
+    const auto begin = world.now();
+    ASSERT_TRUE(post(a, {.operation = Operation::send}, 0, 64));
+    ASSERT_TRUE(complete(1));
+    EXPECT_EQ(at_a[0].status, Status::rnr_retry_exceeded);
+    EXPECT_EQ(host_b.counter("tx_rnr_naks"), 3u);
+    EXPECT_GE(at_a[0].time - begin, 2 * 1'280 * microsecond) << "it waited as long as it was told to";
+    EXPECT_LE(at_a[0].time - begin, 3 * 1'280 * microsecond);
+}
+
+TEST_F(Recovery, WaitsForAReceiverForEver) {
+    connect(QueuePairType::rc, {.rnr_timer = 1, .send = {.first = wire::Psn(100), .rnr_retries = 7, .max_reads = 4}});
+    ASSERT_TRUE(post(a, {.operation = Operation::send}, 0, 64));
+    world.run_for(5 * millisecond);
+    EXPECT_TRUE(a.poll().empty());
+    EXPECT_GT(host_b.counter("tx_rnr_naks"), 100u);
+    b.receive(1, 0, 64);
+    ASSERT_TRUE(complete(1, 1));
+    EXPECT_EQ(at_a[0].status, Status::success);
+}
+
+TEST_F(Recovery, IsNotNeededWhereCreditsAreGiven) {
+    connect(QueuePairType::rc, {.produce_credits = true});
+    for (std::uint64_t i = 0; i < 3; ++i) b.receive(i, 0, 64);
+    ASSERT_TRUE(post(a, {.operation = Operation::send}, 0, 64));
+    ASSERT_TRUE(complete(1, 1));  // now A knows how many are left
+    const auto sent = host_a.counter("tx_packets");
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(post(a, {.operation = Operation::send}, 0, 64));
+    world.run_for(100 * microsecond);
+    EXPECT_LE(host_a.counter("tx_packets"), sent + 3) << "the two that there is credit for, and one that asks";
+    for (std::uint64_t i = 3; i < 11; ++i) b.receive(i, 0, 64);
+    ASSERT_TRUE(complete(11, 11));
+    for (const auto& each : at_a) EXPECT_EQ(each.status, Status::success);
+}
+
+TEST_F(Recovery, OfALostAnswerExecutesNothingTwice) {
+    connect();
+    host_a.port().setup().in.drop_if = [n = 0](const rte_mbuf&) mutable { return n++ == 0; };
+    auto add = to(b, 0, Operation::fetch_add);
+    add.swap_or_add = 1;
+    ASSERT_TRUE(post(a, add, 0, 8));
+    ASSERT_TRUE(complete(1));
+    EXPECT_EQ(at_a[0].status, Status::success);
+    EXPECT_EQ(b.data[0], std::byte{1});
+    EXPECT_EQ(host_b.counter("duplicate_request"), 1u);
+}
+
+TEST(Shards, HandOverWhatArrivesAtTheWrongOne) {
+    sim::World world{sim::Seed{1}, *test::packet_pool()};
+    auto& host_a = world.add_host();
+    auto& host_b = world.add_host({.shards = 2});
+    test::End a(host_a, {}), b(host_b, {});
+    a.make(QueuePairType::rc);
+    auto options = b.options(QueuePairType::rc);
+    options.shard = 1;
+    b.make(options);
+    ASSERT_EQ(static_cast<std::uint32_t>(b.pair->qpn()) & 1, 1u) << "the number says whose it is";
+    test::connect(world, a, b);
+    test::fill(std::span(a.data).first(20000));
+    const auto segment = a.segment(0, 20000);
+    ASSERT_TRUE(a.pair->post(transport::SendRequest{.segments = {&segment, 1},
+                                                    .operation = transport::SendOperation::write,
+                                                    .flags = transport::send_signalled,
+                                                    .remote_address = b.address(0),
+                                                    .rkey = b.region->rkey()}));
+    std::vector<transport::Completion> done;
+    ASSERT_TRUE(world.run_until([&] {
+        done = a.poll();
+        return !done.empty();
+    }));
+    EXPECT_EQ(done[0].status, transport::Status::success);
+    EXPECT_EQ(std::memcmp(a.data.data(), b.data.data(), 20000), 0);
+    EXPECT_GT(host_b.counter("rx_handed_over"), 0u);
+}
+
+}  // namespace
+}  // namespace verbline::rdma

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/rdma/steering.h"
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "datapath/link/ip_gid.h"
+#include "tests/sim/world.h"
+#include "tests/support/eal.h"
+#include "tests/support/rdma_end.h"
+
+namespace verbline::rdma {
+namespace {
+
+using transport::QueuePairType;
+
+/// The key that the RSS specification verifies implementations with.
+constexpr std::array<std::uint8_t, 40> specified_key{0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
+                                                     0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
+                                                     0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30,
+                                                     0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
+
+/// `queues` in turns over a table of 128.
+pmd::RssTable table_of(std::uint16_t queues) {
+    pmd::RssTable rss{.key = {specified_key.begin(), specified_key.end()}};
+    for (std::uint16_t i = 0; i < 128; ++i) rss.queues.push_back(i % queues);
+    return rss;
+}
+
+link::Envelope envelope_to(wire::Ipv4Address peer, wire::Ipv4Address us) {
+    return link::make_envelope({.carrier = link::Carrier::roce_v2_ipv4, .gid = link::gid_of(us)},
+                               {.global = true, .dgid = link::gid_of(peer)}, {}, 0xc000);
+}
+
+TEST(Steering, HashesAddressesAsTheRssSpecificationSays) {
+    // Its first vector: 66.9.149.187 to 161.142.100.80 gives 0x323e8fc2 without ports.
+    auto rss = table_of(1);
+    rss.udp_ports = false;
+    rss.queues.resize(1 << 16);
+    std::iota(rss.queues.begin(), rss.queues.end(), std::uint16_t{0});
+    const auto envelope = envelope_to(wire::ipv4(66, 9, 149, 187), wire::ipv4(161, 142, 100, 80));
+    EXPECT_EQ(receive_queue(rss, envelope, 2794), 0x8fc2);
+}
+
+TEST(Steering, HasNothingToSayOfOtherCarriers) {
+    const auto v1 = link::make_envelope({.carrier = link::Carrier::roce_v1}, {.global = true}, {}, 0);
+    EXPECT_FALSE(receive_queue(table_of(4), v1, 0xc000));
+}
+
+/// 24 connections, each of which carries a WRITE, to a host of four shards behind a NIC that hashes.
+std::uint64_t handed_over(bool peer_is_known) {
+    sim::World world(sim::Seed{3}, *test::packet_pool());
+    auto& host_a = world.add_host();
+    auto& host_b = world.add_host({.port = {.rss = table_of(4)}, .shards = 4});
+    std::vector<std::unique_ptr<test::End>> ends;
+    for (int i = 0; i < 24; ++i) {
+        auto& a = *ends.emplace_back(std::make_unique<test::End>(host_a, test::EndSizes{}));
+        auto& b = *ends.emplace_back(std::make_unique<test::End>(host_b, test::EndSizes{}));
+        a.make(QueuePairType::rc);
+        auto options = b.options(QueuePairType::rc);
+        const auto gid = host_b.gid_v2_ipv4();
+        if (peer_is_known) options.peer = ExpectedPeer{world.path(host_b, host_a, gid), a.pair->qpn()};
+        b.make(options);
+        test::connect(world, a, b, {.gid_index = gid});
+        const auto segment = a.segment(0, 3000);
+        EXPECT_TRUE(a.pair->post(transport::SendRequest{.segments = {&segment, 1},
+                                                        .operation = transport::SendOperation::write,
+                                                        .flags = transport::send_signalled,
+                                                        .remote_address = b.address(0),
+                                                        .rkey = b.region->rkey()}));
+        EXPECT_TRUE(world.run_until([&] { return !a.poll().empty(); }));
+    }
+    return host_b.counter("rx_handed_over");
+}
+
+TEST(Steering, GivesAConnectionToTheShardThatReceivesIt) {
+    EXPECT_GT(handed_over(false), 0u) << "the NIC spreads by hash, and the shards in turns";
+    EXPECT_EQ(handed_over(true), 0u);
+}
+
+}  // namespace
+}  // namespace verbline::rdma
