@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The native API in one file: a device, registered memory, a reliable connection; SEND, WRITE and READ over it, from
+/// the thread that also polls the shard. port.h is what any DPDK program has, exchange.h how the ends find each other.
+
+#include <memory>
+#include <vector>
+
+#include "apps/rdma_ping/buffers.h"
+#include "apps/rdma_ping/exchange.h"
+#include "apps/rdma_ping/loop.h"
+#include "apps/rdma_ping/must.h"
+#include "apps/rdma_ping/port.h"
+#include "apps/rdma_ping/times.h"
+#include "pmd/clock.h"
+
+namespace verbline::rdma_ping {
+
+/// One port with one shard, and our address on it.
+inline std::unique_ptr<rdma::Device> create_device(const Options& options, Port& port) {
+    const bool roce = options.carrier != link::GidType::ib;
+    auto device = must(rdma::Device::create({.name = "rdma_ping",
+                                             .device = &port.device(),
+                                             .pool = port.pool(),
+                                             .kind = roce ? link::GidTable::Kind::roce : link::GidTable::Kind::ib,
+                                             .mac = port.device().mac().value_or(options.mac()),
+                                             .lid = options.lid,
+                                             .max_queue_pairs = 16,
+                                             .start = monotonic_now()}));
+    device->change_gids([&](link::GidTable& gids) {
+        gids.add_interface(1, device->options().mac);
+        gids.add_address(1, options.gid);
+    });
+    return device;
+}
+
+class Ping {
+public:
+    Ping(const Options& options, Port& port, Exchange& exchange)
+        : options_(options),
+          exchange_(exchange),
+          device_(create_device(options, port)),
+          loop_(port, *device_, exchange) {}
+
+    /// INIT, RTR and RTS, with what the peer tells of itself.
+    void connect() {
+        must(pair_->init({.access = rights}));
+        const auto mtu = std::min(options_.mtu, device_->max_mtu());
+        peer_ = must(exchange_.swap({.qpn = pair_->qpn(),
+                                     .psn = first_,
+                                     .mtu = mtu,
+                                     .mac = device_->options().mac,
+                                     .lid = options_.lid,
+                                     .gid = options_.gid,
+                                     .rkey = region_.rkey(),
+                                     .address = buffers_.address(Part::peers),
+                                     .selective_ack = rdma::QueuePair::offers_selective_ack}));
+        rdma::Path path{.address = {.dlid = peer_.lid}, .mac = peer_.mac};
+        if (options_.carrier != link::GidType::ib) {
+            path.gid_index = static_cast<unsigned>(*device_->gids().find(options_.gid, options_.carrier, {}));
+            path.address = {.global = true, .dgid = peer_.gid, .hop_limit = 64};
+        }
+        must(pair_->ready_to_receive({.remote = peer_.qpn,
+                                      .path = path,
+                                      .mtu = std::min(mtu, peer_.mtu),
+                                      .first = peer_.psn,
+                                      .selective_ack = peer_.selective_ack}));
+        must(pair_->ready_to_send({.first = first_}));
+        post_receive();
+        must(exchange_.meet());  // from here on, both receive
+    }
+
+    /// Sends, and awaits the same bytes back; then writes into the peer's memory, and reads what is there.
+    void client() {
+        std::vector<Time> took;
+        for (std::uint32_t n = 0; n < options_.count; ++n) {
+            buffers_.fill(n, options_.size);
+            const auto began = monotonic_now();
+            post(transport::SendOperation::send, Part::outgoing, options_.size);
+            loop_.await(*received_);
+            took.push_back(monotonic_now() - began);
+            loop_.await(*sent_);
+            buffers_.must_agree(options_.size, "a ping came back changed");
+            post_receive();
+        }
+        buffers_.fill(options_.count, options_.size);
+        post(transport::SendOperation::write, Part::outgoing, options_.size);
+        post(transport::SendOperation::read, Part::incoming, options_.size);  // in order: it reads what was written
+        loop_.await(*sent_), loop_.await(*sent_);
+        buffers_.must_agree(options_.size, "READ gave something else than was written");
+        exchange_.say_done();
+        while (!exchange_.peer_is_done()) loop_.poll();  // it may still await our ACK
+        print(took);
+    }
+
+    /// Sends back whatever comes. WRITEs and READs need nothing of us but that the shard is polled.
+    void server() {
+        while (const auto ping = loop_.next(*received_)) {
+            buffers_.echo(ping->length);
+            post_receive();
+            post(transport::SendOperation::send, Part::outgoing, ping->length);
+            loop_.await(*sent_);
+        }
+        exchange_.say_done();
+    }
+
+private:
+    void post_receive() {
+        const transport::Segment segment{buffers_.address(Part::incoming), max_size, region_.lkey()};
+        must(pair_->post(transport::ReceiveRequest{.segments = {&segment, 1}}));
+    }
+    void post(transport::SendOperation operation, Part part, std::uint32_t length) {
+        const transport::Segment segment{buffers_.address(part), length, region_.lkey()};
+        must(pair_->post(transport::SendRequest{.segments = {&segment, 1},
+                                                .operation = operation,
+                                                .flags = transport::send_signalled,
+                                                .remote_address = peer_.address,
+                                                .rkey = peer_.rkey}));
+    }
+
+    static constexpr auto rights =
+        memory::Access::local_write | memory::Access::remote_write | memory::Access::remote_read;
+
+    const Options& options_;
+    Exchange& exchange_;
+    Introduction peer_;
+    const wire::Psn first_{static_cast<std::uint32_t>(monotonic_now())};
+    Buffers buffers_;
+    std::unique_ptr<rdma::Device> device_;
+    Loop loop_;
+    memory::PdId pd_ = device_->allocate_pd();
+    rdma::MemoryRegion region_ = must(device_->register_memory(pd_, buffers_.all(), rights));
+    std::unique_ptr<transport::CompletionQueue> sent_ = device_->create_cq(16), received_ = device_->create_cq(16);
+    std::unique_ptr<rdma::QueuePair> pair_ = must(device_->create_queue_pair({.type = transport::QueuePairType::rc,
+                                                                              .pd = pd_,
+                                                                              .send_completions = sent_.get(),
+                                                                              .receive_completions = received_.get()}));
+};
+
+}  // namespace verbline::rdma_ping

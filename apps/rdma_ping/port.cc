@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/rdma_ping/port.h"
+
+#include <algorithm>
+#include <thread>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <sched.h>
+
+#include <fmt/format.h>
+
+#include "pmd/capture/capture.h"
+#include "pmd/clock.h"
+#include "pmd/factory/open_device.h"
+#include "pmd/impair/impair.h"
+
+namespace verbline::rdma_ping {
+namespace {
+
+constexpr std::uint32_t headers = 160;  // around the payload of any RoCE or InfiniBand packet, in one frame
+constexpr unsigned packets = 8192;      // receive and transmit rings, packets kept until one that is missing comes
+
+}  // namespace
+
+Result<Environment> Environment::start(std::vector<std::string> arguments) {
+    if (arguments.empty()) {
+        arguments = {"--no-huge",     "--no-shconf", "--no-telemetry", "-m",
+                     "256",           "--no-pci",    "--lcores",       fmt::format("0@{}", std::max(0, sched_getcpu())),
+                     "--file-prefix", "rdma_ping",   "--log-level",    "warning"};
+    }
+    arguments.insert(arguments.begin(), "rdma_ping");
+    std::vector<char*> argv;
+    argv.reserve(arguments.size());
+    for (auto& argument : arguments) argv.push_back(argument.data());
+    // The EAL pins this thread to one CPU, which on a small machine is the peer's as well.
+    cpu_set_t before;
+    const bool known = sched_getaffinity(0, sizeof before, &before) == 0;
+    if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
+        return failure(rte_errno, fmt::format("DPDK does not start: {}", rte_strerror(rte_errno)));
+    }
+    if (known) sched_setaffinity(0, sizeof before, &before);
+    return Environment();
+}
+
+Environment::~Environment() {
+    if (running_) rte_eal_cleanup();
+}
+
+void Port::FreePool::operator()(rte_mempool* pool) const {
+    rte_mempool_free(pool);
+}
+
+Result<Port> Port::open(const Options& options) {
+    Port port;
+    const auto room = RTE_PKTMBUF_HEADROOM + std::max(options.mtu + headers, std::uint32_t{RTE_MBUF_DEFAULT_DATAROOM});
+    port.pool_.reset(
+        rte_pktmbuf_pool_create("packets", packets, 256, 0, static_cast<std::uint16_t>(room), SOCKET_ID_ANY));
+    if (port.pool_ == nullptr) return failure(rte_errno, "no memory for packets; give DPDK more with `-m MB --`");
+
+    const auto mtu = static_cast<std::uint16_t>(std::max(options.mtu + headers, 1500u));
+    auto device = pmd::open_device(options.device, {.pool = port.pool_.get(), .mtu = mtu, .persistent = false});
+    if (!device) return std::unexpected(device.error());
+    port.device_ = std::move(*device);
+    if (options.impair) {
+        port.device_ = std::make_unique<pmd::ImpairedDevice>(std::move(port.device_), *options.impair, monotonic_now);
+    }
+    if (!options.capture.empty()) {
+        auto file = pmd::CaptureFile::create(options.capture);
+        if (!file) return std::unexpected(file.error());
+        port.capture_ = std::move(*file);
+        port.device_ =
+            std::make_unique<pmd::CapturedDevice>(std::move(port.device_), "rdma_ping", *port.capture_, utc_now);
+    }
+    if (auto up = port.device_->up(); !up) return std::unexpected(up.error());
+    return port;
+}
+
+void Port::upkeep(Time now) {
+    std::ignore = device_->tx_burst(0, {});  // what an impaired link holds back and is due
+    if (now < next_) return;
+    next_ = now + millisecond;
+    std::ignore = device_->link_up();
+    if (capture_ != nullptr) std::ignore = capture_->drain();
+}
+
+Result<void> Port::await_link() {
+    const auto limit = monotonic_now() + 20 * second;
+    while (!device_->link_up()) {
+        if (monotonic_now() > limit) {
+            return failure(ENOLINK, fmt::format("device {}: there is nobody at the other end", device_->name()));
+        }
+        std::this_thread::yield();
+    }
+    return {};
+}
+
+}  // namespace verbline::rdma_ping

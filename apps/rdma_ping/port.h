@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What lies below an RDMA device: DPDK's environment, packet buffers, a network device, and a capture of its frames.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/rdma_ping/options.h"
+#include "pmd/capture/capture_file.h"
+#include "pmd/error.h"
+#include "pmd/netdev.h"
+#include "pmd/time.h"
+
+struct rte_mempool;
+
+namespace verbline::rdma_ping {
+
+/// DPDK, started with `arguments` or, if there are none, so that it runs anywhere: ordinary pages, no PCI devices, no
+/// files. Ended with the object, which goes last.
+class Environment {
+public:
+    static Result<Environment> start(std::vector<std::string> arguments);
+    Environment(Environment&& other) noexcept : running_(std::exchange(other.running_, false)) {}
+    Environment& operator=(Environment&&) = delete;
+    ~Environment();
+
+private:
+    Environment() = default;
+    bool running_ = true;
+};
+
+class Port {
+public:
+    static Result<Port> open(const Options& options);
+
+    pmd::NetDevice& device() { return *device_; }
+    rte_mempool* pool() { return pool_.get(); }
+
+    /// What has to be done besides polling shards: links come up and are kept, captured frames are written. Call often.
+    void upkeep(Time now);
+    /// Waits until frames have somewhere to go.
+    Result<void> await_link();
+
+private:
+    struct FreePool {
+        void operator()(rte_mempool* pool) const;
+    };
+
+    std::unique_ptr<rte_mempool, FreePool> pool_;
+    std::unique_ptr<pmd::CaptureFile> capture_;
+    std::unique_ptr<pmd::NetDevice> device_;
+    Time next_ = 0;
+};
+
+}  // namespace verbline::rdma_ping
