@@ -4,11 +4,11 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../apps/testbed/testbed.sh"
 
-only='*' quick=0 all=0 fuzz_seconds=10
+only='*' quick=0 all=0 fuzz_seconds=5
 passed=0 failed=0 skipped=0
 logs=$root/build/test-logs
 # Tests that run threads beside each other, for the thread sanitizer.
-threaded='datapath/shard control/loop control/telemetry pmd/tun pmd/capture'
+threaded='datapath/memory datapath/transport datapath/rdma datapath/shard control/loop control/telemetry pmd/tun pmd/capture'
 
 usage() {
     cat <<'END'
@@ -17,16 +17,16 @@ usage: sudo tests/run.sh [--only GLOB] [--quick | --all] [--fuzz-seconds N]
 Installs what the tests need, builds, runs every test and prints how many passed. The kinds, in this order:
 
   check/...    the sources: licence, format, includes, headers, scripts, clang-tidy
-  system/...   real OpenSM, gateway, hosts and kernel TCP in network namespaces, with the release build
+  system/...   real OpenSM, gateway, hosts, kernel TCP, RDMA processes in network namespaces, with the release build
   asan/...     the unit tests, which mirror the sources, under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan/...     those of them with threads under ThreadSanitizer
   fuzz/...     the parsers on mutated input under AddressSanitizer and UndefinedBehaviorSanitizer
-  unit/...     the unit tests of the release build: only with --quick or --all
+  unit/...     the unit tests of the release build; without --quick or --all only the simulations, 10,000 schedules
 
   --only GLOB        those whose name matches, e.g. 'system/*' or 'unit/datapath/wire'
   --quick            without sanitizers, fuzzing and clang-tidy; the unit tests are those of the release build
   --all              the unit tests of the release build as well, and the static analyser in clang-tidy: twice the time
-  --fuzz-seconds N   for each fuzz target (10); what it finds is kept in build-asan/fuzz
+  --fuzz-seconds N   for each fuzz target (5); what it finds is kept in build-asan/fuzz
 END
 }
 
@@ -108,7 +108,7 @@ set_up_sanitized() {
     # Line tables only, and -O1: the build is what takes the time. Warnings are the release build's to make errors of: clang also
     # has some about GCC's own headers.
     CXX="$(command -v ccache) clang++-19" CXXFLAGS="-gline-tables-only $flags" \
-        set_up "$directory" -Doptimization=1 -Ddebug=false -Dwerror=false -Dbench=false "$@"
+        set_up "$directory" -Db_lto=false -Doptimization=1 -Ddebug=false -Dwerror=false -Dbench=false "$@"
 }
 
 # programs DIRECTORY TEST...: what these unit tests need built, as ninja names it.
@@ -243,13 +243,14 @@ wanted_files() {
 run_release() {
     local units=() system=() programs=()
     mapfile -t system < <(wanted_files system 'tests/system/*')
-    if ((quick || all)) || [[ $only == unit/* ]]; then
-        step "release build and unit tests"
-        mapfile -t units < <(meson introspect --tests build | jq -r '.[].name')
-        unit_tests unit build "${units[@]}"
-    else
-        step "release build"
+    step "release build and its unit tests"
+    mapfile -t units < <(meson introspect --tests build | jq -r '.[].name')
+    if ((!quick && !all)) && [[ $only != unit/* ]]; then
+        mapfile -t units < <(printf '%s\n' "${units[@]}" | grep '^sim')
     fi
+    unit_tests unit build "${units[@]}"
+    # What the simulations went through.
+    grep -h --no-group-separator -A4 '^[0-9]* schedules,' build/meson-logs/testlog.txt 2>/dev/null | sed 's/^/    /' || true
     # Everything of the release build that is not a test: the program and the benchmarks.
     mapfile -t programs < <(meson introspect --targets build |
         jq -r '.[] | select(.type == "executable") | .filename[0] | select(test("/(apps|bench)/"))' | sed "s|^$root/build/||")
