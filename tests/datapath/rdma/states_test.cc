@@ -28,7 +28,17 @@ TEST_F(States, ComeInOrder) {
     EXPECT_FALSE(a.pair->resume());
     ASSERT_TRUE(a.pair->init({}));
     EXPECT_FALSE(a.pair->ready_to_send({}));
-    EXPECT_FALSE(a.pair->ready_to_receive({.mtu = 1000, .max_reads = 1})) << "not an MTU";
+    ReadyToReceive attributes{.path = world.path(host_a, host_b, host_a.gid_v2_ipv4())};
+    for (const std::uint32_t mtu : {0u, 128u, 1000u, 8192u}) {
+        attributes.mtu = mtu;
+        EXPECT_FALSE(a.pair->ready_to_receive(attributes)) << mtu << " is no path MTU";
+        EXPECT_EQ(a.pair->state(), State::init);
+    }
+    attributes.mtu = 1024;
+    EXPECT_TRUE(a.pair->ready_to_receive(attributes)) << "all else was right";
+    EXPECT_FALSE(a.pair->ready_to_receive(attributes)) << "once";
+    EXPECT_TRUE(a.pair->ready_to_send({}));
+    EXPECT_FALSE(a.pair->ready_to_send({})) << "once";
 }
 
 TEST_F(States, EstablishedIsToldOnceByTheFirstRequest) {
