@@ -110,6 +110,14 @@ public:
     /// device that holds packets back (impair) sends those that are due.
     virtual std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept = 0;
 
+    /// For those who sleep until something arrives: a descriptor that becomes readable then, or -1: there is no such
+    /// thing, poll from time to time. It may be another one after each `link_up`, and stays the device's.
+    virtual int rx_event(std::uint16_t /*queue*/) const noexcept { return -1; }
+    /// Whether the descriptor is needed. While it is not (at first it is not), arrivals need not make it readable,
+    /// which costs the sender less. Once wanted, look at the queue again before sleeping. By the thread that receives;
+    /// also takes back what the descriptor has told so far.
+    virtual void want_rx_event(std::uint16_t /*queue*/, bool /*wanted*/) noexcept {}
+
     virtual std::error_code set_identity(const Identity&) { return unsupported(); }
     virtual std::error_code attach_multicast(const MulticastAddress&) { return unsupported(); }
     virtual std::error_code detach_multicast(const MulticastAddress&) { return unsupported(); }

@@ -4,27 +4,14 @@
 #include <algorithm>
 #include <utility>
 
-#include <rte_ether.h>
 #include <rte_mbuf.h>
 
 #include <fmt/format.h>
 
-#include "datapath/wire/bytes.h"
+#include "pmd/bridge/frame.h"
 
 namespace verbline::pmd {
 namespace {
-
-constexpr std::uint64_t group_bit = std::uint64_t{1} << 40;
-
-wire::Bytes header_of(const rte_mbuf& frame) {
-    return {rte_pktmbuf_mtod(&frame, const std::byte*), RTE_ETHER_HDR_LEN};
-}
-std::uint64_t destination(const rte_mbuf& frame) {
-    return std::uint64_t{wire::load16(header_of(frame), 0)} << 32 | wire::load32(header_of(frame), 2);
-}
-std::uint64_t source(const rte_mbuf& frame) {
-    return std::uint64_t{wire::load16(header_of(frame), 6)} << 32 | wire::load32(header_of(frame), 8);
-}
 
 /// What every member can do.
 Capabilities common(const std::vector<std::unique_ptr<NetDevice>>& members) {
@@ -64,15 +51,9 @@ Bridge::Bridge(std::string name, std::vector<std::unique_ptr<NetDevice>> members
       capabilities_(common(members_)),
       lanes_(std::max(capabilities_.rx_queues, capabilities_.tx_queues)) {
     for (auto& lane : lanes_) {
-        for (auto& waiting : lane.waiting) waiting.reserve(max_waiting);
+        for (std::size_t i = 0; i < members_.size(); ++i) lane.waiting.emplace_back(max_waiting);
     }
     for (auto& link : link_) link = true;
-}
-
-Bridge::~Bridge() {
-    for (auto& lane : lanes_) {
-        for (auto& waiting : lane.waiting) rte_pktmbuf_free_bulk(waiting.data(), static_cast<unsigned>(waiting.size()));
-    }
 }
 
 std::optional<wire::MacAddress> Bridge::mac() const {
@@ -103,9 +84,7 @@ bool Bridge::link_up() {
 
 std::error_code Bridge::set_identity(const Identity& identity) {
     if (alone()) return members_[0]->set_identity(identity);
-    std::uint64_t mac = 0;
-    for (const auto byte : identity.mac.bytes) mac = mac << 8 | static_cast<std::uint64_t>(byte);
-    local_.store(mac, std::memory_order_relaxed);
+    local_.store(mac_number(identity.mac), std::memory_order_relaxed);
     return {};
 }
 
@@ -145,14 +124,14 @@ bool Bridge::for_us(rte_mbuf* frame, std::size_t from, Lane& lane, Outgoing& out
         rte_pktmbuf_free(frame);
         return false;
     };
-    if (frame->data_len < RTE_ETHER_HDR_LEN) return drop(lane.counters.rx_dropped_runt);
+    if (is_runt(*frame)) return drop(lane.counters.rx_dropped_runt);
     const auto local = local_.load(std::memory_order_relaxed);
-    const auto sender = source(*frame), receiver = destination(*frame);
-    if (sender == 0 || sender == local || (sender & group_bit) != 0) return drop(lane.counters.rx_dropped_source);
+    const auto sender = source_mac(*frame), receiver = destination_mac(*frame);
+    if (sender == 0 || sender == local || is_group(sender)) return drop(lane.counters.rx_dropped_source);
     table_.learn(sender, static_cast<unsigned>(from));
 
     const auto add = [&](std::size_t to, rte_mbuf* one) { out.frames[to][out.count[to]++] = one; };
-    const bool group = (receiver & group_bit) != 0;
+    const bool group = is_group(receiver);
     const bool ours = group || local == 0 || receiver == local;
     if (ours && !group && local != 0) return true;
     if (!group) {
@@ -187,33 +166,16 @@ void Bridge::flush(std::uint16_t queue, Lane& lane, Outgoing& out) noexcept {
 /// Passes frames on behind those that wait already. Were they dropped whenever the ring is full, our own frames, which
 /// wait for it, would keep it full and starve them.
 void Bridge::forward(std::uint16_t queue, std::size_t to, Burst frames, Lane& lane) noexcept {
-    if (send_waiting(queue, to, lane)) frames = frames.subspan(members_[to]->tx_burst(queue, frames));
-    auto& waiting = lane.waiting[to];
-    const auto kept = frames.first(std::min(frames.size(), max_waiting - waiting.size()));
-    const auto rest = frames.subspan(kept.size());
-    waiting.insert(waiting.end(), kept.begin(), kept.end());
-    lane.counters.forward_dropped_full.add(rest.size());
-    rte_pktmbuf_free_bulk(rest.data(), static_cast<unsigned>(rest.size()));
-}
-
-/// True when none is left.
-bool Bridge::send_waiting(std::uint16_t queue, std::size_t to, Lane& lane) noexcept {
-    auto& waiting = lane.waiting[to];
-    while (!waiting.empty()) {
-        const auto sent = members_[to]->tx_burst(queue, Burst(waiting).first(std::min(waiting.size(), max_burst)));
-        if (sent == 0) return false;
-        waiting.erase(waiting.begin(), waiting.begin() + sent);
-    }
-    return true;
+    lane.counters.forward_dropped_full.add(lane.waiting[to].send(*members_[to], queue, frames));
 }
 
 std::uint16_t Bridge::tx_burst(std::uint16_t queue, Burst burst) noexcept {
     if (alone()) return members_[0]->tx_burst(queue, burst);
     auto& lane = lanes_[queue];
     const auto receiver = [&](const rte_mbuf* frame) -> std::optional<unsigned> {
-        if (frame->data_len < RTE_ETHER_HDR_LEN) return std::nullopt;
-        const auto mac = destination(*frame);
-        return (mac & group_bit) != 0 ? std::nullopt : table_.find(mac);
+        if (is_runt(*frame)) return std::nullopt;
+        const auto mac = destination_mac(*frame);
+        return is_group(mac) ? std::nullopt : table_.find(mac);
     };
     std::size_t done = 0;
     while (done < burst.size()) {
@@ -225,7 +187,8 @@ std::uint16_t Bridge::tx_burst(std::uint16_t queue, Burst burst) noexcept {
         auto end = done + 1;
         while (end < burst.size() && receiver(burst[end]) == to) ++end;
         const auto run = burst.subspan(done, end - done);
-        const auto sent = send_waiting(queue, *to, lane) ? members_[*to]->tx_burst(queue, run) : std::uint16_t{0};
+        const auto sent =
+            lane.waiting[*to].flush(*members_[*to], queue) ? members_[*to]->tx_burst(queue, run) : std::uint16_t{0};
         done += sent;
         if (sent < run.size()) break;
     }
@@ -243,6 +206,25 @@ void Bridge::flood(std::uint16_t queue, rte_mbuf* frame, Lane& lane) noexcept {
         if (auto* one = copy(*frame, lane)) send(to, one);
     }
     send(members_.size() - 1, frame);
+}
+
+int Bridge::rx_event(std::uint16_t queue) const noexcept {
+    if (alone()) return members_[0]->rx_event(queue);
+    return lanes_[queue].deaf ? -1 : lanes_[queue].wakeups.fd();
+}
+
+void Bridge::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
+    if (alone()) return members_[0]->want_rx_event(queue, wanted);
+    auto& lane = lanes_[queue];
+    lane.deaf = false;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (!wanted) {
+            members_[i]->want_rx_event(queue, false);
+        } else if (!lane.wakeups.want(*members_[i], queue, i)) {
+            lane.deaf = lane.deaf || link_[i].load(std::memory_order_relaxed);
+        }
+    }
+    if (!wanted) lane.wakeups.wait(0, [](std::uint64_t) {});  // takes back what the descriptor has told so far
 }
 
 void Bridge::counters(const CounterVisitor& visit) const {

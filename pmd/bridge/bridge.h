@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "pmd/bridge/forwarding_table.h"
+#include "pmd/bridge/output_queue.h"
+#include "pmd/bridge/wakeups.h"
 #include "pmd/netdev.h"
 
 struct rte_mempool;
@@ -51,8 +53,6 @@ public:
     static Result<std::unique_ptr<Bridge>> create(std::string name, std::vector<std::unique_ptr<NetDevice>> members,
                                                   rte_mempool* pool, Clock clock);
 
-    ~Bridge() override;
-
     std::string_view name() const override { return name_; }
     const Capabilities& capabilities() const override { return capabilities_; }
     std::optional<wire::MacAddress> mac() const override;
@@ -63,6 +63,9 @@ public:
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     /// Stops at the first frame whose one receiver has no room; frames for many are sent to those that have.
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    /// Readable when any member's is; -1 while a member that is up has none.
+    int rx_event(std::uint16_t queue) const noexcept override;
+    void want_rx_event(std::uint16_t queue, bool wanted) noexcept override;
     /// Until told, everything is taken to be for us too.
     std::error_code set_identity(const Identity& identity) override;
     std::error_code attach_multicast(const MulticastAddress& group) override;  ///< every group reaches us anyway
@@ -73,8 +76,10 @@ public:
 private:
     struct alignas(64) Lane {
         BridgeCounters counters;
-        std::size_t next = 0;  ///< the member polled first, so that none is always last
-        std::array<std::vector<rte_mbuf*>, max_members> waiting;  ///< for a member whose ring is full, oldest first
+        std::size_t next = 0;              ///< the member polled first, so that none is always last
+        std::vector<OutputQueue> waiting;  ///< by member
+        Wakeups wakeups;
+        bool deaf = false;  ///< a member that is up cannot wake us
     };
     /// Frames on their way to each member, sent together at the end of a burst.
     struct Outgoing {
@@ -88,7 +93,6 @@ private:
     rte_mbuf* copy(const rte_mbuf& frame, Lane& lane) const noexcept;
     void flush(std::uint16_t queue, Lane& lane, Outgoing& out) noexcept;
     void forward(std::uint16_t queue, std::size_t to, Burst frames, Lane& lane) noexcept;
-    bool send_waiting(std::uint16_t queue, std::size_t to, Lane& lane) noexcept;
     void flood(std::uint16_t queue, rte_mbuf* frame, Lane& lane) noexcept;
 
     std::string name_;

@@ -37,6 +37,8 @@ public:
     bool link_up() override { return inner_->link_up(); }
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    int rx_event(std::uint16_t queue) const noexcept override { return inner_->rx_event(queue); }
+    void want_rx_event(std::uint16_t queue, bool wanted) noexcept override { inner_->want_rx_event(queue, wanted); }
     std::error_code set_identity(const Identity& identity) override { return inner_->set_identity(identity); }
     std::error_code attach_multicast(const MulticastAddress& group) override { return inner_->attach_multicast(group); }
     std::error_code detach_multicast(const MulticastAddress& group) override { return inner_->detach_multicast(group); }

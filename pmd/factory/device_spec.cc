@@ -64,11 +64,15 @@ Result<DeviceSpec> parse_device_spec(std::string_view text) {
     const auto rest = colon == text.npos ? std::string_view() : text.substr(colon + 1);
     if (colon != text.npos && kind == "tap") return tap(text, split(rest));
     if (colon != text.npos && kind == "memif") return memif(text, split(rest));
+    if (colon != text.npos && kind == "eth") {
+        if (rest.empty() || rest.contains(',')) return wrong(text, "needs an interface name alone: eth:IFNAME");
+        return EthernetSpec{std::string(rest)};
+    }
     if (colon != text.npos && kind == "dpdk") {
         if (rest.empty()) return wrong(text, "needs a PCI address or a virtual device: dpdk:DEVARGS");
         return DpdkSpec{std::string(rest)};
     }
-    return wrong(text, "unknown kind; use tap:IFNAME, memif:SOCKETPATH or dpdk:DEVARGS");
+    return wrong(text, "unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKETPATH or dpdk:DEVARGS");
 }
 
 }  // namespace verbline::pmd

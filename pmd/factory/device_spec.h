@@ -5,6 +5,7 @@
 /// The text by which users name a device.
 ///
 ///     tap:IFNAME[,netns=NS][,queues=N]     a kernel interface, Ethernet
+///     eth:IFNAME                           an existing interface of the kernel's, beside the kernel
 ///     memif:SOCKETPATH[,server]            shared memory with another process
 ///     dpdk:DEVARGS                         a PCI address, or a virtual device with its arguments
 
@@ -24,6 +25,11 @@ struct TapSpec {
     bool operator==(const TapSpec&) const = default;
 };
 
+struct EthernetSpec {
+    std::string interface;
+    bool operator==(const EthernetSpec&) const = default;
+};
+
 struct MemifSpec {
     std::string path;
     bool server = false;
@@ -35,7 +41,7 @@ struct DpdkSpec {
     bool operator==(const DpdkSpec&) const = default;
 };
 
-using DeviceSpec = std::variant<TapSpec, MemifSpec, DpdkSpec>;
+using DeviceSpec = std::variant<TapSpec, EthernetSpec, MemifSpec, DpdkSpec>;
 
 Result<DeviceSpec> parse_device_spec(std::string_view text);
 

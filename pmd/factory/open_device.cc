@@ -7,6 +7,7 @@
 #include "pmd/bridge/bridge.h"
 #include "pmd/ethdev/ethdev.h"
 #include "pmd/memif/memif.h"
+#include "pmd/packet/packet.h"
 #include "pmd/tun/tun.h"
 
 namespace verbline::pmd {
@@ -24,8 +25,16 @@ struct Opener {
                             .persistent = options.persistent},
                            options.pool);
     }
+    Result<std::unique_ptr<NetDevice>> operator()(const EthernetSpec& spec) const {
+        return Packet::create({.interface = spec.interface}, options.pool);
+    }
     Result<std::unique_ptr<NetDevice>> operator()(const MemifSpec& spec) const {
-        return Memif::create({.path = spec.path, .server = spec.server, .queues = options.queues, .mtu = options.mtu},
+        return Memif::create({.path = spec.path,
+                              .server = spec.server,
+                              .queues = options.queues,
+                              .log2_ring_size = options.memif_log2_ring,
+                              .buffer_size = options.memif_slot,
+                              .mtu = options.mtu},
                              options.pool);
     }
     Result<std::unique_ptr<NetDevice>> operator()(const DpdkSpec& spec) const {

@@ -8,6 +8,13 @@
 #include <rte_mbuf.h>
 
 namespace verbline::pmd {
+namespace {
+
+bool holds(const Impairments& impairments) {
+    return impairments.reorder > 0 || impairments.delay > 0 || impairments.jitter > 0;
+}
+
+}  // namespace
 
 /// A lane, and the packets that have left it but not yet found room in the device.
 struct ImpairedDevice::Transmitter {
@@ -20,7 +27,7 @@ struct ImpairedDevice::Transmitter {
 };
 
 ImpairedDevice::ImpairedDevice(std::unique_ptr<NetDevice> inner, const ImpairSpec& spec, Clock clock)
-    : inner_(std::move(inner)), clock_(std::move(clock)) {
+    : inner_(std::move(inner)), clock_(std::move(clock)), holds_(holds(spec.rx) || holds(spec.tx)) {
     // Seeds apart from each other, so that no two lanes lose the same packets.
     auto seed = spec.seed * 2 * (std::size_t{inner_->capabilities().rx_queues} + inner_->capabilities().tx_queues);
     for (unsigned i = 0; i < inner_->capabilities().rx_queues; ++i) {

@@ -33,6 +33,9 @@ public:
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     /// Takes every packet while it can hold them; those due go to the device.
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    /// None where packets are held back: when they are due, no descriptor tells.
+    int rx_event(std::uint16_t queue) const noexcept override { return holds_ ? -1 : inner_->rx_event(queue); }
+    void want_rx_event(std::uint16_t queue, bool wanted) noexcept override { inner_->want_rx_event(queue, wanted); }
     std::error_code set_identity(const Identity& identity) override { return inner_->set_identity(identity); }
     std::error_code attach_multicast(const MulticastAddress& group) override { return inner_->attach_multicast(group); }
     std::error_code detach_multicast(const MulticastAddress& group) override { return inner_->detach_multicast(group); }
@@ -44,6 +47,7 @@ private:
 
     std::unique_ptr<NetDevice> inner_;
     Clock clock_;
+    bool holds_;                                          ///< some packets, for some time
     std::vector<std::unique_ptr<ImpairLane>> receivers_;  ///< by queue
     std::vector<std::unique_ptr<Transmitter>> transmitters_;
 };

@@ -142,7 +142,7 @@ Result<std::unique_ptr<Connection>> Client::lay_out() const {
                                         signal.get());
         } else {
             connection->rx.emplace_back(ring, connection->regions, Direction::server_to_client, options_.buffer_size,
-                                        pool_);
+                                        pool_, signal.get());
         }
     }
     return connection;
@@ -153,6 +153,10 @@ Result<std::unique_ptr<Connection>> Client::lay_out() const {
 bool Connection::broken() const {
     const auto is_broken = [](const RingEnd& ring) { return ring.broken(); };
     return std::ranges::any_of(tx, is_broken) || std::ranges::any_of(rx, is_broken);
+}
+
+void Connection::wake_receivers() const {
+    for (const auto& ring : rx) eventfd_write(ring.signal(), 1);
 }
 
 Result<std::unique_ptr<Endpoint>> make_client(const MemifOptions& options, rte_mempool* pool) {

@@ -32,6 +32,8 @@ struct Connection {
     std::deque<Consumer> rx;
 
     bool broken() const;
+    /// Makes every receiver's event readable: whoever sleeps on one finds out what has changed.
+    void wake_receivers() const;
 };
 
 /// One side's part in the handshake. Called by the control thread; never blocks.

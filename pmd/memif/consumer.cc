@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include <rte_mbuf.h>
-#include <rte_memcpy.h>
+#include <sys/uio.h>
 
+#include "pmd/append.h"
 #include "pmd/memif/ring.h"
 
 namespace verbline::pmd::memif {
@@ -14,12 +15,25 @@ constexpr std::uint32_t max_frame = 1 << 18;  ///< bytes; no peer can make us ga
 }  // namespace
 
 Consumer::Consumer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size,
-                   rte_mempool* pool)
-    : RingEnd(ring, regions), direction_(direction), buffer_size_(buffer_size), pool_(pool) {}
+                   rte_mempool* pool, int signal)
+    : RingEnd(ring, regions), direction_(direction), buffer_size_(buffer_size), pool_(pool), signal_(signal) {}
 
 void Consumer::open() {
     store(ring_.header().flags, RingHeader::polled);
     publish();
+}
+
+void Consumer::want_signals(bool wanted) {
+    if (signalled_) {
+        std::uint64_t count = 0;
+        const iovec vector{&count, sizeof(count)};
+        // The descriptor may be the peer's, who may make it blocking at any time: RWF_NOWAIT does not ask it.
+        [[maybe_unused]] const auto ignored = preadv2(signal_, &vector, 1, -1, RWF_NOWAIT);
+    }
+    if (wanted != signalled_) store(ring_.header().flags, wanted ? 0 : RingHeader::polled);
+    signalled_ = wanted;
+    // With its twin in Producer::send: either the producer sees the flag, or we see what it has published.
+    if (wanted) std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void Consumer::publish() {
@@ -73,7 +87,7 @@ rte_mbuf* Consumer::take(rte_mbuf* packet, std::uint16_t& available, Counters& c
             rte_pktmbuf_free(packet);
             return nullptr;
         }
-        whole = whole && append(*packet, tail, *bytes);
+        whole = whole && append(*packet, tail, *bytes, pool_);
         if (direction_ == Direction::server_to_client) {
             ring_.set_descriptor(index, 0, descriptor.region, buffer_size_);
         } else if (descriptor.flags != 0) {  // there are producers that only ever set the flag
@@ -86,23 +100,6 @@ rte_mbuf* Consumer::take(rte_mbuf* packet, std::uint16_t& available, Counters& c
     (whole ? counters.malformed : counters.no_mbuf).add();
     rte_pktmbuf_free(packet);
     return nullptr;
-}
-
-bool Consumer::append(rte_mbuf& packet, rte_mbuf*& tail, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        if (rte_pktmbuf_tailroom(tail) == 0) {
-            auto* const next = rte_pktmbuf_alloc(pool_);
-            if (next == nullptr) return false;
-            tail = tail->next = next;
-            ++packet.nb_segs;
-        }
-        const auto part = bytes.first(std::min<std::size_t>(bytes.size(), rte_pktmbuf_tailroom(tail)));
-        rte_memcpy(rte_pktmbuf_mtod_offset(tail, std::byte*, tail->data_len), part.data(), part.size());
-        tail->data_len = static_cast<std::uint16_t>(tail->data_len + part.size());
-        packet.pkt_len += static_cast<std::uint32_t>(part.size());
-        bytes = bytes.subspan(part.size());
-    }
-    return true;
 }
 
 }  // namespace verbline::pmd::memif

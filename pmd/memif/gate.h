@@ -31,7 +31,7 @@ public:
 
     /// Calls `use` with the object, unless there is none; then answers `otherwise`.
     template <class Use, class R>
-    R with(std::size_t user, R otherwise, Use use) {
+    R with(std::size_t user, R otherwise, Use use) const {
         auto& busy = busy_[user].flag;
         busy.store(true, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -41,15 +41,17 @@ public:
         return result;
     }
 
-    /// Control thread only, as all below. Puts `next` in place; the object before is gone when this returns.
-    void set(std::unique_ptr<T> next) {
+    /// Control thread only, as all below. Puts `next` in place and returns the object before, which nobody uses any
+    /// more.
+    std::unique_ptr<T> set(std::unique_ptr<T> next) {
         current_.store(nullptr, std::memory_order_release);
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
         for (auto& user : busy_) {
             while (user.flag.load(std::memory_order_acquire)) std::this_thread::yield();
         }
-        owned_ = std::move(next);
+        owned_.swap(next);
         current_.store(owned_.get(), std::memory_order_release);
+        return next;
     }
     const T* get() const { return owned_.get(); }
 
@@ -59,7 +61,7 @@ private:
     };
     std::atomic<T*> current_{nullptr};
     std::unique_ptr<T> owned_;
-    std::vector<Busy> busy_;
+    mutable std::vector<Busy> busy_;
 };
 
 }  // namespace verbline::pmd::memif

@@ -45,8 +45,16 @@ Result<void> Memif::up() {
 
 void Memif::down() {
     is_up_ = false;
-    gate_.set(nullptr);
-    endpoint_->hang_up("interface down");
+    disconnect("interface down");
+}
+
+void Memif::disconnect(std::string_view reason) {
+    if (auto connection = gate_.set(nullptr)) {
+        connection->wake_receivers();
+        // A receiver may have asked for its descriptor and not slept on it yet: its number must not become another's.
+        last_signals_ = std::move(connection->signals);
+    }
+    endpoint_->hang_up(reason);
 }
 
 bool Memif::link_up() {
@@ -55,13 +63,13 @@ bool Memif::link_up() {
         const bool broken = connection->broken();
         if (!broken && endpoint_->alive()) return true;
         (broken ? link_.link_violations : link_.link_losses).add();
-        gate_.set(nullptr);
-        endpoint_->hang_up(broken ? "invalid ring or descriptor" : "");
+        disconnect(broken ? "invalid ring or descriptor" : "");
     }
     auto connection = endpoint_->advance();
     if (!connection) return false;
     link_.link_connects.add();
     gate_.set(std::move(connection));
+    gate_.get()->wake_receivers();  // what they wanted of no connection, they want of this one
     return true;
 }
 
@@ -86,6 +94,17 @@ std::uint16_t Memif::tx_burst(std::uint16_t queue, Burst burst) noexcept {
     rte_pktmbuf_free_bulk(burst.data(), static_cast<unsigned>(burst.size()));
     counters.tx_dropped_link_down.add(burst.size());
     return static_cast<std::uint16_t>(burst.size());
+}
+
+int Memif::rx_event(std::uint16_t queue) const noexcept {
+    return gate_.with(queue, -1, [&](const memif::Connection& connection) { return connection.rx[queue].signal(); });
+}
+
+void Memif::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
+    gate_.with(queue, false, [&](memif::Connection& connection) {
+        connection.rx[queue].want_signals(wanted);
+        return true;
+    });
 }
 
 void Memif::counters(const CounterVisitor& visit) const {

@@ -60,6 +60,9 @@ public:
     bool link_up() override;
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    /// The connection's eventfd. Readable, too, when a connection has come or gone: ask again then, and want it again.
+    int rx_event(std::uint16_t queue) const noexcept override;
+    void want_rx_event(std::uint16_t queue, bool wanted) noexcept override;
     void counters(const CounterVisitor& visit) const override;
 
 private:
@@ -68,6 +71,7 @@ private:
     };
 
     Memif(const MemifOptions& options, std::unique_ptr<memif::Endpoint> endpoint);
+    void disconnect(std::string_view reason);
 
     std::string name_;
     Capabilities capabilities_;
@@ -76,6 +80,7 @@ private:
     memif::Gate<memif::Connection> gate_;  ///< users: receivers by queue, then transmitters by queue
     std::vector<Lane> lanes_;              ///< as the gate's users
     MemifLinkCounters link_;
+    std::vector<FileDescriptor> last_signals_;  ///< of the connection before
 };
 
 }  // namespace verbline::pmd

@@ -104,22 +104,29 @@ public:
         Counter& malformed;  ///< empty frames
     };
 
-    /// `buffer_size` is what a server-to-client ring's slots are offered with.
-    Consumer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size,
-             rte_mempool* pool);
+    /// `buffer_size` is what a server-to-client ring's slots are offered with. `signal` is the eventfd that the
+    /// producer writes while signals are wanted; -1: there is none.
+    Consumer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size, rte_mempool* pool,
+             int signal = -1);
 
     /// Once, when the connection stands: asks for no signals, offers the slots.
     void open();
     std::uint16_t receive(Burst burst, Counters counters);
 
+    int signal() const { return signal_; }
+    /// Asks the producer for signals, or for none, and takes back those that have come. A frame published before the
+    /// request shows to the next `receive`; each one after it is signalled.
+    void want_signals(bool wanted);
+
 private:
     rte_mbuf* take(rte_mbuf* packet, std::uint16_t& available, Counters& counters);
-    bool append(rte_mbuf& packet, rte_mbuf*& tail, std::span<const std::byte> bytes);
     void publish();
 
     Direction direction_;
     std::uint32_t buffer_size_;
     rte_mempool* pool_;
+    int signal_;
+    bool signalled_ = false;  ///< signals are wanted
 };
 
 }  // namespace verbline::pmd::memif

@@ -156,7 +156,8 @@ std::optional<std::string_view> Server::accept() {
     };
     for (auto& [ring, signal] : offer_.to_server) {
         if (memory_of(ring).header().cookie != RingHeader::magic) return "wrong ring";
-        connection->rx.emplace_back(memory_of(ring), connection->regions, Direction::client_to_server, 0, pool_);
+        connection->rx.emplace_back(memory_of(ring), connection->regions, Direction::client_to_server, 0, pool_,
+                                    signal.get());
         connection->signals.push_back(std::move(signal));
     }
     for (auto& [ring, signal] : offer_.to_client) {

@@ -48,6 +48,7 @@ public:
     bool link_up() override { return interface_.is_up(); }
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    int rx_event(std::uint16_t queue) const noexcept override { return interface_.queue(queue); }
     void counters(const CounterVisitor& visit) const override;
 
 private:

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <string>
 
+#include <poll.h>
+#include <sys/eventfd.h>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/fake_netdev.h"
@@ -282,6 +285,53 @@ TEST_F(BridgeTest, RefusesWhatIsNoEthernet) {
     devices.push_back(std::move(tun));
     EXPECT_EQ(Bridge::create("x", std::move(devices), test::packet_pool(), {}).error().what,
               "switch x: device tun0 carries no Ethernet frames");
+}
+
+/// A device with a descriptor that tells of arrivals while it is wanted.
+struct WakingDevice : FakeNetDevice {
+    int rx_event(std::uint16_t) const noexcept override { return event.get(); }
+    void want_rx_event(std::uint16_t, bool value) noexcept override { wanted = value; }
+    void arrive() const {
+        if (wanted) eventfd_write(event.get(), 1);
+    }
+    FileDescriptor event{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    bool wanted = false;
+};
+
+bool readable(int fd) {
+    pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
+    return poll(&one, 1, 0) == 1;
+}
+
+TEST(BridgeEvents, AnyMemberWakesWhoeverWantsIt) {
+    std::vector<std::unique_ptr<NetDevice>> devices;
+    std::vector<WakingDevice*> members;
+    for (unsigned i = 0; i < 3; ++i) {
+        auto device = std::make_unique<WakingDevice>();
+        members.push_back(device.get());
+        devices.push_back(std::move(device));
+    }
+    const auto bridge = Bridge::create("b", std::move(devices), test::packet_pool(), [] { return Time{0}; }).value();
+    for (auto* member : members) {
+        bridge->want_rx_event(0, true);
+        const int fd = bridge->rx_event(0);
+        ASSERT_GE(fd, 0);
+        EXPECT_FALSE(readable(fd));
+        member->arrive();
+        EXPECT_TRUE(readable(fd));
+        bridge->want_rx_event(0, false);
+        EXPECT_FALSE(readable(fd)) << "what it has told is taken back";
+        EXPECT_FALSE(member->wanted);
+    }
+}
+
+TEST_F(BridgeTest, WithAMemberThatCannotWakeItHasNoEvent) {
+    bridge->want_rx_event(0, true);
+    EXPECT_EQ(bridge->rx_event(0), -1);
+    for (auto* member : members) member->link = false;
+    bridge->link_up();
+    bridge->want_rx_event(0, true);
+    EXPECT_GE(bridge->rx_event(0), 0) << "nothing comes from a member that is down";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ TEST(DeviceSpec, EveryKind) {
     EXPECT_EQ(parse_device_spec("tap:lan0"), DeviceSpec(TapSpec{.interface = "lan0"}));
     EXPECT_EQ(parse_device_spec("tap:lan0,netns=lan,queues=4"),
               DeviceSpec(TapSpec{.interface = "lan0", .netns = "lan", .queues = 4}));
+    EXPECT_EQ(parse_device_spec("eth:eth1"), DeviceSpec(EthernetSpec{.interface = "eth1"}));
     EXPECT_EQ(parse_device_spec("memif:/run/verbline/a.sock"), DeviceSpec(MemifSpec{.path = "/run/verbline/a.sock"}));
     EXPECT_EQ(parse_device_spec("memif:/run/verbline/a.sock,server"),
               DeviceSpec(MemifSpec{.path = "/run/verbline/a.sock", .server = true}));
@@ -19,7 +20,7 @@ TEST(DeviceSpec, EveryKind) {
 
 TEST(DeviceSpec, MistakesAreOneLineEach) {
     EXPECT_EQ(parse_device_spec("eth0").error().what,
-              "device `eth0`: unknown kind; use tap:IFNAME, memif:SOCKETPATH or dpdk:DEVARGS");
+              "device `eth0`: unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKETPATH or dpdk:DEVARGS");
     EXPECT_EQ(parse_device_spec("tap:x,queue=2").error().what,
               "device `tap:x,queue=2`: unknown option `queue=2`; known are netns=NS and queues=N");
     EXPECT_EQ(parse_device_spec("tap:x,queues=0").error().what, "device `tap:x,queues=0`: queues must be 1 to 64");
@@ -27,7 +28,7 @@ TEST(DeviceSpec, MistakesAreOneLineEach) {
               "device `memif:/a,client`: unknown option `client`; known is server");
     for (const char* wrong :
          {"", ":", "tap", "tap:", "tap:,netns=x", "tap:x,", "tap:x,netns=", "tap:x,queues=65", "tap:x,queues=2x",
-          "tap:x,queues=-1", "memif:", "memif:,server", "memif:/a,", "dpdk:", "TAP:x", "tun:x"}) {
+          "tap:x,queues=-1", "memif:", "memif:,server", "memif:/a,", "dpdk:", "TAP:x", "tun:x", "eth:", "eth:x,y"}) {
         EXPECT_FALSE(parse_device_spec(wrong)) << wrong;
     }
 }

@@ -50,6 +50,19 @@ TEST_F(OpenDevice, ADpdkPort) {
     EXPECT_EQ((*device)->name(), "net_null0");
 }
 
+TEST_F(OpenDevice, AnInterfaceOfTheKernels) {
+    SKIP_UNLESS_ROOT();
+    const test::Namespace space;
+    space.run("ip link add v0 type veth peer name v1");
+    space.enter([&] {
+        const auto device = open({"eth:v0"});
+        ASSERT_TRUE(device) << device.error().what;
+        EXPECT_EQ((*device)->name(), "eth:v0");
+        EXPECT_EQ((*device)->capabilities().max_packet, 1514u);
+        EXPECT_EQ(open({"eth:v7"}).error().what, "no interface v7; `ip link` lists those there are");
+    });
+}
+
 TEST_F(OpenDevice, ATapInItsNamespace) {
     SKIP_UNLESS_ROOT();
     const test::Namespace space;

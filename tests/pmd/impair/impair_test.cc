@@ -209,5 +209,25 @@ TEST(Impair, HoldsOnlySoMuch) {
     EXPECT_GT(taken, ImpairLane::capacity - 2 * max_burst - 2);
 }
 
+/// A device that can be slept on.
+struct Sleepable : FakeNetDevice {
+    int rx_event(std::uint16_t queue) const noexcept override { return 70 + queue; }
+    void want_rx_event(std::uint16_t, bool on) noexcept override { wanted = on; }
+    bool wanted = false;
+};
+
+TEST(Impair, CanBeSleptOnUnlessItHoldsPacketsBack) {
+    for (const auto& [text, event] :
+         {std::pair{"loss=0.1,duplicate=0.1,corrupt=0.1", 71}, std::pair{"rx.delay=1us", -1},
+          std::pair{"tx.jitter=1us", -1}, std::pair{"rx.reorder=0.1", -1}}) {
+        auto inner = std::make_unique<Sleepable>();
+        auto& device = *inner;
+        ImpairedDevice impaired(std::move(inner), parse_impairments(text).value(), [] { return Time{0}; });
+        EXPECT_EQ(impaired.rx_event(1), event) << text;
+        impaired.want_rx_event(0, true);
+        EXPECT_TRUE(device.wanted);
+    }
+}
+
 }  // namespace
 }  // namespace verbline::pmd

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The poll thread's side: frames from port to port, and sleep when there are none.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <rte_mbuf.h>
+#include <rte_pause.h>
+#include <sys/prctl.h>
+
+#include "pmd/bridge/frame.h"
+#include "pmd/bridge/switch.h"
+#include "pmd/bridge/switch_topology.h"
+#include "pmd/clock.h"
+
+namespace verbline::pmd {
+namespace {
+
+constexpr std::size_t share = 32;                  ///< frames taken from one port before the next has its turn
+constexpr Time longest_sleep = 100 * millisecond;  ///< in case that a foreign peer forgets to wake us
+constexpr Time deaf_sleep = 50 * microsecond;      ///< with devices that cannot wake us
+constexpr Time shortest_patience = 50 * microsecond, longest_patience = millisecond;  ///< with full receivers
+
+/// Groups without which nobody finds anybody: they reach all whoever joins them. Broadcast; IPv6 solicited-node and
+/// all-nodes (RFC 4861 needs both; RFC 4541, 3); 224.0.0.0/24 (RFC 4541, 2.1.2).
+constexpr bool reaches_all(std::uint64_t mac) {
+    return mac == 0xffff'ffff'ffff || mac >> 24 == 0x3333ff || mac == 0x3333'0000'0001 || mac >> 8 == 0x01'005e'0000;
+}
+
+}  // namespace
+
+bool Switch::poll() noexcept {
+    return gate_.with(0, false, [this](Topology& topology) { return poll(topology); });
+}
+
+bool Switch::poll(Topology& topology) noexcept {
+    bool busy = false;
+    const auto first = next_++;
+    for (std::size_t i = 0; i < topology.all.size(); ++i) {
+        auto& port = *topology.all[(first + i) % topology.all.size()];
+        if (!port.output.empty()) port.output.flush(*port.device, 0);
+        if (port.deaf) port.device->tx_burst(0, {});  // it may hold back frames that are due (impair)
+        std::array<rte_mbuf*, share> burst;
+        const auto received = port.device->rx_burst(0, burst);
+        if (received == 0) continue;
+        if (std::exchange(port.armed, false)) port.device->want_rx_event(0, false);
+        pass(topology, port, std::span(burst).first(received));
+        busy = true;
+    }
+    return busy;
+}
+
+/// Frames in a row for the same port stay together; none overtakes another on its way to the same port.
+void Switch::pass(Topology& topology, Port& from, Burst frames) noexcept {
+    if (options_.capture != nullptr) record(frames);
+    std::array<rte_mbuf*, share> run;
+    std::size_t length = 0;
+    Port* to = nullptr;
+    const auto finish = [&] {
+        if (length > 0) send(*to, std::span(run).first(std::exchange(length, 0)));
+    };
+    const auto drop = [](rte_mbuf* frame, Counter& why) {
+        why.add();
+        rte_pktmbuf_free(frame);
+    };
+    for (auto* frame : frames) {
+        from.counters.rx_packets.add();
+        from.counters.rx_bytes.add(frame->pkt_len);
+        if (is_runt(*frame)) {
+            drop(frame, from.counters.rx_dropped_runt);
+        } else if (!legitimate(topology, from, source_mac(*frame))) {
+            drop(frame, from.counters.rx_dropped_source);
+        } else if (const auto& ports = receivers(topology, destination_mac(*frame)); ports.size() > 1) {
+            finish();
+            replicate(ports, from, frame);
+        } else if (ports.empty() || ports.front() == &from) {
+            drop(frame, from.counters.rx_dropped_no_receiver);
+        } else {
+            if (ports.front() != to) finish();
+            to = ports.front();
+            run[length++] = frame;
+        }
+    }
+    finish();
+}
+
+void Switch::record(Burst frames) noexcept {
+    const auto now = utc_now();
+    for (const auto* frame : frames) {
+        auto* const copy = options_.capture->copy(*frame);
+        const bool added = copy != nullptr && options_.capture->add(source_, pcapng::Direction::inbound, now, copy);
+        (added ? counters_.captured : counters_.capture_dropped).add();
+    }
+}
+
+bool Switch::legitimate(const Topology& topology, const Port& from, std::uint64_t source) noexcept {
+    if (!from.is_uplink()) return source == from.mac;
+    if (source == 0 || is_group(source) || topology.known.contains(source)) return false;
+    if (topology.uplinks.size() > 1) learned_.learn(source, from.uplink);
+    return true;
+}
+
+/// `from` may be among them.
+const Switch::Ports& Switch::receivers(const Topology& topology, std::uint64_t destination) const noexcept {
+    if (reaches_all(destination)) return topology.all;
+    if (const auto found = topology.known.find(destination); found != topology.known.end()) return found->second;
+    if (is_group(destination)) return topology.all;
+    if (const auto uplink = learned_.find(destination)) return topology.behind[*uplink];
+    return topology.uplinks;
+}
+
+/// The last gets the frame itself, the others copies, for any device may write into what it sends.
+void Switch::replicate(const Ports& to, Port& from, rte_mbuf* frame) noexcept {
+    Port* last = nullptr;
+    for (auto* port : to) {
+        if (port == &from || !port->link.load(std::memory_order_relaxed)) continue;
+        if (auto* const before = std::exchange(last, port)) {
+            auto* copy = rte_pktmbuf_copy(frame, options_.pool, 0, UINT32_MAX);
+            if (copy == nullptr) {
+                from.counters.rx_dropped_no_mbuf.add();
+            } else {
+                send(*before, std::span(&copy, 1));
+            }
+        }
+    }
+    if (last != nullptr) return send(*last, std::span(&frame, 1));
+    from.counters.rx_dropped_no_receiver.add();
+    rte_pktmbuf_free(frame);
+}
+
+void Switch::send(Port& to, Burst frames) noexcept {
+    std::array<std::uint32_t, share> sizes;  // once sent, the frames are gone
+    std::ranges::transform(frames, sizes.begin(), &rte_mbuf::pkt_len);
+    const auto dropped = to.output.send(*to.device, 0, frames);
+    const auto sent = frames.size() - dropped;
+    to.counters.tx_packets.add(sent);
+    for (const auto size : std::span(sizes).first(sent)) to.counters.tx_bytes.add(size);
+    to.counters.tx_dropped_full.add(dropped);
+}
+
+void Switch::wait() noexcept {
+    const auto longest = gate_.with(0, longest_sleep, [this](Topology& topology) { return arm(topology); });
+    if (poll()) return;
+    counters_.sleeps.add();
+    wakeups_.wait(longest, [this](std::uint64_t port) { disarm(port); });
+}
+
+/// Asks every port to wake us. Returns how long we may sleep.
+Time Switch::arm(Topology& topology) noexcept {
+    bool deaf = false, full = false;
+    for (auto* port : topology.all) {
+        if (!port->armed) port->armed = wakeups_.want(*port->device, 0, static_cast<std::uint64_t>(port->id));
+        port->deaf = !port->armed && port->link.load(std::memory_order_relaxed);
+        deaf = deaf || port->deaf;
+        full = full || !port->output.empty();
+    }
+    // Nothing tells when a full ring has room again; a receiver that is stuck must not keep us awake.
+    patience_ = full ? std::clamp(patience_ * 2, shortest_patience, longest_patience) : 0;
+    if (deaf) return deaf_sleep;
+    return full ? patience_ : longest_sleep;
+}
+
+/// A port that has fired may have another descriptor now, or be gone.
+void Switch::disarm(std::uint64_t id) noexcept {
+    gate_.with(0, false, [&](Topology& topology) {
+        const auto found = std::ranges::find(topology.all, PortId{static_cast<std::uint32_t>(id)}, &Port::id);
+        if (found == topology.all.end() || !std::exchange((*found)->armed, false)) return false;
+        (*found)->device->want_rx_event(0, false);
+        return true;
+    });
+}
+
+void Switch::run(const std::atomic<bool>& stop) noexcept {
+    prctl(PR_SET_TIMERSLACK, 1);  // sleeps of some microseconds are meant so
+    Time idle_since = 0;
+    while (!stop.load(std::memory_order_relaxed)) {
+        if (poll()) {
+            idle_since = 0;
+            continue;
+        }
+        const auto now = monotonic_now();
+        if (idle_since == 0) idle_since = now;
+        if (now - idle_since < spin) {
+            rte_pause();
+        } else {
+            wait();
+            idle_since = 0;
+        }
+    }
+}
+
+}  // namespace verbline::pmd

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// An existing Ethernet interface of the kernel's as a device, beside the kernel: a NIC without a DPDK driver, a veth,
+/// the tap of a virtual machine. The kernel goes on using it; we get a copy of each frame.
+///
+/// Looking for frames, whether there are any or none, takes no system call; sending takes one for each burst.
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "pmd/netdev.h"
+#include "pmd/packet/ring.h"
+#include "pmd/packet/socket.h"
+
+struct rte_mempool;
+
+namespace verbline::pmd {
+
+struct PacketOptions {
+    std::string interface;             ///< in the calling thread's network namespace
+    bool only_rdma = true;             ///< receive what packet/filter.h names; else everything
+    bool promiscuous = false;          ///< and what is for others
+    std::size_t ring_bytes = 4 << 20;  ///< of memory for frames received and not yet read
+};
+
+#define VERBLINE_PACKET_COUNTERS(X)                                                                      \
+    X(rx_good_packets, "frames from the interface")                                                      \
+    X(rx_good_bytes, "their bytes")                                                                      \
+    X(rx_mbuf_allocation_errors, "receives put off because the pool was empty; frames wait in the ring") \
+    X(rx_dropped_oversize, "frames longer than the interface's MTU was when it was opened")              \
+    X(tx_good_packets, "frames given to the kernel")                                                     \
+    X(tx_good_bytes, "their bytes")                                                                      \
+    X(tx_dropped_segments, "frames in more pieces than one system call takes")                           \
+    X(tx_dropped_refused, "frames that the kernel refused: longer than the MTU, or its queue was full")  \
+    X(tx_dropped_link_down, "frames while the interface was down or gone")
+
+struct PacketCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_PACKET_COUNTERS)
+};
+
+class Packet : public NetDevice {
+public:
+    /// Errors are one line: no such interface, not Ethernet, no permission.
+    static Result<std::unique_ptr<Packet>> create(const PacketOptions& options, rte_mempool* pool);
+
+    std::string_view name() const override { return name_; }
+    const Capabilities& capabilities() const override { return capabilities_; }
+    std::optional<wire::MacAddress> mac() const override { return socket_.mac(); }
+    /// An interface that is down is an error: it is the administrator's to bring up.
+    Result<void> up() override;
+    void down() override;
+    bool link_up() override { return is_up_ && socket_.has_carrier(); }
+    std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    int rx_event(std::uint16_t) const noexcept override { return socket_.fd(); }
+    /// A MAC address other than the interface's is received besides.
+    std::error_code set_identity(const Identity& identity) override;
+    std::error_code attach_multicast(const MulticastAddress& group) override;
+    std::error_code detach_multicast(const MulticastAddress& group) override;
+    void counters(const CounterVisitor& visit) const override;
+
+private:
+    static constexpr std::size_t max_segments = 8;  ///< of a frame
+    /// What one system call sends.
+    struct Batch {
+        std::array<mmsghdr, max_burst> messages;
+        std::array<std::array<iovec, max_segments>, max_burst> vectors;
+    };
+
+    Packet(const PacketOptions& options, packet::Socket socket, packet::ReceiveRing ring, rte_mempool* pool);
+    rte_mbuf* receive(const packet::ReceiveRing::Frame& frame) noexcept;
+    std::size_t transmit(Burst burst) noexcept;
+
+    std::string name_;
+    Capabilities capabilities_;
+    rte_mempool* pool_;
+    mutable packet::Socket socket_;
+    packet::ReceiveRing ring_;
+    bool is_up_ = false;
+    std::optional<wire::MacAddress> identity_;  ///< received besides the interface's own
+    mutable Counter kernel_drops_;              ///< as far as they have been asked for
+    PacketCounters rx_;
+    alignas(64) PacketCounters tx_;
+    Batch batch_;
+};
+
+}  // namespace verbline::pmd
