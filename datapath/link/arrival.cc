@@ -263,7 +263,13 @@ std::optional<std::uint16_t> vlan(wire::Bytes frame, const Arrival& arrival) noe
 
 std::uint8_t service_level(wire::Bytes frame, const Arrival& arrival) noexcept {
     if (arrival.carrier == Carrier::soft_ib) return part_at<Lrh>(frame, Ethernet::size).get<&Lrh::service_level>();
-    return tagged(arrival) ? part_at<Vlan>(frame, Ethernet::size).get<&Vlan::priority>() : std::uint8_t{0};
+    if (tagged(arrival)) return part_at<Vlan>(frame, Ethernet::size).get<&Vlan::priority>();
+    // Without a tag there is none. Adapters of mlx5 tell here what is in front of the payload, and UCX relies on it.
+    switch (arrival.carrier) {
+        case Carrier::roce_v2_ipv6: return 1;
+        case Carrier::roce_v2_ipv4: return 2;
+        default: return 0;
+    }
 }
 
 wire::Lid source_lid(wire::Bytes frame, const Arrival& arrival) noexcept {

@@ -26,6 +26,15 @@ wire::Gid link_local_gid(wire::MacAddress mac) {
     return gid;
 }
 
+std::optional<wire::MacAddress> mac_of_link_local(const wire::Gid& gid) {
+    wire::MacAddress mac;
+    constexpr std::size_t interface_id = 8, half = 3;
+    std::ranges::copy_n(gid.bytes.begin() + interface_id, half, mac.bytes.begin());
+    std::ranges::copy_n(gid.bytes.begin() + interface_id + 5, half, mac.bytes.begin() + half);
+    mac.bytes[0] ^= std::byte{2};
+    return link_local_gid(mac) == gid ? std::optional(mac) : std::nullopt;
+}
+
 GidTable::GidTable(Kind kind, std::size_t capacity)
     : types_(kind == Kind::ib ? std::vector{GidType::ib} : std::vector{GidType::roce_v1, GidType::roce_v2}),
       reserved_(kind == Kind::ib ? 0 : types_.size()),

@@ -41,6 +41,8 @@ Carrier carrier_of(const GidEntry& entry);
 
 /// fe80::/64 and the EUI-64 made of the MAC address (RFC 4291, appendix A).
 wire::Gid link_local_gid(wire::MacAddress mac);
+/// Back again; nothing: it was not made so.
+std::optional<wire::MacAddress> mac_of_link_local(const wire::Gid& gid);
 
 class GidTable {
 public:

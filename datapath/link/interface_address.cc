@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/link/interface_address.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "datapath/link/ip_gid.h"
+#include "datapath/wire/text.h"
+
+namespace verbline::link {
+namespace {
+
+constexpr bool usable(wire::Ipv4Prefix prefix) {
+    if (prefix.length == 0 || prefix.length > 32 || is_multicast(prefix.address)) return false;
+    const auto first_byte = static_cast<std::uint32_t>(prefix.address) >> 24;
+    if (first_byte == 0 || first_byte == 127 || first_byte >= 240) return false;
+    // RFC 3021: a /31 has no network and no broadcast address.
+    return prefix.length >= 31 || (prefix.address != prefix.network() && prefix.address != prefix.broadcast());
+}
+
+}  // namespace
+
+bool usable(const InterfaceAddress& address) {
+    if (const auto ipv4 = ipv4_of(address.gid)) return usable({*ipv4, address.length});
+    const bool none_or_loopback = address.gid.prefix() == 0 && address.gid.interface_id() <= wire::Guid{1};
+    return !none_or_loopback && !address.gid.multicast() && address.length > 0 && address.length <= 128;
+}
+
+InterfaceAddress network_of(const InterfaceAddress& address) {
+    const unsigned bits = (ipv4_of(address.gid) ? 96u : 0u) + address.length;
+    auto network = address;
+    for (unsigned i = 0; i < network.gid.bytes.size(); ++i) {
+        const unsigned kept = bits <= 8 * i ? 0 : std::min(8u, bits - 8 * i);
+        network.gid.bytes[i] &= static_cast<std::byte>(0xff00 >> kept);
+    }
+    return network;
+}
+
+std::string to_string(const InterfaceAddress& address) {
+    if (const auto ipv4 = ipv4_of(address.gid)) return to_string(wire::Ipv4Prefix{*ipv4, address.length});
+    return fmt::format("{}/{}", to_string(address.gid), address.length);
+}
+
+std::optional<InterfaceAddress> parse_interface_address(std::string_view text) {
+    if (const auto ipv4 = wire::from_string<wire::Ipv4Prefix>(text)) return {{gid_of(ipv4->address), ipv4->length}};
+    const auto slash = text.find('/');
+    if (slash == text.npos) return std::nullopt;
+    const auto ipv6 = wire::from_string<wire::Ipv6Address>(text.substr(0, slash));
+    const auto digits = text.substr(slash + 1);
+    std::uint8_t length = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+    if (!ipv6 || error != std::errc{} || end != digits.data() + digits.size() || length > 128) return std::nullopt;
+    const InterfaceAddress address{gid_of(*ipv6), length};
+    if (ipv4_of(address.gid)) return std::nullopt;  // ::ffff:10.0.0.1/120 would be read as an IPv4 prefix
+    return address;
+}
+
+}  // namespace verbline::link

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/neighbour/device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <rte_mbuf.h>
+
+#include "datapath/link/envelope.h"
+#include "datapath/link/gid_table.h"
+#include "datapath/neighbour/echo.h"
+#include "datapath/wire/ethernet.h"
+#include "datapath/wire/ip.h"
+#include "datapath/wire/ipv4.h"
+#include "datapath/wire/ipv6.h"
+
+namespace verbline::neighbour {
+namespace {
+
+constexpr Time never = std::numeric_limits<Time>::max(), at_once = std::numeric_limits<Time>::min();
+
+wire::MutableBytes first_segment(rte_mbuf& packet) {
+    return {rte_pktmbuf_mtod(&packet, std::byte*), packet.data_len};
+}
+
+/// Whether it may be ARP, ND or a ping. All else, RoCE above all, is decided on by two loads.
+bool concerns_us(const rte_mbuf& packet) {
+    constexpr std::size_t type_at = 12, protocol_at = wire::Ethernet::size + 9,
+                          next_header_at = wire::Ethernet::size + 6;
+    constexpr std::size_t shortest = wire::Ethernet::size + wire::Ipv4::size;
+    if (packet.data_len < shortest) return false;
+    const wire::Bytes frame(rte_pktmbuf_mtod(&packet, const std::byte*), shortest);
+    const auto is = [&](std::size_t at, wire::IpProtocol protocol) {
+        return wire::load8(frame, at) == static_cast<std::uint8_t>(protocol);
+    };
+    switch (wire::EtherType{wire::load16(frame, type_at)}) {
+        case wire::ether_type::ipv4: return is(protocol_at, wire::IpProtocol::icmp);
+        case wire::ether_type::ipv6: return is(next_header_at, wire::IpProtocol::icmpv6);
+        case wire::ether_type::arp: return true;
+        default: return false;
+    }
+}
+
+pmd::MulticastAddress group_of(const wire::Gid& group) {
+    return {.mac = link::multicast_mac(link::Carrier::roce_v2_ipv6, group), .mgid = group};
+}
+
+}  // namespace
+
+NeighbourDevice::NeighbourDevice(std::unique_ptr<pmd::NetDevice> inner, const wire::MacAddress& mac, rte_mempool* pool,
+                                 Clock clock)
+    : inner_(std::move(inner)), pool_(pool), clock_(std::move(clock)), neighbours_(mac), due_(never) {
+    // Devices that let everything in refuse these, and need not know.
+    std::ignore = inner_->attach_multicast(group_of(all_nodes));
+    std::ignore = inner_->attach_multicast(group_of(solicited_node(link::link_local_gid(mac))));
+}
+
+void NeighbourDevice::set_addresses(const std::vector<Address>& addresses) {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& before : std::exchange(addresses_, addresses)) {
+        if (family_of(before.gid) == Family::ipv6) {
+            std::ignore = inner_->detach_multicast(group_of(solicited_node(before.gid)));
+        }
+    }
+    for (const auto& address : addresses) {
+        if (family_of(address.gid) == Family::ipv6) {
+            std::ignore = inner_->attach_multicast(group_of(solicited_node(address.gid)));
+        }
+    }
+    neighbours_.set_addresses(addresses, clock_());
+    schedule();
+}
+
+std::optional<wire::MacAddress> NeighbourDevice::find(const wire::Gid& gid) const {
+    const std::scoped_lock lock(mutex_);
+    return neighbours_.lookup(gid, clock_());
+}
+
+void NeighbourDevice::ask(const wire::Gid& gid) {
+    const std::scoped_lock lock(mutex_);
+    if (std::ranges::find(asks_, gid) != asks_.end()) return;
+    if (asks_.size() >= max_asks) return counters_.neighbour_asks_dropped.add();
+    asks_.push_back(gid);
+    schedule();
+}
+
+std::optional<wire::Gid> NeighbourDevice::conflict() const {
+    const std::scoped_lock lock(mutex_);
+    return neighbours_.conflict();
+}
+
+void NeighbourDevice::schedule() {
+    due_.store(asks_.empty() ? neighbours_.deadline().value_or(never) : at_once, std::memory_order_relaxed);
+}
+
+std::uint16_t NeighbourDevice::rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
+    send_waiting(queue);
+    const auto n = inner_->rx_burst(queue, burst);
+    std::uint16_t kept = 0;
+    for (auto* packet : burst.first(n)) {
+        if (!concerns_us(*packet) || !take(queue, packet)) burst[kept++] = packet;
+    }
+    return kept;
+}
+
+std::uint16_t NeighbourDevice::tx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
+    send_waiting(queue);
+    return inner_->tx_burst(queue, burst);
+}
+
+/// False: not ours, and still the caller's.
+bool NeighbourDevice::take(std::uint16_t queue, rte_mbuf* packet) noexcept {
+    const auto frame = first_segment(*packet);
+    const std::scoped_lock lock(mutex_);
+    if (const auto target = echo_target(frame, neighbours_.mac()); target && neighbours_.owns(*target)) {
+        make_echo_reply(frame, neighbours_.mac());
+        packet->ol_flags = 0;
+        counters_.neighbour_tx_echo_replies.add();
+        transmit(queue, packet);
+        return true;
+    }
+    const auto outcome = neighbours_.received(frame, clock_());
+    if (!outcome.taken) return false;
+    rte_pktmbuf_free(packet);
+    if (outcome.reply) transmit(queue, *outcome.reply);
+    schedule();
+    return true;
+}
+
+void NeighbourDevice::send_waiting(std::uint16_t queue) noexcept {
+    const auto due = due_.load(std::memory_order_relaxed);
+    if (due == never) return;
+    const auto now = clock_();
+    if (due > now) return;
+    const std::scoped_lock lock(mutex_);
+    for (const auto& gid : asks_) {
+        if (const auto frame = neighbours_.solicit(gid, now)) transmit(queue, *frame);
+    }
+    asks_.clear();
+    while (const auto frame = neighbours_.due(now)) transmit(queue, *frame);
+    schedule();
+}
+
+void NeighbourDevice::transmit(std::uint16_t queue, const Frame& frame) noexcept {
+    auto* const packet = rte_pktmbuf_alloc(pool_);
+    auto* const at = packet != nullptr ? rte_pktmbuf_append(packet, static_cast<std::uint16_t>(frame.size)) : nullptr;
+    if (at == nullptr) {
+        rte_pktmbuf_free(packet);
+        return counters_.neighbour_tx_dropped.add();
+    }
+    std::memcpy(at, frame.bytes.data(), frame.size);
+    transmit(queue, packet);
+}
+
+void NeighbourDevice::transmit(std::uint16_t queue, rte_mbuf* packet) noexcept {
+    if (inner_->tx_burst(queue, std::span(&packet, 1)) == 1) return;
+    rte_pktmbuf_free(packet);
+    counters_.neighbour_tx_dropped.add();
+}
+
+void NeighbourDevice::counters(const CounterVisitor& visit) const {
+    inner_->counters(visit);
+    neighbours_.counters().each(visit);
+    counters_.each(visit);
+}
+
+}  // namespace verbline::neighbour

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// An Ethernet device that finds its neighbours itself: ARP, ND and echo requests for us are taken out of what is
+/// received and answered; everything else passes untouched, at the price of a look at three fields of each frame.
+///
+/// Threads: as any device's, but that a queue is received from and sent to by the same thread, for replies leave on the
+/// queue whose `rx_burst` they were made in. `find`, `ask`, `set_addresses` and `conflict` are anybody's; a mutex is
+/// taken only when ARP, ND or ICMP passes or something waits to be sent.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "datapath/neighbour/neighbours.h"
+#include "pmd/netdev.h"
+
+struct rte_mempool;
+
+namespace verbline::neighbour {
+
+#define VERBLINE_NEIGHBOUR_DEVICE_COUNTERS(X)                                                    \
+    X(neighbour_tx_echo_replies, "pings answered")                                               \
+    X(neighbour_tx_dropped, "replies and questions not sent: no mbuf, or no room in the device") \
+    X(neighbour_asks_dropped, "questions not asked because too many waited")
+
+struct NeighbourDeviceCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_NEIGHBOUR_DEVICE_COUNTERS)
+};
+
+class NeighbourDevice : public pmd::NetDevice {
+public:
+    using Clock = std::function<Time()>;
+    static constexpr std::size_t max_asks = 64;  ///< that wait for the next burst
+
+    /// `inner` carries Ethernet. `pool` is for what we send, and outlives the device.
+    NeighbourDevice(std::unique_ptr<pmd::NetDevice> inner, const wire::MacAddress& mac, rte_mempool* pool, Clock clock);
+
+    /// Ours from now on; frames for their groups are let in. The next bursts probe for them and announce them.
+    void set_addresses(const std::vector<Address>& addresses);
+    std::optional<wire::MacAddress> find(const wire::Gid& gid) const;
+    /// Sends the question with the next `rx_burst` or `tx_burst`. Ask again if no answer comes.
+    void ask(const wire::Gid& gid);
+    /// One of our addresses that another host has, too.
+    std::optional<wire::Gid> conflict() const;
+
+    std::string_view name() const override { return inner_->name(); }
+    const pmd::Capabilities& capabilities() const override { return inner_->capabilities(); }
+    std::optional<wire::MacAddress> mac() const override { return inner_->mac(); }
+    std::optional<pmd::RssTable> rss() const override { return inner_->rss(); }
+    Result<void> up() override { return inner_->up(); }
+    void down() override { inner_->down(); }
+    bool link_up() override { return inner_->link_up(); }
+    std::uint16_t rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept override;
+    std::uint16_t tx_burst(std::uint16_t queue, pmd::Burst burst) noexcept override;
+    int rx_event(std::uint16_t queue) const noexcept override { return inner_->rx_event(queue); }
+    void want_rx_event(std::uint16_t queue, bool wanted) noexcept override { inner_->want_rx_event(queue, wanted); }
+    std::error_code set_identity(const pmd::Identity& identity) override { return inner_->set_identity(identity); }
+    std::error_code attach_multicast(const pmd::MulticastAddress& group) override {
+        return inner_->attach_multicast(group);
+    }
+    std::error_code detach_multicast(const pmd::MulticastAddress& group) override {
+        return inner_->detach_multicast(group);
+    }
+    void counters(const CounterVisitor& visit) const override;
+
+private:
+    bool take(std::uint16_t queue, rte_mbuf* packet) noexcept;
+    void send_waiting(std::uint16_t queue) noexcept;
+    void transmit(std::uint16_t queue, const Frame& frame) noexcept;
+    void transmit(std::uint16_t queue, rte_mbuf* packet) noexcept;
+    void schedule();
+
+    std::unique_ptr<pmd::NetDevice> inner_;
+    rte_mempool* pool_;
+    Clock clock_;
+    mutable std::mutex mutex_;  ///< of what follows
+    Neighbours neighbours_;
+    std::vector<Address> addresses_;
+    std::vector<wire::Gid> asks_;
+    NeighbourDeviceCounters counters_;
+    std::atomic<Time> due_;  ///< when a burst must look whether there is something to send; read without the mutex
+};
+
+}  // namespace verbline::neighbour

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Addresses and frames that the tests of this folder share.
+
+#include <cstddef>
+
+#include "datapath/link/gid_table.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/neighbour/neighbours.h"
+#include "datapath/wire/text.h"
+
+namespace verbline::neighbour {
+
+inline wire::Gid gid(std::string_view text) {
+    if (const auto v4 = wire::from_string<wire::Ipv4Address>(text)) return link::gid_of(*v4);
+    return wire::from_string<wire::Gid>(text).value();
+}
+inline wire::MacAddress mac(unsigned n) {
+    return {{std::byte{2}, {}, {}, {}, {}, static_cast<std::byte>(n)}};
+}
+
+}  // namespace verbline::neighbour
