@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <deque>
 #include <unordered_map>
 #include <utility>
 
@@ -17,8 +18,9 @@
 namespace verbline::rdma {
 namespace {
 
-/// Headers and trailers around the payload of the largest packet: envelope, BTH, the longest extension headers, ICRC.
-constexpr std::uint32_t frame_overhead = link::Envelope::capacity + 12 + 4 + 28 + 8;
+/// Headers and trailers around the payload of the largest packet: Ethernet with VLAN, IPv6 or GRH, UDP or LRH, BTH,
+/// XRCETH, the longest extension header, ICRC. Linux (iboe_get_mtu) counts the same.
+constexpr std::uint32_t frame_overhead = 18 + 40 + 8 + 12 + 4 + 28 + 4;
 
 std::uint32_t largest_mtu(std::uint32_t room) {
     for (std::uint32_t mtu = 4096; mtu >= 256; mtu /= 2) {
@@ -79,6 +81,7 @@ Result<void> Device::make_engines() {
                                       .on_event = options_.on_event,
                                       .max_queue_pairs = options_.max_queue_pairs,
                                       .max_kept_packets = options_.max_kept_packets,
+                                      .first_slot = options_.first_slot,
                                       .start = options_.start});
         if (!engine) return std::unexpected(engine.error());
         (*engine)->set_address(options_.mac);
@@ -146,6 +149,14 @@ Result<void> Device::remove_key(wire::RKey key) {
 
 std::unique_ptr<transport::CompletionQueue> Device::create_cq(std::uint32_t entries, std::function<void()> on_event) {
     return std::make_unique<transport::CompletionQueue>(entries, shards(), std::move(on_event));
+}
+
+Result<void> Device::resize_cq(transport::CompletionQueue& queue, std::uint32_t entries) {
+    const std::scoped_lock lock(mutex_);
+    std::deque<Door::Hold> holds;
+    for (auto& engine : engines_) holds.emplace_back(engine->door());
+    if (!queue.resize(entries)) return failure(EINVAL, "more completions wait than the queue is to hold");
+    return {};
 }
 
 XrcDomain Device::create_xrc_domain() {

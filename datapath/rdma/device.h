@@ -55,6 +55,7 @@ struct DeviceOptions {
     transport::EventHandler on_event{};       ///< asynchronous events; on a shard's thread, must not block
     std::uint32_t max_queue_pairs = 1 << 17;  ///< of each shard
     std::uint32_t max_kept_packets = 4096;    ///< early arrivals that a shard keeps
+    std::uint32_t first_slot = 0;             ///< where QPNs begin, for devices that share an address and a link
     Time start = 0;                           ///< not later than the first poll
 };
 
@@ -93,6 +94,9 @@ public:
     /// When a shard has something to do although nothing arrives and nobody posts. By its thread.
     std::optional<Time> next_deadline(unsigned shard) noexcept { return engines_[shard]->next_deadline(); }
 
+    /// Packets that a shard has received, whatever came of them. By its thread.
+    std::uint64_t received(unsigned shard) const noexcept { return engines_[shard]->counters().rx_packets.value(); }
+
     /// Our addresses. Change them through `change_gids`.
     const link::GidTable& gids() const { return gids_; }
     template <class Change>
@@ -125,6 +129,9 @@ public:
 
     /// `on_event`: see CompletionQueue.
     std::unique_ptr<transport::CompletionQueue> create_cq(std::uint32_t entries, std::function<void()> on_event = {});
+
+    /// EINVAL: more completions wait in it than that. By the thread that polls the queue.
+    Result<void> resize_cq(transport::CompletionQueue& queue, std::uint32_t entries);
 
     /// Shared by queue pairs of one shard. With a domain it is an XRC queue, whose completions go to `completions`.
     Result<std::unique_ptr<SharedReceiveQueue>> create_shared_receive_queue(

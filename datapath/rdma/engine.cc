@@ -63,6 +63,7 @@ Engine::Engine(const Setup& setup, RingPointer doorbells, RingPointer inbox)
             .on_event = setup_.on_event},
       shard_bits_(static_cast<unsigned>(std::bit_width(setup.shards - 1))),
       slots_(std::min(std::bit_ceil(setup.max_queue_pairs), std::uint32_t{1} << (24 - shard_bits_))) {
+    next_slot_ = std::max(setup.first_slot & ((1u << (24 - shard_bits_)) - 1), 1u);
     if (const auto mac = setup.device->mac()) outbox_.set_address(*mac);
 }
 

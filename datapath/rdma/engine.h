@@ -49,6 +49,7 @@ public:
         transport::EventHandler on_event;
         std::uint32_t max_queue_pairs = 1 << 17;
         std::uint32_t max_kept_packets = 4096;  ///< that arrived early, of all queue pairs together
+        std::uint32_t first_slot = 0;           ///< QPNs begin behind it
         Time start = 0;
     };
 

@@ -96,6 +96,18 @@ void QueuePair::set_qkey(wire::QKey qkey) {
     pair().set_qkey(qkey);
 }
 
+void QueuePair::set_rnr_timer(std::uint8_t timer) {
+    const std::scoped_lock lock(device().mutex_);
+    const Door::Hold hold(engine().door());
+    pair().set_rnr_timer(timer & 31);
+}
+
+void QueuePair::set_retries(const ReadyToSend& attributes) {
+    const std::scoped_lock lock(device().mutex_);
+    const Door::Hold hold(engine().door());
+    pair().set_retries(attributes);
+}
+
 Result<void> QueuePair::attach(const wire::Gid& group) {
     if (type() != transport::QueuePairType::ud) return failure(EINVAL, "multicast is for UD queue pairs");
     const std::scoped_lock lock(device().mutex_);
@@ -120,10 +132,13 @@ std::expected<void, PostFailure> QueuePair::post(std::span<const transport::Send
             break;
         }
     }
-    if (accepted == 0) return result;
+    if (accepted != 0) submit();
+    return result;
+}
+
+void QueuePair::submit() noexcept {
     pair().publish();
     engine().ring(pair());
-    return result;
 }
 
 std::expected<void, PostFailure> QueuePair::post(std::span<const transport::ReceiveRequest> requests) noexcept {

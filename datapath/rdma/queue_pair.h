@@ -47,6 +47,9 @@ public:
     /// Not of XRC targets.
     const transport::SendQueue::Limits& send_limits() const { return pair().channel().send_queue.limits(); }
 
+    /// Not of queue pairs with a shared receive queue.
+    const transport::ReceiveQueue::Limits& receive_limits() const { return pair().channel().receive_queue.limits(); }
+
     /// Whether this implementation knows selective acknowledgement. Ends exchange it as they exchange QPN and PSN, and
     /// use it if both do; over the wire nothing is assumed.
     static constexpr bool offers_selective_ack = true;
@@ -60,8 +63,13 @@ public:
     void error();
     void reset();
 
+    // What may be changed without a new connection.
     void set_access(memory::Access access);
     void set_qkey(wire::QKey qkey);
+    void set_rnr_timer(std::uint8_t timer);
+    void set_retries(const ReadyToSend& attributes);  ///< `first` does not count
+    /// In SQD: all that was begun is done.
+    bool drained() const { return pair().drained(); }
 
     /// UD: takes part in a multicast group, on this device.
     Result<void> attach(const wire::Gid& group);
@@ -79,6 +87,13 @@ public:
     std::expected<void, PostFailure> post(const transport::ReceiveRequest& request) noexcept {
         return post(std::span(&request, 1));
     }
+
+    // The same in steps, for those who collect requests first and send them, or think better of it, later.
+    std::expected<void, transport::PostError> stage(const transport::SendRequest& request) noexcept {
+        return pair().post(request);
+    }
+    void submit() noexcept;                          ///< all that is staged
+    void withdraw() noexcept { pair().withdraw(); }  ///< all that is staged
 
 private:
     friend class Device;

@@ -50,6 +50,21 @@ void CompletionQueue::notify(unsigned shard) noexcept {
     if (armed_.exchange(Armed::no) != Armed::no && on_event_) on_event_();
 }
 
+bool CompletionQueue::resize(std::uint32_t entries) {
+    for (const auto& lane : lanes_) {
+        if (lane->ring.size() > entries) return false;
+    }
+    std::vector<std::unique_ptr<Lane>> lanes;
+    for (const auto& lane : lanes_) {
+        auto& larger = *lanes.emplace_back(std::make_unique<Lane>(entries));
+        lane->ring.each([&](const Completion& completion) { larger.ring.push(completion); });
+        larger.touched = lane->touched;
+        larger.solicited = lane->solicited;
+    }
+    lanes_ = std::move(lanes);
+    return true;
+}
+
 void CompletionQueue::purge(wire::Qpn qpn) noexcept {
     for (auto& lane : lanes_) {
         lane->ring.each([qpn](Completion& completion) {

@@ -38,6 +38,13 @@ public:
     /// Takes up to `out.size()` completions; returns how many.
     std::size_t poll(std::span<Completion> out) noexcept;
 
+    /// User: how many there are, as far as seen.
+    std::size_t size() const noexcept {
+        std::size_t sum = 0;
+        for (const auto& lane : lanes_) sum += lane->ring.size();
+        return sum;
+    }
+
     /// Asks to be told of the next completion (or solicited one, or error). Completions that came before are not told
     /// of: poll once more after arming (IBTA 11.4.2.2).
     void arm(Armed what) noexcept { armed_.store(what, std::memory_order_seq_cst); }
@@ -60,6 +67,10 @@ public:
     /// Shard, once after one or more `push`es: true if it was told that there is news (only the first push says so).
     bool touch(unsigned shard) noexcept;
     void notify(unsigned shard) noexcept;
+
+    /// Makes room for `entries` of each shard, keeping what is there; false: that is more, and nothing has changed. By
+    /// the user, while no shard pushes.
+    bool resize(std::uint32_t entries);
 
     /// Forgets what a queue pair that is gone has left (ibv_destroy_qp). As `poll`: by the user.
     void purge(wire::Qpn qpn) noexcept;

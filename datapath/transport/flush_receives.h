@@ -13,14 +13,16 @@ namespace verbline::transport {
 inline void flush_receives(Channel& channel, Turn& turn) noexcept {
     if (!channel.receive_queue.exists()) return;
     while (const auto* const work = channel.receive_queue.take()) {
+        // Given back first: the user may post again as soon as the completion is there.
+        const auto id = work->id;
+        channel.receive_queue.give_back(*work);
         turn.complete(*channel.receive_completions, [&](Completion& completion) {
-            completion.id = work->id;
+            completion.id = id;
             completion.status = Status::flushed;
             completion.kind = CompletionKind::receive;
             completion.qpn = channel.qpn;
             completion.pkey_index = channel.pkey_index;
         });
-        channel.receive_queue.give_back(*work);
     }
 }
 

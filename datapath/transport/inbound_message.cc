@@ -17,11 +17,22 @@ bool InboundMessage::well_formed(const Packet& packet, const Channel& channel, b
     return size <= channel.mtu() && (traits.first || size > 0);
 }
 
+SharedReceiveQueue* InboundMessage::named_queue(const Packet& packet, const Channel& channel) noexcept {
+    if (channel.xrc_queues == nullptr) return nullptr;
+    const auto number = link::part_at<wire::XrcEth>(packet.headers).get<&wire::XrcEth::srq>();
+    return channel.xrc_queues->find(channel.xrc_domain, number);
+}
+
+memory::PdId InboundMessage::domain_of(const Packet& packet, const Channel& channel) noexcept {
+    if (channel.service != Service::xrc) return channel.pd;
+    const auto* const shared = named_queue(packet, channel);
+    return shared != nullptr ? shared->pd : channel.pd;
+}
+
 InboundMessage::Source InboundMessage::source_for(const Packet& packet, Channel& channel) noexcept {
     auto* shared = channel.shared;
     if (channel.service == Service::xrc) {
-        const auto number = link::part_at<wire::XrcEth>(packet.headers).get<&wire::XrcEth::srq>();
-        shared = channel.xrc_queues != nullptr ? channel.xrc_queues->find(channel.xrc_domain, number) : nullptr;
+        shared = named_queue(packet, channel);
         if (shared == nullptr) return {};
         return {&shared->queue, shared->completions, shared, shared->pd};
     }
@@ -80,8 +91,8 @@ Outcome InboundMessage::begin_write(const Packet& packet, const Channel& channel
         return Outcome::invalid_request;
     }
     // The whole of it now, so that a message that must fail writes nothing. Zero bytes need no key (IBTA 9.7.4.1.3).
-    if (length_ != 0 &&
-        !turn.keys.resolve(rkey_, channel.pd, channel.qpn, address_, length_, memory::Access::remote_write)) {
+    if (length_ != 0 && !turn.keys.resolve(rkey_, domain_of(packet, channel), channel.qpn, address_, length_,
+                                           memory::Access::remote_write)) {
         return Outcome::remote_access;
     }
     return Outcome::accepted;
@@ -92,8 +103,8 @@ Outcome InboundMessage::place_write(const Packet& packet, const Channel& channel
     const auto after = received_ + size;
     if (packet.traits->last ? after != length_ : after >= length_) return Outcome::invalid_request;
     if (size == 0) return Outcome::accepted;
-    const auto to =
-        turn.keys.resolve(rkey_, channel.pd, channel.qpn, address_ + received_, size, memory::Access::remote_write);
+    const auto to = turn.keys.resolve(rkey_, domain_of(packet, channel), channel.qpn, address_ + received_, size,
+                                      memory::Access::remote_write);
     if (!to || !memory::guarded_copy(*to, packet.payload.data(), size)) return Outcome::remote_access;
     return Outcome::accepted;
 }
@@ -112,7 +123,8 @@ Outcome InboundMessage::finish(const Packet& packet, Channel& channel, Turn& tur
 
     // Immediate data and keys are the last header.
     const auto tail = traits.immediate || traits.invalidate ? wire::load32(packet.headers.last<4>(), 0) : 0;
-    if (traits.invalidate && !turn.keys.invalidate(static_cast<wire::RKey>(tail), channel.pd, channel.qpn)) {
+    if (traits.invalidate &&
+        !turn.keys.invalidate(static_cast<wire::RKey>(tail), domain_of(packet, channel), channel.qpn)) {
         complete_receive(channel, turn, [](Completion& c) { c.status = Status::local_access_error; });
         return Outcome::remote_access;
     }
@@ -129,15 +141,17 @@ Outcome InboundMessage::finish(const Packet& packet, Channel& channel, Turn& tur
 
 template <class Fill>
 void InboundMessage::complete_receive(const Channel& channel, Turn& turn, Fill&& fill) noexcept {
+    // Given back first: the user, in another thread, may post again as soon as the completion is there.
+    const auto id = work_->id;
+    source_.queue->give_back(*std::exchange(work_, nullptr));
     turn.complete(*source_.completions, [&](Completion& completion) {
-        completion.id = work_->id;
+        completion.id = id;
         completion.kind = CompletionKind::receive;
         completion.qpn = channel.qpn;
         completion.source = channel.remote;
         completion.pkey_index = channel.pkey_index;
         fill(completion);
     });
-    source_.queue->give_back(*std::exchange(work_, nullptr));
 }
 
 void InboundMessage::abandon(Channel& channel, Turn& turn, Status status) noexcept {

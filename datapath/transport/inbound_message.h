@@ -34,6 +34,10 @@ public:
     /// The end of the last accepted packet's message, or its middle.
     bool complete() const { return !in_progress(); }
 
+    /// Whose memory the keys in a request name: the queue pair's protection domain, or, as XRC targets have none, that
+    /// of the shared receive queue that every request names (annex A14).
+    static memory::PdId domain_of(const Packet& packet, const Channel& channel) noexcept;
+
     /// Ends what is in progress. The receive request that it holds completes with `status`; with success, it is merely
     /// given back, as in an unreliable message that lost a packet.
     void abandon(Channel& channel, Turn& turn, Status status) noexcept;
@@ -50,6 +54,7 @@ private:
     };
 
     static bool well_formed(const Packet& packet, const Channel& channel, bool in_progress) noexcept;
+    static SharedReceiveQueue* named_queue(const Packet& packet, const Channel& channel) noexcept;
     static Source source_for(const Packet& packet, Channel& channel) noexcept;
     bool take(const Packet& packet, Channel& channel, Turn& turn) noexcept;
     Outcome begin_write(const Packet& packet, const Channel& channel, const Turn& turn) noexcept;

@@ -86,6 +86,7 @@ public:
     std::expected<void, PostError> post(const SendRequest& request) noexcept;
     std::expected<void, PostError> post(const ReceiveRequest& request) noexcept;
     void publish() noexcept { channel_.send_queue.publish(); }
+    void withdraw() noexcept { channel_.send_queue.discard_unpublished(); }
 
     // User, while the shard stands still. Transitions are checked by the caller (rdma/queue_pair.h).
     void to_init(const InitAttributes& attributes);

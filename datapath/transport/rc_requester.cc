@@ -193,7 +193,11 @@ RcRequester::Step RcRequester::resend(wire::Psn psn, Turn& turn) noexcept {
 
 void RcRequester::restart(Turn& turn) noexcept {
     // Started again without any progress: the way may be so full that what comes first is always lost.
-    if (restarted_) flight_ = std::max<std::uint16_t>(flight_ / 4, 1);
+    if (restarted_) {
+        flight_ = std::max<std::uint16_t>(flight_ / 4, 1);
+    } else {
+        flight_before_ = flight_;
+    }
     restarted_ = true;
     restarted_at_ = turn.now;
     restarted_psn_ = acknowledged_;

@@ -138,6 +138,7 @@ private:
     std::uint16_t unrequested_ = 0;  ///< packets sent since an answer was asked for
     /// Packets that may be under way now: grows to the window with what arrives, shrinks when nothing does.
     std::uint16_t flight_ = 0;
+    std::uint16_t flight_before_ = 0;  ///< when it was first sent again
     std::uint8_t retries_left_ = 0, rnr_left_ = 0;
 
     ResendSet* resend_ = nullptr;

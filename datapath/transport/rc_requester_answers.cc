@@ -106,7 +106,9 @@ void RcRequester::progress(wire::Psn acknowledged, Turn& turn) noexcept {
     rnr_left_ = attributes_.rnr_retries;
     if (smoothed_ != 0) early_wait_ = std::max(shortest_wait, smoothed_ + 4 * variation_);
     if (cursor_psn_ - acknowledged_ < 0) {
-        // The peer had kept what we were about to send again.
+        // The peer had kept what we were about to send again: nothing was lost, it was only late (as a process is that
+        // has lost its CPU), and the way is as wide as it was.
+        flight_ = std::max(flight_, flight_before_);
         place_cursor();
     }
     if (resend_ != nullptr) {

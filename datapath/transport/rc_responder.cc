@@ -109,7 +109,7 @@ bool RcResponder::read(const Packet& packet, Turn& turn) noexcept {
     if (!memory::has(channel_.access, memory::Access::remote_read) || reth.length > max_message) {
         return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, turn);
     }
-    if (reth.length != 0 && !turn.keys.resolve(reth.rkey, channel_.pd, channel_.qpn, reth.address, reth.length,
+    if (reth.length != 0 && !turn.keys.resolve(reth.rkey, domain_of(packet), channel_.qpn, reth.address, reth.length,
                                                memory::Access::remote_read)) {
         return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, turn);
     }
@@ -117,6 +117,7 @@ bool RcResponder::read(const Packet& packet, Turn& turn) noexcept {
     auto* const response = respond(Response::Kind::read, packets, turn);
     if (response == nullptr) return false;
     response->address = reth.address, response->rkey = reth.rkey, response->length = reth.length;
+    response->pd = domain_of(packet);
     turn.counters.rx_read_requests.add();
     responded(packet, packets);
     return true;
@@ -128,7 +129,7 @@ bool RcResponder::atomic(const Packet& packet, Turn& turn) noexcept {
         return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, turn);
     }
     const auto memory =
-        turn.keys.resolve(eth.rkey, channel_.pd, channel_.qpn, eth.address, 8, memory::Access::remote_atomic);
+        turn.keys.resolve(eth.rkey, domain_of(packet), channel_.qpn, eth.address, 8, memory::Access::remote_atomic);
     if (!memory) return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, turn);
     auto* const response = respond(Response::Kind::atomic, 1, turn);
     if (response == nullptr) return false;
@@ -152,7 +153,7 @@ bool RcResponder::atomic_write(const Packet& packet, Turn& turn) noexcept {
         return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, turn);
     }
     const auto memory =
-        turn.keys.resolve(reth.rkey, channel_.pd, channel_.qpn, reth.address, 8, memory::Access::remote_write);
+        turn.keys.resolve(reth.rkey, domain_of(packet), channel_.qpn, reth.address, 8, memory::Access::remote_write);
     std::uint64_t value = 0;  // the eight bytes as they are: no byte order is implied (annex A19)
     std::memcpy(&value, packet.payload.data(), sizeof(value));
     if (!memory) return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, turn);
@@ -180,7 +181,7 @@ bool RcResponder::flush_memory(const Packet& packet, Turn& turn) noexcept {
     if ((feth.placement & wire::Feth::persistence) != 0) needed = needed | memory::Access::flush_persistent;
     const bool whole_region = feth.selectivity == wire::FlushSelectivity::memory_region;
     const auto length = whole_region ? 0 : reth.length;
-    if (!turn.keys.resolve(reth.rkey, channel_.pd, channel_.qpn, reth.address, length, needed)) {
+    if (!turn.keys.resolve(reth.rkey, domain_of(packet), channel_.qpn, reth.address, length, needed)) {
         return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, turn);
     }
     if (respond(Response::Kind::done, 1, turn) == nullptr) return false;

@@ -62,6 +62,7 @@ private:
     };
 
     // Requests.
+    memory::PdId domain_of(const Packet& packet) const noexcept { return InboundMessage::domain_of(packet, channel_); }
     bool execute(const Packet& packet, Turn& turn) noexcept;
     void duplicate(const Packet& packet, Turn& turn) noexcept;
     bool keep(const Packet& packet, Turn& turn) noexcept;

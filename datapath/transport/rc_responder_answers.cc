@@ -58,7 +58,7 @@ bool RcResponder::send_response(Response& response, Turn& turn) noexcept {
     }
     if (size != 0) {
         // Judged again: the region may have gone since the request was accepted.
-        const auto from = turn.keys.resolve(response.rkey, channel_.pd, channel_.qpn, response.address + offset, size,
+        const auto from = turn.keys.resolve(response.rkey, response.pd, channel_.qpn, response.address + offset, size,
                                             memory::Access::remote_read);
         if (!from || !memory::guarded_copy(at.data(), *from, size)) {
             expected_ = response.first + response.next;  // where the NAK is due

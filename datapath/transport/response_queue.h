@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "datapath/memory/access.h"
 #include "datapath/wire/types.h"
 
 namespace verbline::transport {
@@ -29,6 +30,7 @@ struct Response {
     std::uint64_t original = 0;  ///< atomic
     wire::RKey rkey{};
     std::uint32_t length = 0;
+    memory::PdId pd{};  ///< that the key must be of
 
     bool pending() const { return next < end; }
     bool holds(wire::Psn psn) const {

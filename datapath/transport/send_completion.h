@@ -30,8 +30,8 @@ constexpr CompletionKind completion_kind(SendOperation operation) {
     std::unreachable();
 }
 
-/// Tells the user, unless the request succeeded and did not ask to be told.
-inline void complete_send(const Channel& channel, const SendWork& work, Turn& turn, Status status) noexcept {
+/// Tells the user of the oldest request, unless it succeeded and did not ask to be told.
+inline void complete_send(Channel& channel, const SendWork& work, Turn& turn, Status status) noexcept {
     if (status == Status::success && !channel.signal_all && !work.has(send_signalled)) return;
     turn.complete(*channel.send_completions, [&](Completion& completion) {
         completion.id = work.id;
@@ -40,6 +40,8 @@ inline void complete_send(const Channel& channel, const SendWork& work, Turn& tu
         completion.length = work.length;
         completion.qpn = channel.qpn;
         completion.pkey_index = channel.pkey_index;
+        // The user, in another thread, may post again as soon as the completion is there. `work` is gone from here on.
+        channel.send_queue.release_oldest();
     });
 }
 

@@ -104,6 +104,8 @@ public:
     void release() noexcept {
         if (retired_.load(std::memory_order_relaxed) != oldest_) retired_.store(oldest_, std::memory_order_release);
     }
+    /// The same for the oldest request, which is about to be retired.
+    void release_oldest() noexcept { retired_.store(oldest_ + 1, std::memory_order_release); }
     void prefetch_oldest() const noexcept { __builtin_prefetch(&at(oldest_)); }
     SendWork& at(std::uint32_t index) noexcept {
         return *reinterpret_cast<SendWork*>(slots_.get() + std::size_t{index & mask_} * stride_);

@@ -30,8 +30,11 @@ void UdResponder::receive(const Packet& packet, Turn& turn) noexcept {
     const std::array pieces{wire::Bytes(zeros).first(zeros.size() - route.size()), route, packet.payload};
     const auto pd = shared != nullptr ? shared->pd : channel_.pd;
     const auto status = scatter(work->segment_list(), pieces, pd, channel_.qpn, turn.keys);
+    // Given back first: the user may post again as soon as the completion is there.
+    const auto id = work->id;
+    queue.give_back(*work);
     turn.complete(*channel_.receive_completions, [&](Completion& completion) {
-        completion.id = work->id;
+        completion.id = id;
         completion.status = status;
         completion.kind = CompletionKind::receive;
         if (packet.arrival.global) completion.flags = Completion::has_grh;
@@ -47,7 +50,6 @@ void UdResponder::receive(const Packet& packet, Turn& turn) noexcept {
         completion.pkey_index = channel_.pkey_index;
         completion.solicited = packet.solicited;
     });
-    queue.give_back(*work);
     if (status == Status::success) return;
     // Anyone who knows the Q_Key may send too much: that is reported, but stops nothing, as it stops no kernel's.
     if (status == Status::local_length_error) return turn.counters.resp_local_length_error.add();

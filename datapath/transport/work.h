@@ -103,7 +103,7 @@ enum class Status : std::uint8_t {
     retry_exceeded = 12,
     rnr_retry_exceeded = 13,
     remote_aborted = 16,
-    fatal = 18,
+    fatal = 19,
     general = 21,
 };
 const char* text(Status status);
