@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/hub/client.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include <fmt/format.h>
+
+#include "control/hub/directory.h"
+#include "control/hub/protocol.h"
+
+namespace verbline::hub {
+namespace {
+
+std::unexpected<Error> no_hub(std::string_view name) {
+    return failure(ENOENT, fmt::format("no hub `{0}` runs here; start one with `verbline hub {0}`", name));
+}
+
+Result<FileDescriptor> connect_to(std::string_view name) {
+    if (!valid_name(name)) {
+        return failure(EINVAL, fmt::format("`{}` is no hub's name: at most 32 letters, digits, `.`, `_` and `-`, the "
+                                           "first a letter or digit",
+                                           name));
+    }
+    const std::string path = control_socket(name);
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    if (path.size() >= sizeof(address.sun_path)) {
+        return failure(ENAMETOOLONG, fmt::format("{}: too long for a socket's path; set XDG_RUNTIME_DIR to a shorter "
+                                                 "one",
+                                                 path));
+    }
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    FileDescriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    const timeval limit{.tv_sec = answer_limit.count(), .tv_usec = 0};
+    setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));  // also while connecting to a full backlog
+    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
+    if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) return no_hub(name);
+    return failure(errno, fmt::format("hub `{}`: {}: {}", name, path, std::strerror(errno)));
+}
+
+/// One question, one answer. `who` begins the line that says why there is none.
+Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who) {
+    const auto bytes = encode(question);
+    if (send(control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
+        return failure(errno, fmt::format("{} has ended: {}", who, std::strerror(errno)));
+    }
+    std::array<std::byte, largest_message> answer;
+    const auto n = recv(control.get(), answer.data(), answer.size(), 0);
+    if (n == 0) return failure(ECONNRESET, fmt::format("{} has ended; start it again", who));
+    if (n < 0) {
+        return failure(errno == EAGAIN ? ETIMEDOUT : errno,
+                       fmt::format("{} does not answer within {} s; it may be stopped", who, answer_limit.count()));
+    }
+    auto message = decode(std::span(answer).first(static_cast<std::size_t>(n)));
+    if (!message) return failure(EPROTO, fmt::format("{} is of another release than this program", who));
+    if (const auto* refused = std::get_if<Refused>(&*message)) return failure(refused->code, refused->reason);
+    return std::move(*message);
+}
+
+std::unexpected<Error> unexpected_answer(std::string_view who) {
+    return failure(EPROTO, fmt::format("{} answered what was not asked", who));
+}
+
+Result<void> set_group(const Lane& lane, wire::MacAddress group, bool member) {
+    const auto answer = ask(lane.control, Group{group, member}, "the hub");
+    if (!answer) return std::unexpected(answer.error());
+    if (!std::holds_alternative<Done>(*answer)) return unexpected_answer("the hub");
+    return {};
+}
+
+}  // namespace
+
+Result<Lane> join(const JoinRequest& request) {
+    if (request.addresses.size() > max_addresses) {
+        return failure(EINVAL, fmt::format("{} addresses; a hub gives a program at most {}", request.addresses.size(),
+                                           max_addresses));
+    }
+    if (const auto bad = std::ranges::find_if_not(request.addresses, link::usable); bad != request.addresses.end()) {
+        return failure(EINVAL, fmt::format("{} is no address that a host can have", to_string(*bad)));
+    }
+    auto control = connect_to(request.hub);
+    if (!control) return std::unexpected(control.error());
+    const auto who = fmt::format("hub `{}`", request.hub);
+    const Join join{.mac = request.mac,
+                    .addresses = request.addresses,
+                    .program = request.program.empty() ? program_invocation_short_name : request.program};
+    auto answer = ask(*control, join, who);
+    if (!answer) return std::unexpected(answer.error());
+    auto* granted = std::get_if<Granted>(&*answer);
+    if (granted == nullptr) return unexpected_answer(who);
+    return Lane{.control = std::move(*control),
+                .memif_socket = std::move(granted->memif_socket),
+                .mac = granted->mac,
+                .addresses = std::move(granted->addresses),
+                .mtu = granted->mtu};
+}
+
+Result<void> join_group(const Lane& lane, wire::MacAddress group) {
+    return set_group(lane, group, true);
+}
+Result<void> leave_group(const Lane& lane, wire::MacAddress group) {
+    return set_group(lane, group, false);
+}
+
+bool runs(std::string_view name) {
+    return connect_to(name).has_value();
+}
+
+}  // namespace verbline::hub

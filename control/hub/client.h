@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A program's side of a hub: it asks for a lane and gets a memif socket, a MAC address and IP addresses.
+///
+///     join ──> Lane: open memif:<memif_socket> as a client and use it as an Ethernet link
+///              `control` closed, or the process gone: lane, MAC and addresses are free for the next at once
+///
+/// Every call blocks, for at most `answer_limit`, but for `start`, which takes up to `start_limit`. Errors are one line
+/// that says what to do. Nothing here needs DPDK: it works before the EAL starts.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datapath/link/interface_address.h"
+#include "datapath/wire/types.h"
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+
+namespace verbline::hub {
+
+using link::InterfaceAddress;
+
+constexpr std::chrono::seconds answer_limit{5}, start_limit{10};
+
+struct JoinRequest {
+    std::string hub = "default";
+    wire::MacAddress mac{};                   ///< zero: the hub chooses
+    std::vector<InterfaceAddress> addresses;  ///< at most 8; none: the hub chooses one of each of its subnets
+    std::string program;                      ///< shown to others; empty: this program's name
+};
+
+struct Lane {
+    /// Readable when the hub is gone, and then never again anything else: `poll` it for POLLIN or POLLHUP to know.
+    /// A child after fork should close its copy, or the lane lives on until the child ends.
+    FileDescriptor control;
+    std::string memif_socket;  ///< the hub is the server; one queue in each direction
+    wire::MacAddress mac{};    ///< the only one that the hub lets us send from
+    std::vector<InterfaceAddress> addresses;
+    std::uint16_t mtu = 0;  ///< bytes behind the Ethernet header
+
+    /// What to open the memif client with: each frame in one slot.
+    static constexpr unsigned log2_ring_size = 9;
+    std::uint32_t slot_size() const { return (mtu + 14u + 4u + 127u) & ~127u; }
+};
+
+/// ENOENT: no such hub runs; EADDRINUSE: who has the address; ENOSPC: the hub is full; EPROTO: another version.
+Result<Lane> join(const JoinRequest& request);
+
+/// From then on frames to this multicast MAC address reach the lane; before, only while no lane has asked for them.
+/// Broadcast, IPv6 solicited-node and all-nodes, and 224.0.0.0/24 always do. One call at a time on a lane.
+Result<void> join_group(const Lane& lane, wire::MacAddress group);
+Result<void> leave_group(const Lane& lane, wire::MacAddress group);
+
+/// Whether a hub of this name answers.
+bool runs(std::string_view name);
+
+/// Starts `program hub NAME` in the background, unless it runs, and returns when it is ready. Of several callers at the
+/// same time one starts it. What it has to say goes to `log_file(name)`.
+Result<void> start(std::string_view name, const std::string& program);
+
+}  // namespace verbline::hub

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/hub/protocol.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace verbline::hub {
+namespace {
+
+constexpr std::uint32_t mark = 0x76'6c'68'75;  // "vlhu"
+
+enum class Type : std::uint16_t { join = 1, granted, refused, group, done };
+
+struct [[gnu::packed]] Header {
+    std::uint32_t mark;
+    std::uint16_t version;
+    Type type;
+};
+
+using Mac = std::array<std::byte, 6>;
+template <std::size_t size>
+using Text = std::array<char, size>;  ///< ends at its first zero, if it has one
+
+struct [[gnu::packed]] AddressField {
+    std::array<std::byte, 16> gid;
+    std::uint8_t length;
+};
+struct [[gnu::packed]] AddressList {
+    std::uint8_t count;
+    std::array<AddressField, max_addresses> fields;
+};
+
+struct [[gnu::packed]] JoinMessage {
+    Header header;
+    Mac mac;
+    AddressList addresses;
+    Text<max_program> program;
+};
+struct [[gnu::packed]] GrantedMessage {
+    Header header;
+    Mac mac;
+    std::uint16_t mtu;
+    AddressList addresses;
+    Text<max_socket> socket;
+};
+struct [[gnu::packed]] RefusedMessage {
+    Header header;
+    std::int32_t code;
+    Text<max_reason> reason;
+};
+struct [[gnu::packed]] GroupMessage {
+    Header header;
+    Mac mac;
+    std::uint8_t member;
+};
+struct [[gnu::packed]] DoneMessage {
+    Header header;
+};
+static_assert(std::max({sizeof(JoinMessage), sizeof(GrantedMessage), sizeof(RefusedMessage)}) <= largest_message);
+
+template <std::size_t size>
+void put(Text<size>& field, std::string_view text) {
+    text.copy(field.data(), size);
+}
+
+/// What a terminal, a log or a table can show without harm.
+template <std::size_t size>
+std::string printable(const Text<size>& field) {
+    std::string text(field.begin(), std::ranges::find(field, '\0'));
+    std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
+    return text;
+}
+
+AddressList to_list(const std::vector<InterfaceAddress>& addresses) {
+    AddressList list{.count = static_cast<std::uint8_t>(std::min(addresses.size(), max_addresses)), .fields = {}};
+    for (std::size_t i = 0; i < list.count; ++i) {
+        list.fields[i] = {addresses[i].gid.bytes, addresses[i].length};
+    }
+    return list;
+}
+
+std::optional<std::vector<InterfaceAddress>> from_list(const AddressList& list) {
+    if (list.count > max_addresses) return std::nullopt;
+    std::vector<InterfaceAddress> addresses;
+    for (std::size_t i = 0; i < list.count; ++i) {
+        addresses.push_back({{list.fields[i].gid}, list.fields[i].length});
+        if (!usable(addresses.back())) return std::nullopt;
+    }
+    return addresses;
+}
+
+template <class Fields>
+std::vector<std::byte> bytes_of(Fields fields, Type type) {
+    fields.header = {mark, version, type};
+    std::vector<std::byte> bytes(sizeof(fields));
+    std::memcpy(bytes.data(), &fields, sizeof(fields));
+    return bytes;
+}
+
+struct Encoder {
+    std::vector<std::byte> operator()(const Join& join) const {
+        JoinMessage out{.header = {}, .mac = join.mac.bytes, .addresses = to_list(join.addresses), .program = {}};
+        put(out.program, join.program);
+        return bytes_of(out, Type::join);
+    }
+    std::vector<std::byte> operator()(const Granted& granted) const {
+        GrantedMessage out{.header = {},
+                           .mac = granted.mac.bytes,
+                           .mtu = granted.mtu,
+                           .addresses = to_list(granted.addresses),
+                           .socket = {}};
+        put(out.socket, granted.memif_socket);
+        return bytes_of(out, Type::granted);
+    }
+    std::vector<std::byte> operator()(const Refused& refused) const {
+        RefusedMessage out{.header = {}, .code = refused.code, .reason = {}};
+        put(out.reason, refused.reason);
+        return bytes_of(out, Type::refused);
+    }
+    std::vector<std::byte> operator()(const Group& group) const {
+        return bytes_of(GroupMessage{.header = {}, .mac = group.mac.bytes, .member = group.member}, Type::group);
+    }
+    std::vector<std::byte> operator()(const Done&) const { return bytes_of(DoneMessage{}, Type::done); }
+};
+
+std::optional<Message> value(const JoinMessage& in) {
+    const wire::MacAddress mac{in.mac};
+    auto addresses = from_list(in.addresses);
+    if (!addresses || mac.multicast()) return std::nullopt;
+    return Join{mac, std::move(*addresses), printable(in.program)};
+}
+std::optional<Message> value(const GrantedMessage& in) {
+    const wire::MacAddress mac{in.mac};
+    auto addresses = from_list(in.addresses);
+    auto socket = printable(in.socket);
+    if (!addresses || mac.multicast() || mac == wire::MacAddress{} || socket.empty() || in.mtu == 0) {
+        return std::nullopt;
+    }
+    return Granted{std::move(socket), mac, std::move(*addresses), in.mtu};
+}
+std::optional<Message> value(const RefusedMessage& in) {
+    if (in.code <= 0) return std::nullopt;
+    return Refused{in.code, printable(in.reason)};
+}
+std::optional<Message> value(const GroupMessage& in) {
+    const wire::MacAddress mac{in.mac};
+    if (!mac.multicast() || mac == wire::broadcast_mac || in.member > 1) return std::nullopt;
+    return Group{mac, in.member == 1};
+}
+std::optional<Message> value(const DoneMessage& /*in*/) {
+    return Done{};
+}
+
+template <class Fields>
+std::expected<Message, Malformed> read(std::span<const std::byte> bytes) {
+    if (bytes.size() != sizeof(Fields)) return std::unexpected(Malformed::foreign);
+    Fields fields;
+    std::memcpy(&fields, bytes.data(), sizeof(fields));
+    auto message = value(fields);
+    if (!message) return std::unexpected(Malformed::foreign);
+    return std::move(*message);
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const Message& message) {
+    return std::visit(Encoder{}, message);
+}
+
+std::expected<Message, Malformed> decode(std::span<const std::byte> bytes) {
+    Header header;
+    if (bytes.size() < sizeof(header)) return std::unexpected(Malformed::foreign);
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (header.mark != mark) return std::unexpected(Malformed::foreign);
+    if (header.version != version && header.type != Type::refused) return std::unexpected(Malformed::other_version);
+    switch (header.type) {
+        case Type::join: return read<JoinMessage>(bytes);
+        case Type::granted: return read<GrantedMessage>(bytes);
+        case Type::refused: return read<RefusedMessage>(bytes);
+        case Type::group: return read<GroupMessage>(bytes);
+        case Type::done: return read<DoneMessage>(bytes);
+    }
+    return std::unexpected(Malformed::foreign);
+}
+
+}  // namespace verbline::hub

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What a hub and its clients say to each other on a SOCK_SEQPACKET Unix socket, one message in each packet.
+///
+///     client                                  hub
+///       ── join ─────────────────────────────>
+///       <────────────────── granted | refused ──   refused: the hub hangs up
+///       ── group (a multicast MAC, in or out) ─>
+///       <───────────────────── done | refused ──
+///
+/// Whoever hangs up ends the lane. Messages have one size for each type, the host's byte order, and a version;
+/// `refused` is the same in all versions, so that every client can read why. Both sides take what they receive for
+/// hostile: `decode` answers with checked, bounded values or not at all.
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "datapath/link/interface_address.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::hub {
+
+using link::InterfaceAddress;
+
+constexpr std::uint16_t version = 1;
+constexpr std::size_t max_addresses = 8;      ///< of one client
+constexpr std::size_t max_program = 32;       ///< bytes of a program's name
+constexpr std::size_t max_socket = 107;       ///< sun_path without its end
+constexpr std::size_t max_reason = 240;       ///< bytes of a refusal's text
+constexpr std::size_t largest_message = 512;  ///< a buffer that holds any; none is longer
+
+struct Join {
+    wire::MacAddress mac{};                   ///< zero: any
+    std::vector<InterfaceAddress> addresses;  ///< none: one of each of the hub's subnets
+    std::string program;                      ///< printable ASCII
+    bool operator==(const Join&) const = default;
+};
+struct Granted {
+    std::string memif_socket;
+    wire::MacAddress mac{};
+    std::vector<InterfaceAddress> addresses;
+    std::uint16_t mtu = 0;  ///< bytes behind the Ethernet header
+    bool operator==(const Granted&) const = default;
+};
+struct Refused {
+    int code = 0;        ///< an errno value
+    std::string reason;  ///< one line, printable ASCII
+    bool operator==(const Refused&) const = default;
+};
+struct Group {
+    wire::MacAddress mac{};
+    bool member = false;
+    bool operator==(const Group&) const = default;
+};
+struct Done {
+    bool operator==(const Done&) const = default;
+};
+
+using Message = std::variant<Join, Granted, Refused, Group, Done>;
+
+enum class Malformed : std::uint8_t {
+    foreign,        ///< not of this protocol: wrong length, mark, type or values
+    other_version,  ///< of this protocol, in another version
+};
+
+/// Longer texts are cut, further addresses left out.
+std::vector<std::byte> encode(const Message& message);
+std::expected<Message, Malformed> decode(std::span<const std::byte> bytes);
+
+}  // namespace verbline::hub

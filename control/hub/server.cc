@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/hub/server.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <fmt/format.h>
+
+#include "control/hub/client.h"
+#include "control/hub/directory.h"
+
+namespace verbline::hub {
+namespace {
+
+constexpr Time look_period = second;
+
+bool send_to(int fd, const Message& message) {
+    const auto bytes = encode(message);
+    return send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
+}
+
+/// As the kernel knows the process at the other end; what it says of itself proves nothing.
+pid_t process_of(int fd) {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
+
+}  // namespace
+
+struct Server::Session {
+    FileDescriptor fd;
+    control::Watch watch;
+    Time since = 0;
+    std::optional<LaneId> lane;
+};
+
+Result<std::unique_ptr<Server>> Server::open(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu,
+                                             LaneHost& host) {
+    std::unique_ptr<Server> server(new Server(loop, setup, mtu, host));
+    if (auto listening = server->listen(); !listening) return std::unexpected(listening.error());
+    return server;
+}
+
+Server::Server(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu, LaneHost& host)
+    : loop_(loop), name_(setup.name), mtu_(mtu), host_(host), registry_(setup) {}
+
+Server::~Server() {
+    if (listener_) unlink(control_socket(name_).c_str());
+    while (!sessions_.empty()) end(sessions_.begin()->first);
+}
+
+Result<void> Server::listen() {
+    if (auto made = make_directory(name_); !made) return made;
+    if (runs(name_)) {
+        return failure(EADDRINUSE, fmt::format("hub `{}` runs already; stop it, or give this one another name", name_));
+    }
+    const std::string path = control_socket(name_);
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    if (path.size() >= sizeof(address.sun_path)) {
+        return failure(ENAMETOOLONG, fmt::format("{}: too long for a socket's path; choose a shorter name", path));
+    }
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    unlink(path.c_str());  // a hub that was killed left it
+    FileDescriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+        ::listen(fd.get(), SOMAXCONN) != 0) {
+        return failure(errno, fmt::format("{}: {}", path, std::strerror(errno)));
+    }
+    listener_ = std::move(fd);
+    timer_ = loop_.every(look_period, [this] { look_after(); });
+    look_after();
+    if (!listening_) return failure(EMFILE, "too many open files; raise the limit with `ulimit -n`");
+    return {};
+}
+
+/// Listens again after a shortage of descriptors; ends those who only hold a connection.
+void Server::look_after() {
+    if (!listening_) {
+        if (auto watch = loop_.watch(listener_.get(), [this](std::uint32_t) { accept(); }))
+            listening_ = std::move(*watch);
+    }
+    std::vector<SessionId> late;
+    for (const auto& [id, session] : sessions_) {
+        if (!session.lane && loop_.now() - session.since > join_limit) late.push_back(id);
+    }
+    for (const auto id : late) end(id);
+}
+
+void Server::accept() {
+    FileDescriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd) {
+        // The client would be announced again and again; the timer listens again.
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) listening_.cancel();
+        return;
+    }
+    if (sessions_.size() - registry_.tenants().size() >= max_strangers) return;
+    const auto id = ++last_id_;
+    auto watch = loop_.watch(fd.get(), [this, id](std::uint32_t) { read(id); });
+    if (!watch) return;
+    sessions_.try_emplace(id, Session{std::move(fd), std::move(*watch), loop_.now(), std::nullopt});
+}
+
+void Server::read(SessionId id) {
+    auto& session = sessions_.at(id);
+    std::array<std::byte, largest_message> buffer;
+    const auto n = recv(session.fd.get(), buffer.data(), buffer.size(), MSG_TRUNC);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0 || static_cast<std::size_t>(n) > buffer.size()) return end(id);
+    const auto message = decode(std::span(buffer).first(static_cast<std::size_t>(n)));
+    if (!message && message.error() == Malformed::other_version) {
+        send_to(session.fd.get(), Refused{EPROTO, fmt::format("hub `{}` is of another release than this program; "
+                                                              "restart it from the same one",
+                                                              name_)});
+    }
+    if (!message || !serve(session, *message)) end(id);
+}
+
+bool Server::serve(Session& session, const Message& message) {
+    if (const auto* join = std::get_if<Join>(&message)) return serve(session, *join);
+    if (const auto* group = std::get_if<Group>(&message)) return serve(session, *group);
+    return false;  // what only a hub says
+}
+
+bool Server::serve(Session& session, const Join& join) {
+    if (session.lane) return false;
+    const auto lane = registry_.join(join, process_of(session.fd.get()));
+    if (!lane) {
+        send_to(session.fd.get(), lane.error());
+        return false;
+    }
+    const auto& tenant = registry_.tenant(*lane);
+    const auto socket = host_.open_lane(*lane, tenant);
+    if (!socket) {
+        registry_.leave(*lane);
+        send_to(session.fd.get(), Refused{socket.error().code, socket.error().what});
+        return false;
+    }
+    session.lane = *lane;
+    return send_to(session.fd.get(), Granted{*socket, tenant.mac, tenant.addresses, mtu_});
+}
+
+bool Server::serve(Session& session, const Group& group) {
+    if (!session.lane) return false;
+    const auto set = registry_.set_group(*session.lane, group);
+    if (!set) return send_to(session.fd.get(), set.error());
+    host_.set_group(*session.lane, group);
+    return send_to(session.fd.get(), Done{});
+}
+
+void Server::end(SessionId id) {
+    const auto session = sessions_.extract(id);
+    if (const auto lane = session.mapped().lane) {
+        host_.close_lane(*lane);
+        registry_.leave(*lane);
+    }
+}
+
+}  // namespace verbline::hub

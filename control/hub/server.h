@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A hub's side of the conversation with its clients: one connection each, which is the client's life.
+///
+///     hub.sock ──> Session, per client ──> Registry: who gets what
+///                     │ join, end, group
+///                     └──────────────────> LaneHost: makes lanes, closes them
+///
+/// Runs on the control thread's loop. Nothing a client does blocks it, and none can keep it busy: one message of a
+/// client is served between two looks at the others.
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "control/hub/registry.h"
+#include "control/loop/loop.h"
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+
+namespace verbline::hub {
+
+/// Who has the devices. Called on the control thread.
+class LaneHost {
+public:
+    virtual ~LaneHost() = default;
+    /// Makes the lane and returns the path of its memif socket, which is served by then.
+    virtual Result<std::string> open_lane(LaneId lane, const Registry::Tenant& tenant) = 0;
+    virtual void close_lane(LaneId lane) = 0;
+    virtual void set_group(LaneId lane, const Group& group) = 0;
+};
+
+class Server {
+public:
+    static constexpr Time join_limit = 5 * second;    ///< how long a connection may last without a lane
+    static constexpr std::size_t max_strangers = 64;  ///< connections without a lane at the same time
+
+    /// EADDRINUSE if a hub of this name runs. `host` and `loop` outlive the server.
+    static Result<std::unique_ptr<Server>> open(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu,
+                                                LaneHost& host);
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+    /// Hangs up on all clients and closes their lanes.
+    ~Server();
+
+    const Registry& registry() const { return registry_; }
+
+private:
+    struct Session;
+    using SessionId = std::uint64_t;
+
+    Server(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu, LaneHost& host);
+    Result<void> listen();
+    void accept();
+    void look_after();
+    void read(SessionId id);
+    /// False: hang up.
+    bool serve(Session& session, const Message& message);
+    bool serve(Session& session, const Join& join);
+    bool serve(Session& session, const Group& group);
+    void end(SessionId id);
+
+    control::Loop& loop_;
+    std::string name_;
+    std::uint16_t mtu_;
+    LaneHost& host_;
+    Registry registry_;
+    FileDescriptor listener_;
+    control::Watch listening_;
+    control::Timer timer_;
+    std::map<SessionId, Session> sessions_;
+    SessionId last_id_ = 0;
+};
+
+}  // namespace verbline::hub

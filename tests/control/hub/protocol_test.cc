@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/hub/protocol.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+namespace verbline::hub {
+namespace {
+
+constexpr wire::MacAddress mac{{std::byte{6}, std::byte{0x76}, std::byte{10}, std::byte{99}, {}, std::byte{1}}};
+constexpr wire::MacAddress group{{std::byte{1}, {}, std::byte{0x5e}, {}, std::byte{1}, std::byte{1}}};
+
+InterfaceAddress address(const char* text) {
+    return *link::parse_interface_address(text);
+}
+
+std::vector<Message> one_of_each() {
+    return {Join{mac, {address("10.0.0.1/24"), address("fd00::1/64")}, "ib_send_bw"},
+            Join{{}, {}, ""},
+            Granted{"/run/lane-0.sock", mac, {address("10.99.0.1/16")}, 4200},
+            Refused{EADDRINUSE, "address in use"},
+            Group{group, true},
+            Group{group, false},
+            Done{}};
+}
+
+/// With one byte changed.
+std::expected<Message, Malformed> decode_changed(std::vector<std::byte> bytes, std::size_t at, int value) {
+    bytes.at(at) = static_cast<std::byte>(value);
+    return decode(bytes);
+}
+
+// Offsets: mark 0, version 4, type 6; join: MAC 8, count 14, addresses of 17 bytes from 15.
+constexpr std::size_t version_at = 4, type_at = 6, body_at = 8, count_at = 14, first_address = 15, prefix_at = 31;
+
+TEST(HubProtocol, WhatIsEncodedIsDecoded) {
+    for (const auto& message : one_of_each()) {
+        const auto bytes = encode(message);
+        EXPECT_LE(bytes.size(), largest_message);
+        EXPECT_EQ(decode(bytes), message);
+    }
+}
+
+TEST(HubProtocol, EveryOtherLengthIsForeign) {
+    for (const auto& message : one_of_each()) {
+        auto bytes = encode(message);
+        for (std::size_t n = 0; n < bytes.size(); ++n) {
+            EXPECT_EQ(decode(std::span(bytes).first(n)), std::unexpected(Malformed::foreign)) << n;
+        }
+        bytes.push_back({});
+        EXPECT_EQ(decode(bytes), std::unexpected(Malformed::foreign));
+    }
+}
+
+TEST(HubProtocol, AnotherVersionIsToldApart) {
+    for (const auto& message : one_of_each()) {
+        const auto changed = decode_changed(encode(message), version_at, 2);
+        if (std::holds_alternative<Refused>(message)) {
+            EXPECT_EQ(changed, message) << "the reason must reach clients of any version";
+        } else {
+            EXPECT_EQ(changed, std::unexpected(Malformed::other_version));
+        }
+        EXPECT_EQ(decode_changed(encode(message), 0, 0), std::unexpected(Malformed::foreign));
+        EXPECT_EQ(decode_changed(encode(message), type_at, 99), std::unexpected(Malformed::foreign));
+    }
+}
+
+TEST(HubProtocol, ValuesThatCannotBeAreForeign) {
+    const auto join = encode(Join{mac, {address("10.0.0.1/24")}, "x"});
+    ASSERT_TRUE(decode(join));
+    const std::unexpected foreign(Malformed::foreign);
+    EXPECT_EQ(decode_changed(join, body_at, 1), foreign) << "a group's MAC as one's own";
+    EXPECT_EQ(decode_changed(join, count_at, 9), foreign) << "more addresses than there is room for";
+    EXPECT_EQ(decode_changed(join, count_at, 2), foreign) << "an address of all zeros";
+    EXPECT_EQ(decode_changed(join, prefix_at, 33), foreign);
+    EXPECT_EQ(decode_changed(join, prefix_at, 0), foreign);
+    EXPECT_EQ(decode_changed(join, first_address + 12, 224), foreign) << "a multicast address";
+    EXPECT_EQ(decode_changed(join, first_address + 12, 127), foreign) << "loopback";
+    EXPECT_EQ(decode_changed(join, first_address + 15, 0), foreign) << "the network itself";
+    EXPECT_EQ(decode_changed(join, first_address + 15, 255), foreign) << "its broadcast address";
+
+    const auto granted = encode(Granted{"s", mac, {}, 4200});
+    EXPECT_EQ(decode(encode(Granted{"", mac, {}, 4200})), foreign);
+    EXPECT_EQ(decode(encode(Granted{"s", {}, {}, 4200})), foreign);
+    EXPECT_EQ(decode(encode(Granted{"s", mac, {}, 0})), foreign);
+    EXPECT_EQ(decode_changed(granted, body_at, 1), foreign);
+    EXPECT_EQ(decode(encode(Refused{0, "no error"})), foreign);
+    EXPECT_EQ(decode(encode(Group{mac, true})), foreign) << "no group";
+    EXPECT_EQ(decode(encode(Group{wire::broadcast_mac, true})), foreign);
+    EXPECT_EQ(decode_changed(encode(Group{group, true}), 14, 2), foreign);
+}
+
+TEST(HubProtocol, TextsAreBoundedAndHarmless) {
+    const auto join = decode(encode(Join{{}, {}, "evil\n\033[2J\xff" + std::string(100, 'x')}));
+    ASSERT_TRUE(join);
+    const auto& program = std::get<Join>(*join).program;
+    EXPECT_EQ(program, "evil??[2J?" + std::string(max_program - 10, 'x'));
+    const auto refused = decode(encode(Refused{1, std::string(1000, 'y')}));
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(std::get<Refused>(*refused).reason, std::string(max_reason, 'y'));
+}
+
+TEST(HubProtocol, NoMoreAddressesThanThereIsRoomFor) {
+    const std::vector<InterfaceAddress> many(20, address("10.0.0.1/24"));
+    const auto join = decode(encode(Join{{}, many, ""}));
+    ASSERT_TRUE(join);
+    EXPECT_EQ(std::get<Join>(*join).addresses.size(), max_addresses);
+}
+
+}  // namespace
+}  // namespace verbline::hub

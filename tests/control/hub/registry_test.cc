@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/hub/registry.h"
+
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "datapath/wire/text.h"
+
+namespace verbline::hub {
+namespace {
+
+InterfaceAddress address(const char* text) {
+    return *link::parse_interface_address(text);
+}
+wire::MacAddress mac(const char* text) {
+    return *wire::from_string<wire::MacAddress>(text);
+}
+
+struct RegistryTest : ::testing::Test {
+    /// What a client with these wishes gets, as text; or why not.
+    std::string join(const Join& wishes, pid_t pid = 100) {
+        const auto lane = registry.join(wishes, pid);
+        if (!lane) return lane.error().reason;
+        const auto& tenant = registry.tenant(*lane);
+        auto text = std::to_string(static_cast<unsigned>(*lane)) + ' ' + to_string(tenant.mac);
+        for (const auto& one : tenant.addresses) text += ' ' + to_string(one);
+        return text;
+    }
+    Registry registry{{.name = "lab", .subnets = default_subnets(), .max_lanes = 4, .max_groups = 2}};
+};
+
+TEST_F(RegistryTest, WhoeverNamesNothingGetsOneOfEach) {
+    EXPECT_EQ(join({}), "0 06:76:0a:63:00:01 10.99.0.1/16 fd76:6572:b11e::1/64");
+    EXPECT_EQ(join({}), "1 06:76:0a:63:00:02 10.99.0.2/16 fd76:6572:b11e::2/64");
+}
+
+TEST_F(RegistryTest, WhatSomebodyChoseIsNotGivenToAnother) {
+    EXPECT_EQ(join({.addresses = {address("10.99.0.1/24")}}), "0 06:76:0a:63:00:01 10.99.0.1/24");
+    EXPECT_EQ(join({.addresses = {address("fd76:6572:b11e::2/64")}}), "1 06:76:00:00:00:02 fd76:6572:b11e::2/64");
+    EXPECT_EQ(join({}), "2 06:76:0a:63:00:03 10.99.0.3/16 fd76:6572:b11e::3/64") << "the same number in both";
+}
+
+TEST_F(RegistryTest, AnAddressInUseIsRefusedWithItsHolder) {
+    join({.addresses = {address("10.1.0.1/24")}, .program = "ib_send_bw"}, 4711);
+    const auto refused = registry.join({.addresses = {address("10.1.0.2/24"), address("10.1.0.1/8")}}, 1);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, EADDRINUSE);
+    EXPECT_EQ(
+        refused.error().reason,
+        "address 10.1.0.1/8 is in use on hub `lab` by ib_send_bw (process 4711); choose another, or end that program");
+    EXPECT_EQ(join({.addresses = {address("10.1.0.2/24")}}), "1 06:76:0a:01:00:02 10.1.0.2/24")
+        << "who is refused has taken nothing";
+}
+
+TEST_F(RegistryTest, AMacInUseIsRefusedWithItsHolder) {
+    EXPECT_EQ(join({.mac = mac("02:00:00:00:00:07"), .program = "one"}),
+              "0 02:00:00:00:00:07 10.99.0.1/16 fd76:6572:b11e::1/64");
+    EXPECT_EQ(join({.mac = mac("02:00:00:00:00:07")}),
+              "MAC address 02:00:00:00:00:07 is in use on hub `lab` by one (process 100); choose another, or none");
+}
+
+TEST_F(RegistryTest, AChosenMacAvoidsThoseInUse) {
+    join({.mac = mac("06:76:0a:63:00:02"), .addresses = {address("10.1.0.1/24")}});
+    EXPECT_EQ(join({.addresses = {address("10.99.0.2/16")}}), "1 06:76:0a:63:00:03 10.99.0.2/16");
+}
+
+TEST_F(RegistryTest, WhoeverLeavesFreesEverythingAtOnce) {
+    const auto first = join({.program = "dies"});
+    join({});
+    registry.leave(LaneId{0});
+    EXPECT_EQ(join({}), first) << "lane, MAC and addresses";
+    EXPECT_EQ(registry.tenants().size(), 2u);
+}
+
+TEST_F(RegistryTest, AFullHubSaysSo) {
+    for (unsigned i = 0; i < 4; ++i) join({});
+    const auto refused = registry.join({}, 1);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ENOSPC);
+    EXPECT_EQ(refused.error().reason, "hub `lab` is full: 4 programs use it; start another with `verbline hub NAME`");
+}
+
+TEST_F(RegistryTest, ASmallSubnetEnds) {
+    Registry small{{.name = "lab", .subnets = {address("10.5.0.0/30")}}};
+    EXPECT_EQ(to_string(small.tenant(*small.join({}, 1)).addresses.front()), "10.5.0.1/30");
+    EXPECT_EQ(to_string(small.tenant(*small.join({}, 1)).addresses.front()), "10.5.0.2/30");
+    const auto refused = small.join({}, 1);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ENOSPC);
+    EXPECT_EQ(
+        refused.error().reason,
+        "hub `lab` has no free address in 10.5.0.0/30; choose one outside, or start the hub with a larger --subnet");
+    EXPECT_TRUE(small.join({.addresses = {address("10.6.0.1/24")}}, 1));
+}
+
+TEST_F(RegistryTest, GroupsAreBounded) {
+    join({});
+    const auto in = [&](const char* group) { return registry.set_group(LaneId{0}, {mac(group), true}).has_value(); };
+    EXPECT_TRUE(in("01:00:5e:01:01:01"));
+    EXPECT_TRUE(in("01:00:5e:01:01:02"));
+    EXPECT_TRUE(in("01:00:5e:01:01:02"));
+    EXPECT_FALSE(in("01:00:5e:01:01:03"));
+    EXPECT_TRUE(registry.set_group(LaneId{0}, {mac("01:00:5e:01:01:01"), false}));
+    EXPECT_TRUE(in("01:00:5e:01:01:03"));
+    EXPECT_EQ(registry.tenant(LaneId{0}).groups.size(), 2u);
+}
+
+}  // namespace
+}  // namespace verbline::hub

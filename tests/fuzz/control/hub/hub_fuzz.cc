@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+/// @file
+/// Any messages to a hub's registry: what is decoded is encoded back to what means the same, holds only usable values,
+/// and whatever is granted, no two tenants share a MAC address or an IP address.
+
+#include <set>
+#include <vector>
+
+#include "control/hub/protocol.h"
+#include "control/hub/registry.h"
+#include "datapath/wire/bytes.h"
+#include "tests/fuzz/datapath/packets.h"
+
+namespace verbline {
+namespace {
+
+using fuzz::expect;
+
+void check(const hub::Message& message) {
+    const auto bytes = hub::encode(message);
+    expect(bytes.size() <= hub::largest_message);
+    expect(hub::decode(bytes) == message);
+    if (const auto* join = std::get_if<hub::Join>(&message)) {
+        expect(!join->mac.multicast() && join->addresses.size() <= hub::max_addresses);
+        for (const auto& address : join->addresses) {
+            expect(link::usable(address));
+            expect(link::parse_interface_address(to_string(address)) == address);
+        }
+    }
+}
+
+void check(const hub::Registry& registry) {
+    std::set<wire::MacAddress> macs;
+    std::set<wire::Gid> addresses;
+    for (const auto& [lane, tenant] : registry.tenants()) {
+        expect(macs.insert(tenant.mac).second && !tenant.mac.multicast());
+        std::set<wire::Gid> own;
+        for (const auto& address : tenant.addresses) own.insert(address.gid);
+        for (const auto& gid : own) expect(addresses.insert(gid).second);
+    }
+}
+
+/// The messages come one after the other, each behind a byte of its length and one that says who speaks.
+void play(wire::Bytes bytes) {
+    hub::Registry registry({.name = "fuzz", .subnets = hub::default_subnets(), .max_lanes = 4, .max_groups = 2});
+    while (bytes.size() >= 2) {
+        const auto size = std::min<std::size_t>(static_cast<std::size_t>(bytes[0]), bytes.size() - 2);
+        const auto speaker = hub::LaneId{static_cast<std::uint16_t>(static_cast<unsigned>(bytes[1]) % 8)};
+        const auto message = hub::decode(bytes.subspan(2, size));
+        bytes = bytes.subspan(2 + size);
+        const bool known = registry.tenants().contains(speaker);
+        if (!message) {
+            if (known) registry.leave(speaker);
+            continue;
+        }
+        check(*message);
+        if (const auto* join = std::get_if<hub::Join>(&*message)) (void)registry.join(*join, 1);
+        if (const auto* group = std::get_if<hub::Group>(&*message); group != nullptr && known) {
+            (void)registry.set_group(speaker, *group);
+        }
+        check(registry);
+    }
+}
+
+}  // namespace
+}  // namespace verbline
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto bytes = std::as_bytes(std::span(data, size));
+    if (const auto message = verbline::hub::decode(bytes)) verbline::check(*message);
+    verbline::play(bytes);
+    return 0;
+}
