@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What this folder asks of the device part of the library, besides the verbs themselves.
+
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+namespace verbline::verbs {
+
+/// The Ethernet address (six bytes) and VLAN (0xffff: none) that packets to `path` go to. May wait for a neighbour to
+/// answer. 0, or an errno value.
+int resolve_mac(ibv_context* context, const ibv_ah_attr* path, std::uint8_t* mac, std::uint16_t* vlan);
+
+}  // namespace verbline::verbs
