@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// /dev/infiniband/uverbsN inside a mount namespace of our own.
+
+#include <cstddef>
+#include <filesystem>
+
+#include "pmd/error.h"
+
+namespace verbline::verbs {
+
+/// uverbs0 to uverbs(count - 1). `scaffold` is a tmpfs of ours that stays below them.
+Result<void> build_dev(const std::filesystem::path& scaffold, std::size_t count);
+
+}  // namespace verbline::verbs

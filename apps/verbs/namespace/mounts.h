@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Mounts, and the files and directories they need, with errors that name the place.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+
+namespace verbline::verbs {
+
+/// What errno says about `what`.
+std::unexpected<Error> system_failure(std::string_view what);
+
+Result<void> write_file(const std::filesystem::path& file, const std::string& text);
+Result<void> make_directories(const std::filesystem::path& path);
+
+/// mount(2). `source` and `type` may be null.
+Result<void> mount_on(const char* source, const std::filesystem::path& target, const char* type, unsigned long flags,
+                      const std::string& data = {});
+
+/// A copy of the mounts at and below `path`, attached to nothing; none if it cannot be had (errno).
+FileDescriptor copy_of_mounts(const std::filesystem::path& path);
+/// Attaches such a copy.
+Result<void> attach(const FileDescriptor& mounts, const std::filesystem::path& at);
+
+}  // namespace verbline::verbs

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A device's entries under /sys/class, as the kernel would write them: some programs read GIDs, rates and locality
+/// there instead of asking libibverbs (UCX and Open MPI among them).
+///
+///     ROOT/infiniband/NAME/...            node, port, GIDs, P_Keys, counters
+///     ROOT/infiniband_verbs/uverbsN/...   which device /dev/infiniband/uverbsN is
+///
+/// `verbline run` writes the tree before the program starts (private_namespace.h), with what is known then; the library
+/// brings it up to date when it opens the device. Every file is replaced as a whole, so that a reader never sees half.
+/// Several processes below one `verbline run` share the tree; the last that writes is right.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "datapath/wire/types.h"
+#include "pmd/error.h"
+
+namespace verbline::verbs {
+
+/// Links of ours have no fixed speed: this is what ibv_query_port shows.
+constexpr unsigned usual_gigabits = 100, usual_lanes = 4;
+constexpr std::string_view board_name = "verbline";
+
+enum class GidType : std::uint8_t { infiniband_or_roce_v1, roce_v2 };
+
+struct GidFacts {
+    wire::Gid gid;
+    GidType type = GidType::roce_v2;
+    std::string interface;  ///< of the kernel, whose address this is; empty: none
+
+    bool operator==(const GidFacts&) const = default;
+};
+
+struct DeviceFacts {
+    std::string name;    ///< verbline0
+    unsigned index = 0;  ///< the N of uverbsN
+    wire::Guid node_guid{};
+    bool infiniband = false;  ///< link layer; otherwise Ethernet
+    bool active = false;
+    wire::Lid lid{}, sm_lid{};  ///< 0 on Ethernet
+    unsigned gigabits = 0;      ///< per second, over all lanes
+    unsigned lanes = 1;         ///< 1, 2, 4, 8 or 12
+    std::vector<GidFacts> gids;
+    std::vector<wire::PKey> pkeys{wire::PKey{0xffff}};
+    std::string interface;        ///< of the kernel, that the device sits on; empty: none
+    std::string firmware, board;  ///< as ibv_query_device says
+    std::vector<std::pair<std::string, std::uint64_t>> counters, hw_counters;
+
+    bool operator==(const DeviceFacts&) const = default;
+};
+
+class SysfsTree {
+public:
+    /// `root`: where the classes are, /sys/class inside the private namespace.
+    explicit SysfsTree(std::filesystem::path root) : root_(std::move(root)) {}
+
+    /// Makes what is missing and writes every file. Entries that the device no longer has go.
+    Result<void> update(const DeviceFacts& facts) const;
+
+private:
+    std::filesystem::path root_;
+};
+
+/// As sysfs writes it: 0200:00ff:fe00:0004, fe80:0000:0000:0000:0200:00ff:fe00:0004.
+std::string sysfs_text(wire::Guid guid);
+std::string sysfs_text(const wire::Gid& gid);
+
+}  // namespace verbline::verbs

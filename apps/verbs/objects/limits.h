@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What the device states of itself, and keeps to.
+
+#include <cstddef>
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+namespace verbline::verbs::limits {
+
+constexpr int queue_pairs = 1 << 14;    ///< Port's engine has as many slots
+constexpr int work_requests = 1 << 15;  ///< of each queue
+constexpr int segments = 64;            ///< of a work request
+constexpr std::uint32_t inline_bytes = 1024;
+constexpr int completions = (1 << 22) - 1;  ///< of a completion queue
+constexpr int reads = 128;                  ///< READs and atomics under way, each direction
+constexpr std::size_t device_memory = 64 << 20;
+
+ibv_device_attr_ex device_attributes();
+
+}  // namespace verbline::verbs::limits

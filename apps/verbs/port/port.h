@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A device of ours in this process: a link, the RDMA device on it, and the helper thread. Opened once, when the
+/// program first opens the device, and kept until the process ends: who closes and opens again keeps its addresses.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "apps/verbs/port/link.h"
+#include "apps/verbs/port/link_groups.h"
+#include "apps/verbs/port/progress.h"
+#include "apps/verbs/port/quiet_thread.h"
+#include "datapath/rdma/device.h"
+
+namespace verbline::verbs {
+
+/// Objects that ibv_import_... finds by the number that verbs call their handle.
+enum class SharedKind : std::uint8_t { protection_domain, memory_region, device_memory };
+
+/// The node GUID of a device with this MAC address, as Linux makes it.
+wire::Guid guid_of(const wire::MacAddress& mac);
+
+struct PortIdentity {
+    std::string name;          ///< verbline0 and the like
+    std::string instance;      ///< unique in the process, and short
+    wire::MacAddress own_mac;  ///< for links that have none
+    unsigned index = 0;        ///< the N of uverbsN
+    bool first = true;         ///< the settings' addresses are its own
+};
+
+class Port {
+public:
+    /// EAL runs already.
+    static Result<std::unique_ptr<Port>> open(const PortIdentity& identity, const Link& link, const Settings& settings);
+    ~Port();
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+
+    const std::string& name() const { return identity_.name; }
+    unsigned index() const { return identity_.index; }
+    const OpenedLink& link() const { return link_; }
+    rdma::Device& device() { return *device_; }
+    const link::GidTable& gids() const { return device_->gids(); }
+    LinkGroups& groups() { return groups_; }
+    Progress& progress() { return *progress_; }
+    bool infiniband() const { return device_->options().kind == link::GidTable::Kind::ib; }
+    wire::Guid guid() const;
+    bool active() const;  ///< whether the link is up
+
+    /// The Ethernet address of the next hop towards `to`, from our address `gid_index`. Blocks while neighbours are
+    /// asked, up to some seconds. EHOSTUNREACH: nobody answers.
+    Result<wire::MacAddress> resolve(unsigned gid_index, const wire::Gid& to);
+
+    /// Who hears of events; called on the thread that polls, must not block. By an object's identity: the number of a
+    /// queue pair, the address of a queue; null: of the port.
+    using Listener = std::function<void(const transport::Event&)>;
+    void listen(std::uint64_t identity, const void* who, Listener listener);
+    void stop_listening(std::uint64_t identity, const void* who);
+    static std::uint64_t identity(wire::Qpn qpn) { return static_cast<std::uint32_t>(qpn); }
+    static std::uint64_t identity(const void* queue) { return reinterpret_cast<std::uint64_t>(queue); }
+
+    void share(SharedKind kind, std::uint32_t handle, void* object);
+    void unshare(SharedKind kind, std::uint32_t handle);
+    void* shared(SharedKind kind, std::uint32_t handle);  ///< null: there is none
+
+    /// In the child of a fork.
+    void abandon();
+    bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
+
+    /// At the end of the process.
+    void finish_capture();
+
+    /// While a thread of the program forks, nobody polls.
+    void before_fork() { progress_->hold(); }
+    void after_fork() { progress_->release(); }
+
+private:
+    explicit Port(const PortIdentity& identity) : identity_(identity) {}
+    Result<void> start(const Link& link, const Settings& settings);
+    void dispatch(const transport::Event& event);
+    void await_link(const Link& link);
+    void write_sysfs() const;
+    Result<wire::MacAddress> ask_neighbours(const wire::Gid& to);
+
+    struct FreePool {
+        void operator()(rte_mempool* pool) const;
+    };
+
+    const PortIdentity identity_;
+    std::unique_ptr<rte_mempool, FreePool> pool_;
+    OpenedLink link_;
+    LinkGroups groups_{link_};
+    std::mutex listeners_mutex_;
+    struct Listening {
+        const void* who;
+        Listener tell;
+    };
+    std::unordered_multimap<std::uint64_t, Listening> listeners_;
+    std::mutex shared_mutex_;
+    std::map<std::pair<SharedKind, std::uint32_t>, void*> shared_;
+    std::unique_ptr<rdma::Device> device_;
+    std::unique_ptr<Progress> progress_;
+    std::atomic<bool> active_{false};  ///< as the last event says
+    std::atomic<bool> abandoned_{false};
+    std::string sysfs_;  ///< directory; empty: none
+    QuietThread helper_, capture_writer_;
+};
+
+}  // namespace verbline::verbs

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What there is once in a process: the devices that the settings name, and the ports of those that were opened.
+///
+/// It is made when the first verb asks for it and stays until the process ends, since programs call verbs from
+/// destructors. Nothing is started before a device is opened.
+///
+/// fork: a child has copies of everything, and none of the threads. Contexts it inherits are dead (EIO); when it opens
+/// a device itself it gets a port of its own, with an address of its own.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include "apps/verbs/port/port.h"
+#include "apps/verbs/settings/settings.h"
+
+namespace verbline::verbs {
+
+/// struct verbs_device of rdma-core, which libmlx5 and libefa look into behind ibv_device to see whether it is theirs.
+struct DeviceEntry {
+    ibv_device abi{};
+    const void* operations = nullptr;
+    int references = 1;
+    void* list_links[2] = {};
+    void* sysfs = nullptr;
+    std::uint64_t core_support = 0;
+    // Ours.
+    unsigned index = 0;
+};
+
+class Process {
+public:
+    static Process& get();
+    /// Whether `get` was ever called.
+    static bool exists();
+
+    /// Null and errno: the settings cannot be understood (a line on standard error says why).
+    std::vector<DeviceEntry>* devices();
+
+    Result<Port*> open(const ibv_device& device);
+    Result<wire::Guid> guid(const ibv_device& device);
+    /// A MAC address of our own for links that have none.
+    wire::MacAddress own_mac() const { return own_mac_; }
+
+    void at_exit();
+
+private:
+    Process();
+    static DeviceEntry& entry(const ibv_device& device) {
+        return const_cast<DeviceEntry&>(reinterpret_cast<const DeviceEntry&>(device));
+    }
+    void before_fork();
+    void after_fork_in_parent();
+    void after_fork_in_child();
+    void new_identity();
+
+    std::mutex mutex_;
+    Result<Settings> settings_;
+    std::vector<DeviceEntry> devices_;
+    std::vector<std::unique_ptr<Port>> ports_;      ///< by index; null: not opened
+    std::vector<std::unique_ptr<Port>> abandoned_;  ///< a parent's
+    wire::MacAddress own_mac_;
+    unsigned generation_ = 0;  ///< forks between the process that began and this one
+    bool eal_started_ = false, told_ = false;
+};
+
+/// One line on standard error, of what the verbs can only say by errno.
+void complain(const Error& error);
+
+}  // namespace verbline::verbs

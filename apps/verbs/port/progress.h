@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Who polls the shard: the program's threads, whenever they post or look for completions, and a thread of ours when
+/// they do not.
+///
+///                                         polls in vain, or receives 8 times in a row
+///              ┌────────────────────┐ ──────────────────────────────────────────────> ┌──────────────────────┐
+///              │ helper: sleeps     │                                                 │ program: no signals; │
+///              │ until signalled,   │ <────────────────────────────────────────────── │ helper looks after   │
+///              │ then polls         │   sleeps on events; or not seen for a millisecond │ it each millisecond  │
+///              └────────────────────┘                                                 └──────────────────────┘
+///
+/// A program that polls pays for no system call, neither here nor at the peer, and is not disturbed. One that sleeps,
+/// or that is a mere target of READs and WRITEs, is served by the helper, which costs nothing while nothing happens.
+///
+/// Between the two are programs that spin on their memory for the peer's WRITE: they call nothing while they wait.
+/// The helper would have to be woken for each. So where the helper got packets shortly after the program had looked,
+/// `linger` keeps the program here a little when it has found what it looked for: most likely the next packet comes
+/// right now. Where that does not pay off it ends.
+///
+/// Threads: any. Whoever polls is alone in it; others go on, and leave word if they have posted something.
+
+#include <atomic>
+#include <cstdint>
+#include <stop_token>
+
+#include "apps/verbs/port/tsc_clock.h"
+#include "datapath/rdma/device.h"
+#include "pmd/file_descriptor.h"
+#include "pmd/netdev.h"
+
+namespace verbline::verbs {
+
+class Progress {
+public:
+    /// `held_back`: the link keeps packets for later (impair) and has to be called even if there is nothing to send.
+    Progress(pmd::NetDevice& link, rdma::Device& device, bool held_back);
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    /// The program looks for something: one round. True: something was done.
+    bool drive() noexcept;
+    /// The program has posted something.
+    void posted() noexcept;
+    /// The program has found nothing: lets others have the CPU now and then.
+    void idle() noexcept;
+    /// The program has found what it looked for.
+    void linger() noexcept;
+    /// The program is about to sleep until an event comes.
+    void leave() noexcept;
+
+    /// The helper.
+    void run(const std::stop_token& stop);
+    /// Gets the helper out of its sleep.
+    void wake() const noexcept;
+
+    /// Around a fork: nobody polls meanwhile.
+    void hold() noexcept;
+    void release() noexcept;
+    /// In the child of a fork: nothing happens here any more.
+    void abandon() noexcept { abandoned_.store(true, std::memory_order_relaxed); }
+
+private:
+    enum class Gate : std::uint8_t { open, taken, again };  ///< again: taken, and somebody has posted meanwhile
+
+    bool enter(bool insist) noexcept;
+    bool exit() noexcept;  ///< true: another round is due
+    bool poll() noexcept;
+    bool program_round() noexcept;
+    bool helper_round() noexcept;
+    void watch_program();
+    void sleep();
+    void wait(bool for_frames, Time most) const;
+    void upkeep();
+
+    pmd::NetDevice& link_;
+    rdma::Device& device_;
+    const bool held_back_;
+    const bool alone_;  ///< on the one CPU there is
+    FileDescriptor wake_;
+
+    std::atomic<Gate> gate_{Gate::open};
+    std::atomic<bool> abandoned_{false};
+    std::atomic<bool> program_polls_{false};        ///< changed inside the gate
+    std::atomic<std::uint32_t> program_rounds_{0};  ///< so that the helper sees whether the program is still there
+    std::atomic<std::uint32_t> idle_rounds_{0};
+    std::atomic<int> linger_credit_{0};
+    std::atomic<Time> sleeps_until_{0};  ///< the helper; 0: it is awake
+    // Inside the gate.
+    TscClock clock_;
+    Time now_ = 0;  ///< of the last round
+    unsigned received_in_a_row_ = 0;
+    Time program_seen_ = 0;
+    std::uint64_t received_ = 0;
+    // The helper's.
+    Time next_upkeep_ = 0, down_interval_ = 2 * millisecond;
+    bool link_up_ = false;
+    bool program_is_near_ = false;  ///< was, when the helper last received
+};
+
+}  // namespace verbline::verbs
