@@ -11,7 +11,6 @@
 
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
-#include <rte_pci.h>
 #include <rte_rcu_qsbr.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "apps/verbline/eal.h"
+#include "apps/verbline/pci_device.h"
 #include "apps/verbline/router_port.h"
 #include "apps/verbline/router_tables.h"
 #include "control/host/kernel_interface.h"
@@ -45,12 +45,7 @@ std::vector<std::string> pci_devices(const GatewayConfig& config) {
     for (const auto& port : config.ports) {
         for (const auto& text : port.devices) {
             const auto spec = pmd::parse_device_spec(text);
-            const auto* dpdk = spec ? std::get_if<pmd::DpdkSpec>(&*spec) : nullptr;
-            rte_pci_addr address;
-            if (dpdk == nullptr) continue;
-            if (rte_pci_addr_parse(dpdk->devargs.substr(0, dpdk->devargs.find(',')).c_str(), &address) == 0) {
-                found.push_back(dpdk->devargs);
-            }
+            if (auto device = spec ? pci_device(*spec) : std::nullopt) found.push_back(std::move(*device));
         }
     }
     return found;

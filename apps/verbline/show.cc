@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/verbline/counter_view.h"
 #include "apps/verbline/instance.h"
@@ -42,7 +43,7 @@ public:
     Manual manual() const override {
         return {
             .name = "show",
-            .summary = "print what a running gateway or host sees",
+            .summary = "print what a running gateway, host or hub sees",
             .synopsis = "[NAME] [TABLE...|all] [--all] [--watch SECONDS] [--json]",
             .description =
                 {"Asks a running instance over its DPDK telemetry socket and prints tables. NAME may be left out while "
@@ -50,7 +51,9 @@ public:
                  "instance runs. With no TABLE, prints all of them; with no NAME either, lists the instances that run.",
                  "Tables: ports (state, GID, LID, P_Key, MTU, addresses), neighbours, paths (the path cache with its "
                  "hits and "
-                 "misses), multicast (groups with reference counts), routes, queues, counters (every counter of every "
+                 "misses), multicast (groups with reference counts), routes, queues, hub (who has which lane, and what "
+                 "it "
+                 "carries), counters (every counter of every "
                  "component; each discarded packet is counted under its reason)."},
             .examples = {{"verbline show", "list the instances that run"},
                          {"verbline show gw ports neighbours", "print two tables of the instance called gw"},
@@ -75,12 +78,15 @@ public:
         if (name_.empty()) return list_instances();
         words_.insert(words_.begin(), name_);  // what is taken for a name may be the first table
         const bool named = !is_table(words_[0]) && words_[0] != "all";
-        const auto instance = find_instance(named ? words_[0] : "");
+        const auto wanted = wanted_tables(named ? 1 : 0);
+        if (!wanted) return std::unexpected(wanted.error());
+        auto instance = find_instance(named ? words_[0] : "");
+        if (!instance && !named) instance = only_one_with(*wanted, instance);
         if (!instance) return std::unexpected(failed(instance.error()));
-        if (auto outcome = choose_tables(named ? 1 : 0); !outcome) return outcome;
 
         auto client = TelemetryClient::connect(instance->socket);
         if (!client) return std::unexpected(failed(client.error()));
+        if (auto outcome = choose_tables(*client, instance->name, *wanted); !outcome) return outcome;
         for (;;) {
             if (auto outcome = print(*client); !outcome || interval_ == 0) return outcome;
             std::this_thread::sleep_for(std::chrono::duration<double>(interval_));
@@ -101,18 +107,41 @@ private:
         return {};
     }
 
-    Outcome choose_tables(std::size_t first) {
+    /// Of the words from `first` on; none: all that there are.
+    std::expected<std::vector<std::string>, Failure> wanted_tables(std::size_t first) const {
+        std::vector<std::string> wanted;
         for (std::size_t i = first; i < words_.size(); ++i) {
-            if (words_[i] == "all") return all_tables();
+            if (words_[i] == "all") return std::vector<std::string>();
             if (!is_table(words_[i]))
                 return usage_failure(fmt::format("{} is no table; there are {} and all", words_[i], table_names()));
-            tables_.push_back(words_[i]);
+            wanted.push_back(words_[i]);
         }
-        return tables_.empty() ? all_tables() : Outcome{};
+        return wanted;
     }
 
-    Outcome all_tables() {
-        tables_.assign(tables.begin(), tables.end());
+    /// Where several run, what is asked for may tell which one is meant.
+    static Result<Instance> only_one_with(const std::vector<std::string>& wanted, const Result<Instance>& otherwise) {
+        std::vector<Instance> found;
+        for (const auto& instance : running_instances()) {
+            auto client = TelemetryClient::connect(instance.socket);
+            const auto served = client ? client->tables() : std::unexpected(client.error());
+            const auto has = [&](const std::string& name) { return std::ranges::find(*served, name) != served->end(); };
+            if (served && !wanted.empty() && std::ranges::all_of(wanted, has)) found.push_back(instance);
+        }
+        return found.size() == 1 ? found.front() : otherwise;
+    }
+
+    Outcome choose_tables(TelemetryClient& client, const std::string& name, const std::vector<std::string>& wanted) {
+        const auto served = client.tables();
+        if (!served) return std::unexpected(failed(served.error()));
+        const auto has = [&](std::string_view table) { return std::ranges::find(*served, table) != served->end(); };
+        if (const auto missing = std::ranges::find_if_not(wanted, has); missing != wanted.end())
+            return usage_failure(
+                fmt::format("{} has no table {}; it has {}", name, *missing, fmt::join(*served, ", ")));
+        tables_ = wanted;
+        for (const auto table : tables) {
+            if (wanted.empty() && has(table)) tables_.emplace_back(table);
+        }
         return {};
     }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The tables of a running instance. `verbline show` asks for them by name, and the router serves them by name
-/// (control/telemetry/server.h): an instance serves all of them.
+/// The tables of running instances. `verbline show` asks for them by name, and they are served by name
+/// (control/telemetry/server.h): a router serves all but `hub`, a hub serves `hub` and `counters`.
 
 #include <algorithm>
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace verbline::cli {
 
-inline constexpr std::array<std::string_view, 7> tables{"ports",  "neighbours", "paths",   "multicast",
-                                                        "routes", "queues",     "counters"};
+inline constexpr std::array<std::string_view, 8> tables{"ports",  "neighbours", "paths", "multicast",
+                                                        "routes", "queues",     "hub",   "counters"};
 
 constexpr bool is_table(std::string_view name) {
     return std::ranges::find(tables, name) != tables.end();

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t longest_reply = 64 * 1024;  ///< DPDK's is 16 KiB
 constexpr std::size_t longest_table = 100'000;    ///< rows: a process that never ends its table is cut off
 
+constexpr std::string_view our_commands = "/verbline/";
+
 /// Rows come as {"0": {...}, ...}; a flat object has no objects in it.
 bool is_rows(const Json& value) {
     return value.empty() || value.begin()->is_object();
@@ -61,10 +63,22 @@ Result<Json> TelemetryClient::ask(const std::string& command) {
     return std::move(*reply.begin());
 }
 
+Result<std::vector<std::string>> TelemetryClient::tables() {
+    const auto commands = ask("/");
+    if (!commands) return std::unexpected(commands.error());
+    std::vector<std::string> names;
+    for (const auto& command : *commands) {
+        if (!command.is_string()) continue;
+        const auto& text = command.get_ref<const std::string&>();
+        if (text.starts_with(our_commands)) names.push_back(text.substr(our_commands.size()));
+    }
+    return names;
+}
+
 Result<Json> TelemetryClient::table(std::string_view name) {
     Json rows = Json::array();
     while (rows.size() < longest_table) {
-        auto page = ask(fmt::format("/verbline/{},{}", name, rows.size()));
+        auto page = ask(fmt::format("{}{},{}", our_commands, name, rows.size()));
         if (!page) return page;
         if (!page->is_object() || !is_rows(*page)) return page;
         if (page->empty()) break;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -26,6 +27,8 @@ public:
 
     /// The value of one command, e.g. "/eal/params".
     Result<Json> ask(const std::string& command);
+    /// The names of the tables that the process serves.
+    Result<std::vector<std::string>> tables();
     /// A whole table of the process: `/verbline/<name>`, all its pages. An array of rows, or a flat object.
     Result<Json> table(std::string_view name);
 

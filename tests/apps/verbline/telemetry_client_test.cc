@@ -93,6 +93,14 @@ TEST_F(TelemetryClientTest, AsksForPagesUntilOneIsEmpty) {
     EXPECT_EQ(rows->dump(), R"([{"i":0},{"i":1},{"i":2}])");
 }
 
+TEST_F(TelemetryClientTest, KnowsTheTablesOfAProcess) {
+    const FakeProcess process(socket, greeting, [](const std::string& command) -> std::string {
+        return command == "/" ? R"({"/": ["/", "/eal/params", "/verbline/hub", 7, "/verbline/counters"]})" : "{}";
+    });
+    auto client = TelemetryClient::connect(socket).value();
+    EXPECT_EQ(client.tables().value(), (std::vector<std::string>{"hub", "counters"}));
+}
+
 TEST_F(TelemetryClientTest, AFlatObjectHasNoPages) {
     const FakeProcess process(socket, greeting,
                               [](const std::string&) { return R"({"/verbline/t":{"a":1,"b":"x"}})"; });

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What `verbline show` sees of a running hub: its ports, and every counter.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "control/hub/registry.h"
+#include "control/telemetry/server.h"
+#include "pmd/bridge/switch.h"
+
+namespace verbline::cli {
+
+/// The parts that have something to show. Valid during one query.
+struct HubView {
+    const hub::Registry& registry;
+    const pmd::Switch& fabric;
+    const std::map<hub::LaneId, pmd::Switch::PortId>& lanes;
+    const std::map<std::string, pmd::Switch::PortId>& uplinks;  ///< by device
+};
+
+/// `view` is called on the control thread, once for each query.
+std::vector<telemetry::Table> hub_tables(const std::function<HubView()>& view);
+
+}  // namespace verbline::cli
