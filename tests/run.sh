@@ -4,11 +4,11 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../apps/testbed/testbed.sh"
 
-only='*' quick=0 all=0 fuzz_seconds=5
+only='*' quick=0 all=0 fuzz_seconds=4
 passed=0 failed=0 skipped=0
 logs=$root/build/test-logs
 # Tests that run threads beside each other, for the thread sanitizer.
-threaded='datapath/memory datapath/transport datapath/rdma datapath/shard control/loop control/telemetry pmd/tun pmd/capture'
+threaded='datapath/memory datapath/transport datapath/rdma datapath/shard control/loop control/telemetry pmd/tun pmd/capture apps/verbs/port'
 
 usage() {
     cat <<'END'
@@ -25,8 +25,8 @@ Installs what the tests need, builds, runs every test and prints how many passed
 
   --only GLOB        those whose name matches, e.g. 'system/*' or 'unit/datapath/wire'
   --quick            without sanitizers, fuzzing and clang-tidy; the unit tests are those of the release build
-  --all              the unit tests of the release build as well, and the static analyser in clang-tidy: twice the time
-  --fuzz-seconds N   for each fuzz target (5); what it finds is kept in build-asan/fuzz
+  --all              the unit tests and benchmarks of the release build as well, and all of clang-tidy: twice the time
+  --fuzz-seconds N   for each fuzz target (4); what it finds is kept in build-asan/fuzz
 END
 }
 
@@ -234,7 +234,8 @@ close_dead_beds() {
 wanted_files() {
     local file
     for file in $2; do
-        if [[ -f $file && -x $file ]] && wanted "$1/${file##*/}"; then echo "${file##*/}"; fi
+        # What has a suffix is a part of a test.
+        if [[ -f $file && -x $file && ${file##*/} != *.* ]] && wanted "$1/${file##*/}"; then echo "${file##*/}"; fi
     done
 }
 
@@ -251,9 +252,12 @@ run_release() {
     unit_tests unit build "${units[@]}"
     # What the simulations went through.
     grep -h --no-group-separator -A4 '^[0-9]* schedules,' build/meson-logs/testlog.txt 2>/dev/null | sed 's/^/    /' || true
-    # Everything of the release build that is not a test: the program and the benchmarks.
+    # What of the release build is not a test: the program and the library for programs; the benchmarks take as long again.
+    local kept='/apps/'
+    ((!all)) || kept='/(apps|bench)/'
     mapfile -t programs < <(meson introspect --targets build |
-        jq -r '.[] | select(.type == "executable") | .filename[0] | select(test("/(apps|bench)/"))' | sed "s|^$root/build/||")
+        jq -r --arg kept "$kept" '.[] | select(.type == "executable" or .type == "shared library") | .filename[0] | select(test($kept))' |
+        sed "s|^$root/build/||")
     if ((${#system[@]})) || [[ $only == '*' ]]; then build build "${programs[@]}" || return 0; fi
     ((${#system[@]})) || return 0
     step "system tests"

@@ -76,7 +76,8 @@ def infiniband(packet):
     vcrc_good = struct.pack("<H", crc16(packet)) == vcrc
     is_global = packet[1] & 3 == 3
     packet[0] |= 0xF0  # VL
-    if is_global:
+    if is_global:  # routers make a new LRH
+        packet[0:8] = LOCAL_LRH
         masked = packet[8:48]
         mask_ipv6(masked)
         packet[8:48] = masked

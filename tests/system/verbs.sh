@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# What the tests of verbs programs share: two network namespaces of their own, joined by a veth pair, and a hub. A test sources
+# lib.sh first.
+
+ns_verbs=t$$-verbs ns_verbs_peer=t$$-verbs-peer
+hub=t$$
+
+# verbs_namespaces: programs of a memif pair or of the hub meet in the first; `link0` there and `link1` in the second are one cable.
+verbs_namespaces() {
+    namespace_create "$ns_verbs" "$ns_verbs_peer"
+    # Or the kernel forgets IPv6 addresses when the cable is pulled.
+    ip netns exec "$ns_verbs" sysctl -q -w net.ipv6.conf.all.keep_addr_on_down=1
+    ip netns exec "$ns_verbs_peer" sysctl -q -w net.ipv6.conf.all.keep_addr_on_down=1
+    ip link add link0 netns "$ns_verbs" type veth peer name link1 netns "$ns_verbs_peer"
+    ip -n "$ns_verbs" address add 10.8.0.1/24 dev link0
+    ip -n "$ns_verbs_peer" address add 10.8.0.2/24 dev link1
+    ip -n "$ns_verbs" address add fd08::1/64 dev link0 nodad
+    ip -n "$ns_verbs_peer" address add fd08::2/64 dev link1 nodad
+    ip -n "$ns_verbs" link set link0 up
+    ip -n "$ns_verbs_peer" link set link1 up
+}
+
+# verbs_hub: the hub $hub.
+verbs_hub() {
+    echo "/run/verbline/hub/$hub" >>"$bed/leftovers"
+    start hub "$verbline" hub "$hub"
+    await_line hub 'ready$' 20
+}
+
+in_verbs() { ip netns exec "$ns_verbs" "$@"; }
+
+# verbs_program PROGRAM ARGUMENT...: by itself, on one end of a memif pair.
+verbs_program() { in_verbs timeout 20 "$verbline" run --link "memif:$bed/alone.sock,server" --ip 10.9.0.1/24 -- "$@"; }
