@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 
+import verbs_pairs
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 
@@ -206,6 +208,34 @@ def goodput(percent, goal):
                        f"loss_{percent}_go_back_n")]
 
 
+def verbs(name, unit, peer, goal, ours, theirs, less_is_better=False):
+    """Two unmodified programs over our library on a memif pair, beside a peer's or a limit."""
+    def measure(_):
+        built("apps/verbs/libibverbs.so.1.14.0")
+        try:
+            return ours(built("apps/verbline/verbline")), theirs() if callable(theirs) else theirs
+        except verbs_pairs.Failed as reason:
+            raise CannotRun(reason) from reason
+
+    return Row(name, unit, peer, goal, measure, less_is_better, over_network=True)
+
+
+def verbs_latency(program):
+    """At most three microseconds, and at most 0.6 of what UCX takes over TCP."""
+    def ours(verbline):
+        return verbs_pairs.latency(verbline, program, 100_000)
+
+    return [verbs(f"{program} 8 B", "us", "limit", 1, ours, 3, less_is_better=True),
+            verbs(f"{program} 8 B, UCX", "us", "UCX tag_lat, TCP on loopback", 1 / 0.6, ours,
+                  lambda: verbs_pairs.ucx_latency(100_000), less_is_better=True)]
+
+
+def verbs_bandwidth(text, size, count):
+    return verbs(f"ib_write_bw {text}", "MB/s", "UCX tag_bw, TCP on loopback", 1,
+                 lambda verbline: verbs_pairs.bandwidth(verbline, size, count),
+                 lambda: verbs_pairs.ucx_bandwidth(size, count))
+
+
 def quickstart():
     """The results of one run."""
     need_root()
@@ -214,17 +244,18 @@ def quickstart():
         return json.load(file)
 
 
-class OneQuickstart:
-    """A run of the quickstart shows several figures: each round of each row takes those of the same run."""
+class OneRun:
+    """A run of the quickstart, or of a guest, shows several figures: each round of each row takes those of the same run."""
 
-    def __init__(self):
+    def __init__(self, measure):
+        self.measure = measure
         self.runs = []
         self.taken = {}
 
     def next_for(self, row):
         number = self.taken[row] = self.taken.get(row, -1) + 1
         if number == len(self.runs):
-            self.runs.append(quickstart())
+            self.runs.append(self.measure())
         return self.runs[number]
 
 
@@ -232,8 +263,26 @@ def quickstart_row(runs, name, unit, peer, goal, figures, less_is_better):
     return Row(name, unit, peer, goal, lambda _: figures(runs.next_for(name)), less_is_better, over_network=True)
 
 
+def in_rxe_guest():
+    """row -> messages a second, ours and rxe's, of one run in one guest."""
+    need_root()
+    program = built("apps/verbline/verbline")
+    built("apps/verbs/libibverbs.so.1.14.0")
+    lines = run("env", f"VERBLINE={program}", "bench/rxe_guest", "1").splitlines()
+    words = [line.rsplit(maxsplit=3) for line in lines if line.startswith(("send ", "write "))]
+    if not words:
+        raise CannotRun(lines[-1] if lines else "no figures")
+    return {name.strip(): (float(ours), float(rxe)) for name, ours, rxe, _ in words}
+
+
+def rxe_row(runs, name, goal):
+    return Row(f"{name}, in one guest", "msg/s", "kernel rxe, same perftest", goal, lambda _: runs.next_for(name)[name],
+               less_is_better=False, over_network=True)
+
+
 def all_rows():
-    runs = OneQuickstart()
+    runs = OneRun(quickstart)
+    guest_runs = OneRun(in_rxe_guest)
     return [
         *(icrc(size) for size in (64, 128, 256, 512, 1024, 2048, 4096)),
         Row("path_cache_hit_ns", "ns", "limit", 1, lambda effort: (hit(effort), 150)),
@@ -260,7 +309,15 @@ def all_rows():
         simulation("incast of 16: link used", "share", "its rate", 0.9, "used", 1),
         simulation("incast of 16: Jain fairness", "", "equal shares", 0.95, "jain", 1),
         simulation("incast of 16: drops", "packets", "limit", 1, "dropped", 0, less_is_better=True),
+        *verbs_latency("ib_send_lat"),
+        *verbs_latency("ib_write_lat"),
+        verbs_bandwidth("64 KiB", 65536, 100_000),
+        verbs_bandwidth("1 MiB", 1 << 20, 6_000),
+        verbs("ib_write_bw 8 B, -l 16", "M/s", "limit", 1,
+              lambda verbline: verbs_pairs.message_rate(verbline, 4_000_000), 2),
         quickstart_row(runs, "tcp lan to ib-a", "Gbit/s", "kernel router, three namespaces", 0.25,
                        lambda r: (r["tcp_gbps"], r["kernel_tcp_gbps"]), less_is_better=False),
+        *(rxe_row(guest_runs, name, goal) for name, goal in (("send 64 B", 5), ("write 64 B", 5), ("send 64 KiB", 3),
+                                                            ("write 64 KiB", 3))),
         quickstart_row(runs, "gateway memory", "MB", "limit", 1, lambda r: (r["gateway_rss_mb"], 300), less_is_better=True),
     ]

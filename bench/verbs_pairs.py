@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pairs of verbs programs over our library, and of UCX over TCP, as they are used today where there is no RDMA.
+
+Each is two unmodified processes of Debian's packages, a server and a client, both on this machine."""
+
+import contextlib
+import itertools
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+PORTS = itertools.count(22000)
+LIMIT = 60  # seconds, of a run
+
+
+class Failed(Exception):
+    """The last words of the program that failed."""
+
+
+def listening(port):
+    """Whether somebody accepts connections: looked up, so that the server meets its client first."""
+    table = subprocess.run(["ss", "-Hltn", f"sport = :{port}"], capture_output=True, text=True, check=True)
+    return bool(table.stdout.strip())
+
+
+@contextlib.contextmanager
+def server(command, port, environment):
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True)
+    try:
+        until = time.monotonic() + LIMIT
+        while not listening(port):
+            if process.poll() is not None or time.monotonic() > until:
+                raise Failed((process.communicate(timeout=5)[0].strip() or "the server did not start").splitlines()[-1])
+            time.sleep(0.02)
+        yield process
+        process.wait(LIMIT)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def pair(command, port, prefixes, environments):
+    """What the client printed."""
+    with server(prefixes[0] + command, port, environments[0]):
+        client = subprocess.run(prefixes[1] + command + ["127.0.0.1"], env=environments[1], capture_output=True,
+                                text=True, timeout=LIMIT)
+        if client.returncode != 0:
+            raise Failed((client.stderr.strip() or client.stdout.strip() or "the client failed").splitlines()[-1])
+        return client.stdout
+
+
+def perftest(verbline, *command):
+    """The columns of the result line, two processes over a memif pair."""
+    port = next(PORTS)
+    with tempfile.TemporaryDirectory() as directory:
+        link = f"memif:{directory}/pair.sock"
+        prefixes = [[str(verbline), "run", "--link", link + role, "--ip", address, "--ns", "none", "--"]
+                    for role, address in ((",server", "10.98.0.1/24"), ("", "10.98.0.2/24"))]
+        out = pair([*command, "-F", "-p", str(port)], port, prefixes, [None, None])
+    lines = [line.split() for line in out.splitlines() if re.match(r" \d+ +\d+ ", line)]
+    if not lines:
+        raise Failed("perftest printed no result")
+    return [float(column) for column in lines[-1]]
+
+
+def ucx(*command):
+    """The columns of the last line: iterations, percentile, average, overall; bandwidths and message rates."""
+    port = next(PORTS)
+    environment = os.environ | {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo"}
+    out = ucx_pair(["ucx_perftest", "-p", str(port)], ["-f", *command], port, environment)
+    numbers = [line.split() for line in out.splitlines() if re.match(r"\s*(Final:)?\s*\d+(\s+[\d.]+){6,}", line)]
+    if not numbers:
+        raise Failed("ucx_perftest printed no result")
+    return [float(column) for column in numbers[-1] if column != "Final:"]
+
+
+def ucx_pair(common, command, port, environment):
+    with server(common, port, environment):
+        client = subprocess.run(common + ["127.0.0.1", *command], env=environment, capture_output=True, text=True,
+                                timeout=LIMIT)
+        if client.returncode != 0:
+            raise Failed((client.stderr.strip() or "ucx_perftest failed").splitlines()[-1])
+        return client.stdout
+
+
+def latency(verbline, program, count):
+    """Typical one-way time of 8 bytes, in microseconds."""
+    return perftest(verbline, program, "-s", "8", "-n", str(count))[4]
+
+
+def ucx_latency(count):
+    """Median, as ours: one way, in microseconds."""
+    return ucx("-t", "tag_lat", "-s", "8", "-n", str(count))[1]
+
+
+def bandwidth(verbline, size, count):
+    """In MB/s, as perftest and UCX count them: 2^20 bytes."""
+    return perftest(verbline, "ib_write_bw", "-s", str(size), "-n", str(count), "-m", "4096")[3]
+
+
+def ucx_bandwidth(size, count):
+    return ucx("-t", "tag_bw", "-s", str(size), "-n", str(count))[5]
+
+
+def message_rate(verbline, count):
+    """Millions of 8-byte WRITEs a second, sixteen to a doorbell."""
+    return perftest(verbline, "ib_write_bw", "-s", "8", "-l", "16", "-n", str(count))[4]
