@@ -150,6 +150,12 @@ Result<Eal> Eal::start(const EalOptions& options) {
     return Eal(std::move(*lock));
 }
 
+Result<unsigned> Eal::packet_lcore() const {
+    const auto lcore = rte_get_next_lcore(-1, 1, 0);
+    if (lcore != RTE_MAX_LCORE) return lcore;
+    return failure(EINVAL, "the EAL arguments leave no lcore for packets: give two with -l");
+}
+
 Eal::~Eal() {
     if (lock_) rte_eal_cleanup();
 }

@@ -44,6 +44,8 @@ class Eal {
 public:
     /// EBUSY if an instance of that name runs already; a killed one is no obstacle.
     static Result<Eal> start(const EalOptions& options);
+    /// That which polls, beside the control thread. EINVAL: the user's own arguments leave none.
+    Result<unsigned> packet_lcore() const;
     Eal(Eal&& other) noexcept = default;
     Eal& operator=(Eal&&) = delete;
     /// After every port is closed and every worker lcore has returned.

@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <rte_ether.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,6 +20,7 @@
 #include "apps/verbline/eal.h"
 #include "apps/verbline/hub_tables.h"
 #include "apps/verbline/pci_device.h"
+#include "apps/verbline/stop_signals.h"
 #include "control/hub/directory.h"
 #include "control/hub/server.h"
 #include "pmd/clock.h"
@@ -86,8 +86,7 @@ private:
     const HubOptions& options_;
     std::uint16_t mtu_ = HubOptions::default_mtu;
     std::unique_ptr<control::Loop> loop_;
-    FileDescriptor signals_;
-    control::Watch signal_watch_;
+    std::optional<StopSignals> signals_;
     std::optional<Eal> eal_;
     rte_mempool* pool_ = nullptr;  ///< goes with the EAL
     std::unique_ptr<pmd::CaptureFile> capture_;
@@ -115,16 +114,9 @@ Outcome HubProcess::open_loop() {
     auto loop = control::Loop::create();
     if (!loop) return run_failure(loop.error().what);
     loop_ = std::move(*loop);
-    // Blocked before any other thread exists, so that all inherit it and only the descriptor sees these signals.
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    signals_ = FileDescriptor(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
-    auto watch = loop_->watch(signals_.get(), [this](std::uint32_t) { loop_->stop(); });
-    if (!watch) return run_failure(watch.error().what);
-    signal_watch_ = std::move(*watch);
+    auto signals = StopSignals::watch(*loop_);
+    if (!signals) return run_failure(signals.error().what);
+    signals_.emplace(std::move(*signals));
     return {};
 }
 
@@ -137,8 +129,9 @@ Outcome HubProcess::start_eal() {
         {.name = options_.name, .memory_mb = memory_mb, .pci_devices = pci, .arguments = options_.eal_arguments});
     if (!eal) return run_failure(eal.error().what);
     eal_.emplace(std::move(*eal));
-    worker_ = rte_get_next_lcore(-1, 1, 0);
-    if (worker_ == RTE_MAX_LCORE) return run_failure("the EAL arguments leave no lcore for packets: give two with -l");
+    const auto worker = eal_->packet_lcore();
+    if (!worker) return run_failure(worker.error().what);
+    worker_ = *worker;
     return {};
 }
 

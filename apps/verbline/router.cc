@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -12,7 +11,6 @@
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -21,6 +19,7 @@
 #include "apps/verbline/pci_device.h"
 #include "apps/verbline/router_port.h"
 #include "apps/verbline/router_tables.h"
+#include "apps/verbline/stop_signals.h"
 #include "control/host/kernel_interface.h"
 #include "control/port/kernel_follower.h"
 #include "control/telemetry/server.h"
@@ -93,8 +92,7 @@ private:
     const RouterOptions& options_;
     const GatewayConfig& config_;
     std::unique_ptr<control::Loop> loop_;
-    FileDescriptor signals_;
-    control::Watch signal_watch_;
+    std::optional<StopSignals> signals_;
     std::optional<Eal> eal_;
     rte_mempool* pool_ = nullptr;  ///< goes with the EAL
     std::unique_ptr<rte_rcu_qsbr, FreeReaders> readers_;
@@ -125,16 +123,9 @@ Outcome Router::open_loop() {
     auto loop = control::Loop::create();
     if (!loop) return run_failure(loop.error().what);
     loop_ = std::move(*loop);
-    // Blocked before any other thread exists, so that all inherit it and only the descriptor sees these signals.
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    signals_ = FileDescriptor(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
-    auto watch = loop_->watch(signals_.get(), [this](std::uint32_t) { loop_->stop(); });
-    if (!watch) return run_failure(watch.error().what);
-    signal_watch_ = std::move(*watch);
+    auto signals = StopSignals::watch(*loop_);
+    if (!signals) return run_failure(signals.error().what);
+    signals_.emplace(std::move(*signals));
     return {};
 }
 
@@ -152,8 +143,9 @@ Outcome Router::start_eal() {
         Eal::start({.name = config_.name, .pci_devices = pci_devices(config_), .arguments = options_.eal_arguments});
     if (!eal) return run_failure(eal.error().what);
     eal_.emplace(std::move(*eal));
-    worker_ = rte_get_next_lcore(-1, 1, 0);
-    if (worker_ == RTE_MAX_LCORE) return run_failure("the EAL arguments leave no lcore for packets: give two with -l");
+    const auto worker = eal_->packet_lcore();
+    if (!worker) return run_failure(worker.error().what);
+    worker_ = *worker;
     return {};
 }
 

@@ -25,11 +25,12 @@ public:
         const auto now = monotonic_now();
         const std::scoped_lock lock(mutex_);
         handles_.emplace_back(now, std::move(handle));
-        while (handles_.front().first + kept < now) handles_.pop_front();
+        while (handles_.size() > most || handles_.front().first + kept < now) handles_.pop_front();
     }
 
 private:
     static constexpr Time kept = 10 * second;
+    static constexpr std::size_t most = 1 << 16;  ///< twice as many as a send queue has requests
     std::mutex mutex_;
     std::deque<std::pair<Time, std::unique_ptr<AddressHandle>>> handles_;
 };

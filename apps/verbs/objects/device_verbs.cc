@@ -129,10 +129,4 @@ void ibv_ack_async_event(ibv_async_event* event) {
 
 }  // extern "C"
 
-namespace {
-__attribute__((destructor)) void finish() {
-    if (Process::exists()) Process::get().at_exit();
-}
-}  // namespace
-
 }  // namespace verbline::verbs

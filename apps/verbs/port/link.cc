@@ -49,7 +49,10 @@ private:
     Result<void> device(const HubLink& link) {
         return open_lane(hub::join({.hub = link.name, .mac = out_.mac, .addresses = out_.addresses, .program = {}}));
     }
-    Result<void> device(const pmd::MemifSpec& spec) { return open_device(spec, memif_slot(mtu()), memif_log2_ring); }
+    Result<void> device(const pmd::MemifSpec& spec) {
+        out_.peer_comes_and_goes = true;
+        return open_device(spec, memif_slot(mtu()), memif_log2_ring);
+    }
     Result<void> device(const pmd::TapSpec& spec) { return open_device(spec); }
     Result<void> device(const pmd::DpdkSpec& spec) {
         auto opened = open_device(spec);

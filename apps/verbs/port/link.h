@@ -35,6 +35,7 @@ struct OpenedLink {
     std::vector<InterfaceAddress> addresses;
     unsigned ifindex = 1;                   ///< of the kernel's interface; without one, the loopback interface's
     std::string interface;                  ///< its name; empty: none
+    bool peer_comes_and_goes = false;       ///< the other end of a memif pair: programs find the port active without it
     bool held_back = false;                 ///< impaired: packets may be kept for later
     hub::Lane lane;                         ///< of a hub; the lane ends with it
     std::shared_ptr<host::UdpGuard> guard;  ///< of a kernel that knows nothing of RoCE

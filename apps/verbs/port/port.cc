@@ -35,12 +35,6 @@ std::uint32_t random_slot() {
     return std::random_device()();
 }
 
-/// The other end of a memif pair comes when it comes, and goes: programs that begin by waiting for it find the port
-/// active.
-bool waits_for_peer(const OpenedLink& link) {
-    return link.text.starts_with("memif:");
-}
-
 }  // namespace
 
 void Port::FreePool::operator()(rte_mempool* pool) const {
@@ -126,7 +120,7 @@ wire::Guid Port::guid() const {
 }
 
 bool Port::active() const {
-    return active_.load(std::memory_order_relaxed) || waits_for_peer(link_);
+    return active_.load(std::memory_order_relaxed) || link_.peer_comes_and_goes;
 }
 
 Result<wire::MacAddress> Port::resolve(unsigned gid_index, const wire::Gid& to) {
@@ -170,7 +164,7 @@ void Port::stop_listening(std::uint64_t identity, const void* who) {
 
 void Port::dispatch(const transport::Event& event) {
     if (event.kind == transport::EventKind::port_active || event.kind == transport::EventKind::port_error) {
-        if (waits_for_peer(link_)) return;
+        if (link_.peer_comes_and_goes) return;
         active_.store(event.kind == transport::EventKind::port_active, std::memory_order_relaxed);
         if (progress_ != nullptr) write_sysfs();
     }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -41,27 +41,14 @@ void complain(const Error& error) {
     std::fprintf(stderr, "verbline: %s\n", error.what.c_str());
 }
 
-namespace {
-
-std::atomic<bool>& made_flag() {
-    static std::atomic<bool> made{false};
-    return made;
-}
-
-}  // namespace
-
 Process& Process::get() {
     static auto* const process = new Process;  // never destroyed: see process.h
     return *process;
 }
 
-bool Process::exists() {
-    return made_flag();
-}
-
 Process::Process() : settings_(settings_from_environment()) {
-    made_flag() = true;
     new_identity();
+    std::atexit([] { get().finish_captures(); });
     pthread_atfork([] { get().before_fork(); }, [] { get().after_fork_in_parent(); },
                    [] { get().after_fork_in_child(); });
     if (!settings_) return;
@@ -140,7 +127,7 @@ void Process::after_fork_in_child() {
     mutex_.unlock();
 }
 
-void Process::at_exit() {
+void Process::finish_captures() {
     for (auto& port : ports_) {
         if (port != nullptr) port->finish_capture();
     }

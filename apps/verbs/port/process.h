@@ -37,8 +37,6 @@ struct DeviceEntry {
 class Process {
 public:
     static Process& get();
-    /// Whether `get` was ever called.
-    static bool exists();
 
     /// Null and errno: the settings cannot be understood (a line on standard error says why).
     std::vector<DeviceEntry>* devices();
@@ -47,8 +45,6 @@ public:
     Result<wire::Guid> guid(const ibv_device& device);
     /// A MAC address of our own for links that have none.
     wire::MacAddress own_mac() const { return own_mac_; }
-
-    void at_exit();
 
 private:
     Process();
@@ -59,6 +55,7 @@ private:
     void after_fork_in_parent();
     void after_fork_in_child();
     void new_identity();
+    void finish_captures();
 
     std::mutex mutex_;
     Result<Settings> settings_;
