@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/ranges.h>
+
 namespace verbline::cli {
 
 inline constexpr std::array<std::string_view, 8> tables{"ports",  "neighbours", "paths", "multicast",
@@ -20,9 +22,7 @@ constexpr bool is_table(std::string_view name) {
 }
 
 inline std::string table_names() {
-    std::string names;
-    for (const auto table : tables) names += (names.empty() ? "" : ", ") + std::string(table);
-    return names;
+    return fmt::format("{}", fmt::join(tables, ", "));
 }
 
 }  // namespace verbline::cli

@@ -25,6 +25,33 @@ TEST_F(Recovery, GivesUpAfterTheAgreedTimeouts) {
     EXPECT_EQ(a.pair->state(), State::error);
 }
 
+// As one whose process has lost its CPU for a while: everything arrives, and is answered, later.
+TEST_F(Recovery, TakesAPeerThatIsLateForOneThatHasLostNothing) {
+    connect(QueuePairType::rc, {.send = {.first = wire::Psn(100), .timeout = 20, .max_reads = 4}});
+    constexpr std::size_t many = 60, few = 20;
+    const auto post_messages = [&](std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(post(a, to(b, 0, Operation::write, i), 0, 64));
+    };
+    for (std::size_t round = 1; round <= 4; ++round) {
+        post_messages(many);
+        ASSERT_TRUE(complete(round * many));  // it knows how long answers take, and the window is open
+    }
+    auto& delay = host_b.port().setup().delay;
+    const auto usual = std::exchange(delay, 400 * millisecond);
+    post_messages(few);
+    ASSERT_TRUE(complete(4 * many + few));
+    EXPECT_GT(host_a.counter("roce_adp_retrans"), 2u) << "it has sent again, and again";
+    EXPECT_EQ(host_a.counter("local_ack_timeout_err"), 0u);
+    delay = usual;
+    world.run_for(second);  // what it has sent too often is through
+
+    host_b.port().setup().in.drop_if = [](const rte_mbuf&) { return true; };
+    const auto before = host_a.counter("tx_packets");
+    post_messages(many);
+    world.run_for(1);
+    EXPECT_GE(host_a.counter("tx_packets"), before + many) << "all of it goes without waiting for any answer";
+}
+
 TEST_F(Recovery, GivesUpOnAReceiverThatIsNeverReady) {
     connect(QueuePairType::rc, {.rnr_timer = 14, .send = {.first = wire::Psn(100), .rnr_retries = 2, .max_reads = 4}});
     const auto begin = world.now();
