@@ -1,34 +1,55 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# A software InfiniBand fabric in the bed: ibsim with one switch and the hosts H1 to H4, and a real OpenSM on H1.
+# A software InfiniBand fabric in the bed: ibsim with one switch and the hosts H1 to H4, or a fat tree, and a real OpenSM on H1.
 # IBSIM_SOCKNAME ($fabric) names it; its sockets are abstract, so they end with the process and are found in this network
 # namespace only.
 
 umad2sim=$(echo /usr/lib/*/umad2sim/libumad2sim.so)
 
-# fabric_start NAME: returns with the subnet up; leaves the seconds it took in $subnet_up_s.
+# fabric_start NAME [LEAVES SPINES HOSTS]: returns with the subnet up; leaves the seconds it took in $subnet_up_s. With three numbers
+# it is a fat tree, HOSTS to a leaf.
 fabric_start() {
     local began=${EPOCHREALTIME/[.,]/}
     fabric=$1
-    fabric_write_files
+    fabric_write_files "${@:2}"
     # ibsim takes a whole core when its standard input is at its end: a FIFO opened for reading and writing never is.
     # shellcheck disable=SC2016 # that shell's arguments
-    start ibsim env IBSIM_SOCKNAME="$fabric" bash -c 'exec ibsim -s "$1" <>"$2"' ibsim "$bed/fabric.net" "$bed/ibsim.in"
+    start ibsim env IBSIM_SOCKNAME="$fabric" bash -c 'exec ibsim -s -N 4096 -S 512 -P 40000 "$1" <>"$2"' ibsim "$bed/fabric.net" "$bed/ibsim.in"
     await_line ibsim 'simulator ready' 10
     fabric_sm_start
     # shellcheck disable=SC2034 # for the caller
     subnet_up_s=$(seconds_since "$began")
 }
 
-fabric_write_files() {
+# star, fat_tree LEAVES SPINES HOSTS: the topology as ibsim reads it.
+star() {
     local host
+    echo 'Switch 4 "S1"'
+    for host in 1 2 3 4; do echo "[$host] \"H$host\"[1] # \"H$host\" lid 0 4xSDR"; done
+    for host in 1 2 3 4; do printf '\nHca 1 "H%d"\n[1] "S1"[%d] # "S1" lid 0 4xSDR\n' "$host" "$host"; done
+}
+fat_tree() {
+    awk -v leaves="$1" -v spines="$2" -v hosts="$3" 'BEGIN {
+        for (leaf = 1; leaf <= leaves; leaf++) {
+            for (port = 1; port <= hosts; port++) printf "Hca 1 \"H%d\"\n[1] \"L%d\"[%d]\n\n", (leaf - 1) * hosts + port, leaf, port
+            printf "Switch %d \"L%d\"\n", hosts + spines, leaf
+            for (port = 1; port <= hosts; port++) printf "[%d] \"H%d\"[1]\n", port, (leaf - 1) * hosts + port
+            for (spine = 1; spine <= spines; spine++) printf "[%d] \"C%d\"[%d]\n", hosts + spine, spine, leaf
+            print ""
+        }
+        for (spine = 1; spine <= spines; spine++) {
+            printf "Switch %d \"C%d\"\n", leaves, spine
+            for (leaf = 1; leaf <= leaves; leaf++) printf "[%d] \"L%d\"[%d]\n", leaf, leaf, hosts + spine
+            print ""
+        }
+    }'
+}
+
+# fabric_write_files [LEAVES SPINES HOSTS]
+fabric_write_files() {
     mkfifo "$bed/ibsim.in"
     mkdir -p "$bed/opensm" "$bed/umad"
-    {
-        echo 'Switch 4 "S1"'
-        for host in 1 2 3 4; do echo "[$host] \"H$host\"[1] # \"H$host\" lid 0 4xSDR"; done
-        for host in 1 2 3 4; do printf '\nHca 1 "H%d"\n[1] "S1"[%d] # "S1" lid 0 4xSDR\n' "$host" "$host"; done
-    } >"$bed/fabric.net"
+    if (($#)); then fat_tree "$@"; else star; fi >"$bed/fabric.net"
     # The `ipoib` flag makes the broadcast group ff12:401b:ffff::ffff:ffff that every IPoIB interface joins.
     echo 'Default=0x7fff, ipoib, defmember=full : ALL=full, ALL_SWITCHES=full, SELF=full;' >"$bed/partitions.conf"
     printf '%s\n' 'force_log_flush TRUE' 'sweep_interval 0' >"$bed/opensm.conf"
