@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "control/sa/address_handle.h"
 #include "datapath/link/soft_ib.h"
 #include "datapath/wire/ipoib.h"
 #include "datapath/wire/text.h"
@@ -17,27 +18,6 @@ using link::soft_ib::mac_of;
 
 /// The only user of the broadcast group on our port, as far as this process goes.
 constexpr sa::UserId interface_itself{1};
-
-wire::AddressHandle handle_of(const sa::Group& group, const wire::Gid& mgid) {
-    return {.dlid = group.mlid,
-            .sl = group.service_level,
-            .global = true,
-            .dgid = mgid,
-            .hop_limit = group.hop_limit,
-            .traffic_class = group.traffic_class,
-            .flow_label = group.flow_label};
-}
-
-wire::AddressHandle handle_of(const wire::PathRecord& path) {
-    // A GRH is needed only to cross a router, which a hop limit above one announces (IBTA 13.5.4, 15.2.5.16).
-    return {.dlid = path.destination_lid,
-            .sl = path.service_level,
-            .global = path.hop_limit > 1,
-            .dgid = path.destination_gid,
-            .hop_limit = path.hop_limit,
-            .traffic_class = path.traffic_class,
-            .flow_label = path.flow_label};
-}
 
 }  // namespace
 
@@ -119,13 +99,13 @@ void IpoibPort::locate(const host::HardwareAddress& hardware, wire::EtherType ty
     agent_.paths().resolve(agent_.paths().key(address.gid, link_.pkey),
                            [this, qpn = address.qpn, type, located](const sa::Answer<wire::PathRecord>& path) {
                                if (!path) return ipoib_counters_.paths_failed.add();
-                               located(ipoib::destination(identity_, handle_of(*path), qpn, type));
+                               located(ipoib::destination(identity_, sa::address_handle(*path), qpn, type));
                            });
 }
 
 std::optional<link::Destination> IpoibPort::broadcast(wire::EtherType type) const {
     if (!group_) return std::nullopt;
-    return ipoib::destination(identity_, handle_of(*group_, mgid_), wire::multicast_qpn, type);
+    return ipoib::destination(identity_, sa::address_handle(*group_, mgid_), wire::multicast_qpn, type);
 }
 
 void IpoibPort::set_trouble(std::string trouble) {
