@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "apps/verbline/telemetry_client.h"
+#include "control/telemetry/program_directory.h"
 
 namespace verbline::cli {
 namespace {
@@ -40,6 +41,16 @@ void add_instances_of(const std::filesystem::path& directory, std::vector<Instan
     }
 }
 
+/// Programs on our verbs library, by their sockets' names.
+void add_programs(std::vector<Instance>& found) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(telemetry::program_directory(), error), end; !error && entry != end;
+         entry.increment(error)) {
+        if (const auto client = TelemetryClient::connect(entry->path()))
+            found.push_back({entry->path().filename(), client->pid(), entry->path()});
+    }
+}
+
 }  // namespace
 
 bool valid_instance_name(std::string_view name) {
@@ -64,6 +75,7 @@ std::vector<Instance> running_instances() {
     std::vector<Instance> found;
     for (const auto& directory : std::set<std::filesystem::path>{"/var/run/dpdk", runtime_directory()})
         add_instances_of(directory, found);
+    add_programs(found);
     std::ranges::sort(found, {}, &Instance::name);
     return found;
 }

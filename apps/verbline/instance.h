@@ -10,6 +10,9 @@
 ///     /var/run/dpdk/verbline-NAME/dpdk_telemetry.v2    its tables (root)
 ///     $XDG_RUNTIME_DIR/dpdk/..., /tmp/dpdk/...         anyone else's; $RUNTIME_DIRECTORY/dpdk/... under systemd
 ///     .../verbline.lock                                tells it from other programs; held locked while it runs
+///
+/// Programs under `verbline run` that connect by RDMA CM are found where control/telemetry/program_directory.h says, by
+/// the name PROGRAM-PID.
 
 #include <filesystem>
 #include <optional>
@@ -43,7 +46,7 @@ struct Instance {
     bool operator==(const Instance&) const = default;
 };
 
-/// Those that answer on their socket, by name: root's, this user's and those of this environment.
+/// Those that answer on their socket, by name: root's, this user's and those of this environment, and programs.
 std::vector<Instance> running_instances();
 
 /// The one called `name`, or the only one if `name` is empty. The error says which ones run, or how to start one.

@@ -9,6 +9,7 @@
 
 #include "apps/verbline/record_view.h"
 #include "control/telemetry/counters.h"
+#include "control/telemetry/path_cache_row.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::cli {
@@ -103,6 +104,15 @@ Json paths(const RouterView& router) {
                             {"misses", shown.misses},
                             {"expires_s", seconds(shown.expires - router.now)}});
         });
+    }
+    return rows;
+}
+
+Json path_cache(const RouterView& router) {
+    auto rows = Json::array();
+    for (const auto& port : router.ports) {
+        if (port->ipoib() == nullptr) continue;
+        rows.push_back(telemetry::path_cache_row(port->name(), port->ipoib()->agent().paths().cache()));
     }
     return rows;
 }
@@ -221,6 +231,7 @@ std::vector<telemetry::Table> router_tables(std::function<RouterView()> view) {
     return {table("ports", "Ports: state, addresses, LIDs. No parameters", ports),
             table("neighbours", "Neighbours: IP and link-layer address, state. No parameters", neighbours),
             table("paths", "Paths in the local cache. No parameters", paths),
+            table("path_cache", "How well the local path cache does. No parameters", path_cache),
             table("multicast", "Multicast groups and their users. No parameters", multicast),
             table("routes", "The forwarding table. No parameters", routes),
             table("queues", "Queues: packets, bytes, drops. No parameters", queues),

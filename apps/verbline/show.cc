@@ -16,6 +16,7 @@
 
 #include "apps/verbline/counter_view.h"
 #include "apps/verbline/instance.h"
+#include "apps/verbline/rows_of_all.h"
 #include "apps/verbline/table.h"
 #include "apps/verbline/tables.h"
 #include "apps/verbline/telemetry_client.h"
@@ -33,6 +34,9 @@ Time monotonic_now() {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// Every program has few rows of these: without a name, all programs' are printed.
+constexpr std::array<std::string_view, 2> of_programs{"cm", "path_cache"};
+
 Failure failed(const Error& error) {
     const int status = error.code == EINVAL ? Failure::usage : Failure::run_time;
     return {status, "verbline: " + error.what};
@@ -43,21 +47,24 @@ public:
     Manual manual() const override {
         return {
             .name = "show",
-            .summary = "print what a running gateway, host or hub sees",
+            .summary = "print what a running gateway, host, hub or program sees",
             .synopsis = "[NAME] [TABLE...|all] [--all] [--watch SECONDS] [--json]",
             .description =
                 {"Asks a running instance over its DPDK telemetry socket and prints tables. NAME may be left out while "
                  "only one "
-                 "instance runs. With no TABLE, prints all of them; with no NAME either, lists the instances that run.",
+                 "instance runs; cm and path_cache are then those of all. With no TABLE, prints all of them; with no "
+                 "NAME either, lists the instances that run.",
                  "Tables: ports (state, GID, LID, P_Key, MTU, addresses), neighbours, paths (the path cache with its "
                  "hits and "
-                 "misses), multicast (groups with reference counts), routes, queues, hub (who has which lane, and what "
-                 "it "
-                 "carries), counters (every counter of every "
+                 "misses), path_cache (how much it saves), multicast (groups with reference counts), routes, queues, "
+                 "hub "
+                 "(who has which lane, and what it carries), cm (connections of programs under `verbline run`: state, "
+                 "peers, retries, age), counters (every counter of every "
                  "component; each discarded packet is counted under its reason)."},
             .examples = {{"verbline show", "list the instances that run"},
                          {"verbline show gw ports neighbours", "print two tables of the instance called gw"},
                          {"verbline show counters --watch 1", "print counters and their rates every second"},
+                         {"verbline show cm", "list the connections of all programs"},
                          {"verbline show gw multicast --json | jq '.[].mgid'", "the same as JSON, for programs"}},
             .see_also = {"dpdk-telemetry(1)"},
         };
@@ -80,6 +87,10 @@ public:
         const bool named = !is_table(words_[0]) && words_[0] != "all";
         const auto wanted = wanted_tables(named ? 1 : 0);
         if (!wanted) return std::unexpected(wanted.error());
+        if (!named &&
+            std::ranges::any_of(of_programs, [&](auto table) { return *wanted == std::vector{std::string(table)}; })) {
+            return print_everywhere(wanted->front());
+        }
         auto instance = find_instance(named ? words_[0] : "");
         if (!instance && !named) instance = only_one_with(*wanted, instance);
         if (!instance) return std::unexpected(failed(instance.error()));
@@ -87,10 +98,7 @@ public:
         auto client = TelemetryClient::connect(instance->socket);
         if (!client) return std::unexpected(failed(client.error()));
         if (auto outcome = choose_tables(*client, instance->name, *wanted); !outcome) return outcome;
-        for (;;) {
-            if (auto outcome = print(*client); !outcome || interval_ == 0) return outcome;
-            std::this_thread::sleep_for(std::chrono::duration<double>(interval_));
-        }
+        return again_and_again([&] { return read(*client); });
     }
 
 private:
@@ -145,20 +153,36 @@ private:
         return {};
     }
 
-    Outcome print(TelemetryClient& client) {
+    /// Prints what `read` gives, once or as long as it is watched.
+    template <class Read>
+    Outcome again_and_again(Read&& read) {
+        for (;;) {
+            const Result<Json> all = read();
+            if (!all) return std::unexpected(failed(all.error()));
+            if (json_) {
+                print_json(*all);
+            } else {
+                print_text(*all);
+            }
+            std::fflush(stdout);
+            if (interval_ == 0) return {};
+            std::this_thread::sleep_for(std::chrono::duration<double>(interval_));
+        }
+    }
+
+    Result<Json> read(TelemetryClient& client) {
         Json all = Json::object();
         for (const auto& name : tables_) {
             auto rows = client.table(name);
-            if (!rows) return std::unexpected(failed(rows.error()));
+            if (!rows) return rows;
             if (name == "counters" && interval_ != 0) rows = rates_.read(*rows, monotonic_now());
             all[name] = std::move(*rows);
         }
-        if (json_)
-            print_json(all);
-        else
-            print_text(all);
-        std::fflush(stdout);
-        return {};
+        return all;
+    }
+
+    Outcome print_everywhere(const std::string& table) {
+        return again_and_again([&]() -> Result<Json> { return Json{{table, rows_of_all(table)}}; });
     }
 
     void print_json(const Json& all) const {

@@ -3,7 +3,8 @@
 
 /// @file
 /// The tables of running instances. `verbline show` asks for them by name, and they are served by name
-/// (control/telemetry/server.h): a router serves all but `hub`, a hub serves `hub` and `counters`.
+/// (control/telemetry/server.h): a router serves all but `hub` and `cm`, a hub serves `hub` and
+/// `counters`, a program that connects by RDMA CM `cm`, `path_cache` and `counters`.
 
 #include <algorithm>
 #include <array>
@@ -14,8 +15,8 @@
 
 namespace verbline::cli {
 
-inline constexpr std::array<std::string_view, 8> tables{"ports",  "neighbours", "paths", "multicast",
-                                                        "routes", "queues",     "hub",   "counters"};
+inline constexpr std::array<std::string_view, 10> tables{"ports",  "neighbours", "paths", "path_cache", "multicast",
+                                                         "routes", "queues",     "hub",   "cm",         "counters"};
 
 constexpr bool is_table(std::string_view name) {
     return std::ranges::find(tables, name) != tables.end();

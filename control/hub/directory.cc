@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t longest_name = 32;
 
+}  // namespace
+
 std::filesystem::path base_directory() {
     if (geteuid() == 0) return "/run/verbline";
     const char* given = std::getenv("XDG_RUNTIME_DIR");
     if (given != nullptr && *given != '\0') return std::filesystem::path(given) / "verbline";
     return fmt::format("/tmp/verbline-{}", geteuid());
 }
-
-}  // namespace
 
 bool valid_name(std::string_view name) {
     constexpr auto allowed = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '_' || c == '-'; };
@@ -45,15 +45,18 @@ std::filesystem::path log_file(std::string_view name) {
     return directory(name) / "hub.log";
 }
 
-Result<void> make_directory(std::string_view name) {
-    const auto path = directory(name);
+Result<void> make_own_directory(const std::filesystem::path& path) {
+    const auto base = base_directory();
     std::error_code error;
-    std::filesystem::create_directories(path.parent_path().parent_path().parent_path(), error);
-    for (const auto& one : {path.parent_path().parent_path(), path.parent_path(), path}) {
+    std::filesystem::create_directories(base.parent_path(), error);
+    auto one = base;
+    const auto below = path.lexically_relative(base);
+    for (auto part = below.begin();; one /= *part++) {
         if (mkdir(one.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
             return failure(errno, fmt::format("{}: {}; run as root, or set XDG_RUNTIME_DIR to a directory of yours",
                                               one.string(), std::strerror(errno)));
         }
+        if (part == below.end()) break;
     }
     struct stat status{};
     if (lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) {
@@ -62,6 +65,10 @@ Result<void> make_directory(std::string_view name) {
                                           path.string()));
     }
     return {};
+}
+
+Result<void> make_directory(std::string_view name) {
+    return make_own_directory(directory(name));
 }
 
 }  // namespace verbline::hub

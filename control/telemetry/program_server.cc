@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/telemetry/program_server.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "control/hub/directory.h"
+
+namespace verbline::telemetry {
+namespace {
+
+constexpr std::string_view prefix = "/verbline/";
+constexpr std::size_t longest_command = 256;
+
+bool send_to(int fd, const Json& message) {
+    // A cut-off name of a program may end within a character.
+    const auto text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(text.size());
+}
+
+/// The name in front of the comma, and the number behind it; 0 without one.
+std::pair<std::string_view, std::size_t> split(std::string_view command) {
+    const auto comma = command.find(',');
+    std::size_t first = 0;
+    if (comma != std::string_view::npos) {
+        const auto digits = command.substr(comma + 1);
+        std::from_chars(digits.data(), digits.data() + digits.size(), first);
+    }
+    return {command.substr(0, comma), first};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ProgramServer>> ProgramServer::open(control::Loop& loop, std::filesystem::path socket,
+                                                           std::vector<Table> tables) {
+    std::unique_ptr<ProgramServer> server(new ProgramServer(loop, std::move(socket), std::move(tables)));
+    if (auto listening = server->listen(); !listening) return std::unexpected(listening.error());
+    return server;
+}
+
+ProgramServer::~ProgramServer() {
+    if (listener_) unlink(socket_.c_str());
+}
+
+Result<void> ProgramServer::listen() {
+    if (auto made = hub::make_own_directory(socket_.parent_path()); !made) return made;
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    const auto& path = socket_.native();
+    if (path.size() >= sizeof(address.sun_path)) {
+        return failure(ENAMETOOLONG, fmt::format("{}: too long for a socket's path", path));
+    }
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    FileDescriptor fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    unlink(path.c_str());  // of a process of this number that was killed
+    if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+        ::listen(fd.get(), max_clients) != 0) {
+        return failure(errno, fmt::format("{}: {}", path, std::strerror(errno)));
+    }
+    auto watch = loop_.watch(fd.get(), [this](std::uint32_t) { accept(); });
+    if (!watch) return std::unexpected(watch.error());
+    listener_ = std::move(fd);
+    listening_ = std::move(*watch);
+    return {};
+}
+
+void ProgramServer::accept() {
+    FileDescriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd || clients_.size() >= max_clients) return;
+    const Json greeting{{"version", "Verbline"}, {"pid", getpid()}, {"max_output_len", page_bytes}};
+    if (!send_to(fd.get(), greeting)) return;
+    const auto id = ++last_client_;
+    auto watch = loop_.watch(fd.get(), [this, id](std::uint32_t) { read(id); });
+    if (watch) clients_.try_emplace(id, Client{std::move(fd), std::move(*watch)});
+}
+
+void ProgramServer::read(std::uint64_t id) {
+    auto& client = clients_.at(id);
+    std::array<char, longest_command> buffer;
+    const auto size = recv(client.fd.get(), buffer.data(), buffer.size(), MSG_TRUNC);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    const bool readable = size > 0 && static_cast<std::size_t>(size) <= buffer.size();
+    if (!readable || !answer(client, {buffer.data(), static_cast<std::size_t>(size)})) clients_.erase(id);
+}
+
+bool ProgramServer::answer(Client& client, std::string_view command) {
+    const auto [name, first] = split(command);
+    auto reply = Json::object();
+    auto& value = reply[std::string(name)];
+    if (name == "/") {
+        value = Json::array({"/"});
+        for (const auto& table : tables_) value.push_back(std::string(prefix) + table.name);
+    } else if (name.starts_with(prefix)) {
+        value = page(client, name.substr(prefix.size()), first);
+    }
+    return send_to(client.fd.get(), reply);
+}
+
+/// Null: there is no such table.
+Json ProgramServer::page(Client& client, std::string_view table, std::size_t first) {
+    const auto found = std::ranges::find(tables_, table, &Table::name);
+    if (found == tables_.end()) return nullptr;
+    if (first == 0 || client.table != table) {
+        client.table = table;
+        client.rows = found->query();
+    }
+    if (!client.rows.is_array()) return client.rows;
+    auto rows = Json::object();
+    for (std::size_t bytes = 0; first < client.rows.size() && bytes < page_bytes / 2; ++first) {
+        bytes += client.rows[first].dump(-1, ' ', false, Json::error_handler_t::replace).size();
+        rows[std::to_string(first)] = client.rows[first];
+    }
+    return rows;
+}
+
+}  // namespace verbline::telemetry

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Tables of a program that is not ours, in which our library runs without DPDK's telemetry: served on a socket of our
+/// own, in the protocol of DPDK's (telemetry v2), so that the same clients understand both.
+///
+///     client                                   control thread
+///       connect ───────────────────────────────> {"version": ..., "pid": 4711, "max_output_len": 32768}
+///       "/" ───────────────────────────────────> {"/": ["/verbline/cm", ...]}
+///       "/verbline/cm,0" ──────────────────────> {"/verbline/cm": {"0": {...}, "1": {...}}}, the next page from ",2"
+///
+/// Everything happens on the loop's thread; queries may look at whatever that thread owns. What is connected, asked and
+/// not read is bounded; a client that does not read its answer is hung up on.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/loop/loop.h"
+#include "control/telemetry/server.h"
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+
+namespace verbline::telemetry {
+
+class ProgramServer {
+public:
+    static constexpr std::size_t max_clients = 16, page_bytes = 32 * 1024;
+
+    /// `socket` is made with the directories above it, and taken away at the end. What a killed process of this number
+    /// left there is replaced.
+    static Result<std::unique_ptr<ProgramServer>> open(control::Loop& loop, std::filesystem::path socket,
+                                                       std::vector<Table> tables);
+    ~ProgramServer();
+    ProgramServer(const ProgramServer&) = delete;
+    ProgramServer& operator=(const ProgramServer&) = delete;
+
+private:
+    struct Client {
+        FileDescriptor fd;
+        control::Watch watch;
+        std::string table{};  ///< whose rows are kept for further pages
+        Json rows{};
+    };
+
+    ProgramServer(control::Loop& loop, std::filesystem::path socket, std::vector<Table> tables)
+        : loop_(loop), socket_(std::move(socket)), tables_(std::move(tables)) {}
+
+    Result<void> listen();
+    void accept();
+    void read(std::uint64_t id);
+    bool answer(Client& client, std::string_view command);
+    Json page(Client& client, std::string_view table, std::size_t first);
+
+    control::Loop& loop_;
+    const std::filesystem::path socket_;
+    const std::vector<Table> tables_;
+    FileDescriptor listener_;
+    control::Watch listening_;
+    std::map<std::uint64_t, Client> clients_;
+    std::uint64_t last_client_ = 0;
+};
+
+}  // namespace verbline::telemetry
