@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two hosts of a simulated fabric with a real OpenSM; the datagrams between them are carried by the test.
+#include "control/port/ipoib_neighbours.h"
+
+#include <deque>
+
+#include <gtest/gtest.h>
+
+#include "control/mad/open.h"
+#include "datapath/link/ip_gid.h"
+#include "tests/support/fabric.h"
+
+namespace verbline::port {
+namespace {
+
+using wire::ipv4;
+
+class IpoibNeighboursTest : public testing::Test {
+protected:
+    struct Packet {
+        wire::Lid to;
+        wire::Qpn qpn;
+        std::vector<std::byte> bytes;
+    };
+    struct Host {
+        std::unique_ptr<mad::Transport> transport;
+        std::unique_ptr<sa::Agent> agent;
+        std::unique_ptr<IpoibNeighbours> neighbours;
+        wire::Lid group{};
+    };
+
+    Host open(const char* name, wire::Qpn qpn, wire::Ipv4Address address) {
+        Host host;
+        host.transport = std::move(*mad::open(fabric.spec(name), *loop));
+        host.agent = std::make_unique<sa::Agent>(*host.transport, *loop);
+        return start(std::move(host), qpn, address);
+    }
+    Host start(Host host, wire::Qpn qpn, wire::Ipv4Address address) {
+        host.neighbours = std::make_unique<IpoibNeighbours>(
+            *loop, *host.agent,
+            IpoibNeighbours::Setup{.qpn = qpn,
+                                   .addresses = {{address, 24}},
+                                   .send =
+                                       [this](const wire::AddressHandle& to, wire::Qpn to_qpn, wire::Bytes packet) {
+                                           sent.push_back({to.dlid, to_qpn, {packet.begin(), packet.end()}});
+                                       },
+                                   .on_broadcast_group = [](const wire::Gid&, const sa::Group&) {}});
+        return host;
+    }
+    /// To whom it may concern.
+    void carry(std::initializer_list<Host*> hosts) {
+        for (; !sent.empty(); sent.pop_front()) {
+            for (auto* host : hosts) {
+                const auto& packet = sent.front();
+                const bool all = packet.qpn == wire::multicast_qpn;
+                if (all || packet.to == host->transport->port().lid) host->neighbours->received(packet.bytes);
+            }
+        }
+    }
+    std::optional<Result<wire::Gid>> ask(Host& from, const wire::Gid& address, std::initializer_list<Host*> hosts,
+                                         Time limit = 10 * second) {
+        std::optional<Result<wire::Gid>> answer;
+        from.neighbours->find(1, address, [&](const Result<wire::Gid>& found) { answer = found; });
+        for (const Time end = loop->now() + limit; !answer && loop->now() < end;) {
+            loop->run_once(5 * millisecond);
+            carry(hosts);
+        }
+        from.neighbours->cancel(1);
+        return answer;
+    }
+
+    test::Fabric fabric{test::star(3)};
+    std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
+    std::deque<Packet> sent;
+};
+
+TEST_F(IpoibNeighboursTest, FindsTheGidBehindAnAddress) {
+    auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1)), peer = open("H3", wire::Qpn{0x77}, ipv4(10, 2, 0, 2));
+    const auto found = ask(us, link::gid_of(ipv4(10, 2, 0, 2)), {&us, &peer});
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ(**found, peer.transport->port().gid());
+    EXPECT_EQ(us.neighbours->broadcast_group()->qkey, wire::QKey{0xb1b});
+}
+
+TEST_F(IpoibNeighboursTest, KnowsItself) {
+    auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1));
+    const auto found = ask(us, link::gid_of(ipv4(10, 2, 0, 1)), {&us});
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ(**found, us.transport->port().gid());
+}
+
+TEST_F(IpoibNeighboursTest, SaysThatNobodyAnswers) {
+    auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1));
+    const auto found = ask(us, link::gid_of(ipv4(10, 2, 0, 9)), {&us});
+    ASSERT_TRUE(found);
+    ASSERT_FALSE(*found);
+    EXPECT_EQ(found->error().code, EHOSTUNREACH);
+}
+
+TEST_F(IpoibNeighboursTest, ALinkLocalIpv6AddressNamesItsPort) {
+    auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1)), peer = open("H3", wire::Qpn{0x77}, ipv4(10, 2, 0, 2));
+    const auto port = peer.transport->port().gid();
+    const auto found = ask(us, ipv6_link_local_of(port), {&us, &peer});
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ(**found, port);
+    auto global = port;
+    global.bytes[0] = std::byte{0x20};
+    EXPECT_EQ(ask(us, global, {&us})->error().code, EAFNOSUPPORT);
+}
+
+TEST_F(IpoibNeighboursTest, NothingIsToldToWhoHasCancelled) {
+    auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1)), peer = open("H3", wire::Qpn{0x77}, ipv4(10, 2, 0, 2));
+    us.neighbours->find(7, link::gid_of(ipv4(10, 2, 0, 2)), [](const auto&) { FAIL(); });
+    us.neighbours->cancel(7);
+    EXPECT_TRUE(ask(us, link::gid_of(ipv4(10, 2, 0, 2)), {&us, &peer}));
+}
+
+TEST_F(IpoibNeighboursTest, TakesNothingButArp) {
+    auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1));
+    us.neighbours->received({});
+    us.neighbours->received(std::array<std::byte, 24>{std::byte{8}});
+    std::map<std::string, std::uint64_t> counters;
+    us.neighbours->counters([&](auto name, auto value, auto) { counters[std::string(name)] = value; });
+    EXPECT_EQ(counters["ipoib_rx_dropped_short"], 1u);
+    EXPECT_EQ(counters["ipoib_rx_dropped_type"], 1u);
+}
+
+}  // namespace
+}  // namespace verbline::port
