@@ -92,7 +92,13 @@ void Membership::reconcile(Actions& out, Time now) {
     if (rest_until_) return;
     // Join first: leaving the last full membership before the next is granted could make the SA delete the group.
     asked_ = Ask{++last_id_, missing != 0, missing ? missing : surplus};
-    if (asked_->join) ours_ |= asked_->states;
+    if (asked_->join) {
+        ours_ |= asked_->states;
+    } else {
+        // Whatever the answer: a repeat may still be on its way to the SA, or nothing may come of it.
+        held_ &= ~asked_->states;
+        doubtful_ |= asked_->states;
+    }
     back_off_ = timing_.timeout;
     wake_ = now + back_off_;
     out.push_back(*asked_);

@@ -104,6 +104,8 @@ public:
     const Group& group() const { return group_; }
 
 private:
+    friend class MembershipExplorer;  ///< a test that visits every state
+
     struct User {
         JoinStates state = 0;
         bool granted = false;      ///< has been told of the group as it is now
@@ -122,9 +124,9 @@ private:
     MembershipTiming timing_;
     std::map<UserId, User> users_;
     Group group_;
-    JoinStates held_ = 0;       ///< bits the SA has granted us
+    JoinStates held_ = 0;       ///< bits the SA has granted us and that we have not asked to give back
     JoinStates ours_ = 0;       ///< bits it may hold on our behalf: asked for and not yet given back
-    JoinStates doubtful_ = 0;   ///< of these, bits it may hold although a later request for them was refused
+    JoinStates doubtful_ = 0;   ///< of these, bits it may hold even if a request for them is refused
     std::optional<Ask> asked_;  ///< the one outstanding request
     std::uint32_t last_id_ = 0;
     Time wake_ = 0;                   ///< when the outstanding request times out

@@ -72,6 +72,32 @@ TEST(Membership, ALeaveThatTheSaKnowsNothingOfIsDone) {
     EXPECT_TRUE(m.idle());
 }
 
+/// The SA was too busy to take us out; a repeat of that request may still be under way.
+TEST(Membership, WhoComesBackWhileALeaveIsOutIsJoinedAgain) {
+    Membership m;
+    m.join(alice, full_member, 0);
+    m.answered(1, SaStatus::ok, full_member, broadcast, 0);
+    m.leave(alice, 0);
+    EXPECT_TRUE(m.join(alice, full_member, 0).empty()) << "no grant, and the leave is out";
+    m.answered(2, SaStatus::busy, full_member, broadcast, 0);
+    const auto actions = m.tick(*m.deadline());
+    const auto* ask = only<Membership::Ask>(actions);
+    ASSERT_TRUE(ask);
+    EXPECT_EQ(*ask, (Membership::Ask{3, true, full_member}));
+}
+
+TEST(Membership, AMembershipThatWasNotLeftForSureIsLeftEvenIfALaterJoinIsRefused) {
+    Membership m;
+    m.join(alice, full_member, 0);
+    m.answered(1, SaStatus::ok, full_member, broadcast, 0);
+    m.leave(alice, 0);
+    m.answered(2, SaStatus::busy, full_member, broadcast, 0);
+    m.join(alice, full_member, 0);
+    m.answered(3, invalid, full_member, broadcast, 0);
+    m.leave(alice, 0);
+    EXPECT_FALSE(m.idle()) << "the SA may have us still";
+}
+
 TEST(Membership, AnUnansweredRequestIsRepeatedUnderItsIdEverMoreSlowly) {
     Membership m({.timeout = 100, .rest = 100, .limit = 400});
     m.join(alice, full_member, 0);
@@ -173,7 +199,7 @@ TEST(Membership, BusyIsNoRefusal) {
     m.leave(alice, now);
     m.answered(5, SaStatus::ok, full_member, broadcast, now);
     EXPECT_TRUE(m.answered(6, SaStatus::busy, 0, {}, now).empty());
-    EXPECT_EQ(m.held(), full_member) << "still in, and will ask to leave again";
+    EXPECT_FALSE(m.idle()) << "still in, and will ask to leave again";
     EXPECT_TRUE(m.deadline());
 }
 
