@@ -9,12 +9,14 @@
 #include <span>
 #include <vector>
 
+#include "datapath/wire/deth.h"
 #include "datapath/wire/port_info.h"
 #include "datapath/wire/types.h"
 
 namespace verbline::mad {
 
-constexpr wire::Qpn smi{0}, gsi{1};  ///< queue pairs of subnet management and of general services (IBTA 3.9.4)
+constexpr wire::Qpn smi{0},
+    gsi = wire::gsi_qpn;  ///< queue pairs of subnet management and of general services (IBTA 3.9.4)
 
 struct PortFacts {
     wire::Lid lid{};     ///< 0: not yet assigned

@@ -223,6 +223,21 @@ wire::Qpn Device::pick_qpn(const QueuePairOptions& options) {
     return qpn;
 }
 
+Result<wire::Qpn> Device::choose_qpn(const QueuePairOptions& options) {
+    if (!options.general_services) {
+        const auto qpn = pick_qpn(options);
+        if (qpn == wire::Qpn{0}) return failure(ENOMEM, "all queue pair numbers of this shard are taken");
+        return qpn;
+    }
+    if (options.type != transport::QueuePairType::ud || options.shared != nullptr) {
+        return failure(EINVAL, "general services need a UD queue pair with its own receive queue");
+    }
+    if (engines_[shard_of(wire::gsi_qpn)]->find(wire::gsi_qpn) != nullptr) {
+        return failure(EBUSY, options_.name + " has its queue pair for general services already; share that");
+    }
+    return wire::gsi_qpn;
+}
+
 Result<std::unique_ptr<QueuePair>> Device::create_queue_pair(const QueuePairOptions& options) {
     using enum transport::QueuePairType;
     const bool sends = options.type != xrc_target;
@@ -234,13 +249,13 @@ Result<std::unique_ptr<QueuePair>> Device::create_queue_pair(const QueuePairOpti
         return failure(EINVAL, "an XRC target needs an XRC domain");
     }
     const std::scoped_lock lock(mutex_);
-    const auto qpn = pick_qpn(options);
-    if (qpn == wire::Qpn{0}) return failure(ENOMEM, "all queue pair numbers of this shard are taken");
-    const auto shard = shard_of(qpn);
+    const auto qpn = choose_qpn(options);
+    if (!qpn) return std::unexpected(qpn.error());
+    const auto shard = shard_of(*qpn);
     auto& engine = *engines_[shard];
     const Door::Hold hold(engine.door());
     const transport::QueuePair::Setup setup{.type = options.type,
-                                            .qpn = qpn,
+                                            .qpn = *qpn,
                                             .pd = options.pd,
                                             .send = options.send,
                                             .receive = options.receive,
@@ -253,7 +268,7 @@ Result<std::unique_ptr<QueuePair>> Device::create_queue_pair(const QueuePairOpti
     std::unique_ptr<QueuePair> pair;
     if (options.type == xrc_target) {
         auto shared = std::make_shared<OwnedPair>(*this, engine, setup);
-        xrc_targets_[qpn] = shared;
+        xrc_targets_[*qpn] = shared;
         pair.reset(new QueuePair(std::move(shared)));
     } else {
         pair.reset(new QueuePair(*this, engine, setup));
@@ -274,6 +289,12 @@ Result<std::unique_ptr<QueuePair>> Device::open_xrc_target(const XrcDomain& doma
         return failure(EINVAL, "there is no XRC target of this number in the domain");
     }
     return std::unique_ptr<QueuePair>(new QueuePair(std::move(owned)));
+}
+
+std::optional<unsigned> Device::gid_index(const wire::Gid& gid, link::GidType type) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = gids_.find(gid, type, std::nullopt);
+    return found ? std::optional(static_cast<unsigned>(*found)) : std::nullopt;
 }
 
 Result<link::Envelope> Device::envelope(const Path& path, wire::Qpn local, wire::Qpn remote) const {

@@ -53,7 +53,7 @@ struct DeviceOptions {
     bool ecn = true;       ///< RoCE v2: ask routers to mark instead of drop
     congestion::DcqcnParameters dcqcn{};
     transport::EventHandler on_event{};       ///< asynchronous events; on a shard's thread, must not block
-    std::uint32_t max_queue_pairs = 1 << 17;  ///< of each shard
+    std::uint32_t max_queue_pairs = 1 << 17;  ///< of each shard, one of them for general services
     std::uint32_t max_kept_packets = 4096;    ///< early arrivals that a shard keeps
     std::uint32_t first_slot = 0;             ///< where QPNs begin, for devices that share an address and a link
     Time start = 0;                           ///< not later than the first poll
@@ -77,6 +77,9 @@ struct QueuePairOptions {
     bool signal_all = false;
     int shard = -1;                      ///< -1: that which receives from `peer`, or else shards take turns
     std::optional<ExpectedPeer> peer{};  ///< RoCE v2, on a device that spreads what it receives (steering.h)
+    /// QP1 (IBTA volume 1, 3.9.3): UD, with its own receive queue and the Q_Key 0x80010000. It receives under any
+    /// P_Key; each of its requests names one. The shard is given by the number.
+    bool general_services = false;
 };
 
 class Device {
@@ -139,9 +142,13 @@ public:
         transport::CompletionQueue* completions = nullptr);
     XrcDomain create_xrc_domain();
 
+    /// EBUSY: there is one for general services already.
     Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options);
     /// Another handle of an XRC target that exists in this domain. It is gone when its last handle is.
     Result<std::unique_ptr<QueuePair>> open_xrc_target(const XrcDomain& domain, wire::Qpn qpn);
+
+    /// Which of our addresses this is, for who has it from a packet; any thread.
+    std::optional<unsigned> gid_index(const wire::Gid& gid, link::GidType type) const;
 
     /// The headers towards a peer; for UD requests (transport::UdDestination), kept by the user.
     Result<link::Envelope> envelope(const Path& path, wire::Qpn local, wire::Qpn remote) const;
@@ -170,6 +177,7 @@ private:
     unsigned pick_shard(const QueuePairOptions& options);
     unsigned shard_of(wire::Qpn qpn) const;
     wire::Qpn pick_qpn(const QueuePairOptions& options);
+    Result<wire::Qpn> choose_qpn(const QueuePairOptions& options);
     Result<link::Envelope> envelope_locked(const Path& path, wire::Qpn local, wire::Qpn remote) const;
     bool received_where_polled(const ExpectedPeer& peer, const pmd::RssTable& rss, wire::Qpn qpn) const;
 

@@ -62,7 +62,7 @@ Engine::Engine(const Setup& setup, RingPointer doorbells, RingPointer inbox)
             .resend = resend_,
             .on_event = setup_.on_event},
       shard_bits_(static_cast<unsigned>(std::bit_width(setup.shards - 1))),
-      slots_(std::min(std::bit_ceil(setup.max_queue_pairs), std::uint32_t{1} << (24 - shard_bits_))) {
+      slots_(std::min(std::bit_ceil(std::max(setup.max_queue_pairs, 2u)), std::uint32_t{1} << (24 - shard_bits_))) {
     next_slot_ = std::max(setup.first_slot & ((1u << (24 - shard_bits_)) - 1), 1u);
     if (const auto mac = setup.device->mac()) outbox_.set_address(*mac);
 }
@@ -187,7 +187,7 @@ wire::Qpn Engine::allocate_qpn() noexcept {
     for (std::uint32_t tried = 0; tried < slots_.size(); ++tried) {
         next_slot_ = next_slot_ + 1 >= all ? 16 : std::max(next_slot_ + 1, 16u);
         const auto qpn = wire::Qpn{next_slot_ << shard_bits_ | setup_.shard};
-        if (slots_[slot_of(qpn)] == nullptr) return qpn;
+        if (slots_[slot_of(qpn)] == nullptr && slot_of(qpn) != slot_of(wire::gsi_qpn)) return qpn;
     }
     return wire::Qpn{0};
 }

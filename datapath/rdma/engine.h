@@ -47,9 +47,9 @@ public:
         memory::KeyTable* keys = nullptr;
         const congestion::DcqcnParameters* dcqcn = nullptr;
         transport::EventHandler on_event;
-        std::uint32_t max_queue_pairs = 1 << 17;
-        std::uint32_t max_kept_packets = 4096;  ///< that arrived early, of all queue pairs together
-        std::uint32_t first_slot = 0;           ///< QPNs begin behind it
+        std::uint32_t max_queue_pairs = 1 << 17;  ///< one of them for general services
+        std::uint32_t max_kept_packets = 4096;    ///< that arrived early, of all queue pairs together
+        std::uint32_t first_slot = 0;             ///< QPNs begin behind it
         Time start = 0;
     };
 
@@ -75,7 +75,7 @@ public:
 
     // While the door is held.
 
-    /// The number of the next queue pair; 0: all are taken.
+    /// The number of the next queue pair; 0: all are taken. Never that of general services, whose place is kept free.
     wire::Qpn allocate_qpn() noexcept;
     void add(transport::QueuePair& pair);
     void remove(transport::QueuePair& pair);

@@ -13,6 +13,7 @@
 #include "datapath/transport/opcode.h"
 #include "datapath/transport/receive_queue.h"
 #include "datapath/transport/send_queue.h"
+#include "datapath/wire/deth.h"
 #include "datapath/wire/types.h"
 
 namespace verbline::transport {
@@ -62,6 +63,8 @@ struct Channel {
     std::uint32_t xrc_domain = 0;  ///< XRC target
 
     std::uint32_t mtu() const { return 1u << mtu_shift; }
+    /// QP1, which any P_Key reaches, and which names one for each datagram.
+    bool general_services() const { return qpn == wire::gsi_qpn; }
     /// That a message of so many bytes takes; at least one.
     std::uint32_t packets(std::uint64_t bytes) const {
         return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes + mtu() - 1) >> mtu_shift);

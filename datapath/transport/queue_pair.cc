@@ -85,7 +85,7 @@ void QueuePair::to_init(const InitAttributes& attributes) {
     channel_.access = attributes.access;
     channel_.pkey = attributes.pkey;
     channel_.pkey_index = attributes.pkey_index;
-    channel_.qkey = attributes.qkey;
+    channel_.qkey = channel_.general_services() ? wire::gsi_qkey : attributes.qkey;
     state_.store(State::init, std::memory_order_release);
 }
 
@@ -161,7 +161,8 @@ bool QueuePair::drained() const noexcept {
 bool QueuePair::acceptable(const Packet& packet, Turn& turn) noexcept {
     if (!receives(state())) return turn.counters.rx_dropped_state.add(), false;
     if (packet.traits->service != channel_.service) return turn.counters.rx_dropped_opcode.add(), false;
-    if (!wire::match(packet.pkey, channel_.pkey)) return turn.counters.rx_dropped_pkey.add(), false;
+    if (!wire::match(packet.pkey, channel_.pkey) && !channel_.general_services())
+        return turn.counters.rx_dropped_pkey.add(), false;
     if (connected() && !link::answers(packet.frame(), packet.arrival, channel_.envelope)) {
         return turn.counters.rx_dropped_source.add(), false;
     }

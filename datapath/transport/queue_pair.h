@@ -62,7 +62,7 @@ public:
         memory::Access access{};  ///< what the peer may do; RC, UC, XRC target
         wire::PKey pkey{0xffff};
         std::uint16_t pkey_index = 0;
-        wire::QKey qkey{};  ///< UD
+        wire::QKey qkey{};  ///< UD; QP1 has its own
     };
     struct RtrAttributes {
         wire::Qpn remote{};

@@ -114,7 +114,7 @@ Written write_request(const Channel& channel, const SendWork& work, const Reques
              .solicited = last && work.has(send_solicited),
              .ack_request = packet.ack_request,
              .pad = pad,
-             .pkey = channel.pkey,
+             .pkey = channel.general_services() ? work.pkey : channel.pkey,
              .destination = channel.service == Service::ud ? static_cast<wire::Qpn>(work.peer) : channel.remote,
              .psn = packet.psn}
         .emit(room);

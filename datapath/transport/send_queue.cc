@@ -27,7 +27,8 @@ SendWork fixed_part(const SendRequest& request) {
                   .peer = request.ud.envelope != nullptr ? static_cast<std::uint32_t>(request.ud.qpn) : request.xrc_srq,
                   .qkey = request.ud.qkey,
                   .operation = request.operation,
-                  .flags = request.flags};
+                  .flags = request.flags,
+                  .pkey = request.ud.pkey};
     if (request.operation == SendOperation::bind_window) {
         work.remote_address = request.bind.address;
         work.operand[0] = request.bind.length;

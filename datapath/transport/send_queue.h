@@ -49,6 +49,7 @@ struct SendWork {
     // The requester's.
     Status status{};            ///< not success: fails when it becomes the oldest
     bool executed = false;      ///< a local operation that has been done
+    wire::PKey pkey{};          ///< general services
     std::uint32_t packets = 0;  ///< PSNs it takes
     std::uint32_t done = 0;     ///< packets of a response that have arrived
     wire::Psn first;

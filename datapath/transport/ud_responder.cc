@@ -49,6 +49,10 @@ void UdResponder::receive(const Packet& packet, Turn& turn) noexcept {
         completion.slid = link::source_lid(frame, packet.arrival);
         completion.pkey_index = channel_.pkey_index;
         completion.solicited = packet.solicited;
+        if (channel_.general_services()) {
+            completion.pkey_index = static_cast<std::uint16_t>(packet.pkey);
+            if (packet.arrival.carrier != link::Carrier::soft_ib) completion.source_mac = link::source_mac(frame);
+        }
     });
     if (status == Status::success) return;
     // Anyone who knows the Q_Key may send too much: that is reported, but stops nothing, as it stops no kernel's.

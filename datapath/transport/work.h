@@ -55,6 +55,7 @@ struct UdDestination {
     const link::Envelope* envelope = nullptr;  ///< must live until the request has completed
     wire::Qpn qpn{};
     wire::QKey qkey{};  ///< if its high bit is set, the queue pair's own is sent (IBTA 10.2.5)
+    wire::PKey pkey{};  ///< of general services, which each request names; others have their queue pair's
 };
 
 /// What `bind_window` binds (IBTA 10.6.7).
@@ -135,9 +136,10 @@ struct Completion {
     wire::Qpn qpn{};              ///< the queue pair that completed
     wire::Qpn source{};           ///< UD: who sent it
     wire::Lid slid{};
-    std::uint16_t pkey_index = 0;
-    std::int64_t time = 0;  ///< nanoseconds, on the clock that the shard is polled with
+    std::uint16_t pkey_index = 0;  ///< of general services, which accept any: the P_Key in the packet
+    std::int64_t time = 0;         ///< nanoseconds, on the clock that the shard is polled with
     bool solicited = false;
+    wire::MacAddress source_mac{};  ///< general services on RoCE: of who sent it, or of the router before us
 };
 static_assert(sizeof(Completion) <= 64);
 

@@ -23,6 +23,7 @@
 
 namespace verbline::wire {
 
+constexpr Qpn gsi_qpn{1};              ///< general services have this queue pair on every port (IBTA 3.9.3)
 constexpr QKey gsi_qkey{0x8001'0000};  ///< of QP1, on every port
 
 struct Deth {

@@ -4,47 +4,20 @@
 #include <bit>
 #include <cerrno>
 #include <limits>
-#include <utility>
 
 #include "apps/verbs/abi/hooks.h"
-#include "datapath/link/ip_gid.h"
-#include "datapath/wire/ipv4.h"
+#include "datapath/link/way_back.h"
 
 namespace verbline::verbs {
 namespace {
 
 constexpr std::uint8_t most_hops = 0xff;  // the way back may be longer
-constexpr int ecn_bits = 3;               // tell of congestion on the way here, and nothing of the way back (RFC 3168)
-
-/// In the IPv6 reading these are bytes of the source's address, so more than its version must be right.
-std::optional<WayBack> over_ipv4(std::span<const std::byte, wire::Grh::size> area) {
-    const auto header = area.last<wire::Ipv4::size>();
-    const auto ip = wire::Ipv4::parse(header, std::numeric_limits<std::uint16_t>::max());
-    if (!ip || !wire::Ipv4::checksum_ok(header) || ip->protocol != wire::IpProtocol::udp) return std::nullopt;
-    return WayBack{.peer = link::gid_of(ip->source),
-                   .ours = link::gid_of(ip->destination),
-                   .traffic_class = static_cast<std::uint8_t>(ip->dscp << 2),
-                   .udp = true};
-}
 
 ibv_ah_attr local_part(const ibv_wc& completion, std::uint8_t port) {
     return {.dlid = completion.slid, .sl = completion.sl, .src_path_bits = completion.dlid_path_bits, .port_num = port};
 }
 
 }  // namespace
-
-std::optional<WayBack> way_back(std::span<const std::byte, wire::Grh::size> area) {
-    if (const auto way = over_ipv4(area)) return way;
-    const auto grh = wire::Grh::parse(area);
-    if (!grh) return std::nullopt;
-    const bool udp = grh->next_header == std::to_underlying(wire::IpProtocol::udp);
-    const auto traffic_class = udp ? grh->traffic_class & ~ecn_bits : grh->traffic_class;
-    return WayBack{.peer = grh->source,
-                   .ours = grh->destination,
-                   .flow_label = grh->flow_label,
-                   .traffic_class = static_cast<std::uint8_t>(traffic_class),
-                   .udp = udp};
-}
 
 std::optional<std::uint8_t> gid_index(ibv_context& context, std::uint8_t port, const wire::Gid& gid, bool udp) {
     for (std::uint32_t index = 0; index <= std::numeric_limits<std::uint8_t>::max(); ++index) {
@@ -69,7 +42,7 @@ int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv
     if ((wc->wc_flags & IBV_WC_GRH) == 0) return 0;
 
     const std::span<const std::byte, wire::Grh::size> area(reinterpret_cast<const std::byte*>(grh), wire::Grh::size);
-    const auto way = verbs::way_back(area);
+    const auto way = link::way_back(area);
     const auto index = way ? verbs::gid_index(*context, port, way->ours, way->udp) : std::nullopt;
     if (!index) {
         errno = EINVAL;

@@ -2,36 +2,16 @@
 #pragma once
 
 /// @file
-/// The headers that a datagram leaves in the first 40 bytes of its receive buffer, read as the way back.
-///
-///     InfiniBand, RoCE v1, RoCE v2 over IPv6    | GRH or IPv6 header, 40 bytes             |
-///     RoCE v2 over IPv4                         | undefined, 20 bytes | IPv4 header, 20    |
-///
-/// IBTA annex A17. The buffer does not say which it is, and came from the network.
+/// The entry of the GID table that a received datagram was for, which the way back begins at.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include <infiniband/verbs.h>
 
-#include "datapath/wire/grh.h"
 #include "datapath/wire/types.h"
 
 namespace verbline::verbs {
-
-struct WayBack {
-    wire::Gid peer{}, ours{};  ///< IPv4 addresses are mapped
-    std::uint32_t flow_label = 0;
-    std::uint8_t traffic_class = 0;  ///< over IP without its two bits of ECN
-    bool udp = false;                ///< RoCE v2
-
-    bool operator==(const WayBack&) const = default;
-};
-
-/// Nothing: it is neither.
-std::optional<WayBack> way_back(std::span<const std::byte, wire::Grh::size> area);
 
 /// The index of our GID `gid` that is (or is not) of RoCE v2. Nothing: there is none.
 std::optional<std::uint8_t> gid_index(ibv_context& context, std::uint8_t port, const wire::Gid& gid, bool udp);

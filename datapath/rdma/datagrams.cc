@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/rdma/datagrams.h"
+
+#include <array>
+#include <cerrno>
+#include <tuple>
+#include <utility>
+
+namespace verbline::rdma {
+namespace {
+
+constexpr std::size_t cache_line = 64;
+
+transport::Segment segment_of(std::span<const std::byte> bytes, wire::RKey lkey) {
+    return {reinterpret_cast<std::uint64_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), lkey};
+}
+
+}  // namespace
+
+Datagrams::Datagrams(DatagramOptions options)
+    : options_(std::move(options)),
+      stride_((route_size + options_.longest + cache_line - 1) / cache_line * cache_line),
+      buffers_(options_.slots * stride_),
+      envelopes_(options_.slots) {}
+
+Result<std::unique_ptr<Datagrams>> Datagrams::create(DatagramOptions options) {
+    std::unique_ptr<Datagrams> made(new Datagrams(std::move(options)));
+    if (auto started = made->start(); !started) return std::unexpected(started.error());
+    return made;
+}
+
+Result<void> Datagrams::start() {
+    auto& device = *options_.device;
+    const auto pd = device.allocate_pd();
+    auto region = device.register_memory(pd, buffers_, memory::Access::local_write);
+    if (!region) return std::unexpected(region.error());
+    lkey_ = region->lkey();
+    region_.emplace(std::move(*region));
+    sent_ = device.create_cq(options_.slots);
+    received_ = device.create_cq(options_.slots, options_.on_arrival);
+    auto pair = device.create_queue_pair({.type = transport::QueuePairType::ud,
+                                          .pd = pd,
+                                          .send_completions = sent_.get(),
+                                          .receive_completions = received_.get(),
+                                          .send = {.requests = options_.slots,
+                                                   .segments = 1,
+                                                   .inline_bytes = static_cast<std::uint32_t>(options_.longest)},
+                                          .receive = {.requests = options_.slots, .segments = 1},
+                                          .general_services = options_.general_services});
+    if (!pair) return std::unexpected(pair.error());
+    pair_ = std::move(*pair);
+    if (auto done = pair_->init({}); !done) return done;
+    for (std::size_t slot = 0; slot < options_.slots; ++slot) {
+        if (!post_receive(slot)) return failure(ENOMEM, "no room for the buffers of datagrams");
+    }
+    received_->arm(transport::CompletionQueue::Armed::any);
+    if (auto done = pair_->ready_to_receive({.mtu = device.max_mtu()}); !done) return done;
+    return pair_->ready_to_send({});
+}
+
+Datagrams::Sent Datagrams::send(const Destination& to, std::span<const std::byte> payload) noexcept {
+    const auto envelope = options_.device->envelope(to.path, pair_->qpn(), to.qpn);
+    if (!envelope) return Sent::no_way;
+    // Inline, and so copied here. The envelope must last until it is sent: its place was that of the request which is
+    // `slots` older, and is free as soon as the queue has room for this one.
+    auto& kept = envelopes_[next_envelope_];
+    const auto segment = segment_of(payload, {});
+    const auto staged = pair_->stage({.segments = {&segment, 1},
+                                      .flags = transport::send_inline,
+                                      .ud = {.envelope = &kept, .qpn = to.qpn, .qkey = to.qkey, .pkey = to.pkey}});
+    if (!staged) return Sent::queue_full;
+    kept = *envelope;
+    next_envelope_ = (next_envelope_ + 1) % options_.slots;
+    pair_->submit();
+    return Sent::yes;
+}
+
+/// Success is not reported; what is has stopped the queue.
+std::size_t Datagrams::take_failures() noexcept {
+    if (sent_->size() == 0) return 0;
+    std::array<transport::Completion, 32> failed;
+    std::size_t count = 0;
+    for (auto n = sent_->poll(failed); n != 0; n = sent_->poll(failed)) count += n;
+    std::ignore = pair_->resume();
+    return count;
+}
+
+bool Datagrams::post_receive(std::size_t slot) noexcept {
+    const auto segment = segment_of(buffer(slot).first(route_size + options_.longest), lkey_);
+    return pair_->post(transport::ReceiveRequest{.id = slot, .segments = {&segment, 1}}).has_value();
+}
+
+}  // namespace verbline::rdma
