@@ -23,8 +23,8 @@ Switch::~Switch() {
 
 template <class Change>
 void Switch::change(Change make) {
-    gate_.set(nullptr);  // the poll thread is out from here on
-    make();
+    const auto before = gate_.set(nullptr);  // the poll thread is out from here on
+    make(before.get());
     auto next = topology();
     // What waits for ports that are stuck must leave buffers for those that are not.
     const auto share = options_.waiting / std::max<std::size_t>(ports_.size(), 1);
@@ -63,7 +63,7 @@ Switch::Port& Switch::add(std::unique_ptr<NetDevice> device) {
 
 Switch::PortId Switch::add_lane(std::unique_ptr<NetDevice> device, wire::MacAddress mac) {
     PortId id{};
-    change([&] {
+    change([&](Topology*) {
         auto& port = add(std::move(device));
         port.mac = mac_number(mac);
         id = port.id;
@@ -75,7 +75,7 @@ Result<Switch::PortId> Switch::add_uplink(std::unique_ptr<NetDevice> device) {
     const auto number = std::ranges::count_if(ports_, [](const auto& entry) { return entry.second->is_uplink(); });
     if (static_cast<std::size_t>(number) >= max_uplinks) return failure(ENOSPC, "a switch has at most 16 uplinks");
     PortId id{};
-    change([&] {
+    change([&](Topology*) {
         auto& port = add(std::move(device));
         port.uplink = static_cast<unsigned>(number);
         id = port.id;
@@ -85,12 +85,15 @@ Result<Switch::PortId> Switch::add_uplink(std::unique_ptr<NetDevice> device) {
 
 void Switch::remove(PortId port) {
     std::unique_ptr<Port> gone;
-    change([&] { gone = std::move(ports_.extract(port).mapped()); });
+    change([&](Topology* before) {
+        if (before != nullptr) take_rest(*before, *ports_.at(port));
+        gone = std::move(ports_.extract(port).mapped());
+    });
 }
 
 void Switch::set_group(PortId lane, wire::MacAddress group, bool member) {
     auto& groups = ports_.at(lane)->groups;
-    change([&] {
+    change([&](Topology*) {
         if (member) {
             groups.insert(mac_number(group));
         } else {

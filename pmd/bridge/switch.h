@@ -82,7 +82,7 @@ public:
     PortId add_lane(std::unique_ptr<NetDevice> device, wire::MacAddress mac);
     /// Before the first poll.
     Result<PortId> add_uplink(std::unique_ptr<NetDevice> device);
-    /// The device is gone when this returns.
+    /// What it had received is passed on first. The device is gone when this returns.
     void remove(PortId port);
     void set_group(PortId lane, wire::MacAddress group, bool member);
     /// Makes, keeps and remakes links, and ages what was learned: call a few times a second, for those that are down
@@ -117,6 +117,8 @@ private:
     std::unique_ptr<Topology> topology() const;
 
     bool poll(Topology& topology) noexcept;
+    std::size_t take_from(Topology& topology, Port& port) noexcept;
+    void take_rest(Topology& topology, Port& port) noexcept;
     void pass(Topology& topology, Port& from, Burst frames) noexcept;
     void record(Burst frames) noexcept;
     bool legitimate(const Topology& topology, const Port& from, std::uint64_t source) noexcept;

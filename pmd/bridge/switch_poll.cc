@@ -17,6 +17,7 @@ namespace verbline::pmd {
 namespace {
 
 constexpr std::size_t share = 32;                  ///< frames taken from one port before the next has its turn
+constexpr std::size_t most_at_the_end = 4096;      ///< frames taken from a port that is removed
 constexpr Time longest_sleep = 100 * millisecond;  ///< in case that a foreign peer forgets to wake us
 constexpr Time deaf_sleep = 50 * microsecond;      ///< with devices that cannot wake us
 constexpr Time shortest_patience = 50 * microsecond, longest_patience = millisecond;  ///< with full receivers
@@ -40,14 +41,29 @@ bool Switch::poll(Topology& topology) noexcept {
         auto& port = *topology.all[(first + i) % topology.all.size()];
         if (!port.output.empty()) port.output.flush(*port.device, 0);
         if (port.deaf) port.device->tx_burst(0, {});  // it may hold back frames that are due (impair)
-        std::array<rte_mbuf*, share> burst;
-        const auto received = port.device->rx_burst(0, burst);
-        if (received == 0) continue;
+        if (take_from(topology, port) == 0) continue;
         if (std::exchange(port.armed, false)) port.device->want_rx_event(0, false);
-        pass(topology, port, std::span(burst).first(received));
         busy = true;
     }
     return busy;
+}
+
+std::size_t Switch::take_from(Topology& topology, Port& port) noexcept {
+    std::array<rte_mbuf*, share> burst;
+    const auto received = port.device->rx_burst(0, burst);
+    if (received > 0) pass(topology, port, std::span(burst).first(received));
+    return received;
+}
+
+/// The last words of who leaves, by the control thread while nobody polls. Bounded: it may go on talking.
+void Switch::take_rest(Topology& topology, Port& port) noexcept {
+    for (std::size_t taken = 0; taken < most_at_the_end;) {
+        const auto received = take_from(topology, port);
+        if (received == 0) break;
+        taken += received;
+        for (auto* const to : topology.all)
+            if (!to->output.empty()) to->output.flush(*to->device, 0);
+    }
 }
 
 /// Frames in a row for the same port stay together; none overtakes another on its way to the same port.

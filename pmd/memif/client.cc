@@ -155,6 +155,10 @@ bool Connection::broken() const {
     return std::ranges::any_of(tx, is_broken) || std::ranges::any_of(rx, is_broken);
 }
 
+bool Connection::unread() const {
+    return std::ranges::any_of(rx, &Consumer::unread);
+}
+
 void Connection::wake_receivers() const {
     for (const auto& ring : rx) eventfd_write(ring.signal(), 1);
 }

@@ -32,6 +32,8 @@ struct Connection {
     std::deque<Consumer> rx;
 
     bool broken() const;
+    /// Whether there are frames that we have not received.
+    bool unread() const;
     /// Makes every receiver's event readable: whoever sleeps on one finds out what has changed.
     void wake_receivers() const;
 };

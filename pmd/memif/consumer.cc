@@ -45,6 +45,13 @@ void Consumer::publish() {
     }
 }
 
+bool Consumer::unread() const {
+    auto& header = ring_.header();
+    const auto head = load(header.head), tail = load(header.tail);
+    return direction_ == Direction::client_to_server ? head != tail
+                                                     : tail != static_cast<std::uint16_t>(head - ring_.size());
+}
+
 std::uint16_t Consumer::receive(Burst burst, Counters counters) {
     if (broken()) return 0;
     auto& header = ring_.header();

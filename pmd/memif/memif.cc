@@ -9,7 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "pmd/clock.h"
+
 namespace verbline::pmd {
+namespace {
+
+constexpr Time longest_reading = 100 * millisecond;  ///< of what a peer left that has hung up
+
+}  // namespace
 
 Result<std::unique_ptr<Memif>> Memif::create(const MemifOptions& options, rte_mempool* pool) {
     if (options.queues == 0 || options.log2_ring_size > memif::max_log2_ring_size || options.buffer_size < 64) {
@@ -55,16 +62,30 @@ void Memif::disconnect(std::string_view reason) {
         last_signals_ = std::move(connection->signals);
     }
     endpoint_->hang_up(reason);
+    hung_up_.reset();
+}
+
+/// A program's last words are in the ring when it ends: they are left there until the receivers have taken them, who
+/// may be a moment behind. Not for ever: the next peer waits.
+bool Memif::keep_connection() {
+    const auto& connection = *gate_.get();
+    const bool broken = connection.broken();
+    if (!broken && !hung_up_ && endpoint_->alive()) return true;
+    if (!broken && connection.unread()) {
+        if (!hung_up_) {
+            hung_up_ = monotonic_now();
+            connection.wake_receivers();
+        }
+        if (monotonic_now() - *hung_up_ < longest_reading) return true;
+    }
+    (broken ? link_.link_violations : link_.link_losses).add();
+    disconnect(broken ? "invalid ring or descriptor" : "");
+    return false;
 }
 
 bool Memif::link_up() {
     if (!is_up_) return false;
-    if (const auto* connection = gate_.get()) {
-        const bool broken = connection->broken();
-        if (!broken && endpoint_->alive()) return true;
-        (broken ? link_.link_violations : link_.link_losses).add();
-        disconnect(broken ? "invalid ring or descriptor" : "");
-    }
+    if (gate_.get() != nullptr && keep_connection()) return !hung_up_;
     auto connection = endpoint_->advance();
     if (!connection) return false;
     link_.link_connects.add();

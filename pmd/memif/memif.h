@@ -10,12 +10,14 @@
 /// the control thread does all of it, in `link_up`, and takes the rings away only between bursts.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pmd/memif/connection.h"
 #include "pmd/memif/gate.h"
 #include "pmd/netdev.h"
+#include "pmd/time.h"
 
 struct rte_mempool;
 
@@ -56,7 +58,8 @@ public:
     const Capabilities& capabilities() const override { return capabilities_; }
     Result<void> up() override;
     void down() override;
-    /// Also makes, keeps and remakes the connection: the only place where that happens.
+    /// Also makes, keeps and remakes the connection: the only place where that happens. What a peer had sent before it
+    /// hung up can still be received for a while; the link is down meanwhile.
     bool link_up() override;
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
@@ -71,6 +74,7 @@ private:
     };
 
     Memif(const MemifOptions& options, std::unique_ptr<memif::Endpoint> endpoint);
+    bool keep_connection();
     void disconnect(std::string_view reason);
 
     std::string name_;
@@ -80,6 +84,7 @@ private:
     memif::Gate<memif::Connection> gate_;  ///< users: receivers by queue, then transmitters by queue
     std::vector<Lane> lanes_;              ///< as the gate's users
     MemifLinkCounters link_;
+    std::optional<Time> hung_up_;               ///< when we saw that the peer had
     std::vector<FileDescriptor> last_signals_;  ///< of the connection before
 };
 

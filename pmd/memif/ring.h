@@ -112,6 +112,8 @@ public:
     /// Once, when the connection stands: asks for no signals, offers the slots.
     void open();
     std::uint16_t receive(Burst burst, Counters counters);
+    /// Whether there are frames that have not been received.
+    bool unread() const;
 
     int signal() const { return signal_; }
     /// Asks the producer for signals, or for none, and takes back those that have come. A frame published before the

@@ -128,6 +128,14 @@ TEST_F(SwitchTest, AGroupReachesItsMembersOnceItHasSome) {
     EXPECT_EQ(sent(), (Counts{0, 3})) << "the last member is gone: everyone again";
 }
 
+TEST_F(SwitchTest, WhatALaneSaidBeforeItLeftIsPassedOn) {
+    poll_all();
+    for (unsigned i = 0; i < 100; ++i) lanes[0].device->receive(frame(mac(1 + i % 2), mac(0), i));
+    fabric.remove(lanes[0].id);
+    lanes.erase(lanes.begin());
+    EXPECT_EQ(sent(), (Counts{50, 50}));
+}
+
 TEST_F(SwitchTest, GroupsThatEverybodyNeedsReachAllWhoeverJoins) {
     for (const auto& to :
          {solicited, wire::MacAddress{{std::byte{0x33}, std::byte{0x33}, {}, {}, {}, std::byte{1}}}, multicast_dns}) {

@@ -129,6 +129,33 @@ TEST_F(MemifTest, DownHangsUpAndUpConnectsAgain) {
     EXPECT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
 }
 
+TEST_F(MemifTest, WhatAPeerSaidBeforeItHungUpIsHeard) {
+    for (const bool server_leaves : {false, true}) {
+        auto a = open(server), b = open(client);
+        ASSERT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
+        auto &leaves = server_leaves ? a : b, &stays = server_leaves ? b : a;
+        for (unsigned i = 0; i < 3; ++i) ASSERT_TRUE(send(*leaves, test::pattern(100, i)));
+        leaves.reset();
+        EXPECT_FALSE(stays->link_up()) << "nobody is there";
+        for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(test::bytes_of(receive(*stays)), test::pattern(100, i));
+        EXPECT_EQ(counter(*stays, "link_losses"), 0u) << "as long as there was something to hear";
+        EXPECT_FALSE(stays->link_up());
+        EXPECT_EQ(counter(*stays, "link_losses"), 1u);
+        leaves = open(server_leaves ? server : client);
+        EXPECT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
+    }
+}
+
+TEST_F(MemifTest, WhoDoesNotListenKeepsTheNextPeerWaitingForAMomentOnly) {
+    const auto a = open(server);
+    auto b = open(client);
+    ASSERT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
+    ASSERT_TRUE(send(*b, test::pattern(100)));
+    b = open(client);
+    EXPECT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
+    EXPECT_EQ(counter(*a, "link_losses"), 1u);
+}
+
 TEST_F(MemifTest, ASocketFileLeftBehindDoesNotStopASecondStart) {
     {
         const FileDescriptor dead(socket(AF_UNIX, SOCK_SEQPACKET, 0));
