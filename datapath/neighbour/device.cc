@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -10,6 +11,7 @@
 
 #include "datapath/link/envelope.h"
 #include "datapath/link/gid_table.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/neighbour/echo.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ip.h"
@@ -25,7 +27,10 @@ wire::MutableBytes first_segment(rte_mbuf& packet) {
     return {rte_pktmbuf_mtod(&packet, std::byte*), packet.data_len};
 }
 
-/// Whether it may be ARP, ND or a ping. All else, RoCE above all, is decided on by two loads.
+/// In front of MLD, whose packets alert routers (RFC 2710, 3).
+constexpr wire::IpProtocol hop_by_hop{0};
+
+/// Whether it may be ARP, ND, a ping or about groups. All else, RoCE above all, is decided on by two loads.
 bool concerns_us(const rte_mbuf& packet) {
     constexpr std::size_t type_at = 12, protocol_at = wire::Ethernet::size + 9,
                           next_header_at = wire::Ethernet::size + 6;
@@ -36,8 +41,10 @@ bool concerns_us(const rte_mbuf& packet) {
         return wire::load8(frame, at) == static_cast<std::uint8_t>(protocol);
     };
     switch (wire::EtherType{wire::load16(frame, type_at)}) {
-        case wire::ether_type::ipv4: return is(protocol_at, wire::IpProtocol::icmp);
-        case wire::ether_type::ipv6: return is(next_header_at, wire::IpProtocol::icmpv6);
+        case wire::ether_type::ipv4:
+            return is(protocol_at, wire::IpProtocol::icmp) || is(protocol_at, wire::IpProtocol::igmp);
+        case wire::ether_type::ipv6:
+            return is(next_header_at, wire::IpProtocol::icmpv6) || is(next_header_at, hop_by_hop);
         case wire::ether_type::arp: return true;
         default: return false;
     }
@@ -47,11 +54,26 @@ pmd::MulticastAddress group_of(const wire::Gid& group) {
     return {.mac = link::multicast_mac(link::Carrier::roce_v2_ipv6, group), .mgid = group};
 }
 
+/// What reports come from: our first IPv4 address, and the link-local one, which is always ours.
+ReportSource source_of(const std::vector<Address>& addresses, const wire::MacAddress& mac) {
+    ReportSource source{.ipv4 = {}, .link_local = {link::link_local_gid(mac).bytes}};
+    for (const auto& address : addresses) {
+        const auto ip = link::ipv4_of(address.gid);
+        if (ip && source.ipv4 == wire::Ipv4Address{}) source.ipv4 = *ip;
+    }
+    return source;
+}
+
 }  // namespace
 
 NeighbourDevice::NeighbourDevice(std::unique_ptr<pmd::NetDevice> inner, const wire::MacAddress& mac, rte_mempool* pool,
                                  Clock clock)
-    : inner_(std::move(inner)), pool_(pool), clock_(std::move(clock)), neighbours_(mac), due_(never) {
+    : inner_(std::move(inner)),
+      pool_(pool),
+      clock_(std::move(clock)),
+      neighbours_(mac),
+      groups_(wire::load32(mac.bytes, 2)),
+      due_(never) {
     // Devices that let everything in refuse these, and need not know.
     std::ignore = inner_->attach_multicast(group_of(all_nodes));
     std::ignore = inner_->attach_multicast(group_of(solicited_node(link::link_local_gid(mac))));
@@ -69,7 +91,9 @@ void NeighbourDevice::set_addresses(const std::vector<Address>& addresses) {
             std::ignore = inner_->attach_multicast(group_of(solicited_node(address.gid)));
         }
     }
-    neighbours_.set_addresses(addresses, clock_());
+    const auto now = clock_();
+    neighbours_.set_addresses(addresses, now);
+    groups_.set_source(source_of(addresses, neighbours_.mac()), now);
     schedule();
 }
 
@@ -83,7 +107,21 @@ void NeighbourDevice::ask(const wire::Gid& gid) {
     if (std::ranges::find(asks_, gid) != asks_.end()) return;
     if (asks_.size() >= max_asks) return counters_.neighbour_asks_dropped.add();
     asks_.push_back(gid);
+    if (awaited_.size() < max_awaited) awaited_.insert(gid);
     schedule();
+}
+
+void NeighbourDevice::on_found(std::function<void()> tell) {
+    const std::scoped_lock lock(mutex_);
+    on_found_ = std::move(tell);
+}
+
+void NeighbourDevice::tell_of_found() {
+    if (awaited_.empty()) return;
+    const auto now = clock_();
+    const auto found =
+        std::erase_if(awaited_, [&](const auto& gid) { return neighbours_.lookup(gid, now).has_value(); });
+    if (found != 0 && on_found_) on_found_();
 }
 
 std::optional<wire::Gid> NeighbourDevice::conflict() const {
@@ -91,8 +129,24 @@ std::optional<wire::Gid> NeighbourDevice::conflict() const {
     return neighbours_.conflict();
 }
 
+void NeighbourDevice::join(const wire::Gid& group) {
+    const std::scoped_lock lock(mutex_);
+    keep(groups_.join(group, clock_()));
+}
+
+void NeighbourDevice::leave(const wire::Gid& group) {
+    const std::scoped_lock lock(mutex_);
+    keep(groups_.leave(group, clock_()));
+}
+
+void NeighbourDevice::keep(GroupReports::Packets packets) {
+    std::ranges::move(packets, std::back_inserter(reports_));
+    schedule();
+}
+
 void NeighbourDevice::schedule() {
-    due_.store(asks_.empty() ? neighbours_.deadline().value_or(never) : at_once, std::memory_order_relaxed);
+    const auto later = std::min(neighbours_.deadline().value_or(never), groups_.deadline().value_or(never));
+    due_.store(asks_.empty() && reports_.empty() ? later : at_once, std::memory_order_relaxed);
 }
 
 std::uint16_t NeighbourDevice::rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
@@ -121,10 +175,18 @@ bool NeighbourDevice::take(std::uint16_t queue, rte_mbuf* packet) noexcept {
         transmit(queue, packet);
         return true;
     }
-    const auto outcome = neighbours_.received(frame, clock_());
+    const auto now = clock_();
+    if (const auto ip = frame.subspan(wire::Ethernet::size); parse_group_message(ip)) {
+        groups_.received(ip, now);
+        rte_pktmbuf_free(packet);
+        schedule();
+        return true;
+    }
+    const auto outcome = neighbours_.received(frame, now);
     if (!outcome.taken) return false;
     rte_pktmbuf_free(packet);
     if (outcome.reply) transmit(queue, *outcome.reply);
+    tell_of_found();
     schedule();
     return true;
 }
@@ -140,17 +202,33 @@ void NeighbourDevice::send_waiting(std::uint16_t queue) noexcept {
     }
     asks_.clear();
     while (const auto frame = neighbours_.due(now)) transmit(queue, *frame);
+    for (const auto& packet : std::exchange(reports_, {})) transmit(queue, packet);
+    for (const auto& packet : groups_.tick(now)) transmit(queue, packet);
     schedule();
 }
 
-void NeighbourDevice::transmit(std::uint16_t queue, const Frame& frame) noexcept {
+/// A packet of that many bytes; none: there is no room, which is counted.
+rte_mbuf* NeighbourDevice::allocate(std::size_t size) noexcept {
     auto* const packet = rte_pktmbuf_alloc(pool_);
-    auto* const at = packet != nullptr ? rte_pktmbuf_append(packet, static_cast<std::uint16_t>(frame.size)) : nullptr;
-    if (at == nullptr) {
-        rte_pktmbuf_free(packet);
-        return counters_.neighbour_tx_dropped.add();
-    }
-    std::memcpy(at, frame.bytes.data(), frame.size);
+    if (packet != nullptr && rte_pktmbuf_append(packet, static_cast<std::uint16_t>(size)) != nullptr) return packet;
+    rte_pktmbuf_free(packet);
+    counters_.neighbour_tx_dropped.add();
+    return nullptr;
+}
+
+void NeighbourDevice::transmit(std::uint16_t queue, const Frame& frame) noexcept {
+    auto* const packet = allocate(frame.size);
+    if (packet == nullptr) return;
+    std::memcpy(rte_pktmbuf_mtod(packet, std::byte*), frame.bytes.data(), frame.size);
+    transmit(queue, packet);
+}
+
+void NeighbourDevice::transmit(std::uint16_t queue, const GroupPacket& report) noexcept {
+    auto* const packet = allocate(wire::Ethernet::size + report.bytes.size());
+    if (packet == nullptr) return;
+    const auto frame = first_segment(*packet);
+    wire::Ethernet{report.destination, neighbours_.mac(), report.type}.emit(frame.first<wire::Ethernet::size>());
+    std::ranges::copy(report.bytes, frame.subspan(wire::Ethernet::size).begin());
     transmit(queue, packet);
 }
 
@@ -163,6 +241,7 @@ void NeighbourDevice::transmit(std::uint16_t queue, rte_mbuf* packet) noexcept {
 void NeighbourDevice::counters(const CounterVisitor& visit) const {
     inner_->counters(visit);
     neighbours_.counters().each(visit);
+    groups_.counters().each(visit);
     counters_.each(visit);
 }
 

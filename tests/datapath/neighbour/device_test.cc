@@ -15,6 +15,7 @@
 #include "pmd/tun/tun.h"
 #include "tests/datapath/neighbour/link.h"
 #include "tests/support/fake_netdev.h"
+#include "tests/support/hex.h"
 #include "tests/support/namespace.h"
 
 namespace verbline::neighbour {
@@ -63,6 +64,41 @@ test::ByteVector ping(std::size_t size, wire::MacAddress to = us) {
     return bytes;
 }
 
+bool is_group_report(wire::Bytes frame) {
+    return frame.size() > 38 && wire::load16(frame, 12) == 0x0800 && wire::load8(frame, 23) == 2;  // IGMP
+}
+
+TEST_F(NeighbourDeviceTest, SaysWhichGroupsItIsInAndAgainWhenAsked) {
+    const auto reports = [&] {
+        device->tx_burst(0, {});
+        std::vector<test::ByteVector> out;
+        for (auto& packet : std::exchange(inner->sent, {})) {
+            const auto bytes = test::bytes_of(packet);
+            if (is_group_report(bytes)) out.emplace_back(bytes.begin(), bytes.end());
+        }
+        return out;
+    };
+    device->set_addresses({{gid("10.1.0.1"), 24}});
+    EXPECT_TRUE(reports().empty());
+    device->join(gid("239.1.2.3"));
+    const auto first = reports();
+    ASSERT_FALSE(first.empty());
+    EXPECT_EQ(wire::Ethernet::parse(first[0])->source, us);
+    EXPECT_EQ(wire::load32(first[0], 26), 0x0a010001u) << "from our address";
+
+    now = 20 * second;
+    reports();
+    EXPECT_TRUE(reports().empty()) << "what is told again has been told";
+    // A general query of 10.1.0.9, with the alert option (RFC 2236, 2): answered within the second that it allows.
+    inner->receive(test::from_hex(
+        "01005e000001 020000000009 0800 46c0 0020 0000 0000 01 02 38fb 0a010009 e0000001 94040000 110a eef5 00000000"));
+    EXPECT_TRUE(receive().empty()) << "nobody else's business";
+    now += 2 * second;
+    EXPECT_EQ(reports().size(), 1u);
+    device->leave(gid("239.1.2.3"));
+    EXPECT_FALSE(reports().empty());
+}
+
 TEST_F(NeighbourDeviceTest, AsksWithTheNextBurstAndFinds) {
     device->set_addresses({{gid("10.1.0.1"), 24}});
     receive();
@@ -76,6 +112,23 @@ TEST_F(NeighbourDeviceTest, AsksWithTheNextBurstAndFinds) {
     inner->receive(make_reply(them, gid("10.1.0.2"), gid("10.1.0.1"), us).view());
     EXPECT_TRUE(receive().empty());
     EXPECT_EQ(device->find(gid("10.1.0.2")), them);
+}
+
+TEST_F(NeighbourDeviceTest, TellsWhenWhoWasAskedForIsFound) {
+    device->set_addresses({{gid("10.1.0.1"), 24}});
+    unsigned told = 0;
+    device->on_found([&] { ++told; });
+    device->ask(gid("10.1.0.2"));
+    receive();
+    inner->receive(make_request(them, gid("10.1.0.3"), gid("10.1.0.1")).view());
+    receive();
+    EXPECT_EQ(told, 0u) << "somebody else";
+    inner->receive(make_reply(them, gid("10.1.0.2"), gid("10.1.0.1"), us).view());
+    receive();
+    EXPECT_EQ(told, 1u);
+    inner->receive(make_reply(them, gid("10.1.0.2"), gid("10.1.0.1"), us).view());
+    receive();
+    EXPECT_EQ(told, 1u) << "once";
 }
 
 TEST_F(NeighbourDeviceTest, AnswersAndLetsAllElsePassInOrder) {

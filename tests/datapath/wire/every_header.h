@@ -9,6 +9,18 @@
 #include "datapath/wire/atomic_eth.h"
 #include "datapath/wire/bth.h"
 #include "datapath/wire/class_port_info.h"
+#include "datapath/wire/cm_apr.h"
+#include "datapath/wire/cm_drep.h"
+#include "datapath/wire/cm_dreq.h"
+#include "datapath/wire/cm_lap.h"
+#include "datapath/wire/cm_mra.h"
+#include "datapath/wire/cm_path.h"
+#include "datapath/wire/cm_rej.h"
+#include "datapath/wire/cm_rep.h"
+#include "datapath/wire/cm_req.h"
+#include "datapath/wire/cm_rtu.h"
+#include "datapath/wire/cm_sidr_rep.h"
+#include "datapath/wire/cm_sidr_req.h"
 #include "datapath/wire/deth.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/feth.h"
@@ -16,14 +28,17 @@
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/icmpv6.h"
 #include "datapath/wire/ieth.h"
+#include "datapath/wire/igmp.h"
 #include "datapath/wire/immdt.h"
 #include "datapath/wire/inform_info.h"
+#include "datapath/wire/ip_cm_header.h"
 #include "datapath/wire/ipoib.h"
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/ipv6.h"
 #include "datapath/wire/lrh.h"
 #include "datapath/wire/mad.h"
 #include "datapath/wire/mcmember_record.h"
+#include "datapath/wire/mld.h"
 #include "datapath/wire/node_record.h"
 #include "datapath/wire/notice.h"
 #include "datapath/wire/path_record.h"
@@ -39,10 +54,12 @@ namespace verbline::wire {
 
 /// `List` is what holds the types: testing::Types, std::tuple.
 template <template <class...> class List>
-using EveryHeader = List<Aeth, EthernetArp, IpoibArp, AtomicEth, AtomicAckEth, Bth, ClassPortInfo, Deth, Ethernet, Vlan,
-                         Feth, Grh, Icmp, Icmpv6, RouterAdvertisement, NeighbourMessage, NdRedirect,
-                         NdLinkAddress<MacAddress>, NdLinkAddress<IpoibAddress>, NdMtu, NdPrefix, Ieth, ImmDt,
-                         InformInfo, IpoibHeader, Ipv4, Ipv6, Lrh, Mad, McMemberRecord, NodeInfo, NodeRecord, Notice,
-                         PathRecord, PortInfo, PortInfoRecord, Reth, Rmpp, SaHeader, ServiceRecord, Tcp, Udp, XrcEth>;
+using EveryHeader =
+    List<Aeth, EthernetArp, IpoibArp, AtomicEth, AtomicAckEth, Bth, ClassPortInfo, CmApr, CmDrep, CmDreq, CmLap, CmMra,
+         CmPath, CmRej, CmRep, CmReq, CmRtu, CmSidrRep, CmSidrReq, Deth, Ethernet, Vlan, Feth, Grh, Icmp, Icmpv6,
+         RouterAdvertisement, NeighbourMessage, NdRedirect, NdLinkAddress<MacAddress>, NdLinkAddress<IpoibAddress>,
+         NdMtu, NdPrefix, Ieth, Igmp, IgmpReport, IgmpRecord, ImmDt, InformInfo, IpCmHeader, IpoibHeader, Ipv4, Ipv6,
+         Lrh, Mad, McMemberRecord, Mld, MldReport, MldRecord, NodeInfo, NodeRecord, Notice, PathRecord, PortInfo,
+         PortInfoRecord, Reth, Rmpp, SaHeader, ServiceRecord, Tcp, Udp, XrcEth>;
 
 }  // namespace verbline::wire

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Communication management: what its messages have in common. Each has a header of its own: cm_req.h, cm_rep.h ...
+///
+///     active                      passive            client                    server
+///       | ---- REQ ----------------> |                 | ---- SIDR_REQ --------> |
+///       | <--- MRA: wait ----------- |                 | <--- SIDR_REP --------- |
+///       | <--- REP (or REJ) -------- |
+///       | ---- RTU (or REJ) -------> |               either side, later
+///       |        connected           |                 | ---- LAP (DREQ) ------> |
+///                                                      | <--- APR (DREP) ------- |
+///
+/// A message is the MAD's 24 bytes (mad.h: class `communication`, method `send`) and 232 of its own; the structs are
+/// those 232. Private data not used is zero. IBTA volume 1, 12.6 to 12.8.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace verbline::wire {
+
+constexpr std::uint8_t cm_class_version = 2;
+constexpr std::size_t cm_message_size = 232;         ///< the MAD's data
+constexpr std::size_t cm_additional_info_size = 72;  ///< of REJ, APR, SIDR_REP
+
+/// MADHeader:AttributeID (table 97).
+enum class CmAttribute : std::uint16_t {
+    req = 0x10,
+    mra = 0x11,
+    rej = 0x12,
+    rep = 0x13,
+    rtu = 0x14,
+    dreq = 0x15,
+    drep = 0x16,
+    sidr_req = 0x17,
+    sidr_rep = 0x18,
+    lap = 0x19,
+    apr = 0x1a,
+};
+
+/// What a listener listens for (12.7.3; RDMA CM: annex A11).
+enum class CmServiceId : std::uint64_t {};
+
+/// REQ:TransportServiceType; `extended` looks in the extended type, of which XRC is the one known (annex A14).
+enum class CmTransport : std::uint8_t { rc = 0, uc = 1, rd = 2, extended = 3 };
+enum class CmExtendedTransport : std::uint8_t { none = 0, xrc = 1 };
+
+/// Which message an MRA or a REJ is about (12.6.6, 12.6.7).
+enum class CmAbout : std::uint8_t {
+    req = 0,
+    rep = 1,
+    other = 2,  ///< MRA: a LAP. REJ: none in particular
+};
+
+/// REJ:Reason (12.6.7.2).
+enum class CmRejectReason : std::uint16_t {
+    no_qp = 1,
+    no_eec = 2,
+    no_resources = 3,
+    timeout = 4,
+    unsupported_request = 5,
+    invalid_communication_id = 6,
+    invalid_communication_instance = 7,
+    invalid_service_id = 8,
+    invalid_transport = 9,
+    stale_connection = 10,
+    no_rdc = 11,
+    primary_gid = 12,
+    primary_lid = 13,
+    primary_sl = 14,
+    primary_traffic_class = 15,
+    primary_hop_limit = 16,
+    primary_rate = 17,
+    alternate_gid = 18,
+    alternate_lid = 19,
+    alternate_sl = 20,
+    alternate_traffic_class = 21,
+    alternate_hop_limit = 22,
+    alternate_rate = 23,
+    cm_redirect = 24,
+    port_redirect = 25,
+    invalid_mtu = 26,
+    responder_resources = 27,
+    consumer = 28,
+    rnr_retry = 29,
+    duplicate_communication_id = 30,
+    class_version = 31,
+    primary_flow_label = 32,
+    alternate_flow_label = 33,
+    vendor_option = 35,
+};
+
+/// SIDR_REP:Status (12.11.2.1).
+enum class SidrStatus : std::uint8_t {
+    valid = 0,
+    unsupported_service = 1,
+    rejected = 2,
+    no_qp = 3,
+    redirect = 4,
+    unsupported_version = 5,
+};
+
+/// APR:ARStatus (12.8.2.1).
+enum class AprStatus : std::uint8_t {
+    loaded = 0,
+    invalid_communication_id = 1,
+    unsupported = 2,
+    rejected = 3,
+    redirect = 4,
+    duplicate = 5,
+    wrong_qp = 6,
+    invalid_lid = 7,
+    invalid_gid = 8,
+    invalid_flow_label = 9,
+    invalid_traffic_class = 10,
+    invalid_hop_limit = 11,
+    invalid_rate = 12,
+    invalid_sl = 13,
+};
+
+/// Times travel in five bits: 4.096 us * 2^n. In nanoseconds.
+constexpr std::int64_t cm_nanoseconds(std::uint8_t coded) {
+    return std::int64_t{4096} << (coded & 31);
+}
+/// The shortest that can be said and is not shorter; at most n = 31.
+constexpr std::uint8_t cm_coded_time(std::int64_t nanoseconds) {
+    if (nanoseconds <= 4096) return 0;
+    const auto n = std::bit_width(static_cast<std::uint64_t>(nanoseconds - 1) >> 12);
+    return static_cast<std::uint8_t>(n < 31 ? n : 31);
+}
+
+}  // namespace verbline::wire
