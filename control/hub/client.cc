@@ -68,8 +68,9 @@ std::unexpected<Error> unexpected_answer(std::string_view who) {
     return failure(EPROTO, fmt::format("{} answered what was not asked", who));
 }
 
-Result<void> set_group(const Lane& lane, wire::MacAddress group, bool member) {
-    const auto answer = ask(lane.control, Group{group, member}, "the hub");
+/// What there is nothing to say to but that it is done.
+Result<void> request(const Lane& lane, const Message& what) {
+    const auto answer = ask(lane.control, what, "the hub");
     if (!answer) return std::unexpected(answer.error());
     if (!std::holds_alternative<Done>(*answer)) return unexpected_answer("the hub");
     return {};
@@ -103,10 +104,21 @@ Result<Lane> join(const JoinRequest& request) {
 }
 
 Result<void> join_group(const Lane& lane, wire::MacAddress group) {
-    return set_group(lane, group, true);
+    return request(lane, Group{group, true});
 }
 Result<void> leave_group(const Lane& lane, wire::MacAddress group) {
-    return set_group(lane, group, false);
+    return request(lane, Group{group, false});
+}
+
+Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
+    const auto answer = ask(lane.control, Reserve{space, port}, "the hub");
+    if (!answer) return std::unexpected(answer.error());
+    const auto* const reserved = std::get_if<Reserved>(&*answer);
+    if (reserved == nullptr || (port != 0 && reserved->port != port)) return unexpected_answer("the hub");
+    return reserved->port;
+}
+Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
+    return request(lane, Release{space, port});
 }
 
 bool runs(std::string_view name) {

@@ -56,6 +56,12 @@ Result<Lane> join(const JoinRequest& request);
 Result<void> join_group(const Lane& lane, wire::MacAddress group);
 Result<void> leave_group(const Lane& lane, wire::MacAddress group);
 
+/// A port number of a port space (annex A11) that no other lane of the hub has, until it is released or the lane ends:
+/// `port`, or 0 for an ephemeral one. EADDRINUSE: who has it. One call at a time on a lane, these and those above.
+Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port);
+/// ENOENT: the lane does not have it.
+Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port);
+
 /// Whether a hub of this name answers.
 bool runs(std::string_view name);
 

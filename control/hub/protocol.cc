@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t mark = 0x76'6c'68'75;  // "vlhu"
 
-enum class Type : std::uint16_t { join = 1, granted, refused, group, done };
+enum class Type : std::uint16_t { join = 1, granted, refused, group, done, reserve, reserved, release };
 
 struct [[gnu::packed]] Header {
     std::uint32_t mark;
@@ -58,6 +58,18 @@ struct [[gnu::packed]] GroupMessage {
 };
 struct [[gnu::packed]] DoneMessage {
     Header header;
+};
+struct [[gnu::packed]] ReserveMessage {
+    Header header;
+    std::uint16_t space, port;
+};
+struct [[gnu::packed]] ReservedMessage {
+    Header header;
+    std::uint16_t port;
+};
+struct [[gnu::packed]] ReleaseMessage {
+    Header header;
+    std::uint16_t space, port;
 };
 static_assert(std::max({sizeof(JoinMessage), sizeof(GrantedMessage), sizeof(RefusedMessage)}) <= largest_message);
 
@@ -124,6 +136,15 @@ struct Encoder {
         return bytes_of(GroupMessage{.header = {}, .mac = group.mac.bytes, .member = group.member}, Type::group);
     }
     std::vector<std::byte> operator()(const Done&) const { return bytes_of(DoneMessage{}, Type::done); }
+    std::vector<std::byte> operator()(const Reserve& reserve) const {
+        return bytes_of(ReserveMessage{.header = {}, .space = reserve.space, .port = reserve.port}, Type::reserve);
+    }
+    std::vector<std::byte> operator()(const Reserved& reserved) const {
+        return bytes_of(ReservedMessage{.header = {}, .port = reserved.port}, Type::reserved);
+    }
+    std::vector<std::byte> operator()(const Release& release) const {
+        return bytes_of(ReleaseMessage{.header = {}, .space = release.space, .port = release.port}, Type::release);
+    }
 };
 
 std::optional<Message> value(const JoinMessage& in) {
@@ -152,6 +173,17 @@ std::optional<Message> value(const GroupMessage& in) {
 }
 std::optional<Message> value(const DoneMessage& /*in*/) {
     return Done{};
+}
+std::optional<Message> value(const ReserveMessage& in) {
+    return Reserve{in.space, in.port};
+}
+std::optional<Message> value(const ReservedMessage& in) {
+    if (in.port == 0) return std::nullopt;
+    return Reserved{in.port};
+}
+std::optional<Message> value(const ReleaseMessage& in) {
+    if (in.port == 0) return std::nullopt;
+    return Release{in.space, in.port};
 }
 
 template <class Fields>
@@ -182,6 +214,9 @@ std::expected<Message, Malformed> decode(std::span<const std::byte> bytes) {
         case Type::refused: return read<RefusedMessage>(bytes);
         case Type::group: return read<GroupMessage>(bytes);
         case Type::done: return read<DoneMessage>(bytes);
+        case Type::reserve: return read<ReserveMessage>(bytes);
+        case Type::reserved: return read<ReservedMessage>(bytes);
+        case Type::release: return read<ReleaseMessage>(bytes);
     }
     return std::unexpected(Malformed::foreign);
 }

@@ -9,6 +9,10 @@
 ///       <────────────────── granted | refused ──   refused: the hub hangs up
 ///       ── group (a multicast MAC, in or out) ─>
 ///       <───────────────────── done | refused ──
+///       ── reserve (a port number of a space) ──>
+///       <──────────────── reserved | refused ──
+///       ── release (one of those) ─────────────>
+///       <───────────────────── done | refused ──
 ///
 /// Whoever hangs up ends the lane. Messages have one size for each type, the host's byte order, and a version;
 /// `refused` is the same in all versions, so that every client can read why. Both sides take what they receive for
@@ -29,11 +33,13 @@ namespace verbline::hub {
 
 using link::InterfaceAddress;
 
-constexpr std::uint16_t version = 1;
-constexpr std::size_t max_addresses = 8;      ///< of one client
-constexpr std::size_t max_program = 32;       ///< bytes of a program's name
-constexpr std::size_t max_socket = 107;       ///< sun_path without its end
-constexpr std::size_t max_reason = 240;       ///< bytes of a refusal's text
+constexpr std::uint16_t version = 2;
+constexpr std::size_t max_addresses = 8;  ///< of one client
+constexpr std::size_t max_program = 32;   ///< bytes of a program's name
+constexpr std::size_t max_socket = 107;   ///< sun_path without its end
+constexpr std::size_t max_reason = 240;   ///< bytes of a refusal's text
+/// Given to those who do not care which, as Linux does; others may name these, too.
+constexpr std::uint16_t first_ephemeral_port = 32768, last_ephemeral_port = 60999;
 constexpr std::size_t largest_message = 512;  ///< a buffer that holds any; none is longer
 
 struct Join {
@@ -59,11 +65,27 @@ struct Group {
     bool member = false;
     bool operator==(const Group&) const = default;
 };
+/// Port numbers are those of the connection manager's port spaces (annex A11), of which the hub knows nothing but that
+/// no two clients have the same number in the same space.
+struct Reserve {
+    std::uint16_t space = 0;
+    std::uint16_t port = 0;  ///< 0: any ephemeral one
+    bool operator==(const Reserve&) const = default;
+};
+struct Reserved {
+    std::uint16_t port = 0;
+    bool operator==(const Reserved&) const = default;
+};
+struct Release {
+    std::uint16_t space = 0;
+    std::uint16_t port = 0;
+    bool operator==(const Release&) const = default;
+};
 struct Done {
     bool operator==(const Done&) const = default;
 };
 
-using Message = std::variant<Join, Granted, Refused, Group, Done>;
+using Message = std::variant<Join, Granted, Refused, Group, Done, Reserve, Reserved, Release>;
 
 enum class Malformed : std::uint8_t {
     foreign,        ///< not of this protocol: wrong length, mark, type or values

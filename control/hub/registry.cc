@@ -55,7 +55,8 @@ Registry::Answer<LaneId> Registry::join(const Join& join, pid_t pid) {
                                           "NAME`",
                                           setup_.name, setup_.max_lanes));
     }
-    Tenant tenant{.program = join.program, .pid = pid, .mac = join.mac, .addresses = join.addresses, .groups = {}};
+    Tenant tenant{
+        .program = join.program, .pid = pid, .mac = join.mac, .addresses = join.addresses, .groups = {}, .ports = 0};
     if (tenant.addresses.empty()) {
         auto chosen = choose_addresses();
         if (!chosen) return std::unexpected(std::move(chosen.error()));
@@ -85,6 +86,7 @@ Registry::Answer<LaneId> Registry::join(const Join& join, pid_t pid) {
 void Registry::leave(LaneId lane) {
     std::erase_if(addresses_, [&](const auto& entry) { return entry.second == lane; });
     std::erase_if(macs_, [&](const auto& entry) { return entry.second == lane; });
+    std::erase_if(ports_, [&](const auto& entry) { return entry.second == lane; });
     tenants_.erase(lane);
 }
 
@@ -99,6 +101,48 @@ Registry::Answer<void> Registry::set_group(LaneId lane, const Group& group) {
                                           setup_.max_groups));
     }
     return {};
+}
+
+Registry::Answer<std::uint16_t> Registry::reserve(LaneId lane, const Reserve& wanted) {
+    auto& tenant = tenants_.at(lane);
+    if (tenant.ports >= setup_.max_ports) {
+        return refuse(
+            ENOSPC, fmt::format("hub `{}` keeps {} ports for a program; release some", setup_.name, setup_.max_ports));
+    }
+    const auto port = wanted.port != 0 ? std::optional(wanted.port) : choose_port(wanted.space);
+    if (!port) {
+        return refuse(EADDRINUSE, fmt::format("all ephemeral ports on hub `{}` are in use; end some programs, or name "
+                                              "a port",
+                                              setup_.name));
+    }
+    const auto [entry, free] = ports_.try_emplace({wanted.space, *port}, lane);
+    if (!free) {
+        return refuse(EADDRINUSE,
+                      fmt::format("port {} is in use on hub `{}` by {}; choose another, or end that program", *port,
+                                  setup_.name, describe(entry->second)));
+    }
+    ++tenant.ports;
+    return *port;
+}
+
+Registry::Answer<void> Registry::release(LaneId lane, const Release& port) {
+    const auto found = ports_.find({port.space, port.port});
+    if (found == ports_.end() || found->second != lane) {
+        return refuse(ENOENT, fmt::format("port {} is not this program's on hub `{}`", port.port, setup_.name));
+    }
+    ports_.erase(found);
+    --tenants_.at(lane).ports;
+    return {};
+}
+
+/// Numbers go round, so that what was released lately is not another's at once.
+std::optional<std::uint16_t> Registry::choose_port(std::uint16_t space) {
+    for (unsigned tried = first_ephemeral_port; tried <= last_ephemeral_port; ++tried) {
+        const auto port = next_ephemeral_;
+        next_ephemeral_ = port == last_ephemeral_port ? first_ephemeral_port : static_cast<std::uint16_t>(port + 1);
+        if (!ports_.contains({space, port})) return port;
+    }
+    return std::nullopt;
 }
 
 /// The same host number in every subnet: 10.99.0.7 and ...::7 are the same program.

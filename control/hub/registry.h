@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Who on a hub has which lane, MAC address, IP addresses and groups; and who is refused, and why.
+/// Who on a hub has which lane, MAC address, IP addresses, groups and ports; and who is refused, and why.
 ///
 /// Pure: no I/O, no clock. Owned by the control thread.
 
@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -25,7 +26,8 @@ struct RegistrySetup {
     std::string name;                       ///< of the hub, for refusals
     std::vector<InterfaceAddress> subnets;  ///< a client that names no address gets one of each; at most 8
     std::size_t max_lanes = 256;
-    std::size_t max_groups = 256;  ///< of one lane
+    std::size_t max_groups = 256;     ///< of one lane
+    std::size_t max_ports = 1 << 17;  ///< of one lane, in all port spaces
 };
 
 /// 10.99.0.0/16, and a unique local prefix (RFC 4193): private ranges that few networks around a hub will use.
@@ -39,6 +41,7 @@ public:
         wire::MacAddress mac{};
         std::vector<InterfaceAddress> addresses;
         std::set<wire::MacAddress> groups;
+        std::size_t ports = 0;  ///< how many it has reserved
     };
     template <class T>
     using Answer = std::expected<T, Refused>;
@@ -51,6 +54,10 @@ public:
     void leave(LaneId lane);
     /// ENOSPC for one group too many. Asking twice is no error.
     Answer<void> set_group(LaneId lane, const Group& group);
+    /// The port. EADDRINUSE: somebody has it, or everybody has one; who asks twice is no exception. ENOSPC: too many.
+    Answer<std::uint16_t> reserve(LaneId lane, const Reserve& wanted);
+    /// ENOENT: it is not this lane's.
+    Answer<void> release(LaneId lane, const Release& port);
 
     const Tenant& tenant(LaneId lane) const { return tenants_.at(lane); }
     const std::map<LaneId, Tenant>& tenants() const { return tenants_; }
@@ -59,12 +66,16 @@ private:
     Answer<std::vector<InterfaceAddress>> choose_addresses() const;
     wire::MacAddress choose_mac(const InterfaceAddress& address) const;
     std::optional<LaneId> holder(const wire::Gid& address) const;
+    std::optional<std::uint16_t> choose_port(std::uint16_t space);
     std::string describe(LaneId lane) const;
 
     RegistrySetup setup_;
     std::map<LaneId, Tenant> tenants_;
     std::map<wire::Gid, LaneId> addresses_;
     std::map<wire::MacAddress, LaneId> macs_;
+    using Port = std::pair<std::uint16_t, std::uint16_t>;  ///< space, number
+    std::map<Port, LaneId> ports_;
+    std::uint16_t next_ephemeral_ = first_ephemeral_port;
 };
 
 }  // namespace verbline::hub

@@ -125,6 +125,8 @@ void Server::read(SessionId id) {
 bool Server::serve(Session& session, const Message& message) {
     if (const auto* join = std::get_if<Join>(&message)) return serve(session, *join);
     if (const auto* group = std::get_if<Group>(&message)) return serve(session, *group);
+    if (const auto* wanted = std::get_if<Reserve>(&message)) return serve(session, *wanted);
+    if (const auto* port = std::get_if<Release>(&message)) return serve(session, *port);
     return false;  // what only a hub says
 }
 
@@ -152,6 +154,18 @@ bool Server::serve(Session& session, const Group& group) {
     if (!set) return send_to(session.fd.get(), set.error());
     host_.set_group(*session.lane, group);
     return send_to(session.fd.get(), Done{});
+}
+
+bool Server::serve(Session& session, const Reserve& wanted) {
+    if (!session.lane) return false;
+    const auto port = registry_.reserve(*session.lane, wanted);
+    return send_to(session.fd.get(), port ? Message(Reserved{*port}) : Message(port.error()));
+}
+
+bool Server::serve(Session& session, const Release& port) {
+    if (!session.lane) return false;
+    const auto released = registry_.release(*session.lane, port);
+    return send_to(session.fd.get(), released ? Message(Done{}) : Message(released.error()));
 }
 
 void Server::end(SessionId id) {

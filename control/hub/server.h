@@ -5,7 +5,7 @@
 /// A hub's side of the conversation with its clients: one connection each, which is the client's life.
 ///
 ///     hub.sock ──> Session, per client ──> Registry: who gets what
-///                     │ join, end, group
+///                     │ join, end, group, ports
 ///                     └──────────────────> LaneHost: makes lanes, closes them
 ///
 /// Runs on the control thread's loop. Nothing a client does blocks it, and none can keep it busy: one message of a
@@ -60,6 +60,8 @@ private:
     bool serve(Session& session, const Message& message);
     bool serve(Session& session, const Join& join);
     bool serve(Session& session, const Group& group);
+    bool serve(Session& session, const Reserve& wanted);
+    bool serve(Session& session, const Release& port);
     void end(SessionId id);
 
     control::Loop& loop_;

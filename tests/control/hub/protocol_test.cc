@@ -23,7 +23,11 @@ std::vector<Message> one_of_each() {
             Refused{EADDRINUSE, "address in use"},
             Group{group, true},
             Group{group, false},
-            Done{}};
+            Done{},
+            Reserve{0x0106, 0},
+            Reserve{0x0106, 4791},
+            Reserved{65535},
+            Release{0x0111, 7174}};
 }
 
 /// With one byte changed.
@@ -56,7 +60,7 @@ TEST(HubProtocol, EveryOtherLengthIsForeign) {
 
 TEST(HubProtocol, AnotherVersionIsToldApart) {
     for (const auto& message : one_of_each()) {
-        const auto changed = decode_changed(encode(message), version_at, 2);
+        const auto changed = decode_changed(encode(message), version_at, version + 1);
         if (std::holds_alternative<Refused>(message)) {
             EXPECT_EQ(changed, message) << "the reason must reach clients of any version";
         } else {
@@ -90,6 +94,8 @@ TEST(HubProtocol, ValuesThatCannotBeAreForeign) {
     EXPECT_EQ(decode(encode(Group{mac, true})), foreign) << "no group";
     EXPECT_EQ(decode(encode(Group{wire::broadcast_mac, true})), foreign);
     EXPECT_EQ(decode_changed(encode(Group{group, true}), 14, 2), foreign);
+    EXPECT_EQ(decode(encode(Reserved{0})), foreign) << "no port";
+    EXPECT_EQ(decode(encode(Release{0x0106, 0})), foreign);
 }
 
 TEST(HubProtocol, TextsAreBoundedAndHarmless) {

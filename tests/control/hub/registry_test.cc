@@ -106,5 +106,50 @@ TEST_F(RegistryTest, GroupsAreBounded) {
     EXPECT_EQ(registry.tenant(LaneId{0}).groups.size(), 2u);
 }
 
+TEST_F(RegistryTest, APortIsOneLanesInEachSpace) {
+    join({.program = "rping"}, 4711), join({});
+    EXPECT_EQ(registry.reserve(LaneId{0}, {0x0106, 7174}), 7174);
+    EXPECT_EQ(registry.reserve(LaneId{1}, {0x0111, 7174}), 7174) << "in another space";
+    for (const auto lane : {LaneId{0}, LaneId{1}}) {
+        const auto refused = registry.reserve(lane, {0x0106, 7174});
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, EADDRINUSE);
+        EXPECT_EQ(refused.error().reason,
+                  "port 7174 is in use on hub `lab` by rping (process 4711); choose another, or end that program");
+    }
+    EXPECT_EQ(registry.release(LaneId{1}, {0x0106, 7174}).error().code, ENOENT) << "another's";
+    EXPECT_TRUE(registry.release(LaneId{0}, {0x0106, 7174}));
+    EXPECT_EQ(registry.release(LaneId{0}, {0x0106, 7174}).error().code, ENOENT);
+    EXPECT_EQ(registry.reserve(LaneId{1}, {0x0106, 7174}), 7174);
+    registry.leave(LaneId{1});
+    EXPECT_EQ(registry.reserve(LaneId{0}, {0x0106, 7174}), 7174) << "ports end with their lane";
+}
+
+TEST_F(RegistryTest, EphemeralPortsAreGivenOnceAndNotAgainSoon) {
+    join({}), join({});
+    EXPECT_EQ(registry.reserve(LaneId{0}, {0x0106, 0}), 32768);
+    EXPECT_EQ(registry.reserve(LaneId{0}, {0x0106, 32769}), 32769) << "named";
+    EXPECT_EQ(registry.reserve(LaneId{1}, {0x0106, 0}), 32770);
+    EXPECT_TRUE(registry.release(LaneId{1}, {0x0106, 32770}));
+    EXPECT_EQ(registry.reserve(LaneId{1}, {0x0106, 0}), 32771);
+    for (unsigned left = 60999 - 32768 + 1 - 3; left > 0; --left) {
+        ASSERT_TRUE(registry.reserve(LaneId{1}, {0x0106, 0}));
+    }
+    EXPECT_EQ(registry.reserve(LaneId{0}, {0x0106, 0}).error().code, EADDRINUSE) << "all are taken";
+    EXPECT_TRUE(registry.reserve(LaneId{0}, {0x0111, 0})) << "of that space";
+    registry.leave(LaneId{1});
+    EXPECT_TRUE(registry.reserve(LaneId{0}, {0x0106, 0}));
+}
+
+TEST_F(RegistryTest, PortsAreBounded) {
+    Registry small{{.name = "lab", .subnets = default_subnets(), .max_ports = 2}};
+    const auto lane = *small.join({}, 1);
+    EXPECT_TRUE(small.reserve(lane, {1, 0}));
+    EXPECT_TRUE(small.reserve(lane, {2, 5}));
+    EXPECT_EQ(small.reserve(lane, {3, 0}).error().code, ENOSPC);
+    EXPECT_TRUE(small.release(lane, {2, 5}));
+    EXPECT_TRUE(small.reserve(lane, {3, 0}));
+}
+
 }  // namespace
 }  // namespace verbline::hub

@@ -137,6 +137,23 @@ TEST_F(HubServerTest, GroupsReachTheHost) {
     on_server([&] { EXPECT_EQ(host.groups, (std::vector<Group>{{group, true}, {group, false}})); });
 }
 
+TEST_F(HubServerTest, PortsAreReservedUntilTheLaneEnds) {
+    const auto lane = join().value();
+    {
+        const auto other = join().value();
+        EXPECT_EQ(reserve_port(other, 0x0106, 7174), 7174);
+        const auto refused = reserve_port(lane, 0x0106, 7174);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, EADDRINUSE);
+        EXPECT_NE(refused.error().what.find("by test (process " + std::to_string(getpid()) + ")"), std::string::npos);
+        EXPECT_GE(reserve_port(lane, 0x0106, 0).value(), first_ephemeral_port);
+    }
+    EXPECT_EQ(reserve_port(lane, 0x0106, 7174), 7174);
+    EXPECT_TRUE(release_port(lane, 0x0106, 7174));
+    EXPECT_EQ(release_port(lane, 0x0106, 7174).error().code, ENOENT);
+    EXPECT_TRUE(join_group(lane, *wire::from_string<wire::MacAddress>("01:00:5e:01:01:01"))) << "none the worse";
+}
+
 TEST_F(HubServerTest, AFullHubAndABrokenHostSayWhy) {
     const auto first = join(), second = join(), third = join();
     ASSERT_FALSE(third);
@@ -161,11 +178,10 @@ TEST_F(HubServerTest, ALaneThatCannotBeMadeTakesNothing) {
 TEST_F(HubServerTest, HostileClientsAreHungUpOnAndOthersServed) {
     const auto join_bytes = encode(Join{});
     std::vector<std::vector<std::byte>> hostile{
-        {std::byte{1}},
-        std::vector<std::byte>(4096, std::byte{0xff}),
-        encode(Done{}),
-        encode(Refused{1, "you"}),
-        encode(Group{*wire::from_string<wire::MacAddress>("01:00:5e:01:01:01"), true})};
+        {std::byte{1}},        std::vector<std::byte>(4096, std::byte{0xff}),
+        encode(Done{}),        encode(Refused{1, "you"}),
+        encode(Reserve{1, 1}), encode(Reserved{1}),
+        encode(Release{1, 1}), encode(Group{*wire::from_string<wire::MacAddress>("01:00:5e:01:01:01"), true})};
     hostile.push_back(join_bytes);
     hostile.back().pop_back();
     for (const auto& bytes : hostile) {

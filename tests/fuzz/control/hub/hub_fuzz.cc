@@ -41,6 +41,18 @@ void check(const hub::Registry& registry) {
     }
 }
 
+void play_ports(hub::Registry& registry, hub::LaneId speaker, const hub::Message& message) {
+    if (const auto* wanted = std::get_if<hub::Reserve>(&message)) {
+        const auto port = registry.reserve(speaker, *wanted);
+        if (!port) return;
+        expect(*port != 0 && (wanted->port == 0 || *port == wanted->port));
+        expect(!registry.reserve(speaker, {wanted->space, *port}));
+    }
+    if (const auto* port = std::get_if<hub::Release>(&message); port != nullptr && registry.release(speaker, *port)) {
+        expect(!registry.release(speaker, *port));
+    }
+}
+
 /// The messages come one after the other, each behind a byte of its length and one that says who speaks.
 void play(wire::Bytes bytes) {
     hub::Registry registry({.name = "fuzz", .subnets = hub::default_subnets(), .max_lanes = 4, .max_groups = 2});
@@ -59,6 +71,7 @@ void play(wire::Bytes bytes) {
         if (const auto* group = std::get_if<hub::Group>(&*message); group != nullptr && known) {
             (void)registry.set_group(speaker, *group);
         }
+        if (known) play_ports(registry, speaker, *message);
         check(registry);
     }
 }

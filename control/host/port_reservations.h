@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Port numbers of the connection manager's port spaces (annex A11), unique among the programs that share an address on
+/// this host without a hub that could give them out.
+///
+/// Each is a byte of one empty file, locked: locks need no descriptor of their own, so that a program may have tens of
+/// thousands, and the kernel gives them back by whatever end the program goes. Programs of all users and all network
+/// namespaces share the file; the bytes are another namespace's or address's own.
+///
+/// One thread at a time. Nothing blocks.
+
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include <fcntl.h>
+
+#include "datapath/wire/types.h"
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+
+namespace verbline::host {
+
+class PortReservations {
+public:
+    /// What is reserved here ends with this object; the child of a fork should destroy its copy, or it lives on there.
+    /// `mac`: of the interface, in the thread's network namespace.
+    static Result<PortReservations> open(const wire::MacAddress& mac);
+
+    /// `port`, or 0 for an ephemeral one. EADDRINUSE: somebody has it, or there is none left; who asks twice is no
+    /// exception.
+    Result<std::uint16_t> reserve(std::uint16_t space, std::uint16_t port);
+    /// ENOENT: it was not reserved here.
+    Result<void> release(std::uint16_t space, std::uint16_t port);
+    /// Whether another program has it.
+    Result<bool> elsewhere(std::uint16_t space, std::uint16_t port) const;
+
+private:
+    PortReservations(FileDescriptor file, std::uint64_t region);
+    struct flock lock_of(short type, std::uint16_t space, std::uint16_t port) const;
+    Result<bool> take(std::uint16_t space, std::uint16_t port);
+
+    FileDescriptor file_;
+    std::uint64_t region_;  ///< of the file, where the bytes for this address are
+    std::uint16_t next_ephemeral_;
+    std::set<std::pair<std::uint16_t, std::uint16_t>> held_;  ///< our own locks do not keep us out
+};
+
+}  // namespace verbline::host

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/mad/gsi.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "datapath/link/way_back.h"
+
+namespace verbline::mad {
+namespace {
+
+constexpr std::uint8_t most_hops = 0xff;  // the way back may be longer
+
+}  // namespace
+
+Gsi::~Gsi() = default;
+
+Result<std::unique_ptr<Gsi>> Gsi::create(GsiOptions options) {
+    std::unique_ptr<Gsi> made(new Gsi(std::move(options)));
+    auto datagrams = rdma::Datagrams::create({.device = made->options_.device,
+                                              .general_services = true,
+                                              .slots = made->options_.slots,
+                                              .longest = wire::mad_size,
+                                              .on_arrival = [gsi = made.get()] { gsi->tell(); }});
+    if (!datagrams) return std::unexpected(datagrams.error());
+    made->datagrams_ = std::move(*datagrams);
+    return made;
+}
+
+void Gsi::send(const GmpPeer& to, MadBytes mad) noexcept {
+    {
+        const std::scoped_lock lock(send_mutex_);
+        transport_counters_.tx_errors.add(datagrams_->take_failures());
+        rdma::Datagrams::Destination destination{.path = to.path, .qpn = to.qpn, .qkey = to.qkey, .pkey = to.pkey};
+        if (!find_next_hop(destination.path)) return counters_.tx_dropped_no_next_hop.add();
+        switch (datagrams_->send(destination, mad)) {
+            case rdma::Datagrams::Sent::yes: transport_counters_.tx_mads.add(); break;
+            case rdma::Datagrams::Sent::no_way: return transport_counters_.tx_errors.add();
+            case rdma::Datagrams::Sent::queue_full: return transport_counters_.tx_dropped_queue_full.add();
+        }
+    }
+    if (options_.on_posted) options_.on_posted();
+}
+
+bool Gsi::find_next_hop(rdma::Path& path) const {
+    const bool roce = options_.device->options().kind == link::GidTable::Kind::roce;
+    if (!roce || path.mac != wire::MacAddress{}) return true;
+    const auto mac = options_.next_hop ? options_.next_hop(path.gid_index, path.address.dgid) : std::nullopt;
+    path.mac = mac.value_or(path.mac);
+    return mac.has_value();
+}
+
+void Gsi::receive(wire::MadClass management_class, Receiver receiver) {
+    if (receiver) {
+        receivers_.insert_or_assign(management_class, std::make_shared<Receiver>(std::move(receiver)));
+    } else {
+        receivers_.erase(management_class);
+    }
+}
+
+std::size_t Gsi::drain() {
+    {
+        const std::scoped_lock lock(tell_mutex_);
+        told_ = false;
+    }
+    const auto count = datagrams_->drain(
+        most_at_once, [this](const auto& completion, auto route, auto mad) { take(completion, route, mad); });
+    if (count >= most_at_once) tell();
+    return count;
+}
+
+void Gsi::take(const transport::Completion& completion, rdma::Datagrams::Route route, std::span<const std::byte> mad) {
+    const bool too_long = completion.status == transport::Status::local_length_error;
+    if (completion.status != transport::Status::success && !too_long) return counters_.rx_errors.add();
+    if (mad.size() != wire::mad_size) return transport_counters_.rx_dropped_bad_length.add();
+    transport_counters_.rx_mads.add();
+    const auto header = wire::Mad::parse(mad);
+    if (!header) return transport_counters_.rx_dropped_bad_version.add();
+    const auto pkey = wire::PKey{completion.pkey_index};
+    if (std::ranges::none_of(options_.pkeys, [&](auto each) { return wire::match(each, pkey); })) {
+        return counters_.rx_dropped_bad_pkey.add();
+    }
+    const auto from = peer_of(completion, route);
+    if (!from) return counters_.rx_dropped_not_ours.add();
+    const auto found = receivers_.find(header->management_class);
+    if (found == receivers_.end()) return transport_counters_.rx_dropped_no_receiver.add();
+    const auto receiver = found->second;
+    (*receiver)(*from, mad.first<wire::mad_size>());
+}
+
+std::optional<GmpPeer> Gsi::peer_of(const transport::Completion& completion, rdma::Datagrams::Route route) const {
+    GmpPeer peer{
+        .path = {.address = {.dlid = completion.slid, .sl = completion.service_level}, .mac = completion.source_mac},
+        .qpn = completion.source,
+        .pkey = wire::PKey{completion.pkey_index}};
+    if ((completion.flags & transport::Completion::has_grh) == 0) return peer;  // on the soft fabric LIDs suffice
+    const auto way = link::way_back(route);
+    if (!way) return std::nullopt;
+    const bool ib = options_.device->options().kind == link::GidTable::Kind::ib;
+    const auto type = ib ? link::GidType::ib : way->udp ? link::GidType::roce_v2 : link::GidType::roce_v1;
+    const auto index = options_.device->gid_index(way->ours, type);
+    if (!index) return std::nullopt;
+    peer.path.gid_index = *index;
+    peer.path.address.global = true;
+    peer.path.address.dgid = way->peer;
+    peer.path.address.hop_limit = most_hops;
+    peer.path.address.traffic_class = way->traffic_class;
+    peer.path.address.flow_label = way->flow_label;
+    return peer;
+}
+
+void Gsi::on_ready(std::function<void()> tell) {
+    const std::scoped_lock lock(tell_mutex_);
+    tell_ = std::move(tell);
+    if (told_ && tell_) tell_();
+}
+
+void Gsi::tell() {
+    const std::scoped_lock lock(tell_mutex_);
+    told_ = true;
+    if (tell_) tell_();
+}
+
+void Gsi::counters(const CounterVisitor& visit) const {
+    transport_counters_.each(visit);
+    counters_.each(visit);
+}
+
+}  // namespace verbline::mad
