@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/cm/connection.h"
+
+namespace verbline::cm {
+
+void Connection::enter(State state, Time now) {
+    state_ = state;
+    since_ = now;
+}
+
+void Connection::begin_wait(Time now, Time wait) {
+    deadline_ = now + wait;
+    retries_ = 0;
+}
+
+Time Connection::patience() const {
+    return wire::cm_nanoseconds(response_timeout_) + 2 * wire::cm_nanoseconds(packet_lifetime_);
+}
+
+/// As long as packets of the connection may be under way: there, acknowledged late, and back (12.9.8.4).
+Time Connection::timewait() const {
+    return 2 * wire::cm_nanoseconds(packet_lifetime_) + wire::cm_nanoseconds(ack_delay_);
+}
+
+void Connection::enter_timewait(Time now, bool tell) {
+    end_wait();
+    alternate_ = Alternate::none;
+    enter(State::timewait, now);
+    deadline_ = now + timewait();
+    silent_ = !tell || closing_;
+}
+
+template <class Message>
+mad::MadBuffer Connection::addressed(Message message, std::uint64_t transaction) const {
+    message.local_id = static_cast<std::uint32_t>(local_);
+    if constexpr (requires { message.remote_id; }) message.remote_id = static_cast<std::uint32_t>(remote_);
+    return make_mad(message, transaction);
+}
+template mad::MadBuffer Connection::addressed(wire::CmReq, std::uint64_t) const;
+template mad::MadBuffer Connection::addressed(wire::CmMra, std::uint64_t) const;
+template mad::MadBuffer Connection::addressed(wire::CmRej, std::uint64_t) const;
+template mad::MadBuffer Connection::addressed(wire::CmRep, std::uint64_t) const;
+template mad::MadBuffer Connection::addressed(wire::CmRtu, std::uint64_t) const;
+template mad::MadBuffer Connection::addressed(wire::CmDreq, std::uint64_t) const;
+template mad::MadBuffer Connection::addressed(wire::CmDrep, std::uint64_t) const;
+template mad::MadBuffer Connection::addressed(wire::CmLap, std::uint64_t) const;
+template mad::MadBuffer Connection::addressed(wire::CmApr, std::uint64_t) const;
+
+void Connection::post(const mad::MadBuffer& mad, Context& context) {
+    context.count(sent(attribute(mad)));
+    context.send(peer_, mad);
+}
+
+void Connection::keep(const mad::MadBuffer& mad) {
+    if (kept_) {
+        *kept_ = mad;
+    } else {
+        kept_ = std::make_unique<mad::MadBuffer>(mad);
+    }
+}
+
+void Connection::keep_and_post(const mad::MadBuffer& mad, Context& context) {
+    keep(mad);
+    post(mad, context);
+}
+
+void Connection::post_kept(Context& context) {
+    if (kept_) post(*kept_, context);
+}
+
+/// Ids are checked before anything is believed. The peer's is not known before REP, and may be missing in a REJ
+/// (12.6.7): then the transaction, of which the upper half is the transports', must be that of the exchange.
+bool Connection::ours(const Incoming& message) const {
+    if (message.receiver_id() != static_cast<std::uint32_t>(local_)) return false;
+    const CommunicationId sender{message.sender_id()};
+    if (remote_ == CommunicationId{}) return true;
+    if (sender == CommunicationId{} && message.attribute() == wire::CmAttribute::rej) {
+        return static_cast<std::uint32_t>(message.transaction()) == static_cast<std::uint32_t>(transaction_);
+    }
+    return sender == remote_;
+}
+
+/// A late REQ of ours has begun a second connection at the peer: it must not wait for us.
+void Connection::refuse_stranger(const Incoming& rep, const mad::GmpPeer& from, Context& context) {
+    auto rej = to_message({.reason = wire::CmRejectReason::invalid_communication_id}, wire::CmAbout::rep);
+    rej.local_id = rep.receiver_id();
+    rej.remote_id = rep.sender_id();
+    context.count(Count::rejected_unknown_id);
+    context.count(Count::tx_rej);
+    context.send(from, make_mad(rej, rep.transaction()));
+}
+
+void Connection::receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
+    using enum wire::CmAttribute;
+    if (message.attribute() == req) return receive_req(message.as<wire::CmReq>(), message, now, context);
+    // By the reason "timeout" the peer takes back a REQ of which it never learnt our id: it is found by its own.
+    const bool taken_back = message.attribute() == rej && message.receiver_id() == 0;
+    if (!taken_back && !ours(message)) {
+        if (message.attribute() == rep) return refuse_stranger(message, from, context);
+        return context.count(Count::rx_dropped_mismatched);
+    }
+    switch (message.attribute()) {
+        case mra: return receive_mra(message.as<wire::CmMra>(), now, context);
+        case rej: return receive_rej(message.as<wire::CmRej>(), now, context);
+        case rep: return receive_rep(message.as<wire::CmRep>(), now, context);
+        case rtu: return receive_rtu(message.as<wire::CmRtu>(), now, context);
+        case dreq: return receive_dreq(message.as<wire::CmDreq>(), message, now, context);
+        case drep: return receive_drep(message.as<wire::CmDrep>(), now, context);
+        case lap: return receive_lap(message.as<wire::CmLap>(), message, from, context);
+        case apr: return receive_apr(message.as<wire::CmApr>(), context);
+        default: return context.count(Count::rx_dropped_mismatched);
+    }
+}
+
+}  // namespace verbline::cm

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// One connection: the state machine of IBTA volume 1, 12.9.7.
+///
+///     active  idle ── connect: REQ ──> req_sent ──────────────── REP ──> rep_received ── RTU ──> established
+///                                        └─ MRA ─> mra_req_received ─┘      └ delay: MRA ─> mra_rep_sent ┘
+///     passive      ── REQ ──> req_received ── reply: REP ─> rep_sent ─────────────────── RTU ──> established
+///                                └ delay: MRA ─> mra_req_sent ┘ └─ MRA ─> mra_rep_received ┘
+///     both    established ── disconnect: DREQ ──> dreq_sent ── DREP, DREQ, no answer ──> timewait ──> idle
+///                   └─────── DREQ: DREP ────────────────────────────────────────────────────┘
+///             REJ, or nobody answers: idle; established: timewait
+///
+/// What the peer may not have got is kept as a MAD until it cannot be asked for again: requests are repeated when their
+/// time is over, answers when the question comes again. So a REJ of ours lives on for a while, in timewait.
+///
+/// Pure: no I/O, no clock, no lock. An established connection is a few hundred bytes.
+
+#include <memory>
+#include <optional>
+
+#include "control/cm/context.h"
+#include "control/cm/convert.h"
+#include "control/cm/message.h"
+#include "control/cm/parameters.h"
+#include "control/cm/state.h"
+#include "control/mad/gmp.h"
+#include "pmd/error.h"
+#include "pmd/time.h"
+
+namespace verbline::cm {
+
+class Connection {
+public:
+    /// `local`: our id of it; `ca_guid`: ours.
+    Connection(CommunicationId local, wire::Guid ca_guid) : local_(local), ca_guid_(ca_guid) {}
+
+    // How it begins: with one of these.
+
+    void connect(const Request& request, Time now, Context& context);
+    /// A REQ that nobody has anything against. What to tell the user.
+    Request accept(const Incoming& req, const mad::GmpPeer& from, Time now);
+
+    // What its user wants. EINVAL: not in this state, or too long.
+
+    Result<void> reply(const Reply& reply, Time now, Context& context);
+    Result<void> ready_to_use(const PrivateData& private_data, Time now, Context& context);
+    Result<void> reject(const Rejection& rejection, Time now, Context& context);
+    Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now, Context& context);
+    Result<void> established(Time now);
+    Result<void> disconnect(const PrivateData& private_data, Time now, Context& context);
+    Result<void> load_alternate(const Path& alternate, const PrivateData& private_data, Time now, Context& context);
+    Result<void> reply_alternate(const AlternateReply& reply, Time now, Context& context);
+    /// Its user is gone. It is over when `state` is idle.
+    void abandon(Time now, Context& context);
+
+    // What comes from outside.
+
+    void receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context);
+    /// At or after `deadline`.
+    void tick(Time now, Context& context);
+    std::optional<Time> deadline() const { return deadline_ == 0 ? std::nullopt : std::optional(deadline_); }
+    /// The peer has shown that it knows nothing of this connection any more.
+    void stale(Time now, Context& context);
+    /// A REQ of the peer for the same service while ours is out (12.10.4): whether we become the passive side, and so
+    /// have a request to answer.
+    std::optional<Request> match(const Incoming& req, const mad::GmpPeer& from, Time now, Context& context);
+
+    /// Whether a REQ is the one that this connection was made of, or late from a match.
+    bool repeats(const Incoming& req) const;
+
+    CommunicationId local() const { return local_; }
+    CommunicationId remote() const { return remote_; }
+    State state() const { return state_; }
+    Time since() const { return since_; }
+    unsigned retries() const { return retries_; }
+    wire::CmServiceId service() const { return service_; }
+    const wire::Gid& peer_gid() const { return remote_gid_; }
+    wire::Qpn local_qpn() const { return local_qpn_; }
+    wire::Qpn remote_qpn() const { return remote_qpn_; }
+    bool peer_to_peer() const { return peer_to_peer_; }
+    /// For tables; numbers are 0 until known.
+    RemoteEnd remote_connection() const {
+        return RemoteEnd::connection(remote_guid_, static_cast<std::uint32_t>(remote_));
+    }
+    RemoteEnd remote_queue_pair() const { return RemoteEnd::queue_pair(remote_guid_, remote_gid_, remote_qpn_); }
+
+private:
+    friend class ConnectionExplorer;  ///< tests: all states that two of them can get into
+    enum class Alternate : std::uint8_t { none, sent, delayed, received, delaying, answered };
+
+    // connection.cc
+    void enter(State state, Time now);
+    void begin_wait(Time now, Time wait);
+    void end_wait() { deadline_ = 0, retries_ = 0, kept_.reset(); }
+    Time patience() const;  ///< how long the peer may take to answer us
+    Time timewait() const;
+    void enter_timewait(Time now, bool tell);
+    template <class Message>
+    mad::MadBuffer addressed(Message message, std::uint64_t transaction) const;
+    void post(const mad::MadBuffer& mad, Context& context);
+    void keep(const mad::MadBuffer& mad);
+    void keep_and_post(const mad::MadBuffer& mad, Context& context);
+    void post_kept(Context& context);
+    bool ours(const Incoming& message) const;
+    static void refuse_stranger(const Incoming& rep, const mad::GmpPeer& from, Context& context);
+    std::uint64_t own_transaction() const { return static_cast<std::uint32_t>(local_); }
+
+    // connection_active.cc
+    void receive_rep(const wire::CmRep& rep, Time now, Context& context);
+    void receive_mra(const wire::CmMra& mra, Time now, Context& context);
+
+    // connection_passive.cc
+    void receive_req(const wire::CmReq& req, const Incoming& message, Time now, Context& context);
+    void receive_rtu(const wire::CmRtu& rtu, Time now, Context& context);
+
+    // connection_close.cc
+    void refuse(const Rejection& rejection, Time now, Context& context);
+    void refuse_again(Time now, Context& context);
+    void take_back_reply(const Rejection& rejection, Time now, Context& context);
+    mad::MadBuffer timeout_rejection() const;
+    void receive_rej(const wire::CmRej& rej, Time now, Context& context);
+    bool follow_redirect(const wire::CmRej& rej, Time now, Context& context);
+    void receive_dreq(const wire::CmDreq& dreq, const Incoming& message, Time now, Context& context);
+    void receive_drep(const wire::CmDrep& drep, Time now, Context& context);
+    void send_dreq(const PrivateData& private_data, Time now, Context& context);
+
+    // connection_alternate.cc
+    void receive_lap(const wire::CmLap& lap, const Incoming& message, const mad::GmpPeer& from, Context& context);
+    void receive_apr(const wire::CmApr& apr, Context& context);
+    void alternate_over();
+
+    // connection_timer.cc
+    bool repeat(Count counter, Time now, Context& context);
+    void give_up(Time now, Context& context);
+
+    CommunicationId local_, remote_{};
+    wire::Guid ca_guid_, remote_guid_{};
+    State state_ = State::idle;
+    Transport transport_ = Transport::rc;
+    Alternate alternate_ = Alternate::none;
+    bool active_ = false, peer_to_peer_ = false, redirected_ = false;
+    bool silent_ = false;   ///< the user has heard the end already, or is gone
+    bool closing_ = false;  ///< the user is gone: close as soon as it can be done
+    std::uint8_t retries_ = 0, max_retries_ = 15;
+    std::uint8_t response_timeout_ = 20;  ///< of the peer's connection manager, coded as the three
+    std::uint8_t own_response_timeout_ = 20, packet_lifetime_ = 18, ack_delay_ = 0;
+    wire::CmServiceId service_{};
+    wire::Gid remote_gid_{};
+    wire::Qpn local_qpn_{}, remote_qpn_{};
+    wire::Psn remote_psn_;
+    std::uint64_t transaction_ = 0;            ///< of the exchange that opened it: the active side's
+    std::uint64_t alternate_transaction_ = 0;  ///< of the LAP last received, as the next
+    std::uint64_t alternate_digest_ = 0;
+    Time deadline_ = 0;  ///< 0: none
+    Time since_ = 0;
+    mad::GmpPeer peer_;
+    std::unique_ptr<mad::MadBuffer> kept_;  ///< what may have to be sent again
+};
+
+}  // namespace verbline::cm

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/cm/connection.h"
+
+// The side that asks.
+
+namespace verbline::cm {
+
+void Connection::connect(const Request& request, Time now, Context& context) {
+    active_ = true;
+    transport_ = request.transport;
+    peer_to_peer_ = request.peer_to_peer;
+    service_ = request.service;
+    remote_gid_ = request.primary.remote_gid;
+    local_qpn_ = request.qpn;
+    response_timeout_ = request.remote_response_timeout;
+    own_response_timeout_ = request.local_response_timeout;
+    packet_lifetime_ = request.primary.packet_lifetime;
+    max_retries_ = request.max_cm_retries;
+    transaction_ = own_transaction();
+    peer_ = peer_of(request.primary, request.pkey);
+    enter(State::req_sent, now);
+    begin_wait(now, patience());
+    keep_and_post(addressed(to_message(request, ca_guid_), transaction_), context);
+}
+
+void Connection::receive_rep(const wire::CmRep& rep, Time now, Context& context) {
+    if (!active_) return context.count(Count::rx_dropped_unexpected);
+    if (state_ != State::req_sent && state_ != State::mra_req_received) {
+        context.count(Count::rx_duplicate_rep);
+        // Our answer is lost: RTU, MRA or REJ, whichever it was. Without one, the user still thinks, or it is over.
+        if (state_ == State::established) return post(addressed(wire::CmRtu{}, transaction_), context);
+        if (state_ == State::mra_rep_sent) post_kept(context);
+        if (state_ == State::timewait) refuse_again(now, context);
+        if (state_ == State::idle) {
+            remote_ = CommunicationId{rep.local_id};
+            const Rejection over{.reason = wire::CmRejectReason::invalid_communication_id};
+            post(addressed(to_message(over, wire::CmAbout::rep), transaction_), context);
+        }
+        return;
+    }
+    remote_guid_ = rep.ca_guid;
+    remote_ = CommunicationId{rep.local_id};
+    remote_qpn_ = queue_pair(rep, transport_);
+    remote_psn_ = rep.psn;
+    ack_delay_ = rep.target_ack_delay;
+    end_wait();
+    enter(State::rep_received, now);
+    if (context.claim(remote_queue_pair())) return context.tell(ReplyReceived{from_message(rep, transport_)});
+    const Rejection stale{.reason = wire::CmRejectReason::stale_connection};
+    context.count(Count::rejected_stale);
+    refuse(stale, now, context);
+    context.tell(Rejected{stale});
+}
+
+Result<void> Connection::ready_to_use(const PrivateData& private_data, Time now, Context& context) {
+    if (state_ != State::rep_received && state_ != State::mra_rep_sent) {
+        return failure(EINVAL, "there is no reply to be ready for");
+    }
+    if (auto result = fits(private_data, sizeof(wire::CmRtu{}.private_data)); !result) return result;
+    end_wait();
+    enter(State::established, now);
+    // Private data is not kept for a repeated RTU: an RTU may be lost altogether, so nobody can count on it.
+    post(addressed(wire::CmRtu{.private_data = padded<sizeof(wire::CmRtu{}.private_data)>(private_data)}, transaction_),
+         context);
+    return {};
+}
+
+/// The peer needs longer for what we have sent it: repeats begin when its time is over (12.6.6).
+void Connection::receive_mra(const wire::CmMra& mra, Time now, Context& context) {
+    using enum State;
+    const bool to_req = mra.about == wire::CmAbout::req && (state_ == req_sent || state_ == mra_req_received);
+    const bool to_rep = mra.about == wire::CmAbout::rep && (state_ == rep_sent || state_ == mra_rep_received);
+    const bool to_lap = mra.about == wire::CmAbout::other && state_ == established &&
+                        (alternate_ == Alternate::sent || alternate_ == Alternate::delayed);
+    if (!to_req && !to_rep && !to_lap) return context.count(Count::rx_dropped_unexpected);
+    const bool first = state_ == req_sent || state_ == rep_sent || alternate_ == Alternate::sent;
+    if (to_req) enter(mra_req_received, first ? now : since_);
+    if (to_rep) enter(mra_rep_received, first ? now : since_);
+    if (to_lap) alternate_ = Alternate::delayed;
+    const Time wait = wire::cm_nanoseconds(mra.service_timeout) + 2 * wire::cm_nanoseconds(packet_lifetime_);
+    deadline_ = now + wait;
+    if (first && !closing_) context.tell(Delayed{.wait = wait, .private_data = to_vector(mra.private_data)});
+}
+
+std::optional<Request> Connection::match(const Incoming& message, const mad::GmpPeer& from, Time now,
+                                         Context& context) {
+    const auto req = message.as<wire::CmReq>();
+    const bool waiting = state_ == State::req_sent || state_ == State::mra_req_received;
+    const auto mine = std::pair(ca_guid_, local_qpn_), theirs = std::pair(req.ca_guid, req.qpn);
+    // The lower one becomes passive; who is higher goes on as if nothing had come, and gets a REP.
+    if (!waiting || !peer_to_peer_ || closing_ || mine >= theirs) {
+        context.count(Count::rx_duplicate_req);
+        return std::nullopt;
+    }
+    context.count(Count::peer_to_peer_matches);
+    end_wait();
+    active_ = false;
+    auto request = accept(message, from, now);
+    request.peer_to_peer = true;
+    return request;
+}
+
+}  // namespace verbline::cm

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "control/cm/connection.h"
+#include "datapath/wire/class_port_info.h"
+
+// How connections end: REJ, DREQ, TIMEWAIT.
+
+namespace verbline::cm {
+
+/// REJ is not answered: it is kept, for as long as what it refuses may come again.
+void Connection::refuse(const Rejection& rejection, Time now, Context& context) {
+    const auto about = active_ ? wire::CmAbout::rep : wire::CmAbout::req;
+    enter_timewait(now, false);
+    keep(addressed(to_message(rejection, about), transaction_));
+    refuse_again(now, context);
+}
+
+void Connection::refuse_again(Time now, Context& context) {
+    if (!kept_) return;
+    // The peer asks again when our time to answer is over and the message had the time to travel.
+    deadline_ = now + wire::cm_nanoseconds(own_response_timeout_) + 2 * timewait();
+    post_kept(context);
+}
+
+Result<void> Connection::reject(const Rejection& rejection, Time now, Context& context) {
+    using enum State;
+    if (state_ != req_received && state_ != mra_req_sent && state_ != rep_received && state_ != mra_rep_sent) {
+        return failure(EINVAL, "there is neither a request nor a reply to reject");
+    }
+    if (auto result = fits(rejection); !result) return result;
+    refuse(rejection, now, context);
+    return {};
+}
+
+void Connection::receive_rej(const wire::CmRej& rej, Time now, Context& context) {
+    using enum State;
+    // Who has answered our REQ with REP, or is our active side, no longer refuses it: that REJ is late.
+    if (rej.about == wire::CmAbout::req && state_ != req_sent && state_ != mra_req_received) {
+        return context.count(Count::rx_dropped_unexpected);
+    }
+    if (state_ == dreq_sent) {  // it knows of no connection: that is what we want
+        const bool told = silent_;
+        enter_timewait(now, !silent_);
+        if (!told) context.tell(Disconnected{});
+        return;
+    }
+    if (!open(state_)) return context.count(Count::rx_dropped_unexpected);
+    const bool to_req = state_ == req_sent || state_ == mra_req_received;
+    // A peer that has not begun yet says that nobody listens: our REQ is repeated until it has.
+    if (to_req && peer_to_peer_ && rej.reason == wire::CmRejectReason::invalid_service_id) return;
+    if (to_req && follow_redirect(rej, now, context)) return;
+    const bool used = state_ == established || state_ == rep_received || state_ == mra_rep_sent;
+    if (used) {
+        enter_timewait(now, true);
+    } else if (!active_) {
+        enter_timewait(now, false);  // a late REQ must not begin it anew
+    } else {
+        end_wait();
+        enter(idle, now);
+    }
+    context.tell(Rejected{from_message(rej)});
+}
+
+/// Its connection manager is asked at another port, once (12.6.7.2, 13.5.2). Reason 25 moves the connection itself:
+/// that needs a path, which the user must find.
+bool Connection::follow_redirect(const wire::CmRej& rej, Time now, Context& context) {
+    if (rej.reason != wire::CmRejectReason::cm_redirect || redirected_ || !kept_) return false;
+    const auto there = wire::ClassPortInfo::parse(rej.information);
+    if (!there || there->redirect_qpn == wire::Qpn{}) return false;
+    redirected_ = true;
+    auto& address = peer_.path.address;
+    const bool global = there->redirect_gid != wire::Gid{};
+    // On RoCE it is the GID that counts, on one subnet the LID.
+    address = {.dlid = there->redirect_lid == wire::Lid{} ? wire::permissive_lid : there->redirect_lid,
+               .sl = there->redirect_service_level,
+               .global = global && (address.global || there->redirect_lid == wire::Lid{}),
+               .dgid = there->redirect_gid,
+               .hop_limit = address.hop_limit,
+               .traffic_class = there->redirect_traffic_class,
+               .flow_label = there->redirect_flow_label};
+    peer_.path.mac = {};
+    peer_.qpn = there->redirect_qpn;
+    peer_.qkey = there->redirect_qkey;
+    peer_.pkey = there->redirect_pkey;
+    context.count(Count::redirects);
+    enter(State::req_sent, now);
+    begin_wait(now, patience());
+    post_kept(context);
+    return true;
+}
+
+Result<void> Connection::disconnect(const PrivateData& private_data, Time now, Context& context) {
+    if (state_ == State::timewait || state_ == State::dreq_sent) return {};
+    if (state_ != State::established) return failure(EINVAL, "there is no connection to end");
+    if (auto result = fits(private_data, sizeof(wire::CmDreq{}.private_data)); !result) return result;
+    send_dreq(private_data, now, context);
+    return {};
+}
+
+void Connection::send_dreq(const PrivateData& private_data, Time now, Context& context) {
+    alternate_ = Alternate::none;
+    enter(State::dreq_sent, now);
+    begin_wait(now, patience());
+    wire::CmDreq dreq{.remote_qpn = remote_qpn_, .private_data = padded<sizeof(dreq.private_data)>(private_data)};
+    keep_and_post(addressed(dreq, own_transaction()), context);
+}
+
+/// DREQ is answered whatever we think of the connection: the peer's end is over, and so is ours.
+void Connection::receive_dreq(const wire::CmDreq& dreq, const Incoming& message, Time now, Context& context) {
+    using enum State;
+    if (state_ == req_received || state_ == mra_req_sent) return context.count(Count::rx_dropped_unexpected);
+    if (local_qpn_ != dreq.remote_qpn) return context.count(Count::rx_dropped_mismatched);
+    const bool unanswered = state_ == req_sent || state_ == mra_req_received;
+    if (unanswered) remote_ = CommunicationId{dreq.local_id};
+    post(addressed(wire::CmDrep{}, message.transaction()), context);
+    if (state_ == timewait || state_ == idle) return context.count(Count::rx_duplicate_dreq);
+    const bool asked = state_ == dreq_sent, told = silent_ || closing_;
+    enter_timewait(now, !silent_);
+    if (told) return;
+    if (unanswered) {
+        // Our REQ was taken, and the peer has thought better of it; its REP and REJ are lost.
+        silent_ = true;
+        context.tell(Rejected{{.reason = wire::CmRejectReason::consumer}});
+    } else if (asked) {
+        context.tell(Disconnected{to_vector(dreq.private_data)});
+    } else {
+        context.tell(DisconnectRequested{to_vector(dreq.private_data)});
+    }
+}
+
+void Connection::receive_drep(const wire::CmDrep& drep, Time now, Context& context) {
+    if (state_ != State::dreq_sent) return context.count(Count::rx_dropped_unexpected);
+    const bool told = silent_;
+    enter_timewait(now, !silent_);
+    if (!told) context.tell(Disconnected{to_vector(drep.private_data)});
+}
+
+void Connection::stale(Time now, Context& context) {
+    using enum State;
+    if (!open(state_)) return;
+    if (state_ == established) return send_dreq({}, now, context);
+    const Rejection rejection{.reason = wire::CmRejectReason::stale_connection};
+    if (state_ == rep_sent || state_ == mra_rep_received) {
+        take_back_reply(rejection, now, context);
+        silent_ = true;
+    } else {
+        end_wait();
+        enter(idle, now);
+    }
+    context.tell(Rejected{rejection});
+}
+
+/// The peer may believe that it is connected, or still wait: it hears both, and the second until it answers.
+void Connection::take_back_reply(const Rejection& rejection, Time now, Context& context) {
+    post(addressed(to_message(rejection, wire::CmAbout::other), transaction_), context);
+    send_dreq({}, now, context);
+}
+
+/// Says whose it is by our GUID and our id: of a REQ that was never answered the peer's id is not known (12.6.7.2).
+mad::MadBuffer Connection::timeout_rejection() const {
+    Rejection rejection{.reason = wire::CmRejectReason::timeout};
+    rejection.information.resize(sizeof ca_guid_);
+    wire::store64(rejection.information, 0, static_cast<std::uint64_t>(ca_guid_));
+    return addressed(to_message(rejection, wire::CmAbout::other), transaction_);
+}
+
+void Connection::abandon(Time now, Context& context) {
+    using enum State;
+    closing_ = silent_ = true;
+    const Rejection gone{.reason = wire::CmRejectReason::consumer};
+    switch (state_) {
+        case req_sent:
+        case mra_req_received:
+            end_wait();
+            enter(idle, now);
+            return post(timeout_rejection(), context);
+        case req_received:
+        case mra_req_sent:
+        case rep_received:
+        case mra_rep_sent: return refuse(gone, now, context);
+        case rep_sent:
+        case mra_rep_received: return take_back_reply(gone, now, context);
+        case established: return send_dreq({}, now, context);
+        default: return;
+    }
+}
+
+}  // namespace verbline::cm

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/cm/connection.h"
+
+// The side that is asked.
+
+namespace verbline::cm {
+
+Request Connection::accept(const Incoming& message, const mad::GmpPeer& from, Time now) {
+    const auto req = message.as<wire::CmReq>();
+    auto request = from_message(req, from);
+    remote_ = CommunicationId{req.local_id};
+    remote_guid_ = req.ca_guid;
+    remote_gid_ = req.primary.local_gid;
+    remote_qpn_ = req.qpn;
+    remote_psn_ = req.psn;
+    transport_ = request.transport;
+    service_ = req.service;
+    response_timeout_ = req.local_response_timeout;
+    own_response_timeout_ = req.remote_response_timeout;
+    packet_lifetime_ = request.primary.packet_lifetime;
+    max_retries_ = req.max_cm_retries;
+    transaction_ = message.transaction();
+    peer_ = from;
+    enter(State::req_received, now);
+    return request;
+}
+
+/// Of peers that asked each other, the active one may see the other's REQ late.
+bool Connection::repeats(const Incoming& message) const {
+    const auto req = message.as<wire::CmReq>();
+    return active_ || (req.qpn == remote_qpn_ && req.psn == remote_psn_ && req.service == service_ &&
+                       message.transaction() == transaction_);
+}
+
+/// A REQ with the peer's id of this connection: the one that we have, again, or that of another life.
+void Connection::receive_req(const wire::CmReq& req, const Incoming& message, Time now, Context& context) {
+    using enum State;
+    if (repeats(message)) {
+        context.count(Count::rx_duplicate_req);
+        // Our answer is lost: MRA, REP or REJ. Without one the user still thinks, or RTU has come since.
+        if (state_ == mra_req_sent || state_ == rep_sent || state_ == mra_rep_received) post_kept(context);
+        if (state_ == timewait && !active_) refuse_again(now, context);
+        return;
+    }
+    context.count(Count::rejected_stale);
+    const wire::CmRej rej{.local_id = 0,
+                          .remote_id = req.local_id,
+                          .about = wire::CmAbout::req,
+                          .reason = wire::CmRejectReason::stale_connection};
+    post(make_mad(rej, message.transaction()), context);
+    stale(now, context);
+}
+
+Result<void> Connection::reply(const Reply& reply, Time now, Context& context) {
+    if (state_ != State::req_received && state_ != State::mra_req_sent) {
+        return failure(EINVAL, "there is no request to reply to");
+    }
+    if (auto result = fits(reply); !result) return result;
+    local_qpn_ = reply.qpn;
+    ack_delay_ = reply.target_ack_delay;
+    enter(State::rep_sent, now);
+    begin_wait(now, patience());
+    keep_and_post(addressed(to_message(reply, transport_, ca_guid_), transaction_), context);
+    return {};
+}
+
+void Connection::receive_rtu(const wire::CmRtu& rtu, Time now, Context& context) {
+    if (state_ != State::rep_sent && state_ != State::mra_rep_received) {
+        return context.count(Count::rx_dropped_unexpected);
+    }
+    end_wait();
+    enter(State::established, now);
+    context.tell(Established{to_vector(rtu.private_data)});
+}
+
+Result<void> Connection::established(Time now) {
+    // The active side uses the connection before RTU is answered for: it may be established already.
+    if (state_ == State::established) return {};
+    if (state_ != State::rep_sent && state_ != State::mra_rep_received) {
+        return failure(EINVAL, "there is no accepted connection that waits for its peer");
+    }
+    end_wait();
+    enter(State::established, now);
+    return {};
+}
+
+Result<void> Connection::delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now,
+                               Context& context) {
+    using enum State;
+    if (auto result = fits(private_data, sizeof(wire::CmMra{}.private_data)); !result) return result;
+    wire::CmMra mra{.service_timeout = service_timeout, .private_data = padded<sizeof(mra.private_data)>(private_data)};
+    auto transaction = transaction_;
+    if (state_ == req_received) {
+        enter(mra_req_sent, now);
+    } else if (state_ == rep_received) {
+        mra.about = wire::CmAbout::rep;
+        enter(mra_rep_sent, now);
+    } else if (state_ == established && alternate_ == Alternate::received) {
+        mra.about = wire::CmAbout::other;
+        transaction = alternate_transaction_;
+        alternate_ = Alternate::delaying;
+    } else {
+        return failure(EINVAL, "there is no message of the peer that waits for an answer");
+    }
+    keep_and_post(addressed(mra, transaction), context);
+    return {};
+}
+
+}  // namespace verbline::cm

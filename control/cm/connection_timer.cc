@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "control/cm/connection.h"
+
+// What happens when nothing comes.
+
+namespace verbline::cm {
+
+void Connection::tick(Time now, Context& context) {
+    using enum State;
+    if (deadline_ == 0 || now < deadline_) return;
+    switch (state_) {
+        case req_sent:
+        case mra_req_received:
+            if (!repeat(Count::retries_req, now, context)) give_up(now, context);
+            return;
+        case rep_sent:
+        case mra_rep_received:
+            if (!repeat(Count::retries_rep, now, context)) give_up(now, context);
+            return;
+        case dreq_sent: {
+            if (repeat(Count::retries_dreq, now, context)) return;
+            context.count(Count::timeouts_dreq);
+            const bool told = silent_;
+            enter_timewait(now, !silent_);
+            if (!told) context.tell(Disconnected{.timed_out = true});
+            return;
+        }
+        case timewait:
+            end_wait();
+            enter(idle, now);
+            if (!silent_) context.tell(TimewaitExited{});
+            return;
+        case established:
+            // An answer of ours has been kept long enough, or one to us does not come.
+            if (alternate_ == Alternate::answered) return alternate_over();
+            if (repeat(Count::retries_lap, now, context)) return;
+            context.count(Count::timeouts_lap);
+            alternate_over();
+            return context.tell(Unanswered{Unanswered::What::alternate_path});
+        default: deadline_ = 0;
+    }
+}
+
+/// The last message, once more; false: that was the last time. An MRA is over as well, but may come again.
+bool Connection::repeat(Count counter, Time now, Context& context) {
+    if (retries_ >= max_retries_) return false;
+    ++retries_;
+    if (state_ == State::mra_req_received) enter(State::req_sent, now);
+    if (state_ == State::mra_rep_received) enter(State::rep_sent, now);
+    if (alternate_ == Alternate::delayed) alternate_ = Alternate::sent;
+    deadline_ = now + patience();
+    context.count(counter);
+    post_kept(context);
+    return true;
+}
+
+/// The peer is told, should it live after all: what it has of this connection is void (reason 4).
+void Connection::give_up(Time now, Context& context) {
+    const auto what = active_ ? Unanswered::What::request : Unanswered::What::reply;
+    context.count(active_ ? Count::timeouts_req : Count::timeouts_rep);
+    post(timeout_rejection(), context);
+    end_wait();
+    enter(State::idle, now);
+    context.tell(Unanswered{what});
+}
+
+}  // namespace verbline::cm

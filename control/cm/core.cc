@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/cm/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "control/cm/session_endpoint.h"
+
+namespace verbline::cm {
+
+Core::Core(Manager::Options options, mad::GmpChannel& channel)
+    : options_(std::move(options)),
+      channel_(channel),
+      connections_(options_.seed),
+      queue_pairs_(options_.seed + 1),
+      peers_(options_.seed + 2),
+      datagram_requests_(options_.seed + 3),
+      sessions_(static_cast<std::uint32_t>(options_.seed ^ options_.seed >> 32)) {}
+
+void Core::saw(Time now) {
+    auto latest = latest_.load(std::memory_order_relaxed);
+    while (latest < now && !latest_.compare_exchange_weak(latest, now, std::memory_order_relaxed)) {}
+}
+
+EndpointPointer Core::handle(const std::shared_ptr<Session>& session) {
+    auto endpoint = std::make_shared<SessionEndpoint>(shared_from_this(), session);
+    session->attach(endpoint);
+    return endpoint;
+}
+
+Result<EndpointPointer> Core::connect(const Request& request, Time now) {
+    saw(now);
+    if (auto result = fits(request); !result) return std::unexpected(result.error());
+    const auto session = create([&](std::uint32_t id) { return Connection(CommunicationId{id}, options_.ca_guid); });
+    auto endpoint = handle(session);
+    if (request.peer_to_peer) {
+        const auto peer = RemoteEnd::peer(request.service, request.primary.remote_gid);
+        if (peers_.insert(peer, session->id()) != session->id()) {
+            return failure(EADDRINUSE, "another endpoint connects to this peer for this service; wait for it to end");
+        }
+    }
+    (void)session->step<Connection>(now, [&](Connection& connection, Turn& turn) -> Result<void> {
+        session->in_peers_ = request.peer_to_peer;
+        connection.connect(request, now, turn);
+        return {};
+    });
+    return endpoint;
+}
+
+Result<EndpointPointer> Core::resolve(const ServiceRequest& request, Time now) {
+    saw(now);
+    if (auto result = fits(request); !result) return std::unexpected(result.error());
+    const auto session = create([&](std::uint32_t id) { return Sidr(CommunicationId{id}); });
+    auto endpoint = handle(session);
+    (void)session->step<Sidr>(now, [&](Sidr& sidr, Turn& turn) -> Result<void> {
+        sidr.resolve(request, now, turn);
+        return {};
+    });
+    return endpoint;
+}
+
+Result<EndpointPointer> Core::listen(wire::CmServiceId service, std::uint64_t mask, Time now) {
+    saw(now);
+    const auto session =
+        create([&](std::uint32_t) { return Session::Listener{.service = service, .mask = mask, .since = now}; });
+    auto endpoint = handle(session);
+    if (!listeners_.insert(service, mask, session->id())) {
+        return failure(EADDRINUSE, "another endpoint listens for some of these service ids; choose others");
+    }
+    session->state_ = State::listen;
+    return endpoint;
+}
+
+void Core::retire(Session& session) {
+    if (const auto* const listener = std::get_if<Session::Listener>(&session.machine_)) {
+        listeners_.erase(listener->service, listener->mask, session.id());
+    }
+    sessions_.erase(session.id());
+}
+
+void Core::tick(Time now) {
+    saw(now);
+    for (const auto& session : timers_.due(now)) session->due(now);
+}
+
+void Core::close() {
+    closed_.store(true, std::memory_order_release);
+    for (const auto& session : sessions_.all()) sessions_.erase(session->id());
+}
+
+std::uint32_t Core::claim(const RemoteEnd& queue_pair, std::uint32_t id) {
+    for (;;) {
+        const auto owner = queue_pairs_.insert(queue_pair, id);
+        if (owner == id) return id;
+        // Who has closed already, or is closing, has no use for it any more.
+        const auto session = sessions_.find(owner);
+        if (session && open(session->state())) return owner;
+        if (queue_pairs_.replace(queue_pair, owner, id)) return id;
+    }
+}
+
+}  // namespace verbline::cm

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What all endpoints of a connection manager share: the tables by which messages find them, timers, counters, the way
+/// out. Handles keep it, so that one that outlives its manager is merely of no use.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "control/cm/counters.h"
+#include "control/cm/id_table.h"
+#include "control/cm/listeners.h"
+#include "control/cm/manager.h"
+#include "control/cm/remote_table.h"
+#include "control/cm/session.h"
+#include "control/cm/timers.h"
+
+namespace verbline::cm {
+
+class Core final : public std::enable_shared_from_this<Core> {
+public:
+    Core(Manager::Options options, mad::GmpChannel& channel);
+
+    Result<EndpointPointer> connect(const Request& request, Time now);
+    Result<EndpointPointer> resolve(const ServiceRequest& request, Time now);
+    Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now);
+    void receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    void tick(Time now);
+    /// The manager is gone: so are its endpoints, without a word.
+    void close();
+
+    // For sessions.
+
+    /// A request that waited for a listener; none: it is a repeat, or cannot be served, which its sender is told.
+    std::optional<Event> accept(const Session::Received& received, Time now);
+    /// Whose the queue pair is: `id`, who had it and is open, otherwise.
+    std::uint32_t claim(const RemoteEnd& queue_pair, std::uint32_t id);
+    void retire(Session& session);
+    std::shared_ptr<Session> find(std::uint32_t id) const { return sessions_.find(id); }
+    void send(const mad::GmpPeer& to, mad::MadBytes mad) {
+        if (!closed_.load(std::memory_order_acquire)) channel_.send(to, mad);
+    }
+    void count(Count count, std::size_t hint) { counters_.add(count, hint); }
+    void ready(Endpoint& endpoint) {
+        if (options_.on_ready) options_.on_ready(endpoint);
+    }
+    Timers& timers() { return timers_; }
+    RemoteTable& connections() { return connections_; }
+    RemoteTable& queue_pairs() { return queue_pairs_; }
+    RemoteTable& peers() { return peers_; }
+    RemoteTable& datagram_requests() { return datagram_requests_; }
+
+    const Counters& counters() const { return counters_; }
+    const IdTable<std::shared_ptr<Session>>& sessions() const { return sessions_; }
+    /// The latest time that anybody has told.
+    Time latest() const { return latest_.load(std::memory_order_relaxed); }
+    void saw(Time now);
+
+private:
+    /// `make(id)` gives the state machine.
+    template <class Make>
+    std::shared_ptr<Session> create(Make make) {
+        return sessions_.insert(
+            [&](std::uint32_t id) { return std::make_shared<Session>(*this, id, Session::Machine(make(id))); });
+    }
+    EndpointPointer handle(const std::shared_ptr<Session>& session);
+    std::optional<Event> accept_connection(const Incoming& req, const Session::Received& received, Time now);
+    std::optional<Event> accept_datagram(const Incoming& req, const Session::Received& received, Time now);
+    std::optional<Rejection> objection(const wire::CmReq& req) const;
+    std::optional<unsigned> gid_index(const wire::Gid& gid, const mad::GmpPeer& from) const;
+    void refuse(const mad::GmpPeer& to, const Incoming& message, const Rejection& rejection, wire::CmAbout about);
+
+    // core_receive.cc
+    void receive_req(const Incoming& req, const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    void receive_sidr_req(const Incoming& req, const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    void receive_unknown(const Incoming& message, const mad::GmpPeer& from);
+    std::uint32_t addressee(const Incoming& message) const;
+    bool elsewhere(wire::CmServiceId service) const { return options_.elsewhere && options_.elsewhere(service); }
+    template <class Message>
+    void answer(const mad::GmpPeer& to, const Incoming& to_what, const Message& message);
+
+    Manager::Options options_;
+    mad::GmpChannel& channel_;
+    std::atomic<bool> closed_ = false;
+    std::atomic<Time> latest_ = 0;
+    Counters counters_;
+    Timers timers_;
+    RemoteTable connections_, queue_pairs_, peers_, datagram_requests_;
+    Listeners listeners_;
+    IdTable<std::shared_ptr<Session>> sessions_;  ///< last: sessions use all of the above when they go
+};
+
+}  // namespace verbline::cm

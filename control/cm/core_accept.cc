@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <utility>
+
+#include "control/cm/core.h"
+#include "control/cm/turn.h"
+
+// Requests that waited for a listener, when it polls.
+
+namespace verbline::cm {
+
+std::optional<Event> Core::accept(const Session::Received& received, Time now) {
+    saw(now);
+    const auto message = Incoming::parse(received.mad);
+    if (!message) return std::nullopt;  // it was one when it came in
+    return message->attribute() == wire::CmAttribute::req ? accept_connection(*message, received, now)
+                                                          : accept_datagram(*message, received, now);
+}
+
+std::optional<unsigned> Core::gid_index(const wire::Gid& gid, const mad::GmpPeer& from) const {
+    return options_.gid_index ? options_.gid_index(gid) : std::optional(from.path.gid_index);
+}
+
+/// What no user could mend.
+std::optional<Rejection> Core::objection(const wire::CmReq& req) const {
+    using enum wire::CmRejectReason;
+    const bool xrc =
+        req.transport == wire::CmTransport::extended && req.extended_transport == wire::CmExtendedTransport::xrc;
+    if (req.transport != wire::CmTransport::rc && req.transport != wire::CmTransport::uc && !xrc) {
+        return Rejection{.reason = invalid_transport};
+    }
+    if (wire::mtu_bytes(req.mtu) == 0) {
+        return Rejection{.reason = invalid_mtu, .information = {std::byte{5} << 4}};  // the most there is
+    }
+    if (!gid_index(req.primary.remote_gid, {})) return Rejection{.reason = primary_gid};
+    return std::nullopt;
+}
+
+std::optional<Event> Core::accept_connection(const Incoming& message, const Session::Received& received, Time now) {
+    const auto req = message.as<wire::CmReq>();
+    const auto end = RemoteEnd::connection(req.ca_guid, req.local_id);
+    // It may have come twice before we were polled.
+    if (const auto owner = sessions_.find(connections_.find(end)); owner && owner->takes(message)) {
+        owner->push(received.from, received.mad, now);
+        return std::nullopt;
+    }
+    if (const auto rejection = objection(req)) {
+        count(Count::rejected_invalid, req.local_id);
+        refuse(received.from, message, *rejection, wire::CmAbout::req);
+        return std::nullopt;
+    }
+    auto from = received.from;
+    from.path.gid_index = gid_index(req.primary.remote_gid, from).value_or(from.path.gid_index);
+    const auto session = create([&](std::uint32_t id) { return Connection(CommunicationId{id}, options_.ca_guid); });
+    auto endpoint = handle(session);
+    Turn turn(*this, session->id());
+    if (!turn.claim(RemoteEnd::queue_pair(req.ca_guid, req.primary.local_gid, req.qpn))) {
+        count(Count::rejected_stale, session->id());
+        refuse(received.from, message, {.reason = wire::CmRejectReason::stale_connection}, wire::CmAbout::req);
+        turn.carry_out(now);
+        return std::nullopt;
+    }
+    // What is left there is over, and its id was given out anew by the peer.
+    for (auto owner = connections_.insert(end, session->id());
+         owner != session->id() && !connections_.replace(end, owner, session->id());) {
+        owner = connections_.insert(end, session->id());
+    }
+    Request request;
+    (void)session->step<Connection>(now, [&](Connection& connection, Turn&) -> Result<void> {
+        session->in_connections_ = true;
+        request = connection.accept(message, from, now);
+        return {};
+    });
+    return RequestReceived{.endpoint = std::move(endpoint), .request = std::move(request), .from = from};
+}
+
+std::optional<Event> Core::accept_datagram(const Incoming& message, const Session::Received& received, Time now) {
+    const auto& address = received.from.path.address;
+    const auto end = RemoteEnd::datagram_request(address.dgid, address.dlid, message.sender_id());
+    if (const auto owner = sessions_.find(datagram_requests_.find(end))) {
+        owner->push(received.from, received.mad, now);
+        return std::nullopt;
+    }
+    const auto session = create([&](std::uint32_t id) { return Sidr(CommunicationId{id}); });
+    auto endpoint = handle(session);
+    ServiceRequest request;
+    (void)session->step<Sidr>(now, [&](Sidr& sidr, Turn&) -> Result<void> {
+        request = sidr.accept(message, received.from, now);
+        return {};
+    });
+    datagram_requests_.insert(end, session->id());
+    return ServiceRequestReceived{
+        .endpoint = std::move(endpoint), .request = std::move(request), .from = received.from};
+}
+
+}  // namespace verbline::cm

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "control/cm/core.h"
+
+// Where a message goes, and what is answered to one that nobody takes.
+
+namespace verbline::cm {
+
+template <class Message>
+void Core::answer(const mad::GmpPeer& to, const Incoming& to_what, const Message& message) {
+    count(sent(attribute_of<Message>), to_what.sender_id());
+    send(to, make_mad(message, to_what.transaction()));
+}
+
+void Core::refuse(const mad::GmpPeer& to, const Incoming& message, const Rejection& rejection, wire::CmAbout about) {
+    auto rej = to_message(rejection, about);
+    rej.local_id = about == wire::CmAbout::req ? 0 : message.receiver_id();
+    rej.remote_id = message.sender_id();
+    answer(to, message, rej);
+}
+
+void Core::receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
+    saw(now);
+    const auto message = Incoming::parse(mad);
+    if (!message) return count(message.error(), 0);
+    count(received(message->attribute()), message->sender_id());
+    if (message->attribute() == wire::CmAttribute::req) return receive_req(*message, from, mad, now);
+    if (message->attribute() == wire::CmAttribute::sidr_req) return receive_sidr_req(*message, from, mad, now);
+    // A listener has an id, but no conversation.
+    const auto session = sessions_.find(addressee(*message));
+    if (session && !session->listens()) return session->push(from, mad, now);
+    receive_unknown(*message, from);
+}
+
+/// A peer that gives up a REQ, of which it never learnt our id, names it by its own and its GUID (12.6.7.2).
+std::uint32_t Core::addressee(const Incoming& message) const {
+    if (message.receiver_id() != 0 || message.attribute() != wire::CmAttribute::rej) return message.receiver_id();
+    const auto rej = message.as<wire::CmRej>();
+    if (rej.reason != wire::CmRejectReason::timeout || rej.information_length < sizeof(wire::Guid)) return 0;
+    return connections_.find(RemoteEnd::connection(wire::Guid{wire::load64(rej.information, 0)}, rej.local_id));
+}
+
+void Core::receive_req(const Incoming& message, const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
+    const auto req = message.as<wire::CmReq>();
+    const auto known = connections_.find(RemoteEnd::connection(req.ca_guid, req.local_id));
+    if (const auto session = sessions_.find(known); session && session->takes(message)) {
+        return session->push(from, mad, now);
+    }
+    const auto peer = peers_.find(RemoteEnd::peer(req.service, req.primary.local_gid));
+    const auto listener = peer != 0 ? peer : listeners_.find(req.service);
+    if (const auto session = sessions_.find(listener)) return session->push(from, mad, now);
+    if (elsewhere(req.service)) return count(Count::rx_dropped_elsewhere, req.local_id);
+    count(Count::rejected_unknown_service, req.local_id);
+    refuse(from, message, {.reason = wire::CmRejectReason::invalid_service_id}, wire::CmAbout::req);
+}
+
+void Core::receive_sidr_req(const Incoming& message, const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
+    const auto req = message.as<wire::CmSidrReq>();
+    const auto& address = from.path.address;
+    const auto known = datagram_requests_.find(RemoteEnd::datagram_request(address.dgid, address.dlid, req.request_id));
+    if (const auto session = sessions_.find(known)) return session->push(from, mad, now);
+    if (const auto session = sessions_.find(listeners_.find(req.service))) return session->push(from, mad, now);
+    if (elsewhere(req.service)) return count(Count::rx_dropped_elsewhere, req.request_id);
+    count(Count::rejected_unknown_service, req.request_id);
+    answer(from, message,
+           wire::CmSidrRep{
+               .request_id = req.request_id, .status = wire::SidrStatus::unsupported_service, .service = req.service});
+}
+
+/// Messages of connections that we know nothing of: what lets the peer close its end is answered, unless that may be to
+/// another program's harm.
+void Core::receive_unknown(const Incoming& message, const mad::GmpPeer& from) {
+    const auto ours = message.receiver_id(), theirs = message.sender_id();
+    if (options_.shared) return count(Count::rx_dropped_unknown_id, theirs);
+    switch (message.attribute()) {
+        case wire::CmAttribute::rep:
+            count(Count::rejected_unknown_id, theirs);
+            return refuse(from, message, {.reason = wire::CmRejectReason::invalid_communication_id},
+                          wire::CmAbout::rep);
+        case wire::CmAttribute::dreq:
+            count(Count::rx_dropped_unknown_id, theirs);
+            return answer(from, message, wire::CmDrep{.local_id = ours, .remote_id = theirs});
+        case wire::CmAttribute::lap:
+            count(Count::rejected_unknown_id, theirs);
+            return answer(
+                from, message,
+                wire::CmApr{
+                    .local_id = ours, .remote_id = theirs, .status = wire::AprStatus::invalid_communication_id});
+        default: return count(Count::rx_dropped_unknown_id, theirs);
+    }
+}
+
+}  // namespace verbline::cm

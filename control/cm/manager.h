@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The connection manager of one port: endpoints and how MADs find them.
+///
+///     MAD ──> Manager::receive ──> by local id | by (remote id, GID) | by service id ──> endpoint's inbox ──> ready
+///
+/// Threads: any, at the same time; lookups take a lock of one part of one table, never a common one.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "control/cm/endpoint.h"
+#include "control/mad/gmp.h"
+#include "pmd/counter.h"
+#include "pmd/error.h"
+#include "pmd/time.h"
+
+namespace verbline::cm {
+
+class Manager {
+public:
+    struct Options {
+        wire::Guid ca_guid{};
+        std::uint64_t seed = 1;  ///< of communication ids, request ids, transaction ids: random, or told by a test
+        /// There is something to poll; once until it has been drained. From `receive`, `tick`, or a user's call about
+        /// another endpoint; must not block or call back.
+        std::function<void(Endpoint&)> on_ready;
+        /// Which of our GIDs has index n; empty: none. For the path back to whoever sent a REQ.
+        std::function<std::optional<unsigned>(const wire::Gid&)> gid_index;
+        /// Others have our addresses, too, and each of us sees every MAD: what names an id that is not ours is for one
+        /// of them, and not answered.
+        bool shared = false;
+        /// Whether one of these others has the service: its requests are left to that one. Must not block or call back;
+        /// empty: nobody has.
+        std::function<bool(wire::CmServiceId)> elsewhere;
+    };
+
+    /// `channel` outlives the manager.
+    static std::unique_ptr<Manager> create(Options options, mad::GmpChannel& channel);
+    virtual ~Manager() = default;
+
+    /// Active side. The request is sent at once.
+    virtual Result<EndpointPointer> connect(const Request& request, Time now) = 0;
+    virtual Result<EndpointPointer> resolve(const ServiceRequest& request, Time now) = 0;  ///< SIDR
+    /// Service ids that equal `service` in the bits of `mask`. EADDRINUSE: another listener has some of them.
+    virtual Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now) = 0;
+
+    /// A MAD of class 7 (communication management).
+    virtual void receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now) = 0;
+    /// Makes endpoints ready whose time has come; call at or after `deadline`.
+    virtual void tick(Time now) = 0;
+    virtual std::optional<Time> deadline() const = 0;
+
+    struct Shown {
+        CommunicationId local{}, remote{};
+        State state{};
+        wire::CmServiceId service{};
+        wire::Gid peer{};
+        wire::Qpn local_qpn{}, remote_qpn{};
+        unsigned retries = 0;
+        Time since = 0;  ///< in this state
+    };
+    virtual std::vector<Shown> show() const = 0;
+    virtual std::size_t size() const = 0;
+    virtual void counters(const CounterVisitor& visit) const = 0;
+};
+
+}  // namespace verbline::cm

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/cm/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "control/cm/core.h"
+
+namespace verbline::cm {
+
+Session::~Session() {
+    core_.timers().cancel(*this, id_);
+}
+
+void Session::attach(const EndpointPointer& handle) {
+    const std::lock_guard lock(mutex_);
+    handle_ = handle;
+}
+
+bool Session::takes(const Incoming& req) const {
+    const std::lock_guard lock(mutex_);
+    const auto* const connection = std::get_if<Connection>(&machine_);
+    return connection != nullptr &&
+           (open(connection->state()) || (connection->state() != State::idle && connection->repeats(req)));
+}
+
+/// Ends with the lock free.
+void Session::notify(std::unique_lock<std::mutex>& lock) {
+    if (std::exchange(told_, true)) return lock.unlock();
+    const auto handle = handle_.lock();
+    lock.unlock();
+    if (handle) core_.ready(*handle);
+}
+
+void Session::push(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
+    std::unique_lock lock(mutex_);
+    const bool listener = std::holds_alternative<Listener>(machine_);
+    if (abandoned_ && listener) return core_.count(Count::rx_dropped_unexpected, id_);
+    if (inbox_.size() >= (listener ? backlog_size : inbox_size)) {
+        return core_.count(listener ? Count::rx_dropped_backlog_full : Count::rx_dropped_inbox_full, id_);
+    }
+    auto& received = inbox_.emplace_back();
+    received.from = from;
+    std::ranges::copy(mad, received.mad.begin());
+    if (!abandoned_) return notify(lock);
+    Turn turn(core_, id_);
+    run_all(turn, now);
+    lock.unlock();
+    turn.carry_out(now);
+    retire_if_over();
+}
+
+void Session::due(Time now) {
+    std::unique_lock lock(mutex_);
+    armed_for_ = 0;
+    if (!abandoned_) {
+        // A wheel may be early when time is not the same everywhere: then it is armed again.
+        if (machine_due(now)) return notify(lock);
+        Turn turn(core_, id_);
+        return settle(turn, now);
+    }
+    Turn turn(core_, id_);
+    run_all(turn, now);
+    lock.unlock();
+    turn.carry_out(now);
+    retire_if_over();
+}
+
+void Session::mark_stale(Time now) {
+    std::unique_lock lock(mutex_);
+    stale_ = true;
+    if (!abandoned_) return notify(lock);
+    Turn turn(core_, id_);
+    run_all(turn, now);
+    lock.unlock();
+    turn.carry_out(now);
+    retire_if_over();
+}
+
+void Session::abandon(Time now) {
+    std::vector<Event> events;  // may hold endpoints: they go when the lock is free
+    {
+        std::unique_lock lock(mutex_);
+        Turn turn(core_, id_);
+        // What has come counts, though nobody hears of it.
+        run_all(turn, now);
+        abandoned_ = true;
+        if (auto* const connection = std::get_if<Connection>(&machine_)) connection->abandon(now, turn);
+        if (auto* const sidr = std::get_if<Sidr>(&machine_)) sidr->abandon(now, turn);
+        if (std::holds_alternative<Listener>(machine_)) state_ = State::idle;
+        settle(turn, now);
+        events = std::exchange(events_, {});
+        inbox_ = std::vector<Received>();
+        lock.unlock();
+        turn.carry_out(now);
+    }
+    retire_if_over();
+}
+
+void Session::retire_if_over() {
+    if (over()) core_.retire(*this);
+}
+
+}  // namespace verbline::cm

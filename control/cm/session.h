@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// An endpoint as the tables hold it: its state machine, what waits for it, whether its user has been told.
+///
+/// While there is a user, received MADs wait until he polls; when he is gone, whoever brings something runs the
+/// machine, until it is over. Lock order: a session's, then a table's or a wheel's; never two sessions'. MADs are sent,
+/// users told and other sessions called with no lock held.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "control/cm/connection.h"
+#include "control/cm/endpoint.h"
+#include "control/cm/manager.h"
+#include "control/cm/sidr.h"
+#include "datapath/timer/timer.h"
+
+namespace verbline::cm {
+
+class Core;
+class Turn;
+
+class Session final : public std::enable_shared_from_this<Session>, public timer::Timer {
+public:
+    static constexpr std::size_t inbox_size = 16, backlog_size = 4096;
+
+    struct Listener {
+        wire::CmServiceId service{};
+        std::uint64_t mask = 0;
+        Time since = 0;
+    };
+    using Machine = std::variant<Listener, Connection, Sidr>;
+    struct Received {
+        mad::GmpPeer from;
+        mad::MadBuffer mad;
+    };
+
+    Session(Core& core, std::uint32_t id, Machine machine) : core_(core), id_(id), machine_(std::move(machine)) {}
+    ~Session();
+
+    std::uint32_t id() const { return id_; }
+    CommunicationId remote_id() const;
+    /// Any thread, no lock: as of the last step.
+    State state() const { return state_.load(std::memory_order_acquire); }
+    Manager::Shown shown() const;
+
+    /// The user's handle; who gets `on_ready`.
+    void attach(const EndpointPointer& handle);
+    /// The handle is gone.
+    void abandon(Time now);
+
+    // From the network and the clock.
+
+    void push(const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    void due(Time now);
+    void mark_stale(Time now);
+    bool listens() const { return std::holds_alternative<Listener>(machine_); }
+    /// Whether a REQ that names this connection belongs to it: it is the same again, or the connection is open.
+    bool takes(const Incoming& req) const;
+
+    // From the user.
+
+    std::optional<Event> poll(Time now);
+    /// One step of the machine, if it is of this kind: a Connection or a Sidr. `act(machine, turn)` gives a Result.
+    template <class Kind, class Act>
+    Result<void> step(Time now, Act&& act);
+
+private:
+    /// Takes what waits first, and runs the machine on it; none: nothing waits.
+    bool run_one(Turn& turn, Time now);
+    void run_all(Turn& turn, Time now);
+    std::optional<Event> poll_listener(Time now);
+    bool machine_due(Time now) const;
+    void run(const Received& received, Turn& turn, Time now);
+    /// After a step, with the lock held: tables and timer follow the machine.
+    void settle(Turn& turn, Time now);
+    void settle_connection(const Connection& connection);
+    void settle_timer(std::optional<Time> deadline, Time now);
+    bool over() const { return abandoned_ && state() == State::idle; }
+    void retire_if_over();
+    void notify(std::unique_lock<std::mutex>& lock);
+
+    Core& core_;
+    const std::uint32_t id_;
+    mutable std::mutex mutex_;
+    std::atomic<State> state_ = State::idle;
+    bool told_ = false;  ///< on_ready was called and nothing was drained since
+    bool abandoned_ = false, stale_ = false;
+    bool in_connections_ = false, in_queue_pairs_ = false, in_peers_ = false;
+    Time armed_for_ = 0;
+    std::weak_ptr<Endpoint> handle_;
+    std::vector<Received> inbox_;
+    std::vector<Event> events_;
+    Machine machine_;
+
+    friend class Core;
+};
+
+}  // namespace verbline::cm
+
+#include "control/cm/session_step.h"

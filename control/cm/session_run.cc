@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <utility>
+
+#include "control/cm/core.h"
+#include "control/cm/session.h"
+
+// The machine's steps, and what follows from them.
+
+namespace verbline::cm {
+
+std::optional<Event> Session::poll(Time now) {
+    if (std::holds_alternative<Listener>(machine_)) return poll_listener(now);
+    std::unique_lock lock(mutex_);
+    Turn turn(core_, id_);
+    while (events_.empty() && run_one(turn, now)) {}
+    std::optional<Event> event;
+    if (events_.empty()) {
+        settle(turn, now);  // a timer that came before its time runs again
+        told_ = false;
+        inbox_ = std::vector<Received>();  // an endpoint that rests takes no memory for what has been
+    } else {
+        event = std::move(events_.front());
+        events_.erase(events_.begin());
+        if (events_.empty()) events_ = std::vector<Event>();
+    }
+    if (event && std::holds_alternative<RequestReceived>(*event)) {
+        std::get<RequestReceived>(*event).endpoint = handle_.lock();
+    }
+    lock.unlock();
+    turn.carry_out(now);
+    return event;
+}
+
+std::optional<Event> Session::poll_listener(Time now) {
+    for (;;) {
+        std::unique_lock lock(mutex_);
+        if (inbox_.empty()) {
+            told_ = false;
+            inbox_ = std::vector<Received>();
+            return std::nullopt;
+        }
+        // From the front, in the order in which they came; a burst is moved up once, not for each.
+        std::vector<Received> burst = std::exchange(inbox_, {});
+        lock.unlock();
+        auto event = core_.accept(burst.front(), now);
+        burst.erase(burst.begin());
+        lock.lock();
+        burst.insert(burst.end(), std::make_move_iterator(inbox_.begin()), std::make_move_iterator(inbox_.end()));
+        inbox_ = std::move(burst);
+        if (event) return event;
+    }
+}
+
+bool Session::machine_due(Time now) const {
+    std::optional<Time> deadline;
+    if (const auto* const connection = std::get_if<Connection>(&machine_)) deadline = connection->deadline();
+    if (const auto* const sidr = std::get_if<Sidr>(&machine_)) deadline = sidr->deadline();
+    return deadline && *deadline <= now;
+}
+
+bool Session::run_one(Turn& turn, Time now) {
+    auto* const connection = std::get_if<Connection>(&machine_);
+    if (!inbox_.empty()) {
+        const auto received = std::move(inbox_.front());
+        inbox_.erase(inbox_.begin());
+        run(received, turn, now);
+    } else if (std::exchange(stale_, false)) {
+        if (connection != nullptr) connection->stale(now, turn);
+    } else if (machine_due(now)) {
+        if (connection != nullptr) {
+            connection->tick(now, turn);
+        } else {
+            std::get<Sidr>(machine_).tick(now, turn);
+        }
+    } else {
+        return false;
+    }
+    settle(turn, now);
+    return true;
+}
+
+void Session::run_all(Turn& turn, Time now) {
+    if (std::holds_alternative<Listener>(machine_)) return;
+    while (run_one(turn, now)) {}
+}
+
+void Session::run(const Received& received, Turn& turn, Time now) {
+    const auto message = Incoming::parse(received.mad);
+    if (!message) return;  // it was one when it came in
+    if (auto* const sidr = std::get_if<Sidr>(&machine_)) return sidr->receive(*message, now, turn);
+    auto& connection = std::get<Connection>(machine_);
+    // The peer's REQ for the service that we have asked it for: one of us becomes passive.
+    if (message->attribute() == wire::CmAttribute::req && connection.peer_to_peer() &&
+        connection.remote() == CommunicationId{}) {
+        if (auto request = connection.match(*message, received.from, now, turn)) {
+            turn.tell(RequestReceived{.endpoint = nullptr, .request = std::move(*request), .from = received.from});
+        }
+        return;
+    }
+    connection.receive(*message, received.from, now, turn);
+}
+
+void Session::settle(Turn& turn, Time now) {
+    if (abandoned_) turn.events().clear();
+    std::ranges::move(turn.events(), std::back_inserter(events_));
+    turn.events().clear();
+    if (const auto* const connection = std::get_if<Connection>(&machine_)) {
+        state_.store(connection->state(), std::memory_order_release);
+        settle_connection(*connection);
+        settle_timer(connection->deadline(), now);
+    } else if (const auto* const sidr = std::get_if<Sidr>(&machine_)) {
+        state_.store(sidr->state(), std::memory_order_release);
+        if (sidr->state() == State::idle) core_.datagram_requests().erase(sidr->remote_request(), id_);
+        settle_timer(sidr->deadline(), now);
+    }
+}
+
+void Session::settle_connection(const Connection& connection) {
+    const auto state = connection.state();
+    if (state == State::idle) {
+        if (std::exchange(in_connections_, false)) core_.connections().erase(connection.remote_connection(), id_);
+        if (std::exchange(in_queue_pairs_, false)) core_.queue_pairs().erase(connection.remote_queue_pair(), id_);
+    } else if (connection.remote() != CommunicationId{}) {
+        if (!in_connections_) {
+            in_connections_ = core_.connections().insert(connection.remote_connection(), id_) == id_;
+        }
+        in_queue_pairs_ = true;  // claimed by the machine, or before it began
+    }
+    const bool asking = state == State::req_sent || state == State::mra_req_received;
+    if (in_peers_ && !asking) {
+        in_peers_ = false;
+        core_.peers().erase(RemoteEnd::peer(connection.service(), connection.peer_gid()), id_);
+    }
+}
+
+void Session::settle_timer(std::optional<Time> deadline, Time now) {
+    const auto wanted = deadline.value_or(0);
+    if (wanted == armed_for_) return;
+    armed_for_ = wanted;
+    if (wanted == 0) {
+        core_.timers().cancel(*this, id_);
+    } else {
+        core_.timers().arm(*this, id_, wanted, now);
+    }
+}
+
+}  // namespace verbline::cm

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/cm/sidr.h"
+
+namespace verbline::cm {
+
+namespace {
+
+/// How long an answer is kept: SIDR_REQ does not say when it is repeated, so twice what is usual.
+constexpr Time keep_answer = 2 * (wire::cm_nanoseconds(20) + 2 * wire::cm_nanoseconds(18));
+
+}  // namespace
+
+void Sidr::over(Time now) {
+    deadline_ = 0;
+    kept_.reset();
+    enter(State::idle, now);
+}
+
+void Sidr::post_kept(Context& context) {
+    context.count(sent(attribute(*kept_)));
+    context.send(peer_, *kept_);
+}
+
+void Sidr::resolve(const ServiceRequest& request, Time now, Context& context) {
+    service_ = request.service;
+    max_retries_ = request.max_cm_retries;
+    peer_ = peer_of(request.path, request.pkey);
+    patience_ = wire::cm_nanoseconds(request.response_timeout) + 2 * wire::cm_nanoseconds(request.path.packet_lifetime);
+    auto message = to_message(request);
+    message.request_id = request_id_ = static_cast<std::uint32_t>(local_);
+    kept_ = std::make_unique<mad::MadBuffer>(make_mad(message, request_id_));
+    enter(State::sidr_req_sent, now);
+    deadline_ = now + patience_;
+    post_kept(context);
+}
+
+ServiceRequest Sidr::accept(const Incoming& message, const mad::GmpPeer& from, Time now) {
+    const auto req = message.as<wire::CmSidrReq>();
+    service_ = req.service;
+    request_id_ = req.request_id;
+    transaction_ = message.transaction();
+    peer_ = from;
+    enter(State::sidr_req_received, now);
+    return from_message(req, from);
+}
+
+Result<void> Sidr::respond(const ServiceReply& reply, Time now, Context& context) {
+    if (state_ != State::sidr_req_received) return failure(EINVAL, "there is no datagram request to respond to");
+    if (auto result = fits(reply); !result) return result;
+    auto message = to_message(reply, service_);
+    message.request_id = request_id_;
+    kept_ = std::make_unique<mad::MadBuffer>(make_mad(message, transaction_));
+    enter(State::timewait, now);
+    deadline_ = now + keep_answer;
+    post_kept(context);
+    return {};
+}
+
+void Sidr::abandon(Time now, Context& context) {
+    if (state_ == State::sidr_req_received) (void)respond({.status = wire::SidrStatus::rejected}, now, context);
+    if (state_ == State::sidr_req_sent) over(now);
+}
+
+void Sidr::receive(const Incoming& message, Time now, Context& context) {
+    if (message.attribute() == wire::CmAttribute::sidr_req) {
+        context.count(Count::rx_duplicate_sidr_req);
+        if (state_ == State::timewait) post_kept(context);
+        return;
+    }
+    if (message.attribute() != wire::CmAttribute::sidr_rep) return context.count(Count::rx_dropped_mismatched);
+    if (state_ != State::sidr_req_sent) return context.count(Count::rx_dropped_unexpected);
+    over(now);
+    context.tell(ServiceReplyReceived{from_message(message.as<wire::CmSidrRep>())});
+}
+
+void Sidr::tick(Time now, Context& context) {
+    if (deadline_ == 0 || now < deadline_) return;
+    if (state_ == State::timewait) return over(now);
+    if (retries_ < max_retries_) {
+        ++retries_;
+        deadline_ = now + patience_;
+        context.count(Count::retries_sidr_req);
+        return post_kept(context);
+    }
+    context.count(Count::timeouts_sidr_req);
+    over(now);
+    context.tell(Unanswered{Unanswered::What::service_request});
+}
+
+}  // namespace verbline::cm

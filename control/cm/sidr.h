@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// One question for a datagram service, and its answer: the state machine of IBTA volume 1, 12.11.
+///
+///     client  idle ── resolve: SIDR_REQ ──> sidr_req_sent ── SIDR_REP, nobody answers ──> idle
+///     server  ── SIDR_REQ ──> sidr_req_received ── respond: SIDR_REP ──> timewait (answers repeats) ──> idle
+///
+/// Pure: no I/O, no clock, no lock.
+
+#include <memory>
+#include <optional>
+
+#include "control/cm/context.h"
+#include "control/cm/convert.h"
+#include "control/cm/message.h"
+#include "control/cm/parameters.h"
+#include "control/cm/state.h"
+#include "control/mad/gmp.h"
+#include "pmd/error.h"
+#include "pmd/time.h"
+
+namespace verbline::cm {
+
+class Sidr {
+public:
+    explicit Sidr(CommunicationId local) : local_(local) {}
+
+    // How it begins: with one of these.
+
+    void resolve(const ServiceRequest& request, Time now, Context& context);
+    /// A SIDR_REQ that somebody listens for. What to tell the user.
+    ServiceRequest accept(const Incoming& req, const mad::GmpPeer& from, Time now);
+
+    /// EINVAL: there is no question, or the answer is too long.
+    Result<void> respond(const ServiceReply& reply, Time now, Context& context);
+    /// Its user is gone. It is over when `state` is idle.
+    void abandon(Time now, Context& context);
+
+    void receive(const Incoming& message, Time now, Context& context);
+    /// At or after `deadline`.
+    void tick(Time now, Context& context);
+    std::optional<Time> deadline() const { return deadline_ == 0 ? std::nullopt : std::optional(deadline_); }
+
+    CommunicationId local() const { return local_; }
+    State state() const { return state_; }
+    Time since() const { return since_; }
+    unsigned retries() const { return retries_; }
+    wire::CmServiceId service() const { return service_; }
+    const wire::Gid& peer_gid() const { return peer_.path.address.dgid; }
+    /// Server: for the table by which repeats are found.
+    RemoteEnd remote_request() const {
+        return RemoteEnd::datagram_request(peer_.path.address.dgid, peer_.path.address.dlid, request_id_);
+    }
+
+private:
+    void enter(State state, Time now) { state_ = state, since_ = now; }
+    void over(Time now);
+    void post_kept(Context& context);
+
+    CommunicationId local_;
+    State state_ = State::idle;
+    std::uint8_t retries_ = 0, max_retries_ = 0;
+    std::uint32_t request_id_ = 0;
+    std::uint64_t transaction_ = 0;
+    wire::CmServiceId service_{};
+    Time deadline_ = 0, since_ = 0, patience_ = 0;
+    mad::GmpPeer peer_;
+    std::unique_ptr<mad::MadBuffer> kept_;  ///< what may have to be sent again
+};
+
+}  // namespace verbline::cm

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Where an endpoint is in its life, and its name.
+
+#include <cstdint>
+
+namespace verbline::cm {
+
+enum class CommunicationId : std::uint32_t {};  ///< never 0, which stands for "not known yet"
+
+/// IBTA volume 1, 12.9.7 and 12.11; `verbline show cm` shows them.
+enum class State : std::uint8_t {
+    idle,  ///< over: refused, given up, or closed and TIMEWAIT past
+    listen,
+    req_sent,
+    req_received,
+    mra_req_sent,
+    mra_req_received,
+    rep_sent,
+    rep_received,
+    mra_rep_sent,
+    mra_rep_received,
+    established,
+    dreq_sent,
+    timewait,
+    sidr_req_sent,
+    sidr_req_received,
+};
+
+/// Whether a connection is open, or opening.
+constexpr bool open(State state) {
+    return state >= State::req_sent && state <= State::established;
+}
+
+}  // namespace verbline::cm

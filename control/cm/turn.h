@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What one step of a session's state machine has done, to be carried out when the session's lock is free again: MADs
+/// to send, sessions found stale.
+
+#include <utility>
+#include <vector>
+
+#include "control/cm/context.h"
+#include "control/mad/gmp.h"
+
+namespace verbline::cm {
+
+class Core;
+
+class Turn final : public Context {
+public:
+    Turn(Core& core, std::uint32_t id) : core_(core), id_(id) {}
+
+    void send(const mad::GmpPeer& to, const mad::MadBuffer& mad) override { sends_.emplace_back(to, mad); }
+    void tell(Event event) override { events_.push_back(std::move(event)); }
+    void count(Count count) override;
+    bool claim(const RemoteEnd& queue_pair) override;
+
+    std::vector<Event>& events() { return events_; }
+    /// With no session's lock held.
+    void carry_out(Time now);
+
+private:
+    Core& core_;
+    std::uint32_t id_;
+    std::vector<std::pair<mad::GmpPeer, mad::MadBuffer>> sends_;
+    std::vector<Event> events_;
+    std::uint32_t stale_ = 0;  ///< whose queue pair we wanted
+};
+
+}  // namespace verbline::cm

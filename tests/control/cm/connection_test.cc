@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One side of a connection, against messages that a test makes.
+#include "control/cm/connection.h"
+
+#include <gtest/gtest.h>
+
+#include "datapath/wire/class_port_info.h"
+#include "tests/control/cm/recording_context.h"
+
+namespace verbline::cm {
+namespace {
+
+constexpr CommunicationId ours{0x11}, theirs{0x22};
+constexpr Time patience = wire::cm_nanoseconds(20) + 2 * wire::cm_nanoseconds(18);
+
+struct Bench {
+    test::RecordingContext context;
+    Connection connection{ours, wire::Guid{0x1000}};
+    Time now = second;
+
+    template <class Message>
+    void receive(Message message, std::uint64_t transaction = 0x11, bool addressed = true) {
+        if constexpr (requires { message.remote_id; }) {
+            message.remote_id = static_cast<std::uint32_t>(ours);
+            if (addressed) message.local_id = static_cast<std::uint32_t>(theirs);
+        }
+        const auto mad = make_mad(message, transaction);
+        connection.receive(*Incoming::parse(mad), {}, now, context);
+    }
+    void connect(bool peer_to_peer = false) {
+        connection.connect({.qpn = wire::Qpn{5}, .max_cm_retries = 2, .peer_to_peer = peer_to_peer}, now, context);
+    }
+    void establish() {
+        connect();
+        receive(wire::CmRep{.qpn = wire::Qpn{6}, .target_ack_delay = 15});
+        ASSERT_TRUE(connection.ready_to_use({}, now, context));
+        context.told.clear();
+    }
+    template <class Kind>
+    const Kind* only_event() const {
+        return context.told.size() == 1 ? std::get_if<Kind>(&context.told.front()) : nullptr;
+    }
+};
+
+TEST(Connection, TransactionIsOursInAllOfAnExchange) {
+    Bench b;
+    b.establish();
+    EXPECT_EQ(b.context.last().attribute(), wire::CmAttribute::rtu);
+    EXPECT_EQ(b.context.last().transaction(), 0x11u);
+    EXPECT_EQ(b.context.last().as<wire::CmRtu>().remote_id, 0x22u);
+}
+
+TEST(Connection, RepeatsInTheTimeThatTheMessagesSay) {
+    Bench b;
+    b.connect();
+    EXPECT_EQ(b.connection.deadline(), b.now + patience);
+    b.connection.tick(b.now + patience - 1, b.context);
+    EXPECT_EQ(b.context.sent.size(), 1u);
+    b.connection.tick(b.now + patience, b.context);
+    EXPECT_EQ(b.context.sent.size(), 2u);
+    EXPECT_EQ(b.context.sent[0].second, b.context.sent[1].second) << "bit for bit";
+}
+
+TEST(Connection, MessagesOfOthersAreNotBelieved) {
+    Bench b;
+    b.establish();
+    b.context.sent.clear();
+    b.receive(wire::CmDreq{.local_id = 0x99, .remote_qpn = wire::Qpn{5}}, 0, false);
+    b.receive(wire::CmDreq{.remote_qpn = wire::Qpn{7}});
+    b.receive(wire::CmRej{.reason = wire::CmRejectReason::consumer}, 0x77, false);
+    EXPECT_EQ(b.connection.state(), State::established);
+    EXPECT_TRUE(b.context.sent.empty());
+    EXPECT_TRUE(b.context.told.empty());
+    EXPECT_EQ(b.context.counted.back(), Count::rx_dropped_mismatched);
+}
+
+TEST(Connection, ARefusalEndsAnEstablishedOneThroughTimewait) {
+    Bench b;
+    b.establish();
+    b.receive(wire::CmRej{.about = wire::CmAbout::other, .reason = wire::CmRejectReason::timeout});
+    ASSERT_TRUE(b.only_event<Rejected>());
+    EXPECT_EQ(b.connection.state(), State::timewait);
+    EXPECT_EQ(b.connection.deadline(), b.now + 2 * wire::cm_nanoseconds(18) + wire::cm_nanoseconds(15));
+}
+
+TEST(Connection, AdditionalInformationIsBoundedByTheField) {
+    Bench b;
+    b.connect();
+    wire::CmRej rej{.information_length = 127, .reason = wire::CmRejectReason::consumer};
+    b.receive(rej);
+    ASSERT_TRUE(b.only_event<Rejected>());
+    EXPECT_EQ(b.only_event<Rejected>()->rejection.information.size(), 72u);
+}
+
+TEST(Connection, FollowsARedirectOnce) {
+    Bench b;
+    b.connect();
+    wire::CmRej rej{.information_length = 72, .reason = wire::CmRejectReason::cm_redirect};
+    wire::ClassPortInfo{.redirect_gid = wire::Gid::of(1, wire::Guid{2}),
+                        .redirect_pkey = wire::PKey{0x8001},
+                        .redirect_qpn = wire::Qpn{1},
+                        .redirect_qkey = wire::gsi_qkey}
+        .emit(rej.information);
+    b.receive(rej);
+    EXPECT_TRUE(b.context.told.empty());
+    ASSERT_EQ(b.context.sent.size(), 2u);
+    EXPECT_EQ(b.context.sent[1].first.path.address.dgid, wire::Gid::of(1, wire::Guid{2}));
+    EXPECT_EQ(b.context.sent[1].first.pkey, wire::PKey{0x8001});
+    b.receive(rej);
+    ASSERT_TRUE(b.only_event<Rejected>());
+    EXPECT_EQ(b.only_event<Rejected>()->rejection.information.size(), 72u);
+}
+
+TEST(Connection, AReplyFromAQueuePairThatIsTakenIsRefusedAsStale) {
+    Bench b;
+    b.context.free = false;
+    b.connect();
+    b.receive(wire::CmRep{.qpn = wire::Qpn{6}});
+    ASSERT_TRUE(b.only_event<Rejected>());
+    EXPECT_EQ(b.context.last().as<wire::CmRej>().reason, wire::CmRejectReason::stale_connection);
+    EXPECT_EQ(b.context.last().as<wire::CmRej>().about, wire::CmAbout::rep);
+}
+
+TEST(Connection, ClosesThoughNobodyAnswers) {
+    Bench b;
+    b.establish();
+    ASSERT_TRUE(b.connection.disconnect({}, b.now, b.context));
+    for (int i = 0; i < 3; ++i) b.connection.tick(*b.connection.deadline(), b.context);
+    ASSERT_TRUE(b.only_event<Disconnected>());
+    EXPECT_TRUE(b.only_event<Disconnected>()->timed_out);
+    b.connection.tick(*b.connection.deadline(), b.context);
+    EXPECT_EQ(b.connection.state(), State::idle);
+    EXPECT_TRUE(std::holds_alternative<TimewaitExited>(b.context.told.back()));
+}
+
+TEST(Connection, AnswersDisconnectsInTimewaitAndAfter) {
+    Bench b;
+    b.establish();
+    for (int i = 0; i < 3; ++i) {
+        b.context.sent.clear();
+        b.receive(wire::CmDreq{.remote_qpn = wire::Qpn{5}}, 0x1234);
+        ASSERT_EQ(b.context.sent.size(), 1u);
+        EXPECT_EQ(b.context.last().attribute(), wire::CmAttribute::drep);
+        EXPECT_EQ(b.context.last().transaction(), 0x1234u);
+        if (i == 1) b.connection.tick(*b.connection.deadline(), b.context);
+    }
+    EXPECT_TRUE(std::holds_alternative<DisconnectRequested>(b.context.told.front()));
+    EXPECT_EQ(b.context.told.size(), 2u);
+}
+
+TEST(Connection, WishesOutOfPlaceAreRefused) {
+    Bench b;
+    EXPECT_EQ(b.connection.reply({}, b.now, b.context).error().code, EINVAL);
+    EXPECT_EQ(b.connection.ready_to_use({}, b.now, b.context).error().code, EINVAL);
+    EXPECT_EQ(b.connection.reject({}, b.now, b.context).error().code, EINVAL);
+    EXPECT_EQ(b.connection.delay(20, {}, b.now, b.context).error().code, EINVAL);
+    EXPECT_EQ(b.connection.established(b.now).error().code, EINVAL);
+    EXPECT_EQ(b.connection.disconnect({}, b.now, b.context).error().code, EINVAL);
+    EXPECT_EQ(b.connection.load_alternate({}, {}, b.now, b.context).error().code, EINVAL);
+    EXPECT_EQ(b.connection.reply_alternate({}, b.now, b.context).error().code, EINVAL);
+    b.establish();
+    EXPECT_EQ(b.connection.disconnect(PrivateData(221), b.now, b.context).error().code, EINVAL);
+    EXPECT_TRUE(b.connection.disconnect(PrivateData(220), b.now, b.context));
+}
+
+TEST(Connection, NobodyThereYetIsNoRefusalAmongPeers) {
+    Bench b;
+    b.connect(true);
+    b.receive(wire::CmRej{.reason = wire::CmRejectReason::invalid_service_id}, 0x11, false);
+    EXPECT_EQ(b.connection.state(), State::req_sent);
+    b.receive(wire::CmRej{.reason = wire::CmRejectReason::no_resources}, 0x11, false);
+    EXPECT_EQ(b.connection.state(), State::idle);
+}
+
+TEST(Connection, UseBeforeRtuEstablishes) {
+    Bench b;
+    const auto mad = make_mad(wire::CmReq{.local_id = 0x22, .qpn = wire::Qpn{6}}, 0x22);
+    b.connection.accept(*Incoming::parse(mad), {}, b.now);
+    ASSERT_TRUE(b.connection.reply({.qpn = wire::Qpn{5}}, b.now, b.context));
+    EXPECT_TRUE(b.connection.established(b.now));
+    b.receive(wire::CmRtu{}, 0x22);
+    EXPECT_TRUE(b.context.told.empty());
+    EXPECT_FALSE(b.connection.deadline());
+}
+
+}  // namespace
+}  // namespace verbline::cm

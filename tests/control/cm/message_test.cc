@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/cm/message.h"
+
+#include <gtest/gtest.h>
+
+namespace verbline::cm {
+namespace {
+
+TEST(Message, IsRefusedByItsHeader) {
+    const auto good = make_mad(wire::CmRtu{.local_id = 1, .remote_id = 2}, 3);
+    ASSERT_TRUE(Incoming::parse(good));
+    EXPECT_EQ(Incoming::parse(good)->sender_id(), 1u);
+    EXPECT_EQ(Incoming::parse(good)->receiver_id(), 2u);
+    EXPECT_EQ(Incoming::parse(good)->transaction(), 3u);
+    const auto with = [&](std::size_t at, std::uint8_t value) {
+        auto mad = good;
+        wire::store8(mad, at, value);
+        return Incoming::parse(mad).error();
+    };
+    EXPECT_EQ(with(0, 2), Count::rx_dropped_malformed);
+    EXPECT_EQ(with(1, 3), Count::rx_dropped_malformed);
+    EXPECT_EQ(with(2, 1), Count::rx_dropped_class_version);
+    EXPECT_EQ(with(3, 1), Count::rx_dropped_malformed);
+    EXPECT_EQ(with(17, 0x0f), Count::rx_dropped_malformed);
+    EXPECT_EQ(with(17, 0x1b), Count::rx_dropped_malformed);
+}
+
+TEST(Message, AnswerToADatagramRequestCarriesTheAskersId) {
+    const auto mad = make_mad(wire::CmSidrRep{.request_id = 7, .status = wire::SidrStatus::rejected}, 0);
+    EXPECT_EQ(Incoming::parse(mad)->receiver_id(), 7u);
+}
+
+TEST(Message, CountersAreInTheOrderOfTheAttributes) {
+    EXPECT_EQ(sent(wire::CmAttribute::req), Count::tx_req);
+    EXPECT_EQ(sent(wire::CmAttribute::sidr_rep), Count::tx_sidr_rep);
+    EXPECT_EQ(sent(wire::CmAttribute::apr), Count::tx_apr);
+    EXPECT_EQ(received(wire::CmAttribute::req), Count::rx_req);
+    EXPECT_EQ(received(wire::CmAttribute::drep), Count::rx_drep);
+    EXPECT_EQ(received(wire::CmAttribute::apr), Count::rx_apr);
+}
+
+}  // namespace
+}  // namespace verbline::cm
