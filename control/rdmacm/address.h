@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Names of ends as RDMA CM knows them: addresses of three families, port spaces, and the service ids made of them
+/// (IBTA annex A11).
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "datapath/wire/cm.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::rdmacm {
+
+enum class Family : std::uint8_t { ipv4, ipv6, ib };
+
+/// AF_INET, AF_INET6 and AF_IB as one value. IPv4 addresses are mapped into the GID, as in link/ip_gid.h.
+struct SocketAddress {
+    Family family = Family::ipv4;
+    wire::Gid gid{};
+    std::uint16_t port = 0;  ///< host order; 0: any
+    // AF_IB.
+    std::uint64_t service_id = 0, service_mask = 0;
+    wire::PKey pkey{};
+    std::uint32_t flow_label = 0, scope_id = 0;  ///< scope: of link-local IPv6 as well
+
+    bool any() const { return gid == wire::Gid{} || (family == Family::ipv4 && gid == any_ipv4()); }
+    bool operator==(const SocketAddress&) const = default;
+
+    static constexpr wire::Gid any_ipv4() {
+        wire::Gid gid{};
+        gid.bytes[10] = gid.bytes[11] = std::byte{0xff};
+        return gid;
+    }
+};
+
+enum class PortSpace : std::uint16_t { ipoib = 0x0002, tcp = 0x0106, udp = 0x0111, ib = 0x013f };
+
+constexpr bool valid(PortSpace space) {
+    return space == PortSpace::ipoib || space == PortSpace::tcp || space == PortSpace::udp || space == PortSpace::ib;
+}
+/// Whether ids of this space speak SIDR and multicast rather than connections.
+constexpr bool datagrams(PortSpace space) {
+    return space == PortSpace::udp || space == PortSpace::ipoib;
+}
+
+/// IBTA annex A11.2.1: the prefix, the space, the port.
+constexpr wire::CmServiceId service_id(PortSpace space, std::uint16_t port) {
+    return wire::CmServiceId{static_cast<std::uint64_t>(space) << 16 | port};
+}
+
+/// The port that a service id stands for, of any space; none: it stands for none.
+constexpr std::optional<std::pair<PortSpace, std::uint16_t>> port_of(wire::CmServiceId service) {
+    const auto id = static_cast<std::uint64_t>(service);
+    const auto space = static_cast<PortSpace>(id >> 16);
+    if (id >> 32 != 0 || !valid(space)) return std::nullopt;
+    return std::pair{space, static_cast<std::uint16_t>(id)};
+}
+
+/// The space that a service id of AF_IB lies in, if ids of `own` may use it: those of `ib` may use all that there are.
+constexpr std::optional<PortSpace> ib_space(PortSpace own, const SocketAddress& address) {
+    constexpr std::uint64_t without_port = ~std::uint64_t{0xffff};
+    const auto mask = address.service_mask & without_port;
+    for (const auto space : {PortSpace::ib, PortSpace::tcp, PortSpace::udp}) {
+        const auto first = static_cast<std::uint64_t>(service_id(space, 0));
+        if ((own == PortSpace::ib || own == space) && (address.service_id & mask) == (first & mask)) return space;
+    }
+    return std::nullopt;
+}
+
+}  // namespace verbline::rdmacm

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What RDMA CM tells the user of an id, with the values of enum rdma_cm_event_type.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "control/cm/parameters.h"
+#include "datapath/rdma/address.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::rdmacm {
+
+enum class IdNumber : std::uint32_t {};     ///< of an id, as the rdma_cm device tells it
+enum class GroupNumber : std::uint32_t {};  ///< of a multicast join
+
+enum class EventKind : std::uint8_t {
+    address_resolved,
+    address_error,
+    route_resolved,
+    route_error,
+    connect_request,
+    connect_response,
+    connect_error,
+    unreachable,
+    rejected,
+    established,
+    disconnected,
+    device_removal,
+    multicast_join,
+    multicast_error,
+    address_change,
+    timewait_exit,
+};
+
+/// struct rdma_conn_param.
+struct ConnectParameters {
+    wire::Qpn qpn{};
+    wire::QKey qkey{};
+    bool valid = true;  ///< accept: false answers without a queue pair's attributes
+    bool shared_receive_queue = false;
+    std::uint8_t responder_resources = 0, initiator_depth = 0;
+    bool flow_control = false;
+    std::uint8_t retry_count = 0, rnr_retry_count = 0;
+    cm::PrivateData private_data{};
+};
+
+/// struct rdma_ud_param: where datagrams of a peer's, or a group's, queue pair go.
+struct DatagramParameters {
+    wire::Qpn qpn{};
+    wire::QKey qkey{};
+    rdma::Path path{};
+    cm::PrivateData private_data{};
+};
+
+struct Event {
+    EventKind kind{};
+    IdNumber id{};           ///< whose; of a connect_request: the new id's
+    IdNumber listener{};     ///< connect_request: who listened
+    std::uint64_t user = 0;  ///< what came with the id; connect_request: with the listener, multicast: with the join
+    int status = 0;          ///< 0, a negative errno, or a reject reason
+    GroupNumber group{};     ///< multicast_join, multicast_error
+    bool datagram = false;   ///< which of the two below counts
+    ConnectParameters connect{};
+    DatagramParameters ud{};
+};
+
+/// Events of the ids of one channel, in their order. `on_event` is called for each that is put in; must not block or
+/// call back. destroy_id, migrate and close take out events that nobody has seen. Outlives its ids: close it first.
+struct EventQueue {
+    std::deque<Event> events{};
+    std::function<void()> on_event{};
+};
+
+}  // namespace verbline::rdmacm

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// One RDMA CM id: everything that is known of it. A value; what happens to it is in service_*.cc.
+///
+///     idle ─> addr_bound ─> addr_query ─> addr_resolved ─> route_query ─> route_resolved ─> connect ─> disconnect
+///                  └──> listen                                       of a listener ────────────┘
+///
+/// From every state: device_removal, when its port goes.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "control/rdmacm/address.h"
+#include "control/rdmacm/event.h"
+#include "control/rdmacm/incoming.h"
+#include "control/rdmacm/network.h"
+#include "control/rdmacm/service.h"
+#include "pmd/time.h"
+
+namespace verbline::rdmacm {
+
+enum class State : std::uint8_t {
+    idle,
+    addr_query,
+    addr_resolved,
+    route_query,
+    route_resolved,
+    connect,
+    disconnect,
+    addr_bound,
+    listen,
+    device_removal,
+};
+
+/// As Linux calls them.
+constexpr const char* to_string(State state) {
+    constexpr std::array names{"IDLE",    "ADDR_QUERY", "ADDR_RESOLVED", "ROUTE_QUERY", "ROUTE_RESOLVED",
+                               "CONNECT", "DISCONNECT", "ADDR_BOUND",    "LISTEN",      "DEVICE_REMOVAL"};
+    return names[static_cast<std::size_t>(state)];
+}
+
+/// Which port numbers an id holds a share of: a space and a number (port_bindings.h).
+struct BoundPort {
+    PortSpace space{};
+    std::uint16_t number = 0;
+    auto operator<=>(const BoundPort&) const = default;
+};
+
+/// What the messages of a connection have settled: what its queue pair is to be told.
+struct Connection {
+    cm::EndpointPointer endpoint;
+    cm::Path path;
+    std::optional<wire::Qpn> remote;  ///< none: the peer has not answered yet
+    wire::Psn receive_psn, send_psn;  ///< receive: ours, told the peer in REQ or REP
+    wire::PKey pkey{0xffff};
+    std::uint8_t mtu = 0;
+    std::uint8_t responder_resources = 0, initiator_depth = 0;  ///< as ours are to be
+    std::uint8_t retry_count = 0, rnr_retry_count = 0, timeout = 0;
+    bool established = false;  ///< the user has been told
+};
+
+/// A listener's: requests that the user has not taken yet.
+struct Backlog {
+    unsigned room = 0;               ///< how many more may become events
+    std::deque<Incoming> waiting{};  ///< those for which there was no room
+};
+
+struct Id {
+    IdNumber number{};
+    EventQueue* queue = nullptr;
+    std::uint64_t user = 0;
+    PortSpace space{};
+    QueuePairType type{};
+    State state = State::idle;
+    Time since = 0;  ///< in this state
+
+    bool named = true;          ///< the user knows it: a listener's child not before it was accepted
+    std::uint32_t told = 0;     ///< events taken out of the queue
+    std::uint32_t waiting = 0;  ///< events in the queue
+
+    // Options.
+    std::optional<std::uint8_t> type_of_service, ack_timeout;
+    bool reuse_address = false;
+    std::optional<bool> family_only;
+
+    // Addresses and route. The gids are those on the wire; where they are IP addresses, equal to those of the ends.
+    SocketAddress source, destination;
+    std::optional<BoundPort> bound;
+    NetworkPort* port = nullptr;
+    unsigned gid_index = 0;
+    wire::Gid source_gid{}, destination_gid{};
+    wire::MacAddress mac{};  ///< RoCE: the next hop's
+    std::vector<wire::PathRecord> paths;
+    bool device_by_resolution = false;  ///< `port` was found by resolve_address, and goes if that fails
+
+    // What is asked of the port.
+    NetworkPort::Ticket ticket = 0;  ///< 0: nothing
+    std::optional<Time> deadline;
+
+    Connection connection;
+    Backlog backlog;
+    std::vector<NetworkPort*> listening_on;
+    std::optional<wire::QKey> qkey;
+    std::vector<GroupNumber> groups;
+
+    bool datagram() const { return type == QueuePairType::ud; }
+    /// Whether only addresses of its own family concern it.
+    bool only_its_family() const { return family_only.value_or(source.family == Family::ipv4); }
+};
+
+}  // namespace verbline::rdmacm

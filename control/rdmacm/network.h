@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What RDMA CM needs of the ports below: who we are there, how neighbours and paths are found, groups joined, port
+/// numbers shared with other processes. The verbs library implements it over its ports, tests over a simulation.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "control/cm/manager.h"
+#include "control/rdmacm/address.h"
+#include "datapath/link/gid_table.h"
+#include "datapath/link/interface_address.h"
+#include "datapath/wire/path_record.h"
+#include "datapath/wire/types.h"
+#include "pmd/error.h"
+
+namespace verbline::rdmacm {
+
+/// A group that we are in.
+struct JoinedGroup {
+    wire::Gid mgid{};
+    wire::Lid mlid{};  ///< InfiniBand
+    wire::MacAddress mac{};
+    wire::QKey qkey{};
+    std::uint8_t sl = 0, hop_limit = 1, traffic_class = 0, mtu = 0, rate = 0;
+    std::uint32_t flow_label = 0;
+    wire::PKey pkey{0xffff};
+};
+
+/// How a group is joined. What is not given is the broadcast group's (RFC 4391, 5).
+struct GroupRequest {
+    wire::Gid mgid{};
+    bool send_only = false;
+    std::optional<wire::QKey> qkey{};  ///< none: the broadcast group's
+};
+
+class NetworkPort {
+public:
+    struct Facts {
+        std::string name;           ///< verbline0
+        unsigned device_index = 0;  ///< as ibv_get_device_index says
+        wire::Guid guid{};          ///< node GUID
+        link::GidTable::Kind kind{};
+        std::vector<link::InterfaceAddress> addresses{};  ///< of the interface (RoCE) or of IPoIB (InfiniBand)
+        unsigned ifindex = 0;
+        wire::Gid port_gid{};  ///< InfiniBand; RoCE: the link-local one
+        wire::Lid lid{};
+        wire::PKey pkey{0xffff};
+        std::uint8_t mtu = 3;         ///< coded, the most that the port carries
+        std::uint8_t rate = 3;        ///< coded
+        wire::Gid broadcast_group{};  ///< IPoIB's; scope and P_Key of other groups come from it
+        wire::QKey broadcast_qkey{};  ///< 0: not known yet
+        bool active = false;
+    };
+
+    NetworkPort() = default;
+    NetworkPort(const NetworkPort&) = delete;
+    NetworkPort& operator=(const NetworkPort&) = delete;
+    virtual ~NetworkPort() = default;
+
+    virtual Facts facts() const = 0;
+    virtual cm::Manager& manager() = 0;
+    /// The index of one of our GIDs in the type wanted; none: it is not ours.
+    virtual std::optional<unsigned> gid_index(const wire::Gid& gid, link::GidType type) const = 0;
+
+    /// A neighbour's address: RoCE the next hop's MAC, IPoIB the GID behind an IP address.
+    struct Neighbour {
+        wire::MacAddress mac{};
+        wire::Gid gid{};
+    };
+    // Answers come once, while the service is held by whoever serializes its calls: before the call returns, or later
+    // on the control thread. `cancel` with the same ticket ends the wait, and is called for tickets already answered,
+    // too.
+    using Ticket = std::uint64_t;
+    using NeighbourHandler = std::function<void(Result<Neighbour>)>;
+    using PathHandler = std::function<void(Result<wire::PathRecord>)>;
+    using GroupHandler = std::function<void(Result<JoinedGroup>)>;
+
+    virtual void find_neighbour(Ticket ticket, const wire::Gid& from, const wire::Gid& to,
+                                NeighbourHandler handler) = 0;
+    virtual void find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey,
+                           PathHandler handler) = 0;  ///< InfiniBand
+    virtual void join(Ticket ticket, const GroupRequest& request, GroupHandler handler) = 0;
+    virtual void leave(Ticket ticket, const wire::Gid& mgid) = 0;  ///< the join's ticket
+    virtual void cancel(Ticket ticket) = 0;
+
+    /// A port number of a space that no other process of this host has; 0: any of the ephemeral ones. EADDRINUSE.
+    virtual Result<std::uint16_t> reserve(PortSpace space, std::uint16_t number) = 0;
+    virtual void release(PortSpace space, std::uint16_t number) = 0;
+};
+
+}  // namespace verbline::rdmacm

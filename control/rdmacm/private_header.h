@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Private data of REQ and SIDR_REQ: the IP CM header (wire/ip_cm_header.h), then the user's. Ends named by AF_IB send
+/// no header.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "control/cm/parameters.h"
+#include "control/rdmacm/address.h"
+#include "pmd/error.h"
+
+namespace verbline::rdmacm {
+
+constexpr std::size_t request_data_size = 92, service_request_data_size = 216;  ///< header included
+
+/// What travels. EINVAL: more than `room` bytes in all.
+Result<cm::PrivateData> with_header(const SocketAddress& source, const SocketAddress& destination,
+                                    std::span<const std::byte> user, std::size_t room);
+
+struct Ends {
+    SocketAddress source;       ///< of whoever asks
+    SocketAddress destination;  ///< without a port: that is in the service id
+};
+/// Nothing: there is no header of ours, or it names no version of IP.
+std::optional<Ends> parse_header(std::span<const std::byte> private_data);
+
+/// What is left for the user behind the header, padding included.
+cm::PrivateData without_header(std::span<const std::byte> private_data);
+
+}  // namespace verbline::rdmacm

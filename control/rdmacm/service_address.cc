@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <utility>
+
+#include "control/rdmacm/service_core.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/wire/ipoib.h"
+
+// Where an id sends from, and to.
+
+namespace verbline::rdmacm {
+namespace {
+
+SocketAddress any_of(Family family, std::uint16_t port) {
+    return {.family = family, .gid = family == Family::ipv4 ? SocketAddress::any_ipv4() : wire::Gid{}, .port = port};
+}
+
+bool multicast(const SocketAddress& address) {
+    const auto ipv4 = link::ipv4_of(address.gid);
+    return ipv4 ? is_multicast(*ipv4) : address.gid.multicast();
+}
+
+bool ours(const NetworkPort::Facts& facts, const wire::Gid& address) {
+    return address == facts.port_gid ||
+           std::ranges::find(facts.addresses, address, &link::InterfaceAddress::gid) != facts.addresses.end();
+}
+
+/// What needs no asking: groups have addresses made from their own, and our own we know.
+std::optional<NetworkPort::Neighbour> known_neighbour(const NetworkPort::Facts& facts, const SocketAddress& to) {
+    const bool ib = facts.kind == link::GidTable::Kind::ib;
+    if (multicast(to)) {
+        const auto ipv4 = link::ipv4_of(to.gid);
+        if (!ib || to.family == Family::ib) return {{.gid = to.gid}};
+        if (ipv4) return {{.gid = wire::ipoib_multicast_mgid(*ipv4, facts.pkey)}};
+        return {{.gid = wire::ipoib_multicast_mgid(wire::Ipv6Address{to.gid.bytes}, facts.pkey)}};
+    }
+    if (ib && to.family == Family::ib) return {{.gid = to.gid}};
+    if (!ours(facts, to.gid)) return std::nullopt;
+    return {{.mac = link::mac_of_link_local(facts.port_gid).value_or(wire::MacAddress{}), .gid = facts.port_gid}};
+}
+
+}  // namespace
+
+Result<void> ServiceCore::bind(IdNumber number, const SocketAddress& address, Time now) {
+    const auto id = find(number);
+    if (!id) return std::unexpected(id.error());
+    if ((*id)->state != State::idle) return failure(EINVAL, "the id has an address already");
+    return bind_source(**id, address, now);
+}
+
+/// Of an idle id. After a failure it is as before.
+Result<void> ServiceCore::bind_source(Id& id, const SocketAddress& address, Time now) {
+    auto space = id.space;
+    auto source = address;
+    if (address.family == Family::ib) {
+        const auto found = ib_space(id.space, address);
+        if (!found) return failure(EPROTONOSUPPORT, "the service id lies in none of the id's port spaces");
+        space = *found;
+        source.port = static_cast<std::uint16_t>(address.service_id & address.service_mask);
+    }
+    if (!address.any()) {
+        const auto owner = owner_of(ports_, address);
+        if (!owner) return std::unexpected(owner.error());
+        if (auto adopted = adopt(id, *owner); !adopted) return adopted;
+    }
+    id.source = source;
+    if (auto bound = bindings_.bind(id, space, ports_of(id)); !bound) {
+        id.source = {};
+        id.port = nullptr;
+        return bound;
+    }
+    if (source.family == Family::ib) {
+        id.source.service_id = static_cast<std::uint64_t>(service_id(space, id.source.port));
+        id.source.service_mask = ~std::uint64_t{0};
+    }
+    become(id, State::addr_bound, now);
+    return {};
+}
+
+/// From now on it sends from this address of this port.
+Result<void> ServiceCore::adopt(Id& id, const Source& source) {
+    const auto& gid = wire_gid(source.facts, source.address);
+    const auto index = gid_index_of(*source.port, source.facts, gid);
+    if (!index) return failure(ENODEV, source.facts.name + " has no GID for this address: is its link up?");
+    id.port = source.port;
+    id.gid_index = *index;
+    id.source_gid = gid;
+    id.connection.pkey = source.facts.pkey;
+    return {};
+}
+
+Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<SocketAddress>& source,
+                                          const SocketAddress& destination, Time timeout, Time now) {
+    const auto found = find(number);
+    if (!found) return std::unexpected(found.error());
+    Id& id = **found;
+    if (id.state != State::idle && id.state != State::addr_bound)
+        return failure(EINVAL, "the id's addresses are resolved, or being resolved, already");
+    const auto from = id.state == State::addr_bound ? id.source : source.value_or(any_of(destination.family, 0));
+    if (from.family != destination.family) return failure(EINVAL, "source and destination are of different families");
+
+    auto to = destination;
+    if (from.any()) {
+        const auto chosen = to.any() ? loopback_source(ports_, to.family) : source_towards(ports_, to);
+        if (!chosen) return std::unexpected(chosen.error());
+        if (to.any()) to.gid = chosen->address;
+        auto specific = from;
+        specific.gid = chosen->address;
+        if (id.state == State::idle) {
+            // Service ids of AF_IB without one given: those of the id's own space.
+            if (to.family == Family::ib && specific.service_mask == 0)
+                specific.service_id = static_cast<std::uint64_t>(service_id(id.space, 0));
+            if (auto bound = bind_source(id, specific, now); !bound) return bound;
+        } else if (auto adopted = adopt(id, *chosen); !adopted) {
+            return adopted;
+        }
+        id.source.gid = chosen->address;
+        id.device_by_resolution = true;
+    } else if (id.state == State::idle) {
+        if (auto bound = bind_source(id, from, now); !bound) return bound;
+    }
+    if (to.any()) to.gid = id.source.gid;
+    if (to.family == Family::ib) to.port = static_cast<std::uint16_t>(to.service_id & to.service_mask);
+    id.destination = to;
+    become(id, State::addr_query, now);
+    find_neighbour(id, timeout, now);
+    return {};
+}
+
+void ServiceCore::find_neighbour(Id& id, Time timeout, Time now) {
+    const auto facts = id.port->facts();
+    const auto ticket = ask(id, timeout, now);
+    const auto answer = [this, number = id.number, ticket](const Result<NetworkPort::Neighbour>& neighbour) {
+        if (Id* asked = answered(number, ticket)) address_resolved(*asked, neighbour);
+    };
+    if (const auto known = known_neighbour(facts, id.destination)) return answer(*known);
+    id.port->find_neighbour(ticket, id.source.gid, id.destination.gid, answer);
+}
+
+void ServiceCore::address_resolved(Id& id, const Result<NetworkPort::Neighbour>& neighbour) {
+    if (!neighbour) return address_failed(id, neighbour.error());
+    id.mac = neighbour->mac;
+    const bool ib = id.port->facts().kind == link::GidTable::Kind::ib;
+    id.destination_gid = ib ? neighbour->gid : id.destination.gid;
+    become(id, State::addr_resolved, now_);
+    tell(id, EventKind::address_resolved);
+}
+
+/// The id may try another destination.
+void ServiceCore::address_failed(Id& id, const Error& error) {
+    counters_.address_errors.add();
+    if (std::exchange(id.device_by_resolution, false)) {
+        id.port = nullptr;
+        id.source.gid = any_of(id.source.family, 0).gid;
+    }
+    become(id, State::addr_bound, now_);
+    tell(id, EventKind::address_error, -error.code);
+}
+
+/// Its port is about to be asked something, until the time is over.
+NetworkPort::Ticket ServiceCore::ask(Id& id, Time timeout, Time now) {
+    id.ticket = ++last_ticket_;
+    ids_.wait_until(id, now + timeout);
+    return id.ticket;
+}
+
+/// Null: the id is gone, or no longer waits for this.
+Id* ServiceCore::answered(IdNumber number, NetworkPort::Ticket ticket) {
+    Id* id = ids_.find(number);
+    if (!id || id->ticket != ticket) return nullptr;
+    id->ticket = 0;
+    ids_.wait_until(*id, std::nullopt);
+    return id;
+}
+
+void ServiceCore::timed_out(Id& id) {
+    if (id.ticket != 0) id.port->cancel(std::exchange(id.ticket, 0));
+    const Error error{ETIMEDOUT, "nobody answered in time"};
+    if (id.state == State::addr_query) address_failed(id, error);
+    if (id.state == State::route_query) route_failed(id, error);
+}
+
+}  // namespace verbline::rdmacm

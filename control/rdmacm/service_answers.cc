@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <utility>
+
+#include "control/rdmacm/path.h"
+#include "control/rdmacm/service_core.h"
+
+// What the peer of an id does, as its user is to be told.
+
+namespace verbline::rdmacm {
+
+struct ServiceCore::Answers {
+    ServiceCore& service;
+    Id& id;
+    Time now;
+
+    /// Connections end in this order whatever else still arrives: only what fits the state is told.
+    bool connecting() const { return id.state == State::connect; }
+
+    void operator()(cm::ReplyReceived& received) const {
+        if (!connecting()) return;
+        auto& reply = received.reply;
+        auto& connection = id.connection;
+        connection.remote = reply.qpn;
+        connection.send_psn = reply.psn;
+        connection.responder_resources = reply.initiator_depth;  // what the peer begins is what we answer
+        connection.initiator_depth = reply.responder_resources;
+        connection.rnr_retry_count = reply.rnr_retry_count;
+        connection.timeout = acknowledgement_timeout(connection.path.packet_lifetime, reply.target_ack_delay);
+        service.tell(id, {.kind = EventKind::connect_response,
+                          .id = id.number,
+                          .user = id.user,
+                          .connect = {.qpn = reply.qpn,
+                                      .qkey = reply.qkey,
+                                      .shared_receive_queue = reply.shared_receive_queue,
+                                      .responder_resources = reply.initiator_depth,
+                                      .initiator_depth = reply.responder_resources,
+                                      .flow_control = reply.flow_control,
+                                      .rnr_retry_count = reply.rnr_retry_count,
+                                      .private_data = std::move(reply.private_data)}});
+    }
+
+    void operator()(cm::ServiceReplyReceived& received) const {
+        if (!connecting()) return;
+        auto& reply = received.reply;
+        Event event{.kind = EventKind::established,
+                    .id = id.number,
+                    .user = id.user,
+                    .datagram = true,
+                    .ud = {.qpn = reply.qpn,
+                           .qkey = reply.qkey,
+                           .path = id.connection.path.route,
+                           .private_data = std::move(reply.private_data)}};
+        if (reply.status != wire::SidrStatus::valid) {
+            service.counters_.connect_rejected.add();
+            event.kind = EventKind::unreachable;
+            event.status = static_cast<int>(reply.status);
+        } else if (!service.use_qkey(id, reply.qkey)) {
+            event.kind = EventKind::address_error;
+            event.status = -EINVAL;
+        }
+        service.tell(id, std::move(event));
+    }
+
+    void operator()(cm::Established&) const {
+        if (!connecting() || std::exchange(id.connection.established, true)) return;
+        service.tell(id, EventKind::established);
+    }
+
+    void operator()(cm::Rejected& received) const {
+        if (!connecting()) return;
+        service.counters_.connect_rejected.add();
+        service.tell(id, {.kind = EventKind::rejected,
+                          .id = id.number,
+                          .user = id.user,
+                          .status = static_cast<int>(received.rejection.reason),
+                          .connect = {.private_data = std::move(received.rejection.private_data)}});
+    }
+
+    void operator()(cm::Unanswered& received) const {
+        if (!connecting() || received.what == cm::Unanswered::What::alternate_path) return;
+        service.counters_.connect_unanswered.add();
+        service.tell(id, EventKind::unreachable, -ETIMEDOUT);
+    }
+
+    void disconnected(int status) const {
+        if (!connecting()) return;
+        service.become(id, State::disconnect, now);
+        service.tell(id, EventKind::disconnected, status);
+    }
+    void operator()(cm::DisconnectRequested&) const { disconnected(0); }
+    void operator()(cm::Disconnected& received) const { disconnected(received.timed_out ? -ETIMEDOUT : 0); }
+
+    void operator()(cm::TimewaitExited&) const {
+        if (id.state == State::disconnect) service.tell(id, EventKind::timewait_exit);
+    }
+
+    /// RDMA CM has no words for alternate paths.
+    void operator()(cm::AlternateRequested&) const {
+        (void)id.connection.endpoint->reply_alternate({.status = wire::AprStatus::unsupported}, now);
+    }
+
+    // The peer only asks for time; or it is a listener's affair.
+    void operator()(cm::Delayed&) const {}
+    void operator()(cm::AlternateReplied&) const {}
+    void operator()(cm::RequestReceived&) const {}
+    void operator()(cm::ServiceRequestReceived&) const {}
+};
+
+void ServiceCore::drain(Id& id, Time now) {
+    const auto endpoint = id.connection.endpoint;
+    while (auto event = endpoint->poll(now)) std::visit(Answers{*this, id, now}, *event);
+}
+
+void ServiceCore::ready(cm::Endpoint& endpoint, Time now) {
+    now_ = now;
+    if (Id* id = ids_.find(endpoint)) return drain(*id, now);
+    const auto listener = listener_keys_.find(&endpoint);
+    if (listener == listener_keys_.end()) return;
+    const auto key = listener->second;
+    // Nothing that is told while it is drained ends a listener: users only hear of it when they take events.
+    drain_listener(key, endpoint, now);
+}
+
+}  // namespace verbline::rdmacm

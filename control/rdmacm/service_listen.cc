@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <utility>
+
+#include "control/rdmacm/path.h"
+#include "control/rdmacm/service_core.h"
+
+// Listeners, and the ids that requests make.
+
+namespace verbline::rdmacm {
+namespace {
+
+constexpr unsigned default_backlog = 1024;  ///< and the most; also how many more may wait
+
+bool concerns(const Id& listener, const Incoming& request) {
+    if (listener.state != State::listen) return false;
+    if (listener.source.family == Family::ib || (listener.source.any() && !listener.only_its_family())) return true;
+    return request.ends && request.ends->destination.family == listener.source.family &&
+           (listener.source.any() || request.ends->destination.gid == listener.source.gid);
+}
+
+wire::CmServiceId service_of(const Id& id) {
+    return service_id(id.bound->space, id.bound->number);
+}
+
+}  // namespace
+
+Result<void> ServiceCore::listen(IdNumber number, int backlog, Time now) {
+    const auto found = find(number);
+    if (!found) return std::unexpected(found.error());
+    Id& id = **found;
+    if (id.state == State::idle) {
+        if (auto bound = bind_source(id, {.gid = SocketAddress::any_ipv4()}, now); !bound) return bound;
+    }
+    if (id.state != State::addr_bound) return failure(EINVAL, "an id that is connecting or listening cannot listen");
+    const bool reused = id.reuse_address;
+    if (auto alone = bindings_.exclude_others(id); !alone) return alone;
+    for (NetworkPort* port : ports_of(id)) {
+        if (auto listening = listen_on(id, *port, now); !listening) {
+            stop_listening(id);
+            id.reuse_address = reused;
+            return listening;
+        }
+    }
+    id.backlog.room = backlog <= 0 ? default_backlog : std::min(static_cast<unsigned>(backlog), default_backlog);
+    become(id, State::listen, now);
+    return {};
+}
+
+Result<void> ServiceCore::listen_on(Id& id, NetworkPort& port, Time now) {
+    const ListenerKey key{&port, service_of(id)};
+    auto& listener = listeners_[key];
+    if (!listener.endpoint) {
+        auto endpoint = port.manager().listen(key.second, ~std::uint64_t{0}, now);
+        if (!endpoint) {
+            listeners_.erase(key);
+            return std::unexpected(endpoint.error());
+        }
+        listener.endpoint = *std::move(endpoint);
+        listener_keys_.emplace(listener.endpoint.get(), key);
+    }
+    ++listener.users;
+    id.listening_on.push_back(&port);
+    return {};
+}
+
+void ServiceCore::stop_listening(Id& id) {
+    while (!id.listening_on.empty()) stop_listening(id, *id.listening_on.back());
+    for (const auto& request : std::exchange(id.backlog.waiting, {}))
+        request.refuse(wire::CmRejectReason::invalid_service_id, now_);
+}
+
+void ServiceCore::stop_listening(Id& id, NetworkPort& port) {
+    if (std::erase(id.listening_on, &port) == 0) return;
+    const auto found = listeners_.find({&port, service_of(id)});
+    if (--found->second.users != 0) return;
+    listener_keys_.erase(found->second.endpoint.get());
+    listeners_.erase(found);
+}
+
+void ServiceCore::drain_listener(const ListenerKey& key, cm::Endpoint& endpoint, Time now) {
+    while (auto event = endpoint.poll(now)) {
+        if (auto* request = std::get_if<cm::RequestReceived>(&*event))
+            requested({.port = key.first, .what = std::move(*request)}, now);
+        else if (auto* service = std::get_if<cm::ServiceRequestReceived>(&*event))
+            requested({.port = key.first, .what = std::move(*service)}, now);
+    }
+}
+
+void ServiceCore::requested(Incoming request, Time now) {
+    counters_.rx_requests.add();
+    request.ends = parse_header(request.private_data());
+    Id* listener = listener_of(request);
+    if (!listener) {
+        (request.ends ? counters_.rx_requests_no_listener : counters_.rx_requests_malformed).add();
+        return request.refuse(request.ends ? wire::CmRejectReason::invalid_service_id : wire::CmRejectReason::consumer,
+                              now);
+    }
+    if (request.type() != listener->type) {
+        counters_.rx_requests_wrong_type.add();
+        return request.refuse(wire::CmRejectReason::invalid_transport, now);
+    }
+    if (listener->source.family != Family::ib && !request.ends) {
+        counters_.rx_requests_malformed.add();
+        return request.refuse(wire::CmRejectReason::consumer, now);
+    }
+    if (listener->backlog.room != 0) return admit(*listener, std::move(request), now);
+    if (listener->backlog.waiting.size() >= default_backlog) {
+        counters_.rx_requests_backlog_full.add();
+        return request.refuse(wire::CmRejectReason::no_resources, now);
+    }
+    counters_.rx_requests_waiting.add();
+    listener->backlog.waiting.push_back(std::move(request));
+}
+
+Id* ServiceCore::listener_of(const Incoming& request) const {
+    const auto service = static_cast<std::uint64_t>(request.service());
+    const BoundPort bound{static_cast<PortSpace>(service >> 16), static_cast<std::uint16_t>(service)};
+    for (Id* id : bindings_.users(bound)) {
+        const bool there = std::ranges::find(id->listening_on, request.port) != id->listening_on.end();
+        if (there && concerns(*id, request)) return id;
+    }
+    return nullptr;
+}
+
+void ServiceCore::admit(Id& listener, Incoming request, Time now) {
+    --listener.backlog.room;
+    Id& child = child_of(listener, request, now);
+    const bool ip = listener.source.family != Family::ib;
+    Event event{.kind = EventKind::connect_request,
+                .id = child.number,
+                .listener = listener.number,
+                .user = listener.user,
+                .datagram = request.datagram()};
+    auto user_data = ip ? without_header(request.private_data()) : request.private_data();
+    if (const auto* connection = std::get_if<cm::RequestReceived>(&request.what)) {
+        const auto& req = connection->request;
+        event.connect = {.qpn = req.qpn,
+                         .qkey = req.qkey,
+                         .shared_receive_queue = req.shared_receive_queue,
+                         // What the peer begins is what we answer, and the other way round.
+                         .responder_resources = req.initiator_depth,
+                         .initiator_depth = req.responder_resources,
+                         .flow_control = req.flow_control,
+                         .retry_count = req.retry_count,
+                         .rnr_retry_count = req.rnr_retry_count,
+                         .private_data = std::move(user_data)};
+    } else {
+        event.ud = {.path = child.connection.path.route, .private_data = std::move(user_data)};
+    }
+    // The child is not the user's before it has taken the event; the listener counts it.
+    tell(listener, std::move(event));
+    drain(child, now);
+}
+
+void ServiceCore::admit_waiting(Id& listener, Time now) {
+    while (listener.backlog.room != 0 && !listener.backlog.waiting.empty()) {
+        auto request = std::move(listener.backlog.waiting.front());
+        listener.backlog.waiting.pop_front();
+        admit(listener, std::move(request), now);
+    }
+}
+
+Id& ServiceCore::child_of(Id& listener, const Incoming& request, Time now) {
+    Id* child = find(create_id(*listener.queue, 0, listener.bound->space, listener.type)).value();
+    child->named = false;
+    child->type_of_service = listener.type_of_service;
+    child->port = request.port;
+    auto& connection = child->connection;
+    connection.path = request.path();
+    connection.pkey = request.pkey();
+    child->gid_index = connection.path.route.gid_index;
+    child->mac = connection.path.route.mac;
+    if (listener.source.family == Family::ib) {
+        child->source = listener.source;
+        child->source.gid = connection.path.local_gid;
+        child->destination = {.family = Family::ib, .gid = connection.path.remote_gid};
+    } else {
+        child->source = request.ends->destination;
+        child->source.port = listener.source.port;
+        child->destination = request.ends->source;
+    }
+    const auto facts = request.port->facts();
+    child->source_gid =
+        connection.path.local_gid != wire::Gid{} ? connection.path.local_gid : wire_gid(facts, child->source.gid);
+    connection.path.local_gid = child->source_gid;
+    child->destination_gid = connection.path.remote_gid;
+    connection.mtu = facts.mtu;
+    if (const auto* received = std::get_if<cm::RequestReceived>(&request.what)) {
+        const auto& req = received->request;
+        connection.remote = req.qpn;
+        connection.send_psn = req.psn;
+        connection.mtu = req.mtu;
+        connection.responder_resources = req.initiator_depth;
+        connection.initiator_depth = req.responder_resources;
+        connection.retry_count = req.retry_count;
+        connection.rnr_retry_count = req.rnr_retry_count;
+        connection.timeout = static_cast<std::uint8_t>(std::min(connection.path.packet_lifetime + 1, 31));
+        if (req.alternate) child->paths.push_back(to_record(*req.alternate, req.pkey, req.mtu));
+    }
+    child->paths.insert(child->paths.begin(), to_record(connection.path, connection.pkey, connection.mtu));
+    ids_.attach(*child, request.endpoint());
+    become(*child, State::connect, now);
+    return *child;
+}
+
+}  // namespace verbline::rdmacm

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "control/rdmacm/service_core.h"
+
+// Ports come and go, and time passes.
+
+namespace verbline::rdmacm {
+
+/// Those that an id is bound to: all, if it has any address.
+std::span<NetworkPort* const> ServiceCore::ports_of(const Id& id) const {
+    if (!id.port) return ports_;
+    return std::span(ports_).subspan(static_cast<std::size_t>(std::ranges::find(ports_, id.port) - ports_.begin()), 1);
+}
+
+void ServiceCore::tick(Time now) {
+    now_ = now;
+    while (Id* id = ids_.expired(now)) timed_out(*id);
+}
+
+void ServiceCore::port_changed(const NetworkPort& port, bool removed, Time now) {
+    now_ = now;
+    if (removed) return remove_port(port, now);
+    const auto facts = port.facts();
+    std::vector<IdNumber> changed;
+    ids_.each([&](const Id& id) {
+        if (id.port == &port && !gid_index_of(port, facts, id.source_gid)) changed.push_back(id.number);
+    });
+    for (const auto number : changed)
+        if (Id* id = ids_.find(number)) tell(*id, EventKind::address_change);
+    rejoin(port);
+}
+
+/// What is bound to it can only be destroyed; listeners on any address go on with the other ports.
+void ServiceCore::remove_port(const NetworkPort& port, Time now) {
+    std::vector<IdNumber> bound, listening;
+    ids_.each([&](const Id& id) {
+        if (id.port == &port) bound.push_back(id.number);
+        const bool there = std::ranges::find(id.listening_on, &port) != id.listening_on.end();
+        if (there && id.port != &port) listening.push_back(id.number);
+    });
+    std::ranges::sort(bound);
+    const auto gone = std::ranges::find(ports_, &port);
+    for (const auto number : listening) stop_listening(*ids_.find(number), **gone);
+    for (const auto number : bound) {
+        Id& id = *ids_.find(number);
+        if (id.ticket != 0) id.port->cancel(std::exchange(id.ticket, 0));
+        ids_.wait_until(id, std::nullopt);
+        stop_listening(id);
+        ids_.attach(id, nullptr);
+        become(id, State::device_removal, now);
+        tell(id, EventKind::device_removal);
+    }
+    if (gone != ports_.end()) ports_.erase(gone);
+}
+
+}  // namespace verbline::rdmacm
