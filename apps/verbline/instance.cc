@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <set>
 
@@ -41,13 +43,25 @@ void add_instances_of(const std::filesystem::path& directory, std::vector<Instan
     }
 }
 
+/// A program makes its socket and listens at it right after.
+bool is_new(const std::filesystem::path& socket) {
+    std::error_code error;
+    const auto made = std::filesystem::last_write_time(socket, error);
+    return error || std::filesystem::file_time_type::clock::now() - made < std::chrono::seconds(10);
+}
+
 /// Programs on our verbs library, by their sockets' names.
 void add_programs(std::vector<Instance>& found) {
     std::error_code error;
     for (std::filesystem::directory_iterator entry(telemetry::program_directory(), error), end; !error && entry != end;
          entry.increment(error)) {
-        if (const auto client = TelemetryClient::connect(entry->path()))
+        const auto client = TelemetryClient::connect(entry->path());
+        if (client) {
             found.push_back({entry->path().filename(), client->pid(), entry->path()});
+        } else if (client.error().code == ECONNREFUSED && !is_new(entry->path())) {
+            std::filesystem::remove(entry->path(), error);  // of one that was killed
+            error.clear();
+        }
     }
 }
 

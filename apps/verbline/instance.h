@@ -47,6 +47,7 @@ struct Instance {
 };
 
 /// Those that answer on their socket, by name: root's, this user's and those of this environment, and programs.
+/// Sockets that killed programs left are taken away.
 std::vector<Instance> running_instances();
 
 /// The one called `name`, or the only one if `name` is empty. The error says which ones run, or how to start one.

@@ -23,27 +23,32 @@ def statements(text):
 
 
 def read(text):
-    public, numbers, private = {}, set(), {}
+    public, interposed, numbers, private = {}, {}, set(), {}
     for keyword, *words in statements(text):
         if keyword == 'public':
             public[words[0]] = words[1:]
+        elif keyword == 'interposed':
+            interposed[words[0]] = words[1:]
         elif keyword == 'private_nodes':
             numbers.update(map(int, words))
         elif keyword == 'private':
             private.update(dict.fromkeys(words[1:], words[0]))
         else:
             sys.exit(f'symbols.txt: what is {keyword}?')
-    return public, numbers, private
+    return public, interposed, numbers, private
 
 
-def version_script(public, numbers):
-    """Nodes that inherit in their order. What is not listed stays hidden; the private ones are filled by .symver."""
+def version_script(public, interposed, numbers):
+    """Nodes that inherit in their order, and alone those that are another library's. What is not listed stays hidden; the
+    private ones are filled by .symver."""
     script, parent = '', ''
     for node, names in public.items():
         hidden = '' if parent else '    local:\n        *;\n'
         listed = ''.join(f'        {name};\n' for name in names)
         script += f'{node} {{\n    global:\n{listed}{hidden}}}{parent};\n\n'
         parent = ' ' + node
+    for node, names in interposed.items():
+        script += f'{node} {{\n    global:\n' + ''.join(f'        {name};\n' for name in names) + '};\n\n'
     return script + ''.join(f'IBVERBS_PRIVATE_{number} {{\n}};\n' for number in sorted(numbers))
 
 
@@ -62,9 +67,9 @@ def nodes_of(drivers):
 
 def main():
     symbols, drivers, map_file, alias_file = sys.argv[1:]
-    public, numbers, private = read(Path(symbols).read_text())
+    public, interposed, numbers, private = read(Path(symbols).read_text())
     numbers |= nodes_of(drivers)
-    Path(map_file).write_text(version_script(public, numbers))
+    Path(map_file).write_text(version_script(public, interposed, numbers))
     Path(alias_file).write_text(aliases(numbers, private))
 
 

@@ -37,6 +37,13 @@ ssize_t read_all(int descriptor, std::span<char> room) {
     return static_cast<ssize_t>(size);
 }
 
+/// Of the rdma_cm device, which is ours wherever sysfs is, and whatever it says: RDMA_USER_CM_ABI_VERSION.
+constexpr std::string_view rdma_cm_version = "4";
+
+bool is_rdma_cm_version(std::string_view path) {
+    return path.ends_with("/class/misc/rdma_cm/abi_version") || path.ends_with("/class/infiniband_ucma/abi_version");
+}
+
 int fail(std::span<char> buffer, int why) {
     if (!buffer.empty()) buffer[0] = '\0';
     errno = why;
@@ -56,6 +63,11 @@ const char* ibv_get_sysfs_path() {
 int ibv_read_sysfs_file(const char* directory, const char* file, char* buffer, std::size_t size) {
     const std::span<char> room(buffer, size);
     const std::string path = std::string(directory) + "/" + file;
+    if (is_rdma_cm_version(path)) {
+        if (room.size() <= rdma_cm_version.size()) return fail(room, EMSGSIZE);
+        room[rdma_cm_version.copy(room.data(), room.size())] = '\0';
+        return static_cast<int>(rdma_cm_version.size());
+    }
     const File opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (opened.descriptor < 0) return fail(room, errno);
     const auto got = read_all(opened.descriptor, room);

@@ -23,18 +23,24 @@ namespace fs = std::filesystem;
 
 constexpr unsigned uverbs_major = 231, first_uverbs_minor = 192;  // Documentation/admin-guide/devices.txt of Linux
 
-/// /dev/infiniband/uverbsN: programs only look whether it is a character device. As /dev/null where we may make none.
+constexpr unsigned misc_major = 10, rdma_cm_minor = 58;  // the kernel takes any minor that is free
+
+/// Programs only look whether it is a character device. As /dev/null where we may make none.
+Result<void> build_node(const fs::path& node, dev_t device) {
+    if (mknod(node.c_str(), S_IFCHR | 0666, device) == 0) {
+        if (chmod(node.c_str(), 0666) != 0) return system_failure(node.string());
+        return {};
+    }
+    if (auto done = write_file(node, {}); !done) return done;
+    return mount_on("/dev/null", node, nullptr, MS_BIND);
+}
+
 Result<void> build_nodes(const fs::path& directory, std::size_t count) {
     for (unsigned i = 0; i < count; ++i) {
         const auto node = directory / fmt::format("uverbs{}", i);
-        if (mknod(node.c_str(), S_IFCHR | 0666, makedev(uverbs_major, first_uverbs_minor + i)) == 0) {
-            if (chmod(node.c_str(), 0666) != 0) return system_failure(node.string());
-            continue;
-        }
-        if (auto done = write_file(node, {}); !done) return done;
-        if (auto done = mount_on("/dev/null", node, nullptr, MS_BIND); !done) return done;
+        if (auto done = build_node(node, makedev(uverbs_major, first_uverbs_minor + i)); !done) return done;
     }
-    return {};
+    return build_node(directory / "rdma_cm", makedev(misc_major, rdma_cm_minor));
 }
 
 struct Entry {

@@ -76,7 +76,7 @@ Result<void> build_classes(const fs::path& scaffold, std::span<const DeviceFacts
         if (auto done = SysfsTree(tree).update(device); !done) return done;
     for (const auto* name : {"infiniband", "infiniband_verbs", "misc/rdma_cm"})
         if (auto done = make_directories(points / name); !done) return done;
-    if (auto done = write_file(points / "misc/rdma_cm/abi_version", "5\n"); !done) return done;
+    if (auto done = write_file(points / "misc/rdma_cm/abi_version", "4\n"); !done) return done;
     if (auto done = mount_on("verbline", sysfs_class, "overlay", MS_NOSUID | MS_NODEV | MS_NOEXEC,
                              fmt::format("lowerdir={}:{}", points.string(), sysfs_class));
         !done)

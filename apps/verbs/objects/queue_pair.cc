@@ -128,7 +128,8 @@ QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, co
     auto& abi = face_.abi.qp_base;
     abi.context = context.abi();
     abi.qp_context = attributes.qp_context;
-    abi.pd = parts.domain != nullptr ? parts.domain->abi() : nullptr;
+    // An XRC target has no use for one, but librdmacm takes it from here for the queues it makes next.
+    abi.pd = (attributes.comp_mask & IBV_QP_INIT_ATTR_PD) != 0 ? attributes.pd : nullptr;
     abi.send_cq = parts.send_queue != nullptr ? parts.send_queue->abi() : nullptr;
     abi.recv_cq = parts.receive_queue != nullptr ? parts.receive_queue->abi() : nullptr;
     abi.srq = parts.shared != nullptr ? parts.shared->abi() : nullptr;

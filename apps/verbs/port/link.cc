@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include <net/if.h>
 #include <rte_ether.h>
@@ -128,8 +129,9 @@ Result<void> Opener::device(const InfinibandLink& link) {
     if (!port) return std::unexpected(port.error());
     own_neighbours_ = false;
     out_.fabric = std::move(*port);
-    if (auto opened = open_lane(join_fabric(link, out_.fabric)); !opened) return opened;
-    out_.addresses = {{out_.fabric.gid(), 64}};
+    if (auto opened = open_lane(join_fabric(link, out_.fabric, out_.addresses)); !opened) return opened;
+    out_.fabric_link = link;
+    out_.ipoib_addresses = std::exchange(out_.addresses, {{out_.fabric.gid(), 64}});
     return {};
 }
 

@@ -40,6 +40,11 @@ struct OpenedLink {
     hub::Lane lane;                         ///< of a hub; the lane ends with it
     std::shared_ptr<host::UdpGuard> guard;  ///< of a kernel that knows nothing of RoCE
     mad::PortFacts fabric;                  ///< soft fabric: LIDs, P_Keys
+    InfinibandLink fabric_link;             ///< soft fabric: where it is
+    std::vector<InterfaceAddress> ipoib_addresses;  ///< soft fabric: those that an IPoIB interface would have
+
+    /// Other programs may have the same addresses and get the same packets: those of the kernel's interface.
+    bool shared() const { return !interface.empty(); }
 };
 
 struct PortIdentity;

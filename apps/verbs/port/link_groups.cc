@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbs/port/link_groups.h"
 
+#include <utility>
+
+#include "control/host/kernel_group.h"
 #include "datapath/link/envelope.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/link/soft_ib.h"
@@ -16,8 +19,14 @@ wire::MacAddress LinkGroups::mac_of(const wire::Gid& mgid, wire::Lid mlid) const
 }
 
 Result<void> LinkGroups::join(const wire::Gid& mgid, wire::Lid mlid) {
-    const auto mac = mac_of(mgid, mlid);
     const std::scoped_lock lock(mutex_);
+    if (auto done = let_in(mgid, mlid); !done) return done;
+    if (link_.fabric.lid == wire::Lid{}) tell(mgid);
+    return {};
+}
+
+Result<void> LinkGroups::let_in(const wire::Gid& mgid, wire::Lid mlid) {
+    const auto mac = mac_of(mgid, mlid);
     if (joined_.contains(mac)) return ++joined_[mac], Result<void>();
     if (link_.lane.control) {
         if (auto joined = hub::join_group(link_.lane, mac); !joined) return joined;
@@ -35,12 +44,29 @@ Result<void> LinkGroups::join(const wire::Gid& mgid, wire::Lid mlid) {
 void LinkGroups::leave(const wire::Gid& mgid, wire::Lid mlid) {
     const auto mac = mac_of(mgid, mlid);
     const std::scoped_lock lock(mutex_);
+    tell_no_longer(mgid);
     const auto found = joined_.find(mac);
     if (found == joined_.end() || --found->second != 0) return;
     joined_.erase(found);
     // Where that fails, the hub has ended or the interface is gone, and with it the membership.
     if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, mac);
     std::ignore = link_.device->detach_multicast({.mac = mac, .mgid = mgid, .mlid = mlid});
+}
+
+/// Where the kernel will not, frames may still come: from a switch that does not snoop, say.
+void LinkGroups::tell(const wire::Gid& mgid) {
+    auto& told = told_[mgid];
+    if (++told.users != 1) return;
+    if (link_.neighbours != nullptr) return link_.neighbours->join(mgid);
+    if (link_.interface.empty()) return;
+    if (auto joined = host::join_kernel_group(link_.ifindex, mgid)) told.kernel = std::move(*joined);
+}
+
+void LinkGroups::tell_no_longer(const wire::Gid& mgid) {
+    const auto found = told_.find(mgid);
+    if (found == told_.end() || --found->second.users != 0) return;
+    if (link_.neighbours != nullptr) link_.neighbours->leave(mgid);
+    told_.erase(found);
 }
 
 }  // namespace verbline::verbs

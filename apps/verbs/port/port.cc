@@ -23,6 +23,7 @@ namespace {
 
 constexpr unsigned packets = 4096;
 constexpr std::uint32_t max_queue_pairs = 1 << 14;
+constexpr std::uint16_t mads = 4096;  ///< who connects to many does so at once, and asks again only after seconds
 constexpr Time neighbour_limit = 3 * second;  ///< RFC 4861, 10: three solicitations, a second apart
 constexpr Time ask_again = 250 * millisecond;
 constexpr Time lane_limit = 2 * second;         ///< for a hub to complete what it has promised
@@ -126,12 +127,51 @@ bool Port::active() const {
 Result<wire::MacAddress> Port::resolve(unsigned gid_index, const wire::Gid& to) {
     const auto* const from = device_->gids().at(gid_index);
     if (from == nullptr) return failure(EINVAL, fmt::format("GID index {} is empty", gid_index));
-    const auto ipv4 = link::ipv4_of(to);
-    if (to.multicast() || (ipv4 && wire::is_multicast(*ipv4))) return ethernet_address_of_group(to);
-    if (device_->gids().find(to, from->type, from->vlan)) return link_.mac;  // ourselves
-    if (const auto mac = link::mac_of_link_local(to)) return *mac;
+    if (const auto known = known_hop(*from, to)) return *known;
     if (link_.neighbours != nullptr) return ask_neighbours(to);
     return host::resolve_kernel_neighbour(link_.ifindex, from->gid, to, neighbour_limit);
+}
+
+/// What nobody needs to be asked for.
+std::optional<wire::MacAddress> Port::known_hop(const link::GidEntry& from, const wire::Gid& to) const {
+    const auto ipv4 = link::ipv4_of(to);
+    if (to.multicast() || (ipv4 && wire::is_multicast(*ipv4))) return ethernet_address_of_group(to);
+    if (device_->gids().find(to, from.type, from.vlan)) return link_.mac;  // ourselves
+    return link::mac_of_link_local(to);
+}
+
+std::optional<wire::MacAddress> Port::next_hop(unsigned gid_index, const wire::Gid& to) {
+    if (infiniband()) return wire::MacAddress{};
+    const auto* const from = device_->gids().at(gid_index);
+    if (from == nullptr) return std::nullopt;
+    if (const auto known = known_hop(*from, to)) return known;
+    return next_hops_.find(from->gid, to);
+}
+
+void Port::ask_next_hop(unsigned gid_index, const wire::Gid& to) {
+    const auto* const from = device_->gids().at(gid_index);
+    if (infiniband() || from == nullptr) return;
+    next_hops_.ask(from->gid, to);
+    if (link_.neighbours != nullptr) progress_->posted();
+}
+
+Result<mad::Gsi*> Port::gsi() {
+    const std::scoped_lock lock(gsi_mutex_);
+    if (gsi_ != nullptr) return gsi_.get();
+    mad::GsiOptions options{.device = device_.get(),
+                            .slots = mads,
+                            .next_hop =
+                                [this](unsigned gid_index, const wire::Gid& to) {
+                                    const auto hop = next_hop(gid_index, to);
+                                    if (!hop) ask_next_hop(gid_index, to);
+                                    return hop;
+                                },
+                            .on_posted = [this] { progress_->posted(); }};
+    if (!link_.fabric.pkeys.empty()) options.pkeys = link_.fabric.pkeys;
+    auto made = mad::Gsi::create(std::move(options));
+    if (!made) return std::unexpected(made.error());
+    gsi_ = std::move(*made);
+    return gsi_.get();
 }
 
 Result<wire::MacAddress> Port::ask_neighbours(const wire::Gid& to) {
@@ -192,7 +232,8 @@ void* Port::shared(SharedKind kind, std::uint32_t handle) {
     return found != shared_.end() ? found->second : nullptr;
 }
 
-void Port::finish_capture() {
+void Port::finish(Time until) {
+    progress_->finish(until);
     capture_writer_ = {};
 }
 
@@ -200,6 +241,7 @@ void Port::abandon() {
     abandoned_.store(true, std::memory_order_relaxed);
     progress_->abandon();
     link_.lane.control = {};  // or the hub would take us for our parent
+    ports_.abandon();
 }
 
 }  // namespace verbline::verbs

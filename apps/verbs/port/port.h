@@ -15,8 +15,11 @@
 
 #include "apps/verbs/port/link.h"
 #include "apps/verbs/port/link_groups.h"
+#include "apps/verbs/port/link_ports.h"
+#include "apps/verbs/port/next_hops.h"
 #include "apps/verbs/port/progress.h"
 #include "apps/verbs/port/quiet_thread.h"
+#include "control/mad/gsi.h"
 #include "datapath/rdma/device.h"
 
 namespace verbline::verbs {
@@ -49,6 +52,7 @@ public:
     rdma::Device& device() { return *device_; }
     const link::GidTable& gids() const { return device_->gids(); }
     LinkGroups& groups() { return groups_; }
+    LinkPorts& ports() { return ports_; }
     Progress& progress() { return *progress_; }
     bool infiniband() const { return device_->options().kind == link::GidTable::Kind::ib; }
     wire::Guid guid() const;
@@ -57,6 +61,19 @@ public:
     /// The Ethernet address of the next hop towards `to`, from our address `gid_index`. Blocks while neighbours are
     /// asked, up to some seconds. EHOSTUNREACH: nobody answers.
     Result<wire::MacAddress> resolve(unsigned gid_index, const wire::Gid& to);
+
+    /// The same without waiting, nothing if it is not known. On the soft fabric there is none to know: zeros.
+    std::optional<wire::MacAddress> next_hop(unsigned gid_index, const wire::Gid& to);
+    /// Sends the question. Whoever gets no answer asks again, not sooner than after a second.
+    void ask_next_hop(unsigned gid_index, const wire::Gid& to);
+    /// Called when there may be an answer to what was asked; by a thread of ours or whoever polls, must not block nor
+    /// call back. One at a time; empty: nobody.
+    void on_next_hop(std::function<void()> tell) { next_hops_.on_answer(std::move(tell)); }
+
+    /// General services, which begin with the first call. What is sent leaves at once; `Gsi::on_ready` says when there
+    /// is something to drain. Who drains and then sleeps says so before (Progress::leave), or the next MAD waits until
+    /// the helper finds nobody polling.
+    Result<mad::Gsi*> gsi();
 
     /// Who hears of events; called on the thread that polls, must not block. By an object's identity: the number of a
     /// queue pair, the address of a queue; null: of the port.
@@ -74,8 +91,8 @@ public:
     void abandon();
     bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
-    /// At the end of the process.
-    void finish_capture();
+    /// At the end of the process: what was posted is sent, what was captured written.
+    void finish(Time until);
 
     /// While a thread of the program forks, nobody polls.
     void before_fork() { progress_->hold(); }
@@ -88,6 +105,7 @@ private:
     void await_link(const Link& link);
     void write_sysfs() const;
     Result<wire::MacAddress> ask_neighbours(const wire::Gid& to);
+    std::optional<wire::MacAddress> known_hop(const link::GidEntry& from, const wire::Gid& to) const;
 
     struct FreePool {
         void operator()(rte_mempool* pool) const;
@@ -96,7 +114,10 @@ private:
     const PortIdentity identity_;
     std::unique_ptr<rte_mempool, FreePool> pool_;
     OpenedLink link_;
-    LinkGroups groups_{link_};
+    std::mutex hub_mutex_;
+    LinkGroups groups_{link_, hub_mutex_};
+    LinkPorts ports_{link_, hub_mutex_};
+    NextHops next_hops_{link_};
     std::mutex listeners_mutex_;
     struct Listening {
         const void* who;
@@ -107,6 +128,8 @@ private:
     std::map<std::pair<SharedKind, std::uint32_t>, void*> shared_;
     std::unique_ptr<rdma::Device> device_;
     std::unique_ptr<Progress> progress_;
+    std::mutex gsi_mutex_;
+    std::unique_ptr<mad::Gsi> gsi_;
     std::atomic<bool> active_{false};  ///< as the last event says
     std::atomic<bool> abandoned_{false};
     std::string sysfs_;  ///< directory; empty: none

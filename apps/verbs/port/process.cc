@@ -14,6 +14,7 @@
 
 #include "apps/verbs/port/eal.h"
 #include "datapath/link/gid_table.h"
+#include "pmd/clock.h"
 
 namespace verbline::verbs {
 namespace {
@@ -35,6 +36,8 @@ void name_device(DeviceEntry& entry, const std::string& name, unsigned index) {
     set(device.ibdev_path, "/sys/class/infiniband/" + name);
 }
 
+constexpr Time farewell = 100 * millisecond;  ///< for links to take what was posted and then left alone
+
 }  // namespace
 
 void complain(const Error& error) {
@@ -48,7 +51,7 @@ Process& Process::get() {
 
 Process::Process() : settings_(settings_from_environment()) {
     new_identity();
-    std::atexit([] { get().finish_captures(); });
+    std::atexit([] { get().at_exit(); });
     pthread_atfork([] { get().before_fork(); }, [] { get().after_fork_in_parent(); },
                    [] { get().after_fork_in_child(); });
     if (!settings_) return;
@@ -79,7 +82,9 @@ Result<Port*> Process::open(const ibv_device& device) {
     if (!std::exchange(eal_started_, true)) {
         if (auto started = start_eal(); !started) return std::unexpected(started.error());
     }
-    const auto first = std::ranges::find_if_not(settings_->links, is_infiniband) - settings_->links.begin();
+    // Addresses are the first Ethernet link's; where there is none, of IPoIB on the first.
+    const auto ethernet = std::ranges::find_if_not(settings_->links, is_infiniband);
+    const auto first = ethernet != settings_->links.end() ? ethernet - settings_->links.begin() : 0;
     auto opened = Port::open({.name = device.name,
                               .instance = fmt::format("v{}.{}", index, generation_),
                               .own_mac = own_mac_,
@@ -127,9 +132,10 @@ void Process::after_fork_in_child() {
     mutex_.unlock();
 }
 
-void Process::finish_captures() {
+void Process::at_exit() {
+    const auto until = monotonic_now() + farewell;
     for (auto& port : ports_) {
-        if (port != nullptr) port->finish_capture();
+        if (port != nullptr) port->finish(until);
     }
 }
 

@@ -55,7 +55,7 @@ private:
     void after_fork_in_parent();
     void after_fork_in_child();
     void new_identity();
-    void finish_captures();
+    void at_exit();
 
     std::mutex mutex_;
     Result<Settings> settings_;

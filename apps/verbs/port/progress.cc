@@ -164,6 +164,21 @@ void Progress::release() noexcept {
     if (exit()) posted();
 }
 
+/// A link that holds packets back does not say when it has let go of the last.
+void Progress::finish(Time until) noexcept {
+    if (abandoned_.load(std::memory_order_relaxed)) return;
+    for (bool quiet = false; !quiet && monotonic_now() < until;) {
+        if (!enter(false)) {
+            sched_yield();  // whoever is in it may be about to send
+            continue;
+        }
+        const bool busy = program_round();
+        const auto deadline = device_.next_deadline(0);
+        quiet = !busy && !held_back_ && (!deadline || *deadline > now_);
+        if (exit()) quiet = false;
+    }
+}
+
 bool Progress::helper_round() noexcept {
     if (!enter(false)) return false;
     bool busy = false;

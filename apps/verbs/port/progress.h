@@ -51,6 +51,10 @@ public:
     /// The program is about to sleep until an event comes.
     void leave() noexcept;
 
+    /// The process ends: drives the device until it has nothing to send right now, or it is `until`. Packets that only
+    /// a timer would send are not waited for.
+    void finish(Time until) noexcept;
+
     /// The helper.
     void run(const std::stop_token& stop);
     /// Gets the helper out of its sleep.

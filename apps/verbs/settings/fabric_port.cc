@@ -32,8 +32,10 @@ Result<mad::PortFacts> fabric_port(const InfinibandLink& link) {
                    fmt::format("no subnet manager has brought the port up; start opensm on fabric `{}`", link.fabric));
 }
 
-Result<hub::Lane> join_fabric(const InfinibandLink& link, const mad::PortFacts& port) {
-    auto lane = hub::join({.hub = link.fabric, .mac = link::soft_ib::mac_of(port.lid), .addresses = {}, .program = {}});
+Result<hub::Lane> join_fabric(const InfinibandLink& link, const mad::PortFacts& port,
+                              const std::vector<InterfaceAddress>& addresses) {
+    auto lane =
+        hub::join({.hub = link.fabric, .mac = link::soft_ib::mac_of(port.lid), .addresses = addresses, .program = {}});
     if (lane || lane.error().code != EADDRINUSE) return lane;
     return failure(EADDRINUSE, fmt::format("another program has the port of host {0}; choose another host, or end that "
                                            "program (`verbline show {1} hub` names it)",

@@ -166,8 +166,6 @@ Result<void> check(const Settings& settings) {
     for (auto at = settings.addresses.begin(); at != settings.addresses.end(); ++at)
         if (std::find_if(settings.addresses.begin(), at, same(*at)) != at)
             return failure(EINVAL, fmt::format("address {} is given twice", to_string(*at)));
-    if (!settings.addresses.empty() && std::ranges::all_of(settings.links, is_infiniband))
-        return failure(EINVAL, "addresses are for Ethernet links; on a soft InfiniBand fabric a port has a LID");
     return {};
 }
 

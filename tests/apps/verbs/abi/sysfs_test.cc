@@ -69,6 +69,15 @@ TEST_F(Sysfs, TheFolderComesFromTheEnvironment) {
     EXPECT_STREQ(ibv_get_sysfs_path(), "/sys");
 }
 
+TEST_F(Sysfs, TheVersionOfTheConnectionManagersDeviceIsKnownWithoutOne) {
+    for (const auto* file : {"class/misc/rdma_cm/abi_version", "class/infiniband_ucma/abi_version"}) {
+        EXPECT_EQ(ibv_read_sysfs_file(folder.c_str(), file, buffer.data(), buffer.size()), 1);
+        EXPECT_STREQ(buffer.data(), "4");
+        EXPECT_EQ(ibv_read_sysfs_file(folder.c_str(), file, buffer.data(), 1), -1);
+        EXPECT_EQ(errno, EMSGSIZE);
+    }
+}
+
 TEST(Fork, NeedsNothing) {
     EXPECT_EQ(ibv_fork_init(), 0);
     EXPECT_EQ(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);

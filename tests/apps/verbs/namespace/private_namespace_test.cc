@@ -111,9 +111,10 @@ std::string missing() {
     want(read("/sys/class/infiniband/verbline0/ports/1/link_layer") == "Ethernet\n", "verbline0");
     want(read("/sys/class/infiniband/verbline_ib0/ports/1/link_layer") == "InfiniBand\n", "verbline_ib0");
     want(read("/sys/class/infiniband_verbs/uverbs1/ibdev") == "verbline_ib0\n", "uverbs1");
-    want(read("/sys/class/misc/rdma_cm/abi_version") == "5\n", "rdma_cm");
+    want(read("/sys/class/misc/rdma_cm/abi_version") == "4\n", "rdma_cm");
     want(stat("/dev/infiniband/uverbs0", &node) == 0 && S_ISCHR(node.st_mode), "/dev/infiniband/uverbs0");
     want(access("/dev/infiniband/uverbs1", R_OK | W_OK) == 0, "/dev/infiniband/uverbs1");
+    want(stat("/dev/infiniband/rdma_cm", &node) == 0 && S_ISCHR(node.st_mode), "/dev/infiniband/rdma_cm");
     // What was there before is still there.
     want(!read("/sys/class/net/lo/mtu").empty(), "/sys/class/net");
     want(FileDescriptor(open("/dev/null", O_WRONLY)).get() >= 0, "/dev/null");

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbs/rdma_cm/engine.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <random>
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "apps/verbs/port/process.h"
+#include "apps/verbs/rdma_cm/fabric_network.h"
+#include "apps/verbs/rdma_cm/tables.h"
+#include "control/telemetry/program_directory.h"
+
+namespace verbline::verbs {
+namespace {
+
+constexpr Time farewell = second;  ///< for peers to answer that they have heard of the end
+constexpr int longest_look = 16;   ///< ms, between two looks whether they have
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::start(Process& process) {
+    const auto* const devices = process.devices();
+    if (devices == nullptr) return failure(errno, "the settings cannot be understood");
+    auto loop = control::Loop::create();
+    if (!loop) return std::unexpected(loop.error());
+    std::unique_ptr<Engine> engine(new Engine);
+    engine->loop_ = std::move(*loop);
+    for (const auto& device : *devices) {
+        const auto port = process.open(device.abi);
+        const auto added = port ? engine->add_port(**port) : Result<void>(std::unexpected(port.error()));
+        if (!added) complain(added.error());
+    }
+    if (engine->ports_.empty()) return failure(ENODEV, "rdma_cm: there is no device that it could use");
+
+    std::vector<rdmacm::NetworkPort*> networks;
+    std::ranges::transform(engine->ports_, std::back_inserter(networks), [](const auto& port) { return port.get(); });
+    std::random_device random;
+    engine->service_ = rdmacm::Service::create(std::move(networks), std::uint64_t{random()} << 32 | random());
+    if (auto watching = engine->watch_ports(); !watching) return std::unexpected(watching.error());
+    engine->show();
+    engine->thread_ = QuietThread([loop = engine->loop_.get()] { loop->run(); });
+    return engine;
+}
+
+/// For `verbline show`. Where no socket can be had, there is nothing to be seen, and all else works.
+void Engine::show() {
+    shown_at_ = telemetry::program_directory() / fmt::format("{}-{}", program_invocation_short_name, getpid());
+    auto tables = std::vector<telemetry::Table>{
+        {.name = "cm",
+         .help = "endpoints of the connection manager",
+         .query = [this] { return with([this](auto& service, Time now) { return cm_table(service, ports_, now); }); }},
+        {.name = "counters", .help = "counters of the connection manager, by who owns them", .query = [this] {
+             return with([this](auto& service, Time) { return counter_table(service, ports_); });
+         }}};
+    if (auto opened = telemetry::ProgramServer::open(*loop_, shown_at_, std::move(tables))) shown_ = std::move(*opened);
+}
+
+Engine::~Engine() {
+    if (loop_ != nullptr) loop_->stop();
+}
+
+Result<void> Engine::add_port(Port& port) {
+    PortNetwork::Surroundings around{
+        .on_ready = [this](cm::Endpoint& endpoint) { ready_.push_back(&endpoint); },
+        .later = [this](PortNetwork::Task task) { loop_->post(std::move(task)); },
+        .with_service = [this](const PortNetwork::Task& task) { with([&](auto&, Time) { task(); }); },
+        .loop = loop_.get()};
+    Result<std::unique_ptr<PortNetwork>> network;
+    if (port.infiniband())
+        network = FabricNetwork::create(port, port.link().fabric_link, std::move(around));
+    else
+        network = PortNetwork::create(port, std::move(around));
+    if (!network) return std::unexpected(network.error());
+    ports_.push_back(std::move(*network));
+    return {};
+}
+
+Result<void> Engine::watch_ports() {
+    for (const auto& port : ports_) {
+        auto watch = loop_->watch(port->arrivals(), [this, &port](std::uint32_t) {
+            with([&](auto&, Time) { port->receive(); });
+            port->port().progress().leave();
+        });
+        if (!watch) return std::unexpected(watch.error());
+        watches_.push_back(std::move(*watch));
+    }
+    return {};
+}
+
+void Engine::leave() {
+    for (const auto& port : ports_) port->port().progress().leave();
+}
+
+/// A DREQ may be lost, and there is nobody to repeat it when the process is gone: the kernel's rdma_cm would go on.
+void Engine::finish() {
+    const auto until = monotonic_now() + farewell;
+    for (int look = 1; unanswered() && monotonic_now() < until; look = std::min(2 * look, longest_look)) {
+        leave();
+        ::poll(nullptr, 0, look);
+    }
+    if (shown_ != nullptr) unlink(shown_at_.c_str());  // the server itself is the control thread's, which runs on
+}
+
+/// Whether a peer has yet to answer that a connection is over. What has arrived is looked at first.
+bool Engine::unanswered() {
+    return with([this](rdmacm::Service&, Time) {
+        return std::ranges::any_of(ports_, [](const auto& port) {
+            port->receive();
+            const auto asks = [](const auto& endpoint) { return endpoint.state == cm::State::dreq_sent; };
+            return std::ranges::any_of(port->manager().show(), asks);
+        });
+    });
+}
+
+/// Polling one endpoint may make others ready.
+void Engine::settle() {
+    while (!ready_.empty()) {
+        const auto now = monotonic_now();
+        for (auto* const endpoint : std::exchange(ready_, {})) service_->ready(*endpoint, now);
+    }
+    const auto due = deadline();
+    if (!due || (armed_ && *armed_ <= *due)) return;
+    armed_ = due;
+    loop_->post([this] { arm(); });
+}
+
+void Engine::arm() {
+    const std::scoped_lock lock(mutex_);
+    if (armed_) timer_ = loop_->at(*armed_, [this] { tick(); });
+}
+
+void Engine::tick() {
+    with([this](rdmacm::Service& service, Time now) {
+        armed_.reset();
+        for (const auto& port : ports_) port->tick(now);
+        service.tick(now);
+    });
+    leave();
+}
+
+std::optional<Time> Engine::deadline() const {
+    auto soonest = service_->deadline();
+    for (const auto& port : ports_)
+        if (const auto due = port->deadline()) soonest = soonest ? std::min(*soonest, *due) : *due;
+    return soonest;
+}
+
+}  // namespace verbline::verbs

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What works behind the rdma_cm device: RDMA CM over the process's ports, and the control thread.
+///
+///     program's threads ── commands ──> with(...) ──┐
+///                                                   v
+///                                  one mutex: rdmacm::Service ──> PortNetwork ──> cm::Manager ──> Gsi ──> Port
+///                                                   ^                                              │
+///     control thread ── timers, MADs, answers ──────┘ <── eventfd <── whoever polls the port ──────┘
+///
+/// Whoever has held the service sees to it that endpoints which have become ready are polled, and that the control
+/// thread wakes when the next of them is due.
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "apps/verbs/port/quiet_thread.h"
+#include "apps/verbs/rdma_cm/port_network.h"
+#include "control/loop/loop.h"
+#include "control/rdmacm/service.h"
+#include "control/telemetry/program_server.h"
+#include "pmd/clock.h"
+#include "pmd/error.h"
+
+namespace verbline::verbs {
+
+class Process;
+
+class Engine {
+public:
+    /// Opens all devices of the process. One that cannot be opened is left out, with a line that says why. ENODEV.
+    static Result<std::unique_ptr<Engine>> start(Process& process);
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+    ~Engine();
+
+    /// `act(service, now)`, alone. Any thread.
+    template <class Act>
+    auto with(Act&& act) {
+        const Held held(*this);
+        return act(*service_, held.now);
+    }
+
+    /// The program is about to sleep until an event comes.
+    void leave();
+    /// The process ends.
+    void finish();
+
+    void before_fork() { mutex_.lock(); }
+    void after_fork() { mutex_.unlock(); }
+
+private:
+    /// The service is ours for as long as this lives; then the consequences are seen to.
+    struct Held {
+        explicit Held(Engine& held) : engine(held), lock(held.mutex_) {}
+        Held(const Held&) = delete;
+        Held& operator=(const Held&) = delete;
+        ~Held() { engine.settle(); }
+        Engine& engine;
+        std::unique_lock<std::mutex> lock;
+        Time now = monotonic_now();
+    };
+
+    Engine() = default;
+    Result<void> add_port(Port& port);
+    Result<void> watch_ports();
+    void show();
+    bool unanswered();
+    void settle();
+    void arm();
+    void tick();
+    std::optional<Time> deadline() const;
+
+    std::mutex mutex_;  ///< of everything below but the loop
+    std::unique_ptr<control::Loop> loop_;
+    std::vector<std::unique_ptr<PortNetwork>> ports_;
+    std::unique_ptr<rdmacm::Service> service_;
+    std::vector<cm::Endpoint*> ready_;  ///< told of by the managers; may be gone
+    std::optional<Time> armed_;         ///< when the control thread wakes by itself
+    // The control thread's.
+    std::vector<control::Watch> watches_;
+    control::Timer timer_;
+    std::filesystem::path shown_at_;
+    std::unique_ptr<telemetry::ProgramServer> shown_;
+    QuietThread thread_;  ///< goes first
+};
+
+}  // namespace verbline::verbs

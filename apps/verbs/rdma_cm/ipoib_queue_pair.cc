@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbs/rdma_cm/ipoib_queue_pair.h"
+
+#include <cerrno>
+#include <tuple>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace verbline::verbs {
+namespace {
+
+constexpr std::size_t longest = 128;  ///< bytes of a packet; ARP takes 60
+constexpr std::size_t most_at_once = 64;
+
+}  // namespace
+
+Result<std::unique_ptr<IpoibQueuePair>> IpoibQueuePair::create(Port& port) {
+    std::unique_ptr<IpoibQueuePair> made(new IpoibQueuePair(port));
+    if (auto started = made->start(); !started) return std::unexpected(started.error());
+    return made;
+}
+
+Result<void> IpoibQueuePair::start() {
+    arrivals_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!arrivals_) return failure(errno, fmt::format("{}: no descriptor for IPoIB packets", port_.name()));
+    auto datagrams = rdma::Datagrams::create(
+        {.device = &port_.device(), .longest = longest, .on_arrival = [descriptor = arrivals_.get()] {
+             const std::uint64_t one = 1;
+             std::ignore = write(descriptor, &one, sizeof one);
+         }});
+    if (!datagrams) return std::unexpected(datagrams.error());
+    datagrams_ = std::move(*datagrams);
+    return {};
+}
+
+IpoibQueuePair::~IpoibQueuePair() {
+    leave();
+}
+
+Result<void> IpoibQueuePair::join(const wire::Gid& mgid, const sa::Group& group) {
+    if (joined_ && joined_->mgid == mgid && joined_->group == group) return {};
+    leave();
+    if (auto joined = port_.groups().join(mgid, group.mlid); !joined) return joined;
+    if (auto attached = datagrams_->pair().attach(mgid); !attached) {
+        port_.groups().leave(mgid, group.mlid);
+        return attached;
+    }
+    datagrams_->pair().set_qkey(group.qkey);
+    joined_ = {mgid, group};
+    return {};
+}
+
+void IpoibQueuePair::leave() {
+    if (!joined_) return;
+    std::ignore = datagrams_->pair().detach(joined_->mgid);
+    port_.groups().leave(joined_->mgid, joined_->group.mlid);
+    joined_.reset();
+}
+
+void IpoibQueuePair::send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet) {
+    counters_.ipoib_tx_dropped.add(datagrams_->take_failures());
+    if (!joined_) return counters_.ipoib_tx_dropped.add();
+    const auto sent = datagrams_->send({.path = {.address = to}, .qpn = qpn, .qkey = joined_->group.qkey}, packet);
+    if (sent != rdma::Datagrams::Sent::yes) return counters_.ipoib_tx_dropped.add();
+    counters_.ipoib_tx_packets.add();
+    port_.progress().posted();
+}
+
+void IpoibQueuePair::drain(const Receiver& receive) {
+    std::uint64_t count = 0;
+    std::ignore = read(arrivals_.get(), &count, sizeof count);
+    const auto take = [&](const transport::Completion&, rdma::Datagrams::Route, wire::Bytes packet) {
+        if (packet.empty()) return counters_.ipoib_rx_errors.add();
+        counters_.ipoib_rx_packets.add();
+        receive(packet);
+    };
+    while (datagrams_->drain(most_at_once, take) >= most_at_once) {}
+}
+
+}  // namespace verbline::verbs

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The queue pair that an IPoIB interface would have on a port of a soft fabric, for address resolution alone: short
+/// datagrams, with the Q_Key of the broadcast group (RFC 4391, 4).
+///
+/// Threads: by one at a time, but for `arrivals`.
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "apps/verbs/port/port.h"
+#include "control/sa/membership.h"
+#include "datapath/rdma/datagrams.h"
+#include "datapath/wire/address_handle.h"
+#include "pmd/counter.h"
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+
+namespace verbline::verbs {
+
+#define VERBLINE_IPOIB_QUEUE_PAIR_COUNTERS(X)                                                  \
+    X(ipoib_rx_packets, "IPoIB packets received")                                              \
+    X(ipoib_rx_errors, "IPoIB packets that did not fit, longer than address resolution needs") \
+    X(ipoib_tx_packets, "IPoIB packets sent")                                                  \
+    X(ipoib_tx_dropped, "IPoIB packets not sent: the queue was full, or no way leads there")
+struct IpoibQueuePairCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_QUEUE_PAIR_COUNTERS)
+};
+
+class IpoibQueuePair {
+public:
+    using Receiver = std::function<void(wire::Bytes packet)>;
+
+    static Result<std::unique_ptr<IpoibQueuePair>> create(Port& port);
+    ~IpoibQueuePair();
+    IpoibQueuePair(const IpoibQueuePair&) = delete;
+    IpoibQueuePair& operator=(const IpoibQueuePair&) = delete;
+
+    wire::Qpn qpn() const { return datagrams_->pair().qpn(); }
+    /// Receives the group's packets from now on, and sends with its Q_Key.
+    Result<void> join(const wire::Gid& mgid, const sa::Group& group);
+    void send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet);
+
+    /// Readable while there is something to drain.
+    int arrivals() const { return arrivals_.get(); }
+    /// Packets from the IPoIB header on.
+    void drain(const Receiver& receive);
+
+    void counters(const CounterVisitor& visit) const { counters_.each(visit); }
+
+private:
+    struct Membership {
+        wire::Gid mgid;
+        sa::Group group;
+    };
+
+    explicit IpoibQueuePair(Port& port) : port_(port) {}
+    Result<void> start();
+    void leave();
+
+    Port& port_;
+    FileDescriptor arrivals_;
+    std::optional<Membership> joined_;
+    IpoibQueuePairCounters counters_;
+    std::unique_ptr<rdma::Datagrams> datagrams_;  ///< goes first
+};
+
+}  // namespace verbline::verbs

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A port of the verbs library as RDMA CM needs it: its addresses, a connection manager over its QP1, neighbours,
+/// groups, and port numbers. This is a port on Ethernet; on a fabric it is FabricNetwork, made from this.
+///
+/// Threads: by whoever holds the service (Engine), but for `arrivals` and `port`, which any thread may ask for.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "apps/verbs/port/port.h"
+#include "control/cm/manager.h"
+#include "control/loop/loop.h"
+#include "control/mad/gsi.h"
+#include "control/rdmacm/network.h"
+#include "pmd/counter.h"
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+#include "pmd/time.h"
+
+namespace verbline::verbs {
+
+class PortNetwork : public rdmacm::NetworkPort {
+public:
+    using Task = std::function<void()>;
+    /// What works around it.
+    struct Surroundings {
+        std::function<void(cm::Endpoint&)> on_ready;    ///< cm::Manager::Options
+        std::function<void(Task)> later;                ///< runs it on the control thread, without the service
+        std::function<void(const Task&)> with_service;  ///< runs it now, with the service
+        control::Loop* loop = nullptr;                  ///< the control thread's
+    };
+    /// EBUSY: somebody else in the process has the port's QP1.
+    static Result<std::unique_ptr<PortNetwork>> create(Port& port, Surroundings around);
+    ~PortNetwork() override;
+
+    Port& port() { return port_; }
+    /// Readable while there are MADs to be received.
+    int arrivals() const { return arrivals_.get(); }
+    void receive();
+    virtual void tick(Time now);
+    virtual std::optional<Time> deadline() const;
+    virtual void counters(const CounterVisitor& visit) const;
+
+    Facts facts() const override;
+    cm::Manager& manager() override { return *manager_; }
+    std::optional<unsigned> gid_index(const wire::Gid& gid, link::GidType type) const override;
+    void find_neighbour(Ticket ticket, const wire::Gid& from, const wire::Gid& to, NeighbourHandler handler) override;
+    void find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey, PathHandler handler) override;
+    void join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) override;
+    void leave(Ticket ticket, const wire::Gid& mgid) override;
+    void cancel(Ticket ticket) override;
+    Result<std::uint16_t> reserve(rdmacm::PortSpace space, std::uint16_t number) override;
+    void release(rdmacm::PortSpace space, std::uint16_t number) override;
+
+protected:
+    PortNetwork(Port& port, Surroundings around, FileDescriptor arrivals);
+    static Result<FileDescriptor> make_arrivals(const Port& port);
+    Result<void> start();
+    const Surroundings& around() const { return around_; }
+
+private:
+    struct Waiting {
+        unsigned gid_index;
+        wire::Gid to;
+        Time until;
+        NeighbourHandler handler;
+    };
+
+    void look_for_neighbours(Time now);
+    void answer(Ticket ticket, std::optional<wire::MacAddress> mac);
+    void joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result);
+
+    Port& port_;
+    const Surroundings around_;
+    FileDescriptor arrivals_;
+    mad::Gsi* gsi_ = nullptr;
+    std::unique_ptr<cm::Manager> manager_;
+    std::map<Ticket, Waiting> waiting_;  ///< for neighbours
+    Time look_again_ = 0;
+    std::map<Ticket, GroupHandler> joining_;
+};
+
+}  // namespace verbline::verbs
