@@ -10,24 +10,18 @@ to, and complain about nothing; one of a program that runs alone, if it says wha
 
 import argparse
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-VERBLINE = os.environ["VERBLINE"]
+from verbs_pair import Program, Wrong, judge_perftest, option, run_table
+
 FIRST_PORT = 20500
 ITERATIONS = 100
 PINGPONGS = ("rc", "uc", "ud", "srq", "xsrq")
-# What a program complains of without ending.
-COMPLAINT = re.compile(r"invalid data|Unable to|Couldn't|Failed|failed|Error|error|Completion with")
 # UCX looks for rdma_cm, says so, and does without.
 NO_COMPLAINT = re.compile(r"^.*rdma_create_event_channel failed.*$", re.MULTILINE)
-LISTENING = "0A"
 # Programs that run alone, and what they must say.
 ALONE = {
     ("ibv_devices", ""): r"verbline0\s+[0-9a-f]{16}$",
@@ -36,10 +30,6 @@ ALONE = {
 }
 UCX = "ucx_perftest"
 UCX_SETTINGS = ("UCX_NET_DEVICES=verbline0:1", "UCX_TLS=rc,self")
-
-
-class Wrong(Exception):
-    """What is wrong with a row."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +44,7 @@ class Row:
         return self.arguments.split()
 
     def option(self, name, default=None):
-        return self.words[self.words.index(name) + 1] if name in self.words else default
+        return option(self.words, name, default)
 
 
 # --- the table --------------------------------------------------------------------------------------------------------------
@@ -166,67 +156,6 @@ def iterated(row):
     return row.words + ([] if counted else ["-n", str(ITERATIONS)])
 
 
-class Program:
-    """One end of a row, under verbline run."""
-
-    def __init__(self, end, number, words):
-        run = [word.replace("{}", str(number)) for word in end["run"]]
-        command = ["ip", "netns", "exec", end["namespace"], VERBLINE, "run", *run, "--", *words]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-        )
-        self.output = ""
-
-    def listens(self, port):
-        try:
-            for table in ("tcp", "tcp6"):
-                with open(f"/proc/{self.process.pid}/net/{table}", encoding="ascii") as file:
-                    for line in file:
-                        fields = line.split()
-                        if fields[1].endswith(f":{port:04X}") and fields[3] == LISTENING:
-                            return True
-        except OSError:  # it has ended
-            pass
-        return False
-
-    def await_listening(self, port, deadline):
-        while self.process.poll() is None and not self.listens(port):
-            if time.monotonic() > deadline:
-                raise Wrong("the server does not listen")
-            time.sleep(0.005)
-        if self.process.poll() is not None:
-            raise Wrong("the server ended before it listened")
-
-    def end(self, deadline):
-        try:
-            self.output, _ = self.process.communicate(timeout=max(0.1, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            raise Wrong("no end in time") from None
-
-    def kill(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        if not self.process.stdout.closed:
-            self.output, _ = self.process.communicate()
-
-
-def judge_perftest(row, output):
-    """The lines of results: size, iterations, ..."""
-    results = re.findall(r"^ *(\d+) +(\d+) +[\d.]+.*$", output, re.MULTILINE)
-    if not results:
-        raise Wrong("no results")
-    if row.option("-D"):
-        return f"{int(results[0][1])} iterations"
-    wanted = int(row.option("-n", ITERATIONS)) * (int(row.option("-q", 1)) if "_bw" in row.program else 1)
-    for size, iterations in results:
-        if int(iterations) != wanted:
-            raise Wrong(f"{iterations} iterations of {size} bytes instead of {wanted}")
-    if "-a" in row.words and len(results) < 10:
-        raise Wrong(f"only {len(results)} sizes")
-    sizes = f"{len(results)} sizes, {results[0][0]} to {results[-1][0]} bytes" if len(results) > 1 else f"{results[0][0]} bytes"
-    return f"{wanted} iterations, {sizes}"
-
-
 def judge_pingpong(row, output):
     if row.program == pingpong("xsrq"):  # it counts inside
         if not re.search("^success$", output, re.MULTILINE):
@@ -272,7 +201,7 @@ def run_row(row, what, number):
     deadline = time.monotonic() + row.limit * (2 if "-a" in row.words else 1)
     ends = [Program(what["server"], number, server_words)]
     try:
-        ends[0].await_listening(port, deadline)
+        ends[0].wait_until(lambda: ends[0].listens(port), "it listened", deadline)
         ends.append(Program(what["client"], number, [*words, what["address"]]))
         for end in reversed(ends):
             end.end(deadline)
@@ -280,19 +209,14 @@ def run_row(row, what, number):
         for end in ends:
             end.kill()
         raise Wrong(str(wrong), *(end.output for end in ends)) from None
-    outputs = [end.output for end in ends]
     try:
         for name, end in zip(("server", "client"), ends):
-            if end.process.returncode != 0:
-                raise Wrong(f"the {name} ended with status {end.process.returncode}")
-            said = NO_COMPLAINT.sub("", end.output)
-            complaint = COMPLAINT.search(said)
-            if complaint:
-                raise Wrong(f"the {name} says: {said[complaint.start():].splitlines()[0]}")
-        judge = judge_pingpong if row.program.startswith("ibv_") else judge_ucx if row.program == UCX else judge_perftest
-        return judge(row, ends[1].output)
+            end.need_peace(name, NO_COMPLAINT)
+        if row.program.startswith("ib_"):
+            return judge_perftest(row.program, row.words, ITERATIONS, ends[1].output)
+        return (judge_pingpong if row.program.startswith("ibv_") else judge_ucx)(row, ends[1].output)
     except Wrong as wrong:
-        raise Wrong(str(wrong), *outputs) from None
+        raise Wrong(str(wrong), *(end.output for end in ends)) from None
 
 
 def main():
@@ -306,26 +230,11 @@ def main():
     rows = list(dict.fromkeys((whole_table if arguments.all else usual_table)(links)))
     rows = [row for row in rows if re.search(arguments.only, f"{row.program} {row.arguments} {row.link}")]
     print(f"{'program':18} {'arguments':32} {'link':6} {'s':>5}  result")
-
-    def attempt(number):
-        row, began = rows[number], time.monotonic()
-        outputs = ()
-        try:
-            result = run_row(row, links[row.link], number)
-        except Wrong as wrong:
-            result, outputs = f"NOT so: {wrong.args[0]}", wrong.args[1:]
-        return row, time.monotonic() - began, result, outputs
-
-    failed = 0
-    # Each has two programs that poll, but most of its time is theirs to start.
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as executor:
-        for row, seconds, result, outputs in executor.map(attempt, range(len(rows))):
-            print(f"{row.program:18} {row.arguments:32} {row.link:6} {seconds:5.1f}  {result}", flush=True)
-            failed += result.startswith("NOT so")
-            for output in outputs:
-                print("    | " + "\n    | ".join(output.splitlines()[-8:]), flush=True)
-    print(f"{len(rows) - failed} of {len(rows)} rows passed")
-    return 1 if failed or not rows else 0
+    return run_table(
+        rows,
+        lambda row: f"{row.program:18} {row.arguments:32} {row.link:6}",
+        lambda row, number: run_row(row, links[row.link], number),
+    )
 
 
 if __name__ == "__main__":
