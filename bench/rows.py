@@ -264,19 +264,19 @@ def quickstart_row(runs, name, unit, peer, goal, figures, less_is_better):
 
 
 def in_rxe_guest():
-    """row -> messages a second, ours and rxe's, of one run in one guest."""
+    """row -> messages or connections a second, ours and rxe's, of one run in one guest."""
     need_root()
     program = built("apps/verbline/verbline")
     built("apps/verbs/libibverbs.so.1.14.0")
     lines = run("env", f"VERBLINE={program}", "bench/rxe_guest", "1").splitlines()
-    words = [line.rsplit(maxsplit=3) for line in lines if line.startswith(("send ", "write "))]
+    words = [line.rsplit(maxsplit=3) for line in lines if line.startswith(("send ", "write ", "cmtime "))]
     if not words:
         raise CannotRun(lines[-1] if lines else "no figures")
     return {name.strip(): (float(ours), float(rxe)) for name, ours, rxe, _ in words}
 
 
-def rxe_row(runs, name, goal):
-    return Row(f"{name}, in one guest", "msg/s", "kernel rxe, same perftest", goal, lambda _: runs.next_for(name)[name],
+def rxe_row(runs, name, goal, unit="msg/s", peer="kernel rxe, same perftest"):
+    return Row(f"{name}, in one guest", unit, peer, goal, lambda _: runs.next_for(name)[name],
                less_is_better=False, over_network=True)
 
 
@@ -319,5 +319,6 @@ def all_rows():
                        lambda r: (r["tcp_gbps"], r["kernel_tcp_gbps"]), less_is_better=False),
         *(rxe_row(guest_runs, name, goal) for name, goal in (("send 64 B", 5), ("write 64 B", 5), ("send 64 KiB", 3),
                                                             ("write 64 KiB", 3))),
+        rxe_row(guest_runs, "cmtime -c 1000", 3, "conn/s", "kernel rxe, same cmtime"),
         quickstart_row(runs, "gateway memory", "MB", "limit", 1, lambda r: (r["gateway_rss_mb"], 300), less_is_better=True),
     ]
