@@ -10,7 +10,10 @@ void VerbsOptions::declare(CLI::App& app) {
         app.add_option(name, values, what)->expected(1)->take_all()->allow_extra_args(false)->type_name(type);
     };
     several("--link", links, "what carries the packets; each is a device; without it, hub:default", "LINK");
-    several("--ip", addresses, "an address of verbline0, e.g. 10.9.0.1/24, or of IPoIB if all links are ib:; without it, what the link gives", "CIDR");
+    several(
+        "--ip", addresses,
+        "an address of verbline0, e.g. 10.9.0.1/24, or of IPoIB if all links are ib:; without it, what the link gives",
+        "CIDR");
     app.add_option("--mtu", mtu, "bytes behind the Ethernet header; without it, the link's own")->type_name("N");
     app.add_option("--impair", impair, "worsen the links, e.g. loss=0.01,seed=7")->type_name("SPEC");
     app.add_option("--capture", capture, "write packets to a pcapng file")->type_name("FILE");

@@ -40,7 +40,7 @@ struct GsiCounters {
 
 struct GsiOptions {
     rdma::Device* device = nullptr;  ///< outlives the Gsi
-    std::uint16_t slots = 256;  ///< in each direction: MADs waiting to leave, or for `drain`
+    std::uint16_t slots = 256;       ///< in each direction: MADs waiting to leave, or for `drain`
     /// The port's P_Key table: MADs of other partitions are dropped (IBTA 9.6.1.1.3).
     std::vector<wire::PKey> pkeys{wire::PKey{0xffff}};
     /// RoCE, for peers that are named without a MAC address: from our address `gid_index`. Must not block; where the
