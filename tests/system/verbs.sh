@@ -19,7 +19,10 @@ verbs_namespaces() {
     ip -n "$ns_verbs_peer" address add fd08::2/64 dev link1 nodad
     ip -n "$ns_verbs" link set link0 up
     ip -n "$ns_verbs_peer" link set link1 up
+    within 5 cable_is_in >/dev/null || die "link0 does not come up"
 }
+# Programs that connect look once.
+cable_is_in() { [[ $(ip -n "$ns_verbs" -json link show link0 | jq -r '.[0].operstate') == UP ]]; }
 
 # verbs_hub: the hub $hub.
 verbs_hub() {
