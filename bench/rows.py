@@ -236,6 +236,32 @@ def verbs_bandwidth(text, size, count):
                  lambda: verbs_pairs.ucx_bandwidth(size, count))
 
 
+def job_start(_):
+    """Milliseconds for 100,000 routes from one host of a fat tree of 648, with the path cache and without."""
+    need_root()
+    lines = run("apps/testbed/with_fabric", "--fat-tree", "36", "18", "18", built("bench/job_start")).splitlines()
+    cached, plain = (json.loads(line) for line in lines if line.startswith("{"))
+    if cached["queries"] > cached["pairs"] or max(cached["most_outstanding"], plain["most_outstanding"]) > 64:
+        raise CannotRun(f"{cached['queries']} queries for {cached['pairs']} pairs, {cached['most_outstanding']} at a time")
+    return 1000 * cached["seconds"], 1000 * plain["seconds"]
+
+
+def lookup(kind):
+    """How an endpoint is found among a million, beside among a thousand."""
+    def measure(effort):
+        return tuple(nanoseconds(effort, "bench_cm", f"{kind}/{size}") for size in (1_000_000, 1_000))
+
+    return Row(f"{kind} among 1,000,000", "ns", "among 1,000", 0.5, measure)
+
+
+def connect(effort, established):
+    return case(effort, "bench_cm", f"connect/{established}/iterations:20000")
+
+
+def connect_rate(effort):
+    return tuple(connect(effort, established)["items_per_second"] / 1e3 for established in (100_000, 100))
+
+
 def quickstart():
     """The results of one run."""
     need_root()
@@ -315,6 +341,12 @@ def all_rows():
         verbs_bandwidth("1 MiB", 1 << 20, 6_000),
         verbs("ib_write_bw 8 B, -l 16", "M/s", "limit", 1,
               lambda verbline: verbs_pairs.message_rate(verbline, 4_000_000), 2),
+        Row("job start, 100,000 routes", "ms", "every route asked for", None, job_start),
+        lookup("id_lookup"),
+        lookup("remote_lookup"),
+        Row("connect with 100,000 others", "k/s", "with 100", 0.8, connect_rate, less_is_better=False),
+        Row("established endpoint", "B", "limit", 1, lambda effort: (connect(effort, 100_000)["bytes"], 1024)),
+        verbs("cmtime -c 1000", "conn/s", "limit", 1, lambda verbline: verbs_pairs.connections(verbline, 1000), 10_000),
         quickstart_row(runs, "tcp lan to ib-a", "Gbit/s", "kernel router, three namespaces", 0.25,
                        lambda r: (r["tcp_gbps"], r["kernel_tcp_gbps"]), less_is_better=False),
         *(rxe_row(guest_runs, name, goal) for name, goal in (("send 64 B", 5), ("write 64 B", 5), ("send 64 KiB", 3),

@@ -5,6 +5,7 @@ Each is two unmodified processes of Debian's packages, a server and a client, bo
 
 import contextlib
 import itertools
+import json
 import os
 import re
 import signal
@@ -110,3 +111,36 @@ def ucx_bandwidth(size, count):
 def message_rate(verbline, count):
     """Millions of 8-byte WRITEs a second, sixteen to a doorbell."""
     return perftest(verbline, "ib_write_bw", "-s", "8", "-l", "16", "-n", str(count))[4]
+
+
+def connections(verbline, count):
+    """Connections a second by cmtime, two processes over a memif pair."""
+    with tempfile.TemporaryDirectory() as directory:
+        link = f"memif:{directory}/pair.sock"
+        prefixes = [[str(verbline), "run", "--link", link + role, "--ip", address, "--ns", "none", "--", "cmtime"]
+                    for role, address in ((",server", "10.98.0.1/24"), ("", "10.98.0.2/24"))]
+        # It serves until it is ended.
+        process = subprocess.Popen([*prefixes[0], "-c", str(count)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True)
+        try:
+            await_listener(verbline, process)
+            client = subprocess.run([*prefixes[1], "-s", "10.98.0.1", "-c", str(count)], capture_output=True, text=True,
+                                    timeout=LIMIT)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    found = re.search(r"^\s*connect\s*:\s*([\d.]+)", client.stdout, re.MULTILINE)
+    if client.returncode != 0 or not found:
+        raise Failed((client.stderr.strip() or client.stdout.strip() or "cmtime failed").splitlines()[-1])
+    return 1e6 / float(found[1])
+
+
+def await_listener(verbline, process):
+    until = time.monotonic() + LIMIT
+    while process.poll() is None and time.monotonic() < until:
+        rows = json.loads(subprocess.run([str(verbline), "show", "cm", "--json"], capture_output=True, text=True,
+                                         check=True).stdout)
+        if any(row["program"].endswith(f"-{process.pid}") and row["state"] == "LISTEN" for row in rows):
+            return
+        time.sleep(0.02)
+    raise Failed("cmtime does not listen")

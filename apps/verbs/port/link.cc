@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "apps/verbs/port/port.h"
+#include "apps/verbs/port/shared_tsc_clock.h"
 #include "apps/verbs/settings/fabric_port.h"
 #include "control/host/kernel_neighbour.h"
 #include "control/host/udp_guard.h"
@@ -140,7 +141,7 @@ Result<void> Opener::decorate(bool infiniband) {
     if (!settings_.impair.empty()) {
         const auto spec = pmd::parse_impairments(settings_.impair);
         if (!spec) return std::unexpected(spec.error());
-        out_.device = std::make_unique<pmd::ImpairedDevice>(std::move(out_.device), *spec, monotonic_now);
+        out_.device = std::make_unique<pmd::ImpairedDevice>(std::move(out_.device), *spec, make_shared_clock());
         out_.held_back = true;
     }
     if (!settings_.capture.empty()) {
@@ -152,7 +153,7 @@ Result<void> Opener::decorate(bool infiniband) {
     }
     if (own_neighbours_) {
         auto device =
-            std::make_unique<neighbour::NeighbourDevice>(std::move(out_.device), out_.mac, pool_, monotonic_now);
+            std::make_unique<neighbour::NeighbourDevice>(std::move(out_.device), out_.mac, pool_, make_shared_clock());
         device->set_addresses(out_.addresses);
         out_.neighbours = device.get();
         out_.device = std::move(device);

@@ -259,7 +259,7 @@ void Progress::wait(bool for_frames, Time most) const {
 }
 
 void Progress::upkeep() {
-    const auto now = monotonic_now();
+    const auto now = helper_clock_.now();
     if (now < next_upkeep_) return;
     link_up_ = device_.check_link();
     // Whoever waits for its peer for long looks less and less often.

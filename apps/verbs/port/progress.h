@@ -99,6 +99,7 @@ private:
     Time program_seen_ = 0;
     std::uint64_t received_ = 0;
     // The helper's.
+    TscClock helper_clock_;
     Time next_upkeep_ = 0, down_interval_ = 2 * millisecond;
     bool link_up_ = false;
     bool program_is_near_ = false;  ///< was, when the helper last received
