@@ -4,9 +4,9 @@
 each row, and prints one table.
 
 LINKS is a JSON file: {link: {"server": END, "client": END, "addresses": the server's, ...}} with ends as in verbs_pair.py.
-"addresses" is {"v4": ADDRESS, "v6": ADDRESS}, or without it "hub": whose table tells what address the server was given. A link
-of {"kernel": true} has the kernel's addresses, for programs that need its sockets beside ours; on one of {"alone": true} one pair
-runs at a time.
+"addresses" is {"v4": ADDRESS, "v6": ADDRESS}, or without it "hub": whose table tells what address the server was given. On a link
+of {"alone": true} one pair runs at a time; on one of {"groups_only": true} IPv6 names groups, but no hosts. udpong is not here: librdmacm's datagram sockets address their peers by LID alone, which
+no RoCE device takes.
 
 In arguments SERVER is the server's address, ANY the any address of that family, GROUP and GROUP6 a group of the row's own, FILE
 and COPY files in DIRECTORY. A program with a port is told the row's.
@@ -36,7 +36,7 @@ FIRST_PORT = 21500
 ITERATIONS = 100
 PINGS = 20
 REFUSALS = 4
-ENDLESS = ("rping -s -P", "cmtime", "rcopy", "udpong")
+ENDLESS = ("rping -s -P", "cmtime", "rcopy")
 # They cannot be told a port: theirs is always the same, and -p is the port space.
 WITHOUT_PORT = ("udaddy", "mckey")
 
@@ -48,7 +48,7 @@ class Row:
     client: str
     family: str = "v4"
     clients: int = 1
-    ready: str = ""  # what the server says before the client is to be started; "udp": its port; else an id of it listens
+    ready: str = ""  # what the server says before the client is to be started; else an id of it listens
     limit: float = 15.0
 
     @property
@@ -95,11 +95,6 @@ def streams():
     yield "rcopy", "rcopy FILE SERVER:COPY", {}
 
 
-def datagrams():
-    for options in ("", "-T e -C 100 -S 1000", "-T a -C 100 -S 1000", "-T n -C 100 -S 1000", "-T b -C 100 -S 64"):
-        yield f"udpong -b ANY {options}".strip(), f"udpong -s SERVER {options}".strip(), {"ready": "udp"}
-
-
 def perftests():
     for verb in ("send", "write", "read", "atomic"):
         for kind in ("bw", "lat"):
@@ -124,20 +119,21 @@ def perftest_family(rows):
 def whole_table(links):
     for link, what in links.items():
         for family in ("v4", "v6"):
+            yield from on(link, family, groups(family))
+            if family == "v6" and what.get("groups_only"):
+                continue
             yield from on(link, family, rpings())
             yield from on(link, family, pairs_of_connections())
-            yield from on(link, family, groups(family))
             yield from on(link, family, streams())
         yield from on(link, "v4", clients_and_servers())
         yield from on(link, "v4", perftests())
-        yield from on(link, "v6", perftest_family(perftests()))
-        if what.get("kernel"):
-            yield from on(link, "v4", datagrams())
+        if not what.get("groups_only"):
+            yield from on(link, "v6", perftest_family(perftests()))
 
 
 def usual_table(links):
-    """Each program once on each link; most options on the first."""
-    first = next(iter(links))
+    """Each program once on each link; most options on the first on which pairs run side by side."""
+    first = next((link for link, what in links.items() if not what.get("alone")), None)
     rows = list(whole_table({link: what for link, what in links.items() if link == first}))
     yield from (row for row in rows if row.limit < 60 and (row.family == "v4" or row.program in ("rping", "ucmatose", "mckey")))
     for link, what in links.items():
@@ -145,11 +141,13 @@ def usual_table(links):
             continue
         seen = set()
         for row in whole_table({link: what}):
-            if (row.program, row.family) in seen or (row.family == "v6" and row.program not in ("rping", "mckey")):
+            # Both port spaces of groups where they differ.
+            kind = (row.program, row.family, bool(what.get("alone")) and "-p 0x2" in row.client)
+            if kind in seen or (row.family == "v6" and row.program not in ("rping", "mckey")):
                 continue
             if row.program in ("rstream", "riostream") and "-S all" in row.client:
                 continue
-            seen.add((row.program, row.family))
+            seen.add(kind)
             yield row
 
 
@@ -260,8 +258,6 @@ def command_of(line, names, port):
 
 
 def is_ready(row, server, port):
-    if row.ready == "udp":
-        return server.listens(port, ("udp", "udp6"))
     return server.says(row.ready) if row.ready else server.has_listener()
 
 
