@@ -148,6 +148,7 @@ TEST_F(HubServerTest, PortsAreReservedUntilTheLaneEnds) {
         EXPECT_NE(refused.error().what.find("by test (process " + std::to_string(getpid()) + ")"), std::string::npos);
         EXPECT_GE(reserve_port(lane, 0x0106, 0).value(), first_ephemeral_port);
     }
+    for (int open = 2; open != 1;) on_server([&] { open = host.open; });  // until it has seen the end
     EXPECT_EQ(reserve_port(lane, 0x0106, 7174), 7174);
     EXPECT_TRUE(release_port(lane, 0x0106, 7174));
     EXPECT_EQ(release_port(lane, 0x0106, 7174).error().code, ENOENT);
