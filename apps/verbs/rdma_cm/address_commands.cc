@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses and routes of ids.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <ranges>
@@ -62,8 +63,9 @@ Result<void> query_gids(const Command& command, const rdma_ucm_query& input, con
 Result<void> query_paths(const Command& command, const rdma_ucm_query& input, const Route& route) {
     constexpr std::size_t head = sizeof(rdma_ucm_query_path_resp);
     const auto room = (command.room() - head) / sizeof(ib_path_rec_data);
-    rdma_ucm_query_path_resp header{};
-    header.num_paths = static_cast<__u32>(route.paths.size());
+    // That structure ends in an array without a size, which C++ knows no value of.
+    const std::array<__u32, 2> header{static_cast<__u32>(route.paths.size()), 0};
+    static_assert(sizeof(header) == head);
     if (auto told = command.respond(input.response, header); !told) return told;
     std::vector<ib_path_rec_data> packed;
     for (const auto& path : route.paths | std::views::take(room)) packed.push_back(pack_record(path));
