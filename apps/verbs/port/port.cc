@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <random>
 
 #include <poll.h>
@@ -84,9 +87,12 @@ Result<void> Port::start(const Link& link, const Settings& settings) {
     helper_ = QuietThread([this](const std::stop_token& stop) { progress_->run(stop); });
     if (link_.capture != nullptr) {
         capture_writer_ = QuietThread([this](const std::stop_token& stop) {
+            std::mutex mutex;
+            std::condition_variable_any interval;  // which the end of the process does not wait for
+            std::unique_lock lock(mutex);
             while (!stop.stop_requested()) {
                 std::ignore = link_.capture->drain();
-                ::poll(nullptr, 0, static_cast<int>(capture_interval / millisecond));
+                interval.wait_for(lock, stop, std::chrono::nanoseconds(capture_interval), [] { return false; });
             }
             std::ignore = link_.capture->drain();
         });
