@@ -94,6 +94,10 @@ build() {
     shift
     if ninja -C "$directory" "$@" 2>&1 | tee "$log" | awk 'NR % 40 == 0 { print "    " $1, $2, $3, $4; fflush() }'; then
         note "built in $(seconds_since "$began") s"
+    elif [[ $(meson introspect --buildoptions "$directory" | jq -r '.[] | select(.name == "unity").value') == on ]]; then
+        note "files that are compiled together may have helpers of the same name: once more, each by itself"
+        set_up "$directory" -Dunity=off
+        build "$directory" "$@"
     else
         grep -v '^\[' "$log" >"$log.short" || true
         finished "$name" 1 "$log.short" "$(seconds_since "$began")"
@@ -105,10 +109,10 @@ build() {
 set_up_sanitized() {
     local directory=$1 flags=$2
     shift 2
-    # Line tables only, and -O1: the build is what takes the time. Warnings are the release build's to make errors of: clang also
-    # has some about GCC's own headers.
+    # Line tables only, -O1, and eight files at a time as one: the build is what takes the time. Warnings are the release build's to
+    # make errors of: clang also has some about GCC's own headers.
     CXX="$(command -v ccache) clang++-19" CXXFLAGS="-gline-tables-only $flags" \
-        set_up "$directory" -Db_lto=false -Doptimization=1 -Ddebug=false -Dwerror=false -Dbench=false "$@"
+        set_up "$directory" -Dunity=on -Dunity_size=8 -Db_lto=false -Doptimization=1 -Ddebug=false -Dwerror=false -Dbench=false "$@"
 }
 
 # programs DIRECTORY TEST...: what these unit tests need built, as ninja names it.

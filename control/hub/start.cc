@@ -75,7 +75,7 @@ Result<bool> await_line(int fd) {
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return failure(ETIMEDOUT, "");
         std::array<char, 256> text;
-        const auto size = read(fd, text.data(), text.size());
+        const auto size = ::read(fd, text.data(), text.size());
         if (size <= 0) return false;
         if (std::memchr(text.data(), '\n', static_cast<std::size_t>(size)) != nullptr) return true;
     }

@@ -18,7 +18,7 @@ namespace verbline::mad {
 
 namespace {
 
-constexpr unsigned max_round = 256;        // MADs taken from the port before others have their turn
+constexpr unsigned max_reads = 256;        // MADs taken from the port before others have their turn
 constexpr Time poll_period = millisecond;  // where the descriptor cannot be watched
 constexpr int smp_patience_ms = 200;
 constexpr std::uint16_t mtu_without_smps = 2048;
@@ -76,7 +76,7 @@ Result<void> UmadTransport::attach() {
     if (!smps_answered_) observe(std::move(facts));
 
     const auto drain = [this] {
-        for (unsigned n = 0; n < max_round && read_one();) ++n;
+        for (unsigned n = 0; n < max_reads && read_one();) ++n;
     };
     if (auto watch = loop_.watch(umad_get_fd(umad_), [drain](std::uint32_t) { drain(); })) {
         watch_ = std::move(*watch);

@@ -28,7 +28,6 @@ wire::MutableBytes first_segment(rte_mbuf& packet) {
 }
 
 /// In front of MLD, whose packets alert routers (RFC 2710, 3).
-constexpr wire::IpProtocol hop_by_hop{0};
 
 /// Whether it may be ARP, ND, a ping or about groups. All else, RoCE above all, is decided on by two loads.
 bool concerns_us(const rte_mbuf& packet) {
@@ -44,7 +43,7 @@ bool concerns_us(const rte_mbuf& packet) {
         case wire::ether_type::ipv4:
             return is(protocol_at, wire::IpProtocol::icmp) || is(protocol_at, wire::IpProtocol::igmp);
         case wire::ether_type::ipv6:
-            return is(next_header_at, wire::IpProtocol::icmpv6) || is(next_header_at, hop_by_hop);
+            return is(next_header_at, wire::IpProtocol::icmpv6) || is(next_header_at, wire::IpProtocol::hop_by_hop);
         case wire::ether_type::arp: return true;
         default: return false;
     }

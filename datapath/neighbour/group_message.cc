@@ -24,7 +24,6 @@ constexpr auto all_routers = wire::ipv4(224, 0, 0, 2), all_igmp_routers = wire::
 constexpr std::size_t ipv4_alert_size = 4, ipv6_alert_size = 8;
 constexpr std::uint32_t ipv4_alert = 0x9404'0000;
 constexpr std::uint64_t ipv6_alert = 0x3a00'0502'0000'0100;
-constexpr IpProtocol hop_by_hop{0};
 
 wire::Ipv6Address link_scope(std::uint8_t last) {
     wire::Ipv6Address address;
@@ -66,7 +65,7 @@ GroupPacket ipv6_packet(std::vector<std::byte> message, const wire::Ipv6Address&
     wire::store16(message, 2, sum.add(message).value());
     GroupPacket packet{link::multicast_mac(link::Carrier::roce_v2_ipv6, link::gid_of(to)), wire::ether_type::ipv6, {}};
     append(packet.bytes, wire::Ipv6{.payload_length = static_cast<std::uint16_t>(ipv6_alert_size + message.size()),
-                                    .next_header = hop_by_hop,
+                                    .next_header = IpProtocol::hop_by_hop,
                                     .hop_limit = 1,
                                     .source = from.link_local,
                                     .destination = to});
@@ -152,7 +151,7 @@ std::optional<GroupMessage> parse_group_message(Bytes packet) {
     const auto ip = wire::Ipv6::parse(packet);
     // MLD without the alert of a hop-by-hop header is to be ignored, as is what does not come from this link (RFC 3810,
     // 6.2).
-    if (!ip || ip->next_header != hop_by_hop || ip->hop_limit != 1) return std::nullopt;
+    if (!ip || ip->next_header != IpProtocol::hop_by_hop || ip->hop_limit != 1) return std::nullopt;
     auto rest = packet.subspan(wire::Ipv6::size, ip->payload_length);
     if (rest.size() < 8) return std::nullopt;
     const std::size_t options = (std::size_t{wire::load8(rest, 1)} + 1) * 8;

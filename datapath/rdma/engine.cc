@@ -13,8 +13,6 @@
 namespace verbline::rdma {
 namespace {
 
-using transport::QueuePair;
-
 constexpr unsigned doorbells_per_poll = 256;  ///< queue pairs that are looked at for new work
 constexpr unsigned packets_per_poll = pmd::max_burst;
 constexpr unsigned packets_per_turn = 16;  ///< of one queue pair, before the next has its turn
@@ -78,7 +76,7 @@ bool Engine::poll(Time now) noexcept {
     bool busy = receive_all();
     busy |= answer_doorbells();
     wheel_.advance(now, [&](timer::Timer& timer) {
-        auto& pair = static_cast<QueuePair&>(timer);
+        auto& pair = static_cast<transport::QueuePair&>(timer);
         if (pair.on_time(turn_)) activate(pair);
     });
     busy |= transmit();
@@ -96,7 +94,7 @@ std::optional<Time> Engine::next_deadline() noexcept {
     return next;
 }
 
-void Engine::ring(QueuePair& pair) noexcept {
+void Engine::ring(transport::QueuePair& pair) noexcept {
     // The shard clears the flag before it looks at the queue, and what was posted was published before the flag is set;
     // with a full fence on both sides (the exchange is one), either it sees the request or we see the flag cleared.
     if (pair.rung.exchange(true, std::memory_order_seq_cst)) return;
@@ -109,14 +107,14 @@ bool Engine::answer_doorbells() noexcept {
     if (n == 0) return false;
     for (auto* const pair : std::span(rung).first(n)) rte_prefetch0(pair);
     for (auto* const pair : std::span(rung).first(n)) {
-        static_cast<QueuePair*>(pair)->rung.store(false, std::memory_order_relaxed);
+        static_cast<transport::QueuePair*>(pair)->rung.store(false, std::memory_order_relaxed);
     }
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    for (auto* const pair : std::span(rung).first(n)) activate(*static_cast<QueuePair*>(pair));
+    for (auto* const pair : std::span(rung).first(n)) activate(*static_cast<transport::QueuePair*>(pair));
     return true;
 }
 
-void Engine::activate(QueuePair& pair) noexcept {
+void Engine::activate(transport::QueuePair& pair) noexcept {
     if (pair.active) return;
     pair.active = true;
     pair.next_active = nullptr;
@@ -124,7 +122,7 @@ void Engine::activate(QueuePair& pair) noexcept {
     active_last_ = &pair;
 }
 
-QueuePair* Engine::next_active() noexcept {
+transport::QueuePair* Engine::next_active() noexcept {
     auto* const pair = active_first_;
     if (pair == nullptr) return nullptr;
     active_first_ = pair->next_active;
@@ -153,7 +151,7 @@ bool Engine::transmit() noexcept {
     return sent != 0 || active_first_ != nullptr;
 }
 
-void Engine::arm(QueuePair& pair) noexcept {
+void Engine::arm(transport::QueuePair& pair) noexcept {
     // Moved to earlier times only: one that fires before it is due finds that out, and is set anew. But one that has
     // nothing to wait for is cancelled now: when it fires, all of the queue pair would have to come from memory again.
     const auto due = pair.due();
@@ -175,7 +173,7 @@ std::size_t Engine::slot_of(wire::Qpn qpn) const noexcept {
     return (static_cast<std::uint32_t>(qpn) >> shard_bits_) & (slots_.size() - 1);
 }
 
-QueuePair* Engine::find(wire::Qpn qpn) const noexcept {
+transport::QueuePair* Engine::find(wire::Qpn qpn) const noexcept {
     auto* const pair = slots_[slot_of(qpn)];
     return pair != nullptr && pair->qpn() == qpn ? pair : nullptr;
 }
@@ -192,11 +190,11 @@ wire::Qpn Engine::allocate_qpn() noexcept {
     return wire::Qpn{0};
 }
 
-void Engine::add(QueuePair& pair) {
+void Engine::add(transport::QueuePair& pair) {
     slots_[slot_of(pair.qpn())] = &pair;
 }
 
-void Engine::remove(QueuePair& pair) {
+void Engine::remove(transport::QueuePair& pair) {
     pair.to_reset(turn_);
     slots_[slot_of(pair.qpn())] = nullptr;
     for (auto& [group, members] : groups_) std::erase(members, &pair);
@@ -217,12 +215,12 @@ void Engine::remove(QueuePair& pair) {
     }
 }
 
-void Engine::attach(const wire::Gid& group, QueuePair& pair) {
+void Engine::attach(const wire::Gid& group, transport::QueuePair& pair) {
     auto& members = groups_[group];
     if (std::ranges::find(members, &pair) == members.end()) members.push_back(&pair);
 }
 
-void Engine::detach(const wire::Gid& group, QueuePair& pair) {
+void Engine::detach(const wire::Gid& group, transport::QueuePair& pair) {
     const auto members = groups_.find(group);
     if (members == groups_.end()) return;
     std::erase(members->second, &pair);

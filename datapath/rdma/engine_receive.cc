@@ -14,8 +14,6 @@
 namespace verbline::rdma {
 namespace {
 
-using transport::QueuePair;
-
 wire::Bytes bytes_of(const rte_mbuf& frame) {
     return {rte_pktmbuf_mtod(&frame, const std::byte*), frame.data_len};
 }
@@ -88,7 +86,7 @@ std::size_t Engine::open(pmd::Burst frames, std::span<Arrived> out, std::span<rt
         }
     }
     std::array<std::optional<link::Discard>, opened_at_once> wrong;
-    const QueuePair* last = nullptr;
+    const transport::QueuePair* last = nullptr;
     for (std::size_t i = 0; i < count; ++i) {
         const auto* const pair = *out[i].pair;
         if (pair != nullptr && pair != last) (last = pair)->prefetch();

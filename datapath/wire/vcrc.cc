@@ -11,7 +11,7 @@
 namespace verbline::wire {
 namespace {
 
-constexpr std::uint16_t generator = 0xd008;  // x^16 + x^12 + x^3 + x + 1, bit-reversed and without x^16
+constexpr std::uint16_t vcrc_generator = 0xd008;  // x^16 + x^12 + x^3 + x + 1, bit-reversed and without x^16
 
 // Eight tables: table[n][b] is the state that byte b leaves n bytes later, so that eight bytes are eight independent
 // look-ups.
@@ -22,7 +22,7 @@ constexpr Tables tables = [] {
         std::uint16_t state = static_cast<std::uint16_t>(b);
         for (auto& table : t) {
             for (int bit = 0; bit < 8; ++bit) {
-                state = static_cast<std::uint16_t>(state >> 1 ^ (state & 1 ? generator : 0));
+                state = static_cast<std::uint16_t>(state >> 1 ^ (state & 1 ? vcrc_generator : 0));
             }
             table[b] = state;
         }

@@ -13,8 +13,6 @@
 namespace verbline::pmd::memif {
 namespace {
 
-constexpr Name program_name{"verbline"};
-
 class Client : public Endpoint {
 public:
     Client(const MemifOptions& options, rte_mempool* pool) : options_(options), pool_(pool) {}

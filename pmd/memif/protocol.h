@@ -41,6 +41,7 @@ enum class MessageType : std::uint16_t {
 };
 
 using Name = std::array<char, 32>;
+inline constexpr Name program_name{"verbline"};
 
 struct [[gnu::packed]] Hello {
     Name name;

@@ -12,7 +12,6 @@
 namespace verbline::pmd::memif {
 namespace {
 
-constexpr Name program_name{"verbline"};
 constexpr std::uint64_t max_region_size = 1u << 30;
 
 /// What the client has offered so far.

@@ -17,7 +17,7 @@ namespace verbline::sim {
 namespace {
 
 constexpr std::size_t senders = 16;
-constexpr std::uint64_t rate = 100'000'000'000;
+constexpr std::uint64_t bits_per_second = 100'000'000'000;
 
 struct Outcome {
     double used = 0;                  ///< share of the link, of payload bytes in complete messages
@@ -32,7 +32,7 @@ struct Times {
 
 Outcome incast(bool ecn, const Times& times) {
     World world(Seed{11}, *test::large_pool());
-    PortSetup port{.rate_bps = rate, .delay = 1 * microsecond};
+    PortSetup port{.rate_bps = bits_per_second, .delay = 1 * microsecond};
     auto& receiver = world.add_host({.port = port, .ecn = ecn});
     receiver.port().setup().marking = {.kmin = 100'000, .kmax = 400'000, .pmax = 0.1};
     std::vector<std::unique_ptr<Stream>> streams;
@@ -61,7 +61,7 @@ Outcome incast(bool ecn, const Times& times) {
         sum += got, squares += got * got;
     }
     outcome.jain = sum * sum / (senders * squares);
-    outcome.used = sum * 8 * second / times.measured / rate;
+    outcome.used = sum * 8 * second / times.measured / bits_per_second;
     outcome.dropped = port_counters.queue_dropped_full.value() - outcome.dropped_first;
     outcome.marked = port_counters.queue_marked.value() - marked_first;
     return outcome;
@@ -74,8 +74,8 @@ void print(const char* name, const Outcome& outcome) {
 
 TEST(Incast, OfSixteenIsFairAndLossless) {
     const Times times{.between_starts = 500 * microsecond, .converge = 60 * millisecond, .measured = 40 * millisecond};
-    fmt::print("{} senders into one port of {} Gbit/s, 4 MiB of queue; after {} ms\n", senders, rate / 1'000'000'000,
-               times.converge / millisecond);
+    fmt::print("{} senders into one port of {} Gbit/s, 4 MiB of queue; after {} ms\n", senders,
+               bits_per_second / 1'000'000'000, times.converge / millisecond);
     fmt::print("{:>18} {:>7} {:>7} {:>14} {:>9} {:>9} {:>13}\n", "", "used", "Jain", "dropped before", "dropped",
                "marked", "longest queue");
     const auto with = incast(true, times);

@@ -15,7 +15,6 @@ namespace {
 
 constexpr auto every_access = Access::local_write | Access::remote_write | Access::remote_read | Access::remote_atomic |
                               Access::mw_bind | Access::flush_global;
-constexpr std::uint32_t route_header = 40;
 
 }  // namespace
 

@@ -16,6 +16,8 @@ namespace verbline::sim {
 
 class Side {
 public:
+    static constexpr std::uint32_t route_header = 40;  ///< stands before what a datagram's receiver gets
+
     Side(Scene& scene, Node& node, const PairPlan& plan, unsigned half);
 
     // The queue pair's life.

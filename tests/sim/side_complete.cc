@@ -13,8 +13,6 @@ using transport::Completion, transport::CompletionKind, transport::QueuePairType
 
 namespace {
 
-constexpr std::uint32_t route_header = 40;
-
 CompletionKind kind_of(SendOperation operation) {
     using enum SendOperation;
     switch (operation) {

@@ -9,8 +9,6 @@ namespace {
 
 using enum wire::CmAttribute;
 
-constexpr std::uint64_t exactly = ~std::uint64_t{0};
-
 /// A REQ was refused before somebody listened, and then repeated; that REJ is still under way when all is established.
 TEST(LateMessages, ARefusalOfTheRequestDoesNotEndWhatWasAccepted) {
     World world(2);

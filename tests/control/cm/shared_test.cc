@@ -9,7 +9,6 @@ namespace {
 
 using enum wire::CmAttribute;
 
-constexpr std::uint64_t exactly = ~std::uint64_t{0};
 constexpr unsigned one = 1, other = 2;
 
 class Shared : public testing::Test {

@@ -23,6 +23,7 @@ inline wire::Gid gid_of(unsigned node) {
 }
 
 constexpr wire::CmServiceId service{0x0106'1c06};
+constexpr std::uint64_t exactly = ~std::uint64_t{0};  ///< a mask of service ids
 
 /// MADs in the order in which they were sent; nothing is delivered before the test says so.
 class World {

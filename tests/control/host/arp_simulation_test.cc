@@ -15,7 +15,7 @@ namespace verbline::host {
 namespace {
 
 constexpr unsigned hosts = 4;
-constexpr wire::Ipv4Address ip(unsigned host) {
+constexpr wire::Ipv4Address address_of(unsigned host) {
     return wire::ipv4(10, 0, 0, host + 1);
 }
 
@@ -66,7 +66,7 @@ struct Segment {
         stop(i);
         host[i].link = fresh_link();
         host[i].arp.emplace(host[i].link);
-        play(i, host[i].arp->set_addresses({{ip(i), 24}}));
+        play(i, host[i].arp->set_addresses({{address_of(i), 24}}));
         play(i, host[i].arp->announce(now));
     }
     void stop(unsigned i) {
@@ -110,8 +110,8 @@ struct Segment {
 
     void resolve(unsigned i, unsigned j) {
         if (!host[i].arp || i == j) return;
-        if (!host[i].datapath.contains(ip(j))) host[i].waiting.insert(ip(j));
-        play(i, host[i].arp->resolve(ip(j), now));
+        if (!host[i].datapath.contains(address_of(j))) host[i].waiting.insert(address_of(j));
+        play(i, host[i].arp->resolve(address_of(j), now));
     }
 
     /// Everything that happens up to `until`, in order of time.
@@ -169,7 +169,7 @@ TEST_P(ArpSimulation, EveryoneEndsUpKnowingEveryone) {
         EXPECT_TRUE(segment.host[i].waiting.empty()) << "every question has an answer";
         for (unsigned j = 0; j < hosts; ++j) {
             if (i == j) continue;
-            const auto known = segment.host[i].datapath.find(ip(j));
+            const auto known = segment.host[i].datapath.find(address_of(j));
             ASSERT_EQ(known != segment.host[i].datapath.end(), segment.host[j].arp.has_value());
             if (!segment.host[j].arp) continue;
             EXPECT_EQ(known->second, segment.host[j].link) << "what " << i << " knows of " << j;

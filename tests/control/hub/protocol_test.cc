@@ -6,15 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/control/hub/address.h"
+
 namespace verbline::hub {
 namespace {
 
 constexpr wire::MacAddress mac{{std::byte{6}, std::byte{0x76}, std::byte{10}, std::byte{99}, {}, std::byte{1}}};
 constexpr wire::MacAddress group{{std::byte{1}, {}, std::byte{0x5e}, {}, std::byte{1}, std::byte{1}}};
-
-InterfaceAddress address(const char* text) {
-    return *link::parse_interface_address(text);
-}
 
 std::vector<Message> one_of_each() {
     return {Join{mac, {address("10.0.0.1/24"), address("fd00::1/64")}, "ib_send_bw"},

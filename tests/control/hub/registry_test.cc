@@ -6,14 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "datapath/wire/text.h"
+#include "tests/control/hub/address.h"
 
 namespace verbline::hub {
 namespace {
 
-InterfaceAddress address(const char* text) {
-    return *link::parse_interface_address(text);
-}
-wire::MacAddress mac(const char* text) {
+wire::MacAddress mac_of(const char* text) {
     return *wire::from_string<wire::MacAddress>(text);
 }
 
@@ -54,14 +52,14 @@ TEST_F(RegistryTest, AnAddressInUseIsRefusedWithItsHolder) {
 }
 
 TEST_F(RegistryTest, AMacInUseIsRefusedWithItsHolder) {
-    EXPECT_EQ(join({.mac = mac("02:00:00:00:00:07"), .program = "one"}),
+    EXPECT_EQ(join({.mac = mac_of("02:00:00:00:00:07"), .program = "one"}),
               "0 02:00:00:00:00:07 10.99.0.1/16 fd76:6572:b11e::1/64");
-    EXPECT_EQ(join({.mac = mac("02:00:00:00:00:07")}),
+    EXPECT_EQ(join({.mac = mac_of("02:00:00:00:00:07")}),
               "MAC address 02:00:00:00:00:07 is in use on hub `lab` by one (process 100); choose another, or none");
 }
 
 TEST_F(RegistryTest, AChosenMacAvoidsThoseInUse) {
-    join({.mac = mac("06:76:0a:63:00:02"), .addresses = {address("10.1.0.1/24")}});
+    join({.mac = mac_of("06:76:0a:63:00:02"), .addresses = {address("10.1.0.1/24")}});
     EXPECT_EQ(join({.addresses = {address("10.99.0.2/16")}}), "1 06:76:0a:63:00:03 10.99.0.2/16");
 }
 
@@ -96,12 +94,12 @@ TEST_F(RegistryTest, ASmallSubnetEnds) {
 
 TEST_F(RegistryTest, GroupsAreBounded) {
     join({});
-    const auto in = [&](const char* group) { return registry.set_group(LaneId{0}, {mac(group), true}).has_value(); };
+    const auto in = [&](const char* group) { return registry.set_group(LaneId{0}, {mac_of(group), true}).has_value(); };
     EXPECT_TRUE(in("01:00:5e:01:01:01"));
     EXPECT_TRUE(in("01:00:5e:01:01:02"));
     EXPECT_TRUE(in("01:00:5e:01:01:02"));
     EXPECT_FALSE(in("01:00:5e:01:01:03"));
-    EXPECT_TRUE(registry.set_group(LaneId{0}, {mac("01:00:5e:01:01:01"), false}));
+    EXPECT_TRUE(registry.set_group(LaneId{0}, {mac_of("01:00:5e:01:01:01"), false}));
     EXPECT_TRUE(in("01:00:5e:01:01:03"));
     EXPECT_EQ(registry.tenant(LaneId{0}).groups.size(), 2u);
 }

@@ -17,7 +17,7 @@ namespace {
 
 using wire::ipv4, wire::IpoibArp;
 
-constexpr auto our_ip = ipv4(10, 2, 0, 1), peer_ip = ipv4(10, 2, 0, 2);
+constexpr auto own_address = ipv4(10, 2, 0, 1), peer_address = ipv4(10, 2, 0, 2);
 constexpr wire::Lid broadcast_mlid{0xc000};
 
 class IpoibPortTest : public testing::Test {
@@ -28,7 +28,7 @@ protected:
         agent.emplace(*transport, *loop);
         port.emplace(*loop, *shard, Port::Setup{.name = "ib0", .device = &device, .pool = test::packet_pool()},
                      IpoibPort::Link{.pkey = pkey, .qpn = wire::Qpn{0x48}}, *agent);
-        port->set_addresses({{our_ip, 24}});
+        port->set_addresses({{own_address, 24}});
     }
     bool run_until(const std::function<bool()>& done, Time limit = 10 * second) {
         for (const Time end = loop->now() + limit; !done() && loop->now() < end;) loop->run_once(5 * millisecond);
@@ -78,7 +78,7 @@ TEST_F(IpoibPortTest, ReachesANeighbourByArpAndPath) {
     open();
     ASSERT_TRUE(run_until([&] { return port->up(); }));
     test::forget_commands(*shard);
-    port->handle(shard::Unresolved{port->id(), peer_ip});
+    port->handle(shard::Unresolved{port->id(), peer_address});
     const auto request = await<shard::Transmit>();
     ASSERT_TRUE(request);
     rte_pktmbuf_free(request->packet);
@@ -87,12 +87,12 @@ TEST_F(IpoibPortTest, ReachesANeighbourByArpAndPath) {
 
     hear({.operation = wire::ArpOperation::reply,
           .sender_link = peer(),
-          .sender = peer_ip,
+          .sender = peer_address,
           .target_link = us(),
-          .target = our_ip});
+          .target = own_address});
     const auto neighbour = await<shard::SetNeighbour>();
     ASSERT_TRUE(neighbour);
-    EXPECT_EQ(neighbour->address, peer_ip);
+    EXPECT_EQ(neighbour->address, peer_address);
     EXPECT_EQ(neighbour->to.address.dlid, peer_transport->port().lid) << "as the subnet administrator says";
     EXPECT_EQ(neighbour->to.qpn, wire::Qpn{0x77});
     EXPECT_EQ(neighbour->to.qkey, wire::QKey{0xb1b});
@@ -102,7 +102,10 @@ TEST_F(IpoibPortTest, AnswersUnicast) {
     open();
     ASSERT_TRUE(run_until([&] { return port->up(); }));
     test::forget_commands(*shard);
-    hear({.operation = wire::ArpOperation::request, .sender_link = peer(), .sender = peer_ip, .target = our_ip});
+    hear({.operation = wire::ArpOperation::request,
+          .sender_link = peer(),
+          .sender = peer_address,
+          .target = own_address});
     const auto reply = await<shard::Transmit>();
     ASSERT_TRUE(reply);
     const test::Packet packet(reply->packet);
@@ -119,7 +122,10 @@ TEST_F(IpoibPortTest, GoesOnWhileTheSubnetManagerIsAwayAndJoinsAgainAfterwards) 
     ASSERT_TRUE(run_until([&] { return !agent->sm_answering(); }));
     EXPECT_TRUE(port->up()) << "what is known stays in use";
     test::forget_commands(*shard);
-    hear({.operation = wire::ArpOperation::request, .sender_link = peer(), .sender = peer_ip, .target = our_ip});
+    hear({.operation = wire::ArpOperation::request,
+          .sender_link = peer(),
+          .sender = peer_address,
+          .target = own_address});
     fabric.sm_start();
     const auto joins = [&] {
         std::uint64_t count = 0;

@@ -10,8 +10,6 @@ namespace {
 using namespace test;
 using Kind = link::GidTable::Kind;
 
-constexpr std::uint16_t port = 7174;
-
 cm::PrivateData text(std::string_view text) {
     const auto bytes = std::as_bytes(std::span(text));
     return {bytes.begin(), bytes.end()};

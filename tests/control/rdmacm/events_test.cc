@@ -6,8 +6,6 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint16_t port = 7174;
-
 struct Events : testing::Test {
     Network network{link::GidTable::Kind::roce, 3};
     Host &client = network.host(0), &server = network.host(1);

@@ -11,8 +11,6 @@ namespace {
 using namespace test;
 using transport::State;
 
-constexpr std::uint16_t port = 7174;
-
 constexpr std::uint32_t bits(unsigned mask) {
     return mask;
 }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "control/sa/membership.h"
+#include "tests/control/sa/users.h"
 
 namespace verbline::sa {
 
@@ -44,7 +45,6 @@ using wire::join_state::full_member, wire::join_state::send_only_full_member;
 constexpr Group the_group{.mlid = wire::Lid{0xc001}, .qkey = wire::QKey{0xb1b}};
 /// Waits that do not grow: how long they are changes nothing in what can follow.
 constexpr MembershipTiming timing{.timeout = 100, .rest = 100, .limit = 100, .patience = 2};
-constexpr UserId alice{1}, bob{2};
 constexpr std::size_t most_on_the_way = 2;
 
 struct Answer {
@@ -54,7 +54,7 @@ struct Answer {
     auto operator<=>(const Answer&) const = default;
 };
 
-struct World {
+struct Explored {
     Membership membership{timing};
     Time now = 0;
     std::vector<Membership::Ask> asks;  ///< on the way to the SA
@@ -152,8 +152,8 @@ struct World {
 };
 
 /// Everything that can happen next.
-std::vector<World> successors(const World& from) {
-    std::vector<World> out;
+std::vector<Explored> successors(const Explored& from) {
+    std::vector<Explored> out;
     const auto add = [&](auto&& happen) {
         out.push_back(from);
         happen(out.back());
@@ -162,30 +162,30 @@ std::vector<World> successors(const World& from) {
         for (const auto state : {full_member, send_only_full_member}) {
             if (user == bob && state != full_member) continue;  // alice's changes cover it
             const auto known = from.users.find(user);
-            if (known == from.users.end() || known->second != state) add([&](World& w) { w.join(user, state); });
+            if (known == from.users.end() || known->second != state) add([&](Explored& w) { w.join(user, state); });
         }
-        if (from.users.contains(user)) add([&](World& w) { w.leave(user); });
+        if (from.users.contains(user)) add([&](Explored& w) { w.leave(user); });
     }
     // Requests do not overtake each other: what an SA does last would not be what it was told last.
     if (!from.asks.empty()) {
-        for (const auto status : {SaStatus::ok, SaStatus::busy}) add([&](World& w) { w.serve(status); });
+        for (const auto status : {SaStatus::ok, SaStatus::busy}) add([&](Explored& w) { w.serve(status); });
         // A join may come too early, or be one that can never be; a leave is refused only if there is nothing to leave.
-        if (from.asks.front().join) add([](World& w) { w.serve(SaStatus::invalid_request); });
-        add([](World& w) { w.asks.erase(w.asks.begin()); });
+        if (from.asks.front().join) add([](Explored& w) { w.serve(SaStatus::invalid_request); });
+        add([](Explored& w) { w.asks.erase(w.asks.begin()); });
     }
     for (std::size_t at = 0; at < from.answers.size(); ++at) {
-        add([&](World& w) { w.deliver(at); });
-        add([&](World& w) { w.answers.erase(w.answers.begin() + static_cast<std::ptrdiff_t>(at)); });
+        add([&](Explored& w) { w.deliver(at); });
+        add([&](Explored& w) { w.answers.erase(w.answers.begin() + static_cast<std::ptrdiff_t>(at)); });
     }
-    if (from.member != 0) add([](World& w) { w.member = 0, w.forgot = true; });
-    if (from.forgot) add([](World& w) { w.notice(); });
-    if (from.membership.deadline()) add([](World& w) { w.tick(); });
+    if (from.member != 0) add([](Explored& w) { w.member = 0, w.forgot = true; });
+    if (from.forgot) add([](Explored& w) { w.notice(); });
+    if (from.membership.deadline()) add([](Explored& w) { w.tick(); });
     return out;
 }
 
 TEST(MembershipExplorer, NoStateIsStuck) {
     std::unordered_set<std::string> seen;
-    std::deque<World> frontier{World{}};
+    std::deque<Explored> frontier{Explored{}};
     seen.insert(frontier.front().key());
     constexpr std::size_t most = 5'000'000;
     for (; !frontier.empty() && seen.size() < most && !testing::Test::HasFatalFailure(); frontier.pop_front()) {

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/control/sa/users.h"
+
 namespace verbline::sa {
 namespace {
 
@@ -14,8 +16,7 @@ using wire::join_state::full_member;
 using wire::join_state::non_member;
 using wire::join_state::send_only_non_member;
 
-constexpr UserId alice{1}, bob{2};
-constexpr Group broadcast{.mlid = wire::Lid{0xc000}, .qkey = wire::QKey{0x0b1b}, .mtu = wire::IbMtu::bytes_2048};
+constexpr Group broadcast_record{.mlid = wire::Lid{0xc000}, .qkey = wire::QKey{0x0b1b}, .mtu = wire::IbMtu::bytes_2048};
 constexpr SaStatus invalid = SaStatus::invalid_request;
 
 template <class T>
@@ -28,14 +29,14 @@ const T* only(const Membership::Actions& actions) {
 TEST(Membership, LeavesNothingThatAnotherProgramJoined) {
     Membership m;
     m.join(alice, send_only_non_member, 0);
-    EXPECT_TRUE(m.answered(1, SaStatus::ok, send_only_non_member | full_member, broadcast, 0).size() == 1)
+    EXPECT_TRUE(m.answered(1, SaStatus::ok, send_only_non_member | full_member, broadcast_record, 0).size() == 1)
         << "a grant, and no request to leave the state that we did not ask for";
     EXPECT_EQ(m.held(), send_only_non_member);
     const auto actions = m.leave(alice, 0);
     const auto* ask = only<Membership::Ask>(actions);
     ASSERT_TRUE(ask);
     EXPECT_EQ(ask->states, send_only_non_member);
-    EXPECT_TRUE(m.answered(ask->id, SaStatus::ok, full_member, broadcast, 0).empty());
+    EXPECT_TRUE(m.answered(ask->id, SaStatus::ok, full_member, broadcast_record, 0).empty());
     EXPECT_TRUE(m.idle());
 }
 
@@ -43,7 +44,7 @@ TEST(Membership, OneUsersLeaveKeepsTheOtherIn) {
     Membership m;
     ASSERT_TRUE(only<Membership::Ask>(m.join(alice, full_member, 0)));
     EXPECT_TRUE(m.join(bob, full_member, 0).empty()) << "one request is out already";
-    EXPECT_EQ(m.answered(1, SaStatus::ok, full_member, broadcast, 0).size(), 2u) << "both are granted";
+    EXPECT_EQ(m.answered(1, SaStatus::ok, full_member, broadcast_record, 0).size(), 2u) << "both are granted";
     EXPECT_TRUE(m.leave(alice, 0).empty()) << "the SA must hear nothing while bob stays";
     const auto actions = m.leave(bob, 0);
     const auto* ask = only<Membership::Ask>(actions);
@@ -55,8 +56,8 @@ TEST(Membership, LeavesOnlyTheStateThatNobodyNeeds) {
     Membership m;
     m.join(alice, send_only_non_member, 0);
     m.join(bob, full_member, 0);
-    m.answered(1, SaStatus::ok, send_only_non_member, broadcast, 0);
-    m.answered(2, SaStatus::ok, send_only_non_member | full_member, broadcast, 0);
+    m.answered(1, SaStatus::ok, send_only_non_member, broadcast_record, 0);
+    m.answered(2, SaStatus::ok, send_only_non_member | full_member, broadcast_record, 0);
     const auto actions = m.leave(bob, 0);
     const auto* ask = only<Membership::Ask>(actions);
     ASSERT_TRUE(ask);
@@ -66,7 +67,7 @@ TEST(Membership, LeavesOnlyTheStateThatNobodyNeeds) {
 TEST(Membership, ALeaveThatTheSaKnowsNothingOfIsDone) {
     Membership m;
     m.join(alice, full_member, 0);
-    m.answered(1, SaStatus::ok, full_member, broadcast, 0);
+    m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);
     m.leave(alice, 0);
     EXPECT_TRUE(m.answered(2, invalid, 0, {}, 0).empty());
     EXPECT_TRUE(m.idle());
@@ -76,10 +77,10 @@ TEST(Membership, ALeaveThatTheSaKnowsNothingOfIsDone) {
 TEST(Membership, WhoComesBackWhileALeaveIsOutIsJoinedAgain) {
     Membership m;
     m.join(alice, full_member, 0);
-    m.answered(1, SaStatus::ok, full_member, broadcast, 0);
+    m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);
     m.leave(alice, 0);
     EXPECT_TRUE(m.join(alice, full_member, 0).empty()) << "no grant, and the leave is out";
-    m.answered(2, SaStatus::busy, full_member, broadcast, 0);
+    m.answered(2, SaStatus::busy, full_member, broadcast_record, 0);
     const auto actions = m.tick(*m.deadline());
     const auto* ask = only<Membership::Ask>(actions);
     ASSERT_TRUE(ask);
@@ -89,11 +90,11 @@ TEST(Membership, WhoComesBackWhileALeaveIsOutIsJoinedAgain) {
 TEST(Membership, AMembershipThatWasNotLeftForSureIsLeftEvenIfALaterJoinIsRefused) {
     Membership m;
     m.join(alice, full_member, 0);
-    m.answered(1, SaStatus::ok, full_member, broadcast, 0);
+    m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);
     m.leave(alice, 0);
-    m.answered(2, SaStatus::busy, full_member, broadcast, 0);
+    m.answered(2, SaStatus::busy, full_member, broadcast_record, 0);
     m.join(alice, full_member, 0);
-    m.answered(3, invalid, full_member, broadcast, 0);
+    m.answered(3, invalid, full_member, broadcast_record, 0);
     m.leave(alice, 0);
     EXPECT_FALSE(m.idle()) << "the SA may have us still";
 }
@@ -132,7 +133,7 @@ TEST(Membership, ARefusalIsBelievedWhenRepeated) {
 TEST(Membership, WhoWasInBeforeIsNeverRefused) {
     Membership m({.timeout = 100, .rest = 50, .limit = 200, .patience = 1});
     m.join(alice, full_member, 0);
-    m.answered(1, SaStatus::ok, full_member, broadcast, 0);
+    m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);
     Time now = 0;
     m.lost(now);
     for (std::uint32_t id = 2; id < 20; ++id) {  // a restarted manager that does not know the port yet
@@ -140,14 +141,15 @@ TEST(Membership, WhoWasInBeforeIsNeverRefused) {
         now = *m.deadline();
         ASSERT_TRUE(only<Membership::Ask>(m.tick(now)));
     }
-    EXPECT_TRUE(m.answered(20, SaStatus::ok, full_member, broadcast, now).empty()) << "the same group: nothing to tell";
+    EXPECT_TRUE(m.answered(20, SaStatus::ok, full_member, broadcast_record, now).empty())
+        << "the same group: nothing to tell";
     EXPECT_EQ(m.held(), full_member);
 }
 
 TEST(Membership, ARefusalReachesOnlyThoseWhoAskedForThatState) {
     Membership m({.patience = 1});
     m.join(alice, send_only_non_member, 0);
-    m.answered(1, SaStatus::ok, send_only_non_member, broadcast, 0);
+    m.answered(1, SaStatus::ok, send_only_non_member, broadcast_record, 0);
     m.join(bob, full_member, 0);
     const auto actions = m.answered(2, invalid, 0, {}, 0);
     const auto* refuse = only<Membership::Refuse>(actions);
@@ -178,11 +180,11 @@ TEST(Membership, ANewUserNeedNotWaitUntilARefusalIsSleptOff) {
 TEST(Membership, JoinsBeforeItLeaves) {
     Membership m;
     m.join(alice, send_only_non_member, 0);
-    m.answered(1, SaStatus::ok, send_only_non_member, broadcast, 0);
+    m.answered(1, SaStatus::ok, send_only_non_member, broadcast_record, 0);
     auto actions = m.join(alice, full_member, 0);
     ASSERT_TRUE(only<Membership::Ask>(actions));
     EXPECT_EQ(*only<Membership::Ask>(actions), (Membership::Ask{2, true, full_member}));
-    actions = m.answered(2, SaStatus::ok, full_member | send_only_non_member, broadcast, 0);
+    actions = m.answered(2, SaStatus::ok, full_member | send_only_non_member, broadcast_record, 0);
     ASSERT_EQ(actions.size(), 2u);
     EXPECT_EQ(std::get<Membership::Ask>(actions[1]), (Membership::Ask{3, false, send_only_non_member}));
 }
@@ -197,7 +199,7 @@ TEST(Membership, BusyIsNoRefusal) {
         ASSERT_TRUE(only<Membership::Ask>(m.tick(now)));
     }
     m.leave(alice, now);
-    m.answered(5, SaStatus::ok, full_member, broadcast, now);
+    m.answered(5, SaStatus::ok, full_member, broadcast_record, now);
     EXPECT_TRUE(m.answered(6, SaStatus::busy, 0, {}, now).empty());
     EXPECT_FALSE(m.idle()) << "still in, and will ask to leave again";
     EXPECT_TRUE(m.deadline());
@@ -206,16 +208,16 @@ TEST(Membership, BusyIsNoRefusal) {
 TEST(Membership, AGrantOfLessIsNotAskedForInAFlood) {
     Membership m;
     m.join(alice, full_member, 0);
-    EXPECT_TRUE(m.answered(1, SaStatus::ok, 0, broadcast, 0).empty());
+    EXPECT_TRUE(m.answered(1, SaStatus::ok, 0, broadcast_record, 0).empty());
     EXPECT_GT(*m.deadline(), 0);
 }
 
 TEST(Membership, ANewGroupRecordIsToldToEveryUser) {
     Membership m;
     m.join(alice, full_member, 0);
-    m.answered(1, SaStatus::ok, full_member, broadcast, 0);
+    m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);
     m.lost(0);
-    auto moved = broadcast;
+    auto moved = broadcast_record;
     moved.mlid = wire::Lid{0xc005};
     const auto actions = m.answered(2, SaStatus::ok, full_member, moved, 0);
     ASSERT_TRUE(only<Membership::Grant>(actions));
@@ -233,7 +235,7 @@ struct FakeSa {
     };
 
     JoinStates member = 0;
-    Group group = broadcast;
+    Group group = broadcast_record;
     int confused = 0;  ///< requests it will refuse for ignorance
     int busy = 0;
 

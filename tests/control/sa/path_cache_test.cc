@@ -10,15 +10,16 @@
 namespace verbline::sa {
 namespace {
 
-constexpr wire::Gid gid(unsigned n) {
+constexpr wire::Gid gid_of(unsigned n) {
     return wire::Gid::of(wire::default_subnet_prefix, wire::Guid{n});
 }
 constexpr PathKey key(unsigned n) {
-    return {.source = gid(0), .destination = gid(n)};
+    return {.source = gid_of(0), .destination = gid_of(n)};
 }
 wire::PathRecord path(unsigned n, unsigned lid = 0) {
-    return {
-        .destination_gid = gid(n), .source_gid = gid(0), .destination_lid = wire::Lid{static_cast<std::uint16_t>(lid)}};
+    return {.destination_gid = gid_of(n),
+            .source_gid = gid_of(0),
+            .destination_lid = wire::Lid{static_cast<std::uint16_t>(lid)}};
 }
 constexpr Failure absent{.status = SaStatus::no_records};
 constexpr Failure silence{.reason = Failure::Reason::timed_out};
@@ -156,11 +157,11 @@ TEST_F(PathCacheTest, AKnownPathOutlivesASilentSaAndIsAskedAboutSparingly) {
 TEST_F(PathCacheTest, AfterASilenceTheFirstAnswerOpensTheWayForTheRest) {
     for (unsigned n = 1; n <= 3; ++n) learn(n);
     actions.clear();
-    cache.doubt(gid(1), 0, actions);
+    cache.doubt(gid_of(1), 0, actions);
     answer(take<PathCache::Query>().at(0).id, silence, 1);
     EXPECT_EQ(cache.deadline(), 1 + 50);
     actions.clear();
-    cache.doubt(gid(0), 2, actions);
+    cache.doubt(gid_of(0), 2, actions);
     EXPECT_TRUE(actions.empty());
     cache.tick(51, actions);
     ASSERT_EQ(take<PathCache::Query>().size(), 1u);
@@ -173,7 +174,7 @@ TEST_F(PathCacheTest, AfterASilenceTheFirstAnswerOpensTheWayForTheRest) {
 TEST_F(PathCacheTest, AnEventOfTheSubnetManagerEndsTheSilence) {
     learn(1);
     actions.clear();
-    cache.doubt(gid(1), 0, actions);
+    cache.doubt(gid_of(1), 0, actions);
     answer(take<PathCache::Query>().at(0).id, silence, 1);
     actions.clear();
     cache.doubt_all(2, actions);
@@ -209,7 +210,7 @@ TEST_F(PathCacheTest, AChangeIsToldToThoseWhoKeepCopies) {
     ASSERT_EQ(take<PathCache::Change>().size(), 1u);
     EXPECT_EQ(take<PathCache::Change>()[0].path, path(1, 7));
     actions.clear();
-    cache.doubt(gid(1), 3, actions);
+    cache.doubt(gid_of(1), 3, actions);
     answer(take<PathCache::Query>().at(0).id, absent, 4);
     ASSERT_EQ(take<PathCache::Change>().size(), 1u);
     EXPECT_FALSE(take<PathCache::Change>()[0].path);
@@ -220,11 +221,11 @@ TEST_F(PathCacheTest, DoubtIsOnlyAboutThePortThatIsNamed) {
     learn(1);
     learn(2);
     actions.clear();
-    cache.doubt(gid(1), 1, actions);
+    cache.doubt(gid_of(1), 1, actions);
     EXPECT_EQ(found(1, 1), PathCache::Found::doubtful);
     EXPECT_EQ(found(2, 1), PathCache::Found::fresh);
     EXPECT_EQ(cache.counters().invalidated.value(), 1u);
-    cache.doubt(gid(0), 2, actions);
+    cache.doubt(gid_of(0), 2, actions);
     EXPECT_EQ(found(2, 2), PathCache::Found::doubtful) << "the source counts as well";
 }
 
@@ -232,7 +233,7 @@ TEST_F(PathCacheTest, APortThatCameIntoServiceIsNotAbsentAnyMore) {
     resolve(1, 0);
     answer(take<PathCache::Query>().at(0).id, absent, 0);
     actions.clear();
-    cache.doubt(gid(1), 1, actions);
+    cache.doubt(gid_of(1), 1, actions);
     EXPECT_EQ(found(1, 1), PathCache::Found::unknown);
 }
 
@@ -240,7 +241,7 @@ TEST_F(PathCacheTest, AnAnswerWrittenBeforeTheEventIsNotTrusted) {
     resolve(1, 0);
     const auto id = take<PathCache::Query>().at(0).id;
     actions.clear();
-    cache.doubt(gid(1), 1, actions);  // it comes into service while the SA still says no
+    cache.doubt(gid_of(1), 1, actions);  // it comes into service while the SA still says no
     answer(id, absent, 2);
     EXPECT_TRUE(take<PathCache::Failed>().empty());
     ASSERT_EQ(take<PathCache::Query>().size(), 1u);
@@ -286,7 +287,7 @@ TEST_F(PathCacheTest, KeysDifferInEveryPart) {
     other.service_level = 3;
     EXPECT_EQ(cache.find(other, 0).found, PathCache::Found::unknown);
     other = key(1);
-    other.source = gid(9);
+    other.source = gid_of(9);
     EXPECT_EQ(cache.find(other, 0).found, PathCache::Found::unknown);
 }
 
@@ -365,7 +366,7 @@ TEST_P(PathCacheSim, EveryWaiterIsAnsweredOnceAndCopiesEndUpRight) {
                 sa.erase(n);
             else
                 sa[n] = random() % 1000;
-            cache.doubt(gid(n), now, actions);
+            cache.doubt(gid_of(n), now, actions);
             play();
         } else if (chance(20)) {
             sm = !sm;

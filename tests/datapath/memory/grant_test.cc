@@ -5,13 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/datapath/memory/names.h"
+
 namespace verbline::memory {
 namespace {
 
 constexpr wire::RKey key{0x12345678};
-constexpr PdId pd{3};
-constexpr wire::Qpn qpn{17};
-constexpr auto last = std::numeric_limits<std::uint64_t>::max();
 
 Grant region(std::uint64_t iova = 0x5000, std::uint64_t length = 0x1000,
              Access rights = Access::remote_read | Access::remote_write) {

@@ -10,13 +10,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/datapath/memory/names.h"
+
 namespace verbline::memory {
 namespace {
 
-constexpr PdId pd{1}, other_pd{2};
-constexpr wire::Qpn qpn{0x11}, other_qpn{0x12};
-constexpr auto last = std::numeric_limits<std::uint64_t>::max();
-constexpr auto all_rights = remote_rights | Access::local_write | Access::mw_bind;
+constexpr PdId other_pd{2};
+constexpr wire::Qpn other_qpn{0x12};
 
 KeySource seeded(std::uint32_t seed) {
     return [random = std::mt19937(seed)]() mutable -> Result<std::uint32_t> {

@@ -13,13 +13,10 @@
 #include <gtest/gtest.h>
 
 #include "datapath/memory/key_table.h"
+#include "tests/datapath/memory/names.h"
 
 namespace verbline::memory {
 namespace {
-
-constexpr PdId pd{1};
-constexpr wire::Qpn qpn{5};
-constexpr auto all_rights = remote_rights | Access::local_write | Access::mw_bind;
 
 /// A poll core as the owner's grace period sees it: it says how often it has been outside.
 class PollCore {

@@ -25,8 +25,6 @@ using test::FakeNetDevice;
 using test::Packet;
 using test::packet_pool;
 
-const auto us = mac(1), them = mac(2);
-
 struct NeighbourDeviceTest : ::testing::Test {
     NeighbourDeviceTest() {
         auto fake = std::make_unique<FakeNetDevice>();

@@ -21,4 +21,6 @@ inline wire::MacAddress mac(unsigned n) {
     return {{std::byte{2}, {}, {}, {}, {}, static_cast<std::byte>(n)}};
 }
 
+inline const wire::MacAddress us = mac(1), them = mac(2);
+
 }  // namespace verbline::neighbour

@@ -13,8 +13,6 @@
 namespace verbline::neighbour {
 namespace {
 
-const auto us = mac(1), them = mac(2);
-
 std::vector<std::byte> bytes(const Frame& frame) {
     return {frame.view().begin(), frame.view().end()};
 }

@@ -8,7 +8,7 @@
 namespace verbline::neighbour {
 namespace {
 
-const auto us = mac(1), them = mac(2), third = mac(3);
+const auto third = mac(3);
 
 /// Each in both families.
 struct Names {

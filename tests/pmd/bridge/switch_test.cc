@@ -21,7 +21,7 @@ using test::FakeNetDevice;
 constexpr wire::MacAddress mac(unsigned last, unsigned first = 2) {
     return {{static_cast<std::byte>(first), {}, {}, {}, {}, static_cast<std::byte>(last)}};
 }
-constexpr wire::MacAddress far = mac(1, 0x0a), group = mac(9, 3),
+constexpr wire::MacAddress far = mac(1, 0x0a), some_group = mac(9, 3),
                            multicast_dns{{std::byte{1}, {}, std::byte{0x5e}, {}, {}, std::byte{0xfb}}};
 constexpr wire::MacAddress solicited{{std::byte{0x33}, std::byte{0x33}, std::byte{0xff}, {}, {}, std::byte{1}}};
 
@@ -87,7 +87,7 @@ TEST_F(SwitchTest, ALanesAddressIsKnownFromTheStart) {
 }
 
 TEST_F(SwitchTest, ALaneSendsFromItsOwnAddressOnly) {
-    for (const auto& source : {mac(1), far, wire::MacAddress{}, wire::broadcast_mac, group}) {
+    for (const auto& source : {mac(1), far, wire::MacAddress{}, wire::broadcast_mac, some_group}) {
         receive(*lanes[0].device, frame(mac(2), source));
     }
     receive(*lanes[0].device, test::ByteVector(13));
@@ -111,20 +111,20 @@ TEST_F(SwitchTest, BroadcastReachesAllOthersInCopies) {
 }
 
 TEST_F(SwitchTest, AGroupReachesItsMembersOnceItHasSome) {
-    receive(*lanes[0].device, frame(group, mac(0)));
+    receive(*lanes[0].device, frame(some_group, mac(0)));
     EXPECT_EQ(sent(), (Counts{0, 1, 1})) << "nobody joined: everyone";
-    fabric.set_group(lanes[2].id, group, true);
-    receive(*lanes[0].device, frame(group, mac(0)));
+    fabric.set_group(lanes[2].id, some_group, true);
+    receive(*lanes[0].device, frame(some_group, mac(0)));
     EXPECT_EQ(sent(), (Counts{0, 1, 2}));
-    fabric.set_group(lanes[1].id, group, true);
-    receive(*lanes[2].device, frame(group, mac(2)));
+    fabric.set_group(lanes[1].id, some_group, true);
+    receive(*lanes[2].device, frame(some_group, mac(2)));
     EXPECT_EQ(sent(), (Counts{0, 2, 2})) << "not back to the sender";
-    fabric.set_group(lanes[1].id, group, false);
-    receive(*lanes[2].device, frame(group, mac(2)));
+    fabric.set_group(lanes[1].id, some_group, false);
+    receive(*lanes[2].device, frame(some_group, mac(2)));
     EXPECT_EQ(counters(2).rx_dropped_no_receiver.value(), 1u) << "the sender is the only member";
     fabric.remove(lanes[2].id);
     lanes.pop_back();
-    receive(*lanes[0].device, frame(group, mac(0)));
+    receive(*lanes[0].device, frame(some_group, mac(0)));
     EXPECT_EQ(sent(), (Counts{0, 3})) << "the last member is gone: everyone again";
 }
 
@@ -152,9 +152,9 @@ TEST_F(SwitchTest, WhatIsForNoLaneIsForTheUplink) {
     EXPECT_EQ(uplink->sent.size(), 1u);
     receive(*uplink, frame(mac(1), far));
     receive(*uplink, frame(wire::broadcast_mac, far));
-    fabric.set_group(lanes[2].id, group, true);
-    receive(*uplink, frame(group, far));
-    receive(*lanes[0].device, frame(group, mac(0)));
+    fabric.set_group(lanes[2].id, some_group, true);
+    receive(*uplink, frame(some_group, far));
+    receive(*lanes[0].device, frame(some_group, mac(0)));
     EXPECT_EQ(uplink->sent.size(), 2u) << "who wants a group there is not known";
     EXPECT_EQ(sent(), (Counts{1, 2, 3}));
     receive(*uplink, frame(mac(77), far));
@@ -166,7 +166,7 @@ TEST_F(SwitchTest, WhatIsForNoLaneIsForTheUplink) {
 TEST_F(SwitchTest, AnUplinkMayNotSpeakForALane) {
     auto* const uplink = add_uplink();
     look();
-    for (const auto& source : {mac(1), wire::MacAddress{}, group}) receive(*uplink, frame(mac(0), source));
+    for (const auto& source : {mac(1), wire::MacAddress{}, some_group}) receive(*uplink, frame(mac(0), source));
     EXPECT_EQ(sent(), (Counts{0, 0, 0}));
     EXPECT_EQ(fabric.counters(uplink_ids[0]).rx_dropped_source.value(), 3u);
 }
