@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "datapath/neighbour/discovery.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/types.h"
 
@@ -24,10 +25,6 @@ enum class Family : std::uint8_t { ipv4, ipv6 };
 
 /// IPv4 addresses are those that IPv6 has a mapped form for.
 Family family_of(const wire::Gid& gid);
-/// Whether a single host can have this address: not zero, a group, loopback, or broadcast.
-bool is_host(const wire::Gid& gid);
-/// Whether a single interface can.
-bool is_host(const wire::MacAddress& mac);
 
 struct Message {
     bool asks = false;                   ///< a request; else a statement about `speaker`
@@ -39,9 +36,6 @@ struct Message {
     bool overrides = true;               ///< what was believed before
     bool operator==(const Message&) const = default;
 };
-
-/// What a frame is, by the bytes that are at hand.
-enum class FrameKind : std::uint8_t { other, resolution, malformed };
 
 struct Read {
     FrameKind kind = FrameKind::other;
@@ -69,9 +63,5 @@ Frame make_reply(const wire::MacAddress& own, const wire::Gid& subject, const st
                  const wire::MacAddress& mac);
 /// The same, to all, unasked (RFC 5227, 2.3; RFC 4861, 7.2.6).
 Frame make_announcement(const wire::MacAddress& own, const wire::Gid& subject);
-
-/// The group in which the owner of an IPv6 address is asked for (RFC 4291, 2.7.1).
-wire::Gid solicited_node(const wire::Gid& gid);
-constexpr wire::Gid all_nodes = wire::Gid::of(0xff02'0000'0000'0000, wire::Guid{1});
 
 }  // namespace verbline::neighbour

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/neighbour/discovery.h"
+
+#include <array>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/datapath/neighbour/link.h"
+#include "tests/support/hex.h"
+
+namespace verbline::neighbour {
+namespace {
+
+using wire::IpoibAddress;
+namespace type = wire::icmpv6_type;
+
+constexpr IpoibAddress us{.qpn = wire::Qpn{0x48}, .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{2})};
+
+std::vector<std::byte> packet(const wire::Gid& from, const wire::Gid& to, const wire::NeighbourMessage& message) {
+    std::array<std::byte, discovery_size<IpoibAddress>> bytes{};
+    const auto size = write_discovery<IpoibAddress>(bytes, us, from, to, message);
+    return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+std::vector<std::byte> solicitation() {
+    return packet(gid("fd00::1"), solicited_node(gid("fd00::2")), {.target = {gid("fd00::2").bytes}});
+}
+
+TEST(Discovery, WhatIsWrittenIsRead) {
+    const auto asked = read_discovery<IpoibAddress>(solicitation());
+    EXPECT_EQ(asked.kind, FrameKind::resolution);
+    EXPECT_EQ(asked.message,
+              (Discovery<IpoibAddress>{.asks = true, .speaker = gid("fd00::1"), .at = us, .subject = gid("fd00::2")}));
+
+    const auto answered = read_discovery<IpoibAddress>(
+        packet(gid("fd00::1"), gid("fd00::2"),
+               {.type = type::neighbour_advertisement, .solicited = true, .target = {gid("fd00::1").bytes}}));
+    EXPECT_EQ(
+        answered.message,
+        (Discovery<IpoibAddress>{
+            .speaker = gid("fd00::1"), .at = us, .subject = gid("fd00::2"), .solicited = true, .overrides = false}));
+
+    const auto probe =
+        read_discovery<IpoibAddress>(packet({}, solicited_node(gid("fd00::2")), {.target = {gid("fd00::2").bytes}}));
+    EXPECT_EQ(probe.kind, FrameKind::resolution);
+    EXPECT_FALSE(probe.message.speaker || probe.message.at);
+}
+
+// RFC 4391, 9.3: type 1, length 3 (24 bytes), two bytes reserved, flags, queue pair, GID.
+TEST(Discovery, TheOptionOfInfinibandIsThreeUnitsLong) {
+    const auto option = test::from_hex("01 03 0000 00 000048 fe80000000000000 0000000000000002");
+    const auto whole = solicitation();
+    EXPECT_EQ(std::vector<std::byte>(whole.end() - 24, whole.end()), option);
+    EXPECT_EQ(whole.size(), 88u);
+}
+
+TEST(Discovery, EachFieldThatMayNotBeWhatItIsIsRefused) {
+    struct Case {
+        const char* what;
+        std::size_t at;
+        unsigned value;
+    };
+    for (const auto& [what, at, value] : std::initializer_list<Case>{{"from beyond a router", 7, 254},
+                                                                     {"a wrong checksum", 42, 1},
+                                                                     {"another code", 41, 1},
+                                                                     {"an option of Ethernet's length", 65, 1},
+                                                                     {"an option beyond the end", 65, 4},
+                                                                     {"no queue pair", 71, 0},
+                                                                     {"longer than it is", 5, 49}}) {
+        auto broken = solicitation();
+        broken[at] = static_cast<std::byte>(value);
+        EXPECT_EQ(read_discovery<IpoibAddress>(broken).kind, FrameKind::malformed) << what;
+    }
+    const auto whole = solicitation();
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        EXPECT_NE(read_discovery<IpoibAddress>(wire::Bytes(whole).first(size)).kind, FrameKind::resolution) << size;
+    }
+}
+
+TEST(Discovery, OtherIcmpIsOther) {
+    auto echo = solicitation();
+    echo[40] = std::byte{type::echo};
+    EXPECT_EQ(read_discovery<IpoibAddress>(echo).kind, FrameKind::other);
+    auto udp = solicitation();
+    udp[6] = std::byte{17};
+    EXPECT_EQ(read_discovery<IpoibAddress>(udp).kind, FrameKind::other);
+}
+
+TEST(Discovery, WhoCanBeAHost) {
+    EXPECT_TRUE(is_host(us));
+    EXPECT_FALSE(is_host(IpoibAddress{.qpn = wire::Qpn{0x48}}));
+    EXPECT_FALSE(is_host(IpoibAddress{.gid = us.gid}));
+    EXPECT_FALSE(is_host(IpoibAddress{.qpn = wire::multicast_qpn, .gid = us.gid}));
+    EXPECT_FALSE(is_host(IpoibAddress{.qpn = us.qpn, .gid = all_nodes}));
+}
+
+TEST(Discovery, WhereAnAddressIsAskedFor) {
+    EXPECT_EQ(solicited_node(gid("fd00::12:3456")), gid("ff02::1:ff12:3456"));
+    EXPECT_EQ(all_nodes, gid("ff02::1"));
+}
+
+}  // namespace
+}  // namespace verbline::neighbour
