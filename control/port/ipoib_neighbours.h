@@ -2,14 +2,12 @@
 #pragma once
 
 /// @file
-/// Who has an IP address on an IPoIB link, for those who only connect by IP and send none: ARP and the broadcast group,
-/// over a datagram queue pair of the caller's (RFC 4391, 9.1).
+/// Who has an IP address on an IPoIB link, for those who only connect by IP and send none, over a datagram queue pair
+/// of the caller's: ARP and the broadcast group (RFC 4391, 9.1), neighbour discovery and IPv6's groups (RFC 4391, 9.3).
 ///
-///     find(10.0.0.2) ──> host::Arp ── SendArp ──> path of the GID, or the broadcast group ──> Setup::send
-///     received <── whoever has the queue pair          Resolved, Failed ──> the one who asked
-///
-/// IPv6: link-local addresses are made from port GUIDs (RFC 4391, 8), and so name their GIDs themselves. Others would
-/// need ND, which is not here: EAFNOSUPPORT.
+///     find(10.0.0.2) ──> host::Arp ──────── SendArp ──> path of the GID, or the broadcast group ──┐
+///     find(fd00::2) ───> IpoibDiscovery ─── Send ─────> path of the GID, or IpoibGroups ──────────┴──> Setup::send
+///     received <── whoever has the queue pair           Resolved, Failed ──> the one who asked
 ///
 /// Owned by the control thread, where handlers are called, from the loop or before `find` returns. Loop and agent
 /// outlive it.
@@ -22,7 +20,10 @@
 
 #include "control/host/arp.h"
 #include "control/loop/loop.h"
+#include "control/port/ipoib_discovery.h"
+#include "control/port/ipoib_groups.h"
 #include "control/sa/agent.h"
+#include "datapath/link/interface_address.h"
 #include "datapath/wire/address_handle.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/types.h"
@@ -31,18 +32,17 @@
 
 namespace verbline::port {
 
-#define VERBLINE_IPOIB_NEIGHBOURS_COUNTERS(X)                                                \
-    X(ipoib_rx_dropped_type, "IPoIB packets received that are no ARP: no IP is spoken here") \
-    X(ipoib_rx_dropped_short, "IPoIB packets received that are shorter than their header")   \
-    X(ipoib_tx_dropped_no_path, "ARP not sent because the way to its receiver is not known")
+#define VERBLINE_IPOIB_NEIGHBOURS_COUNTERS(X)                                              \
+    X(ipoib_rx_dropped_type, "IPoIB packets received that are neither ARP nor IPv6")       \
+    X(ipoib_rx_dropped_short, "IPoIB packets received that are shorter than their header") \
+    X(ipoib_tx_dropped_no_path, "ARP and ND not sent because the way to its receiver is not known")
 
 struct IpoibNeighboursCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_NEIGHBOURS_COUNTERS)
 };
 
-/// The address of an IPv6 interface at this GID, and back (RFC 4391, 8).
+/// The address of an IPv6 interface at this GID (RFC 4391, 8).
 wire::Gid ipv6_link_local_of(const wire::Gid& port);
-std::optional<wire::Gid> port_of_ipv6_link_local(const wire::Gid& address, std::uint64_t subnet_prefix);
 
 class IpoibNeighbours {
 public:
@@ -51,12 +51,12 @@ public:
 
     struct Setup {
         wire::PKey pkey{0xffff};
-        wire::Qpn qpn{};  ///< which others see as ours
-        std::vector<wire::Ipv4Prefix> addresses;
+        wire::Qpn qpn{};                                ///< which others see as ours
+        std::vector<link::InterfaceAddress> addresses;  ///< of both families, the link-local one among them
         /// A packet, from the IPoIB header on, to that queue pair. The Q_Key is the broadcast group's.
         std::function<void(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet)> send;
-        /// The broadcast group has let us in, or has changed: receive its packets from now on.
-        std::function<void(const wire::Gid& mgid, const sa::Group& group)> on_broadcast_group;
+        /// A group has let us in, or has changed: receive its packets from now on. The broadcast group is the first.
+        std::function<void(const wire::Gid& mgid, const sa::Group& group)> on_group;
     };
 
     IpoibNeighbours(control::Loop& loop, sa::Agent& agent, Setup setup);
@@ -76,18 +76,20 @@ public:
 
 private:
     struct Waiting {
-        wire::Ipv4Address ip;
+        wire::Gid address;
         Found found;
     };
+    struct Play;  ///< one call for each thing that the engines want done
+    friend struct Play;
 
     void broadcast_granted(const std::expected<sa::Group, sa::SaStatus>& answer);
+    void ask(const wire::Gid& address);
     void play(const host::Arp::Actions& actions);
-    void run(const host::Arp::SendArp& action);
-    void run(const host::Arp::Resolved& action);
-    void run(const host::Arp::Failed& action);
-    void run(const host::Arp::Removed&) {}
-    void finish(wire::Ipv4Address ip, const Result<wire::Gid>& result);
+    void play(const IpoibDiscovery::Actions& actions);
+    void send(const wire::IpoibAddress& to, std::vector<std::byte> packet);
+    void finish(const wire::Gid& address, const Result<wire::Gid>& result);
     void schedule();
+    wire::IpoibAddress own_link() const { return {.qpn = setup_.qpn, .gid = agent_.port().gid()}; }
 
     control::Loop& loop_;
     sa::Agent& agent_;
@@ -95,6 +97,8 @@ private:
     const wire::Gid mgid_;
     std::optional<sa::Group> group_;
     host::Arp arp_;
+    IpoibDiscovery discovery_;
+    IpoibGroups groups_;
     std::map<Ticket, Waiting> waiting_;
     control::Timer timer_;
     IpoibNeighboursCounters counters_;

@@ -5,7 +5,7 @@ each row, and prints one table.
 
 LINKS is a JSON file: {link: {"server": END, "client": END, "addresses": the server's, ...}} with ends as in verbs_pair.py.
 "addresses" is {"v4": ADDRESS, "v6": ADDRESS}, or without it "hub": whose table tells what address the server was given. On a link
-of {"alone": true} one pair runs at a time; on one of {"groups_only": true} IPv6 names groups, but no hosts. udpong is not here: librdmacm's datagram sockets address their peers by LID alone, which
+of {"alone": true} one pair runs at a time; udpong is not here: librdmacm's datagram sockets address their peers by LID alone, which
 no RoCE device takes.
 
 In arguments SERVER is the server's address, ANY the any address of that family, GROUP and GROUP6 a group of the row's own, FILE
@@ -124,15 +124,12 @@ def whole_table(links):
     for link, what in links.items():
         for family in ("v4", "v6"):
             yield from on(link, family, groups(family))
-            if family == "v6" and what.get("groups_only"):
-                continue
             yield from on(link, family, rpings())
             yield from on(link, family, pairs_of_connections())
             yield from on(link, family, streams())
         yield from on(link, "v4", clients_and_servers())
         yield from on(link, "v4", perftests())
-        if not what.get("groups_only"):
-            yield from on(link, "v6", perftest_family(perftests()))
+        yield from on(link, "v6", perftest_family(perftests()))
 
 
 def usual_table(links):

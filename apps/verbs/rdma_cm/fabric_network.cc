@@ -22,14 +22,6 @@ sa::UserId user_of(rdmacm::NetworkPort::Ticket ticket) {
     return sa::UserId{ticket + (std::uint64_t{1} << 32)};
 }
 
-std::vector<wire::Ipv4Prefix> ipv4_of(const std::vector<link::InterfaceAddress>& addresses) {
-    std::vector<wire::Ipv4Prefix> out;
-    for (const auto& address : addresses) {
-        if (const auto ip = link::ipv4_of(address.gid)) out.push_back({*ip, address.length});
-    }
-    return out;
-}
-
 /// As verbs give it for errors of the subnet administrator.
 Error error_of(const Port& port, const wire::Gid& to, const sa::Failure& why) {
     const bool silent = why.reason == sa::Failure::Reason::timed_out;
@@ -72,10 +64,10 @@ Result<void> FabricNetwork::attach(const InfinibandLink& link) {
         loop, *agent_,
         port::IpoibNeighbours::Setup{
             .qpn = pair_->qpn(),
-            .addresses = ipv4_of(addresses_),
+            .addresses = addresses_,
             .send = [this](const wire::AddressHandle& to, wire::Qpn qpn,
                            wire::Bytes packet) { pair_->send(to, qpn, packet); },
-            .on_broadcast_group = [this](const auto& mgid, const auto& group) { broadcast_granted(mgid, group); }});
+            .on_group = [this](const auto& mgid, const auto& group) { granted(mgid, group); }});
     await_broadcast_group();
     return {};
 }
@@ -89,8 +81,10 @@ void FabricNetwork::await_broadcast_group() {
     attached_ = true;
 }
 
-void FabricNetwork::broadcast_granted(const wire::Gid& mgid, const sa::Group& group) {
+/// A group of IPoIB's own.
+void FabricNetwork::granted(const wire::Gid& mgid, const sa::Group& group) {
     if (auto joined = pair_->join(mgid, group); !joined) complain(joined.error());
+    if (mgid != neighbours_->broadcast_mgid()) return;
     if (!attached_) {
         broadcast_ = group;  // nobody else is there yet
     } else {

@@ -3,9 +3,9 @@
 
 /// @file
 /// A port of a soft fabric as RDMA CM needs it. What Ethernet makes up by itself is asked for here: IP addresses are
-/// those of an IPoIB interface and found by its ARP, paths and groups are the subnet administrator's.
+/// those of an IPoIB interface and found by its ARP and ND, paths and groups are the subnet administrator's.
 ///
-///     find_neighbour ──> IpoibNeighbours ── ARP ──> IpoibQueuePair ──> Port
+///     find_neighbour ──> IpoibNeighbours ── ARP, ND ──> IpoibQueuePair ──> Port
 ///     find_path ───────> sa::Paths: the cache ──┐
 ///     join, leave ─────> sa::Groups ────────────┴──> sa::Agent ──> ibsim ──> OpenSM
 ///
@@ -45,7 +45,7 @@ private:
     using PortNetwork::PortNetwork;
     Result<void> attach(const InfinibandLink& link);
     void await_broadcast_group();
-    void broadcast_granted(const wire::Gid& mgid, const sa::Group& group);
+    void granted(const wire::Gid& mgid, const sa::Group& group);
     void granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& answer);
     template <class Handler, class Answer>
     void answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what);

@@ -12,7 +12,7 @@
 namespace verbline::verbs {
 namespace {
 
-constexpr std::size_t longest = 128;  ///< bytes of a packet; ARP takes 60
+constexpr std::size_t longest = 128;  ///< bytes of a packet; ARP takes 60, ND 92
 constexpr std::size_t most_at_once = 64;
 
 }  // namespace
@@ -37,33 +37,34 @@ Result<void> IpoibQueuePair::start() {
 }
 
 IpoibQueuePair::~IpoibQueuePair() {
-    leave();
+    while (!joined_.empty()) leave(joined_.begin()->first);
 }
 
 Result<void> IpoibQueuePair::join(const wire::Gid& mgid, const sa::Group& group) {
-    if (joined_ && joined_->mgid == mgid && joined_->group == group) return {};
-    leave();
+    if (const auto before = joined_.find(mgid); before != joined_.end() && before->second == group) return {};
+    leave(mgid);
     if (auto joined = port_.groups().join(mgid, group.mlid); !joined) return joined;
     if (auto attached = datagrams_->pair().attach(mgid); !attached) {
         port_.groups().leave(mgid, group.mlid);
         return attached;
     }
+    qkey_ = group.qkey;
     datagrams_->pair().set_qkey(group.qkey);
-    joined_ = {mgid, group};
+    joined_.emplace(mgid, group);
     return {};
 }
 
-void IpoibQueuePair::leave() {
-    if (!joined_) return;
-    std::ignore = datagrams_->pair().detach(joined_->mgid);
-    port_.groups().leave(joined_->mgid, joined_->group.mlid);
-    joined_.reset();
+void IpoibQueuePair::leave(const wire::Gid& mgid) {
+    const auto joined = joined_.extract(mgid);
+    if (!joined) return;
+    std::ignore = datagrams_->pair().detach(mgid);
+    port_.groups().leave(mgid, joined.mapped().mlid);
 }
 
 void IpoibQueuePair::send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet) {
     counters_.ipoib_tx_dropped.add(datagrams_->take_failures());
-    if (!joined_) return counters_.ipoib_tx_dropped.add();
-    const auto sent = datagrams_->send({.path = {.address = to}, .qpn = qpn, .qkey = joined_->group.qkey}, packet);
+    if (!qkey_) return counters_.ipoib_tx_dropped.add();
+    const auto sent = datagrams_->send({.path = {.address = to}, .qpn = qpn, .qkey = *qkey_}, packet);
     if (sent != rdma::Datagrams::Sent::yes) return counters_.ipoib_tx_dropped.add();
     counters_.ipoib_tx_packets.add();
     port_.progress().posted();

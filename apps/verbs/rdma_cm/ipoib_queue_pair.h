@@ -8,6 +8,7 @@
 /// Threads: by one at a time, but for `arrivals`.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -40,7 +41,8 @@ public:
     IpoibQueuePair& operator=(const IpoibQueuePair&) = delete;
 
     wire::Qpn qpn() const { return datagrams_->pair().qpn(); }
-    /// Receives the group's packets from now on, and sends with its Q_Key.
+    /// Receives the group's packets from now on, and sends with its Q_Key, which is the same for all groups of the link
+    /// (RFC 4391, 5).
     Result<void> join(const wire::Gid& mgid, const sa::Group& group);
     void send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet);
 
@@ -52,18 +54,14 @@ public:
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 
 private:
-    struct Membership {
-        wire::Gid mgid;
-        sa::Group group;
-    };
-
     explicit IpoibQueuePair(Port& port) : port_(port) {}
     Result<void> start();
-    void leave();
+    void leave(const wire::Gid& mgid);
 
     Port& port_;
     FileDescriptor arrivals_;
-    std::optional<Membership> joined_;
+    std::map<wire::Gid, sa::Group> joined_;
+    std::optional<wire::QKey> qkey_;
     IpoibQueuePairCounters counters_;
     std::unique_ptr<rdma::Datagrams> datagrams_;  ///< goes first
 };

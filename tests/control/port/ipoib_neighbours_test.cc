@@ -30,21 +30,25 @@ protected:
     };
 
     Host open(const char* name, wire::Qpn qpn, wire::Ipv4Address address) {
+        return open(name, qpn, {{link::gid_of(address), 24}});
+    }
+    Host open(const char* name, wire::Qpn qpn, std::vector<link::InterfaceAddress> addresses) {
         Host host;
         host.transport = std::move(*mad::open(fabric.spec(name), *loop));
         host.agent = std::make_unique<sa::Agent>(*host.transport, *loop);
-        return start(std::move(host), qpn, address);
+        addresses.push_back({ipv6_link_local_of(host.transport->port().gid()), 64});
+        return start(std::move(host), qpn, std::move(addresses));
     }
-    Host start(Host host, wire::Qpn qpn, wire::Ipv4Address address) {
+    Host start(Host host, wire::Qpn qpn, std::vector<link::InterfaceAddress> addresses) {
         host.neighbours = std::make_unique<IpoibNeighbours>(
             *loop, *host.agent,
             IpoibNeighbours::Setup{.qpn = qpn,
-                                   .addresses = {{address, 24}},
+                                   .addresses = std::move(addresses),
                                    .send =
                                        [this](const wire::AddressHandle& to, wire::Qpn to_qpn, wire::Bytes packet) {
                                            sent.push_back({to.dlid, to_qpn, {packet.begin(), packet.end()}});
                                        },
-                                   .on_broadcast_group = [](const wire::Gid&, const sa::Group&) {}});
+                                   .on_group = [](const wire::Gid&, const sa::Group&) {}});
         return host;
     }
     /// To whom it may concern.
@@ -67,6 +71,12 @@ protected:
         }
         from.neighbours->cancel(1);
         return answer;
+    }
+
+    static std::map<std::string, std::uint64_t> counters(const Host& host) {
+        std::map<std::string, std::uint64_t> all;
+        host.neighbours->counters([&](auto name, auto value, auto) { all[std::string(name)] = value; });
+        return all;
     }
 
     test::Fabric fabric{test::star(3)};
@@ -97,15 +107,26 @@ TEST_F(IpoibNeighboursTest, SaysThatNobodyAnswers) {
     EXPECT_EQ(found->error().code, EHOSTUNREACH);
 }
 
-TEST_F(IpoibNeighboursTest, ALinkLocalIpv6AddressNamesItsPort) {
-    auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1)), peer = open("H3", wire::Qpn{0x77}, ipv4(10, 2, 0, 2));
+constexpr auto ours6 = wire::Gid::of(0xfd00'0000'0000'0000, wire::Guid{1});
+constexpr auto peers6 = wire::Gid::of(0xfd00'0000'0000'0000, wire::Guid{0x12'3456});
+
+TEST_F(IpoibNeighboursTest, FindsTheGidBehindAnAddressOfIpv6) {
+    auto us = open("H2", wire::Qpn{0x48}, {{ours6, 64}}), peer = open("H3", wire::Qpn{0x77}, {{peers6, 64}});
     const auto port = peer.transport->port().gid();
-    const auto found = ask(us, ipv6_link_local_of(port), {&us, &peer});
-    ASSERT_TRUE(found && *found);
-    EXPECT_EQ(**found, port);
-    auto global = port;
-    global.bytes[0] = std::byte{0x20};
-    EXPECT_EQ(ask(us, global, {&us})->error().code, EAFNOSUPPORT);
+    for (const auto& address : {peers6, ipv6_link_local_of(port)}) {
+        const auto found = ask(us, address, {&us, &peer});
+        ASSERT_TRUE(found && *found);
+        EXPECT_EQ(**found, port);
+    }
+}
+
+// Nobody is in its group, so that there is none: who has the address hears of it in the broadcast group.
+TEST_F(IpoibNeighboursTest, AsksInTheBroadcastGroupIfTheOwnersDoesNotExist) {
+    auto us = open("H2", wire::Qpn{0x48}, {{ours6, 64}});
+    const auto found = ask(us, peers6, {&us});
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->error().code, EHOSTUNREACH);
+    EXPECT_GE(counters(us)["ipoib_tx_broadcast_instead"], 1u);
 }
 
 TEST_F(IpoibNeighboursTest, NothingIsToldToWhoHasCancelled) {
@@ -115,14 +136,12 @@ TEST_F(IpoibNeighboursTest, NothingIsToldToWhoHasCancelled) {
     EXPECT_TRUE(ask(us, link::gid_of(ipv4(10, 2, 0, 2)), {&us, &peer}));
 }
 
-TEST_F(IpoibNeighboursTest, TakesNothingButArp) {
+TEST_F(IpoibNeighboursTest, TakesNothingButArpAndIpv6) {
     auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1));
     us.neighbours->received({});
     us.neighbours->received(std::array<std::byte, 24>{std::byte{8}});
-    std::map<std::string, std::uint64_t> counters;
-    us.neighbours->counters([&](auto name, auto value, auto) { counters[std::string(name)] = value; });
-    EXPECT_EQ(counters["ipoib_rx_dropped_short"], 1u);
-    EXPECT_EQ(counters["ipoib_rx_dropped_type"], 1u);
+    EXPECT_EQ(counters(us)["ipoib_rx_dropped_short"], 1u);
+    EXPECT_EQ(counters(us)["ipoib_rx_dropped_type"], 1u);
 }
 
 }  // namespace
