@@ -132,19 +132,18 @@ Result<wire::MacAddress> mac_of(const std::string& interface) {
     return mac;
 }
 
-std::optional<link::InterfaceAddress> parse_address(nlmsghdr& message, unsigned ifindex) {
+void add_address(nlmsghdr& message, InterfaceAddresses& to) {
     const auto* header = body<ifaddrmsg>(message, RTM_NEWADDR);
-    if (header == nullptr || header->ifa_index != ifindex) return std::nullopt;
+    if (header == nullptr || header->ifa_index != to.ifindex) return;
     std::uint32_t flags = header->ifa_flags;
     if (const auto all = attribute(message, sizeof(*header), IFA_FLAGS); all.size() == sizeof(flags)) {
         std::memcpy(&flags, all.data(), sizeof(flags));
     }
-    if ((flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0 && (flags & IFA_F_OPTIMISTIC) == 0) return std::nullopt;
+    const bool unsure = (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0 && (flags & IFA_F_OPTIMISTIC) == 0;
     auto bytes = attribute(message, sizeof(*header), IFA_LOCAL);  // IFA_ADDRESS is the peer's on point-to-point links
     if (bytes.empty()) bytes = attribute(message, sizeof(*header), IFA_ADDRESS);
     const auto gid = gid_of(bytes, header->ifa_family);
-    if (!gid) return std::nullopt;
-    return link::InterfaceAddress{*gid, header->ifa_prefixlen};
+    if (gid) (unsure ? to.unsure : to.addresses).push_back({*gid, header->ifa_prefixlen});
 }
 
 struct Way {
@@ -243,11 +242,8 @@ Result<InterfaceAddresses> kernel_addresses(const std::string& interface) {
     auto socket = NetlinkSocket::open("");
     if (!socket) return std::unexpected(socket.error());
     for (const int family : {AF_INET, AF_INET6}) {
-        const auto asked =
-            ask(*socket, socket->send_dump(RTM_GETADDR, family), "cannot list addresses", [&](nlmsghdr& message) {
-                const auto address = parse_address(message, result.ifindex);
-                if (address) result.addresses.push_back(*address);
-            });
+        const auto asked = ask(*socket, socket->send_dump(RTM_GETADDR, family), "cannot list addresses",
+                               [&](nlmsghdr& message) { add_address(message, result); });
         if (!asked) return std::unexpected(asked.error());
     }
     return result;

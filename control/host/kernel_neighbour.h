@@ -24,6 +24,7 @@ struct InterfaceAddresses {
     /// In the order in which the kernel gives them to RDMA devices: IPv4, then IPv6, each as it lists them. Without
     /// those that it has not yet, or in vain, made sure of (RFC 4862, 5.4).
     std::vector<link::InterfaceAddress> addresses;
+    std::vector<link::InterfaceAddress> unsure{};  ///< those without which it is
 };
 
 /// ENODEV if there is no such interface.
