@@ -36,6 +36,11 @@ struct SocketAddress {
     }
 };
 
+/// RFC 4291, 2.5.6: means something on its link only.
+constexpr bool link_local(const wire::Gid& gid) {
+    return gid.bytes[0] == std::byte{0xfe} && (gid.bytes[1] & std::byte{0xc0}) == std::byte{0x80};
+}
+
 enum class PortSpace : std::uint16_t { ipoib = 0x0002, tcp = 0x0106, udp = 0x0111, ib = 0x013f };
 
 constexpr bool valid(PortSpace space) {

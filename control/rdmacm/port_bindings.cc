@@ -9,6 +9,12 @@
 namespace verbline::rdmacm {
 namespace {
 
+/// Two interfaces may have the same link-local address.
+bool same_address(const Id& id, const Id& other) {
+    if (id.source.family != other.source.family || id.source.gid != other.source.gid) return false;
+    return !link_local(id.source.gid) || id.port == other.port;
+}
+
 Result<void> conflict(const Id& id, const Id& other, bool reuse) {
     if (&id == &other || (reuse && other.reuse_address)) return {};
     if (id.only_its_family() && other.only_its_family() && id.source.family != other.source.family) return {};
@@ -17,7 +23,7 @@ Result<void> conflict(const Id& id, const Id& other, bool reuse) {
                                                   "to addresses of their own",
                                                   id.source.port));
     }
-    if (id.source.family == other.source.family && id.source.gid == other.source.gid) {
+    if (same_address(id, other)) {
         return failure(EADDRINUSE, fmt::format("port {} of this address is bound already: close it, take another port, "
                                                "or set reuse_address on both",
                                                id.source.port));

@@ -56,6 +56,7 @@ struct Route {
     std::vector<wire::PathRecord> paths;  ///< SA's, or made locally on RoCE
     wire::Gid source_gid{}, destination_gid{};
     wire::PKey pkey{0xffff};
+    PortSpace space{};
 };
 
 class Service {

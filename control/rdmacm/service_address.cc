@@ -106,6 +106,7 @@ Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<S
         if (to.any()) to.gid = chosen->address;
         auto specific = from;
         specific.gid = chosen->address;
+        if (to.family == Family::ipv6) specific.scope_id = to.scope_id;  // as Linux tells it
         if (id.state == State::idle) {
             // Service ids of AF_IB without one given: those of the id's own space.
             if (to.family == Family::ib && specific.service_mask == 0)
@@ -115,6 +116,7 @@ Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<S
             return adopted;
         }
         id.source.gid = chosen->address;
+        id.source.scope_id = specific.scope_id;
         id.device_by_resolution = true;
     } else if (id.state == State::idle) {
         if (auto bound = bind_source(id, from, now); !bound) return bound;

@@ -159,7 +159,8 @@ Result<Route> ServiceCore::route(IdNumber number) const {
                  .paths = id->paths,
                  .source_gid = id->source_gid,
                  .destination_gid = id->destination_gid,
-                 .pkey = id->connection.pkey};
+                 .pkey = id->connection.pkey,
+                 .space = id->space};
 }
 
 std::vector<Service::Shown> ServiceCore::show() const {

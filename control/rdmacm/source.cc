@@ -13,10 +13,6 @@
 namespace verbline::rdmacm {
 namespace {
 
-constexpr bool link_local(const wire::Gid& gid) {
-    return gid.bytes[0] == std::byte{0xfe} && (gid.bytes[1] & std::byte{0xc0}) == std::byte{0x80};
-}
-
 Family family_of(const wire::Gid& gid) {
     return link::ipv4_of(gid) ? Family::ipv4 : Family::ipv6;
 }
@@ -26,9 +22,9 @@ std::string text_of(const SocketAddress& address) {
     return wire::to_string(address.gid);
 }
 
-/// Without a scope a link-local address may be any port's.
+/// Only link-local addresses have a scope that counts, as in Linux; without one they may be any port's.
 bool in_scope(const NetworkPort::Facts& facts, const SocketAddress& address) {
-    return address.family != Family::ipv6 || address.scope_id == 0 || facts.ifindex == 0 ||
+    return address.family != Family::ipv6 || !link_local(address.gid) || address.scope_id == 0 || facts.ifindex == 0 ||
            address.scope_id == facts.ifindex;
 }
 

@@ -42,20 +42,21 @@ Result<void> query_addresses(const Command& command, const rdma_ucm_query& input
     answer.src_size = static_cast<__u16>(size_of(route.source));
     answer.dst_addr = to_storage(route.destination);
     answer.dst_size = static_cast<__u16>(size_of(route.destination));
-    answer.pkey = route.port != nullptr ? static_cast<std::uint16_t>(route.pkey) : 0;
+    answer.pkey = route.port != nullptr ? htobe16(static_cast<std::uint16_t>(route.pkey)) : 0;
     set_device(route, answer);
     return command.respond(input.response, answer);
 }
 
 Result<void> query_gids(const Command& command, const rdma_ucm_query& input, const Route& route) {
     const auto gid_of = [&](const rdmacm::SocketAddress& address, const wire::Gid& gid) {
-        return to_storage(address.family == rdmacm::Family::ib ? address : infiniband_address(gid, route.pkey));
+        if (address.family == rdmacm::Family::ib) return to_storage(address);
+        return to_storage(infiniband_address(gid, route.pkey, rdmacm::service_id(route.space, address.port)));
     };
     rdma_ucm_query_addr_resp answer{};
     answer.src_size = answer.dst_size = sizeof(InfinibandSocketAddress);
     answer.src_addr = gid_of(route.source, route.source_gid);
     answer.dst_addr = gid_of(route.destination, route.destination_gid);
-    answer.pkey = static_cast<std::uint16_t>(route.pkey);
+    answer.pkey = htobe16(static_cast<std::uint16_t>(route.pkey));
     set_device(route, answer);
     return command.respond(input.response, answer);
 }

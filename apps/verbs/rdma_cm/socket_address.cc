@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <endian.h>
 #include <netinet/in.h>
@@ -128,8 +129,8 @@ sockaddr_in6 to_ip_storage(const SocketAddress& address) {
     return address.family == Family::ib ? sockaddr_in6{} : as<sockaddr_in6>(to_storage(address));
 }
 
-SocketAddress infiniband_address(const wire::Gid& gid, wire::PKey pkey) {
-    return {.family = Family::ib, .gid = gid, .service_mask = ~std::uint64_t{0}, .pkey = pkey};
+SocketAddress infiniband_address(const wire::Gid& gid, wire::PKey pkey, wire::CmServiceId service) {
+    return {.family = Family::ib, .gid = gid, .service_id = std::to_underlying(service), .pkey = pkey};
 }
 
 }  // namespace verbline::verbs

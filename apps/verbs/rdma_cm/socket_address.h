@@ -43,7 +43,7 @@ SocketAddressStorage to_storage(const rdmacm::SocketAddress& address);
 /// AF_IB: as zero.
 sockaddr_in6 to_ip_storage(const rdmacm::SocketAddress& address);
 
-/// The AF_IB way to say a GID.
-rdmacm::SocketAddress infiniband_address(const wire::Gid& gid, wire::PKey pkey);
+/// The AF_IB way to say a GID, with the service id that stands for a port; its mask is zero, as the kernel's.
+rdmacm::SocketAddress infiniband_address(const wire::Gid& gid, wire::PKey pkey, wire::CmServiceId service);
 
 }  // namespace verbline::verbs

@@ -244,6 +244,41 @@ TEST(AddressOnTwoPorts, LongestPrefixIsTheSource) {
     EXPECT_EQ(source_for(ipv4(192, 168, 0, 1)), 1) << "itself";
 }
 
+TEST(AddressOnTwoPorts, TheScopeOfALinkLocalOneSaysWhich) {
+    constexpr std::uint64_t link_local = 0xfe80'0000'0000'0000;
+    Network network;
+    Host host;
+    for (const unsigned ifindex : {7u, 8u}) {
+        auto facts = facts_of(Kind::roce, 0);
+        facts.addresses = {{ipv6(link_local, 1).gid, 64}, {ipv6(0xfd00'0000'0000'0000, ifindex).gid, 64}};
+        facts.ifindex = ifindex;
+        host.ports.push_back(std::make_unique<FakePort>(network, 0, facts));
+    }
+    host.start(1);
+    host.port(0).answers = host.port(1).answers = false;
+    const auto scoped = [](SocketAddress address, std::uint32_t scope) {
+        address.scope_id = scope;
+        return address;
+    };
+    const auto create = [&] { return host.service->create_id(host.queue, 1, PortSpace::tcp, QueuePairType::rc); };
+    for (const std::uint32_t ifindex : {7u, 8u}) {
+        const auto* const port = &host.port(ifindex - 7);
+        const auto listener = create(), active = create();
+        EXPECT_TRUE(host.service->bind(listener, scoped(ipv6(link_local, 1, 7174), ifindex), 0));
+        EXPECT_EQ(host.service->route(listener)->port, port);
+        ASSERT_TRUE(host.service->destroy_id(listener, 0));
+        EXPECT_TRUE(
+            host.service->resolve_address(active, std::nullopt, scoped(ipv6(link_local, 2), ifindex), second, 0));
+        EXPECT_EQ(host.service->route(active)->port, port);
+        EXPECT_EQ(host.service->route(active)->source.scope_id, ifindex);
+        const auto global = create();
+        EXPECT_TRUE(host.service->resolve_address(global, std::nullopt, scoped(ipv6(0xfd00'0000'0000'0000, ifindex), 9),
+                                                  second, 0))
+            << "of other addresses it does not count";
+    }
+    EXPECT_EQ(host.service->bind(create(), scoped(ipv6(link_local, 1), 9), 0).error().code, EADDRNOTAVAIL);
+}
+
 TEST(ServiceIds, StandForPorts) {
     static_assert(port_of(service_id(PortSpace::udp, 7174)) == std::pair{PortSpace::udp, std::uint16_t{7174}});
     static_assert(!port_of(wire::CmServiceId{0x1'0106'1c06}), "of another prefix");

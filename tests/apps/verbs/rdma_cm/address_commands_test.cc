@@ -64,7 +64,8 @@ TEST_F(Commands, QueryAddressesGidsAndPaths) {
                               .paths = {wire::PathRecord{.destination_gid = ipv4(2, 0).gid, .hop_limit = 64}},
                               .source_gid = ipv4(1, 0).gid,
                               .destination_gid = ipv4(2, 0).gid,
-                              .pkey = wire::PKey{0xffff}};
+                              .pkey = wire::PKey{0x8001},
+                              .space = rdmacm::PortSpace::tcp};
     EXPECT_CALL(service, route(id)).WillRepeatedly(Return(route));
     rdma_ucm_query_addr_resp answer{};
     rdma_ucm_query input{.response = address_of(answer), .id = 7, .option = RDMA_USER_CM_QUERY_ADDR};
@@ -74,7 +75,12 @@ TEST_F(Commands, QueryAddressesGidsAndPaths) {
 
     input.option = RDMA_USER_CM_QUERY_GID;
     EXPECT_EQ(run(RDMA_USER_CM_CMD_QUERY, input, sizeof answer), 0);
-    EXPECT_EQ(to_address(answer.src_addr, answer.src_size)->gid, ipv4(1, 0).gid);
+    const auto source = to_address(answer.src_addr, answer.src_size).value();
+    EXPECT_EQ(source.gid, ipv4(1, 0).gid);
+    EXPECT_EQ(source.service_id, 0x0106'000au) << "annex A11: the space, the port";
+    EXPECT_EQ(to_address(answer.dst_addr, answer.dst_size)->service_id, 0x0106'0014u);
+    EXPECT_EQ(source.pkey, wire::PKey{0x8001});
+    EXPECT_EQ(be16toh(answer.pkey), 0x8001) << "in network byte order";
 
     constexpr auto head = sizeof(rdma_ucm_query_path_resp), one = sizeof(ib_path_rec_data);
     std::array<std::uint32_t, (head + 2 * one) / 4> records{};

@@ -55,7 +55,7 @@ TEST(SocketAddresses, AnyAddressIsAny) {
 }
 
 TEST(SocketAddresses, OfInfinibandDoNotFitWhereIpAddressesDo) {
-    EXPECT_EQ(to_ip_storage(infiniband_address(gid("fe80::2"), wire::PKey{1})).sin6_family, 0);
+    EXPECT_EQ(to_ip_storage(infiniband_address(gid("fe80::2"), wire::PKey{1}, wire::CmServiceId{})).sin6_family, 0);
 }
 
 }  // namespace
