@@ -71,6 +71,8 @@ Result<void> Engine::add_port(Port& port) {
         .on_ready = [this](cm::Endpoint& endpoint) { ready_.push_back(&endpoint); },
         .later = [this](PortNetwork::Task task) { loop_->post(std::move(task)); },
         .with_service = [this](const PortNetwork::Task& task) { with([&](auto&, Time) { task(); }); },
+        .changed = [this](const rdmacm::NetworkPort& changed,
+                          bool removed) { service_->port_changed(changed, removed, monotonic_now()); },
         .loop = loop_.get()};
     Result<std::unique_ptr<PortNetwork>> network;
     if (port.infiniband())

@@ -51,6 +51,7 @@ Result<void> FabricNetwork::attach(const InfinibandLink& link) {
     if (!transport) return std::unexpected(transport.error());
     transport_ = std::move(*transport);
     agent_ = std::make_unique<sa::Agent>(*transport_, loop);
+    agent_->on_event([this](mad::PortEvent event) { port_event(event); });
     auto pair = IpoibQueuePair::create(port());
     if (!pair) return std::unexpected(pair.error());
     pair_ = std::move(*pair);
@@ -101,11 +102,32 @@ rdmacm::NetworkPort::Facts FabricNetwork::facts() const {
     return facts;
 }
 
+/// False: nobody waits for it any more.
 template <class Handler, class Answer>
-void FabricNetwork::answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what) {
+bool FabricNetwork::answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what) {
+    bool awaited = false;
     around().with_service([&] {
-        if (auto asked = waiting.extract(ticket)) asked.mapped()(what);
+        auto asked = waiting.extract(ticket);
+        awaited = !asked.empty();
+        if (awaited) asked.mapped()(what);
     });
+    return awaited;
+}
+
+/// Groups are joined again, and paths asked for again, by the agent. But packets carry the LID that the port had when
+/// it was opened, and arrive by it (its lane of the hub).
+void FabricNetwork::port_event(mad::PortEvent event) {
+    if (event != mad::PortEvent::lid_change && event != mad::PortEvent::gid_change) return;
+    const auto &opened = port().link().fabric, &now = agent_->port();
+    PortWatch::News news;
+    if (now.lid != opened.lid || now.gid() != opened.gid()) {
+        news.missing.push_back(opened.gid());
+        complain(
+            {EADDRNOTAVAIL, fmt::format("{}: the subnet manager has given the port another address (LID {}, was {}); "
+                                        "end the program, and start it again",
+                                        port().name(), wire::to_string(now.lid), wire::to_string(opened.lid))});
+    }
+    link_changed(news);
 }
 
 void FabricNetwork::find_neighbour(Ticket ticket, const wire::Gid& /*from*/, const wire::Gid& to,
@@ -141,30 +163,45 @@ void FabricNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, Gro
     });
 }
 
-/// Comes again whenever the group's record changes; told is the first.
+/// Comes again whenever the group's record changes. Told is the first; of later ones RDMA CM hears as of a port that
+/// has changed: it joins again, and tells the program.
 void FabricNetwork::granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& group) {
-    if (!group) {
-        return answer(joining_, ticket,
-                      Result<rdmacm::JoinedGroup>(failure(
-                          EINVAL, fmt::format("{}: the subnet administrator refuses group {}: {}", port().name(),
-                                              wire::to_string(mgid), sa::describe(group.error())))));
+    if (group) {
+        const auto [told, first] = granted_.try_emplace(ticket, *group);
+        if (!first) {
+            if (std::exchange(told->second, *group) == *group) return;
+            return around().with_service([&] { around().changed(*this, false); });
+        }
+    } else {
+        answer(joining_, ticket,
+               Result<rdmacm::JoinedGroup>(
+                   failure(EINVAL, fmt::format("{}: the subnet administrator refuses group {}: {}", port().name(),
+                                               wire::to_string(mgid), sa::describe(group.error())))));
+        return;
     }
-    answer(joining_, ticket,
-           Result<rdmacm::JoinedGroup>(rdmacm::JoinedGroup{.mgid = mgid,
-                                                           .mlid = group->mlid,
-                                                           .qkey = group->qkey,
-                                                           .sl = group->service_level,
-                                                           .hop_limit = group->hop_limit,
-                                                           .traffic_class = group->traffic_class,
-                                                           .mtu = static_cast<std::uint8_t>(group->mtu),
-                                                           .rate = group->rate,
-                                                           .flow_label = group->flow_label,
-                                                           .pkey = group->pkey}));
+    const bool awaited =
+        answer(joining_, ticket,
+               Result<rdmacm::JoinedGroup>(rdmacm::JoinedGroup{.mgid = mgid,
+                                                               .mlid = group->mlid,
+                                                               .qkey = group->qkey,
+                                                               .sl = group->service_level,
+                                                               .hop_limit = group->hop_limit,
+                                                               .traffic_class = group->traffic_class,
+                                                               .mtu = static_cast<std::uint8_t>(group->mtu),
+                                                               .rate = group->rate,
+                                                               .flow_label = group->flow_label,
+                                                               .pkey = group->pkey}));
+    if (!awaited) leave_now(ticket, mgid);  // cancelled meanwhile
+}
+
+void FabricNetwork::leave_now(Ticket ticket, const wire::Gid& mgid) {
+    granted_.erase(ticket);
+    agent_->groups().leave(mgid, user_of(ticket));
 }
 
 void FabricNetwork::leave(Ticket ticket, const wire::Gid& mgid) {
     cancel(ticket);
-    around().later([this, ticket, mgid] { agent_->groups().leave(mgid, user_of(ticket)); });
+    around().later([this, ticket, mgid] { leave_now(ticket, mgid); });
 }
 
 void FabricNetwork::cancel(Ticket ticket) {

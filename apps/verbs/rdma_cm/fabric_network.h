@@ -47,8 +47,10 @@ private:
     void await_broadcast_group();
     void granted(const wire::Gid& mgid, const sa::Group& group);
     void granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& answer);
+    void leave_now(Ticket ticket, const wire::Gid& mgid);
+    void port_event(mad::PortEvent event);
     template <class Handler, class Answer>
-    void answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what);
+    bool answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what);
 
     std::vector<link::InterfaceAddress> addresses_;  ///< of IPoIB
     std::unique_ptr<mad::Transport> transport_;
@@ -56,6 +58,7 @@ private:
     std::unique_ptr<IpoibQueuePair> pair_;
     std::unique_ptr<port::IpoibNeighbours> neighbours_;
     control::Watch watch_;
+    std::map<Ticket, sa::Group> granted_;  ///< of those who have joined, as last told
 
     // With the service.
     std::map<Ticket, NeighbourHandler> finding_;

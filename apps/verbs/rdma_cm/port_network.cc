@@ -13,19 +13,14 @@
 #include <fmt/format.h>
 
 #include "apps/verbs/abi/convert.h"
-#include "datapath/wire/text.h"
+#include "apps/verbs/port/process.h"
+#include "control/host/privileged_port.h"
 #include "pmd/clock.h"
 
 namespace verbline::verbs {
 namespace {
 
-constexpr Time neighbour_limit = 3 * second;  ///< RFC 4861, 10: three solicitations, a second apart
-constexpr Time ask_interval = second;
 constexpr std::uint8_t rate_100_gigabits = 16;  ///< coded, as usual_gigabits
-
-link::GidType type_of(const Port& port) {
-    return port.infiniband() ? link::GidType::ib : link::GidType::roce_v2;
-}
 
 std::uint64_t random_seed() {
     std::random_device random;
@@ -55,7 +50,7 @@ Result<void> PortNetwork::start() {
     const auto gsi = port_.gsi();
     if (!gsi) return std::unexpected(gsi.error());
     gsi_ = *gsi;
-    const auto own_index = [this](const wire::Gid& gid) { return gid_index(gid, type_of(port_)); };
+    const auto own_index = [this](const wire::Gid& gid) { return gid_index(gid, usual_type()); };
     const auto elsewhere = [this](wire::CmServiceId service) {
         const auto bound = rdmacm::port_of(service);
         return bound && port_.ports().elsewhere(std::to_underlying(bound->first), bound->second);
@@ -76,6 +71,9 @@ Result<void> PortNetwork::start() {
         const std::uint64_t one = 1;
         std::ignore = write(descriptor, &one, sizeof one);
     });
+    auto watch = PortWatch::open(port_.link(), *around_.loop, [this](const auto& news) { link_changed(news); });
+    if (!watch) return std::unexpected(watch.error());
+    watch_ = std::move(*watch);
     return {};
 }
 
@@ -84,6 +82,16 @@ PortNetwork::~PortNetwork() {
     port_.on_next_hop({});
     gsi_->on_ready({});
     gsi_->receive(wire::MadClass::communication, {});
+}
+
+/// Who uses what is no longer there is told (RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_DEVICE_REMOVAL).
+void PortNetwork::link_changed(const PortWatch::News& news) {
+    if (news.gone) complain(*news.gone);
+    around_.with_service([&] {
+        missing_ = news.missing;
+        gone_ = news.gone.has_value();
+        around_.changed(*this, gone_);
+    });
 }
 
 void PortNetwork::receive() {
@@ -95,29 +103,6 @@ void PortNetwork::receive() {
 void PortNetwork::tick(Time now) {
     manager_->tick(now);
     if (now >= look_again_) look_for_neighbours(now);
-}
-
-/// Who is told may ask for another one, or take back what it asked for.
-void PortNetwork::look_for_neighbours(Time now) {
-    const bool ask = now >= look_again_;
-    if (ask) look_again_ = now + ask_interval;
-    std::vector<std::pair<Ticket, std::optional<wire::MacAddress>>> answers;
-    for (const auto& [ticket, waiting] : waiting_) {
-        const auto mac = port_.next_hop(waiting.gid_index, waiting.to);
-        if (mac || now >= waiting.until)
-            answers.emplace_back(ticket, mac);
-        else if (ask)
-            port_.ask_next_hop(waiting.gid_index, waiting.to);
-    }
-    for (const auto& [ticket, mac] : answers) answer(ticket, mac);
-}
-
-void PortNetwork::answer(Ticket ticket, std::optional<wire::MacAddress> mac) {
-    const auto waiting = waiting_.extract(ticket);
-    if (!waiting) return;
-    const auto& [gid_index, to, until, handler] = waiting.mapped();
-    if (mac) return handler(Neighbour{.mac = *mac, .gid = to});
-    handler(failure(EHOSTUNREACH, fmt::format("{}: nobody answers for {}", port_.name(), wire::to_string(to))));
 }
 
 std::optional<Time> PortNetwork::deadline() const {
@@ -135,77 +120,38 @@ rdmacm::NetworkPort::Facts PortNetwork::facts() const {
     const auto& link = port_.link();
     const auto& gids = port_.gids();
     const auto pkeys = link.fabric.pkeys;
+    auto addresses = link.addresses;
+    std::erase_if(addresses, [this](const auto& address) { return missing(address.gid); });
     return {.name = port_.name(),
             .device_index = port_.index(),
             .guid = port_.guid(),
             .kind = port_.infiniband() ? link::GidTable::Kind::ib : link::GidTable::Kind::roce,
-            .addresses = link.addresses,
-            .ifindex = link.ifindex,
+            .addresses = std::move(addresses),
+            .ifindex = link.interface.empty() ? 0 : link.ifindex,  // any scope, where the kernel has none
             .port_gid = gids.at(0) != nullptr ? gids.at(0)->gid : wire::Gid{},
             .lid = link.fabric.lid,
             .pkey = pkeys.empty() ? wire::PKey{0xffff} : pkeys.front(),
             .mtu = static_cast<std::uint8_t>(to_mtu(port_.device().max_mtu())),
             .rate = rate_100_gigabits,
-            .active = port_.active()};
+            .active = port_.active() && !gone_};
+}
+
+link::GidType PortNetwork::usual_type() const {
+    return port_.infiniband() ? link::GidType::ib : link::GidType::roce_v2;
+}
+
+bool PortNetwork::missing(const wire::Gid& gid) const {
+    return std::ranges::find(missing_, gid) != missing_.end();
 }
 
 std::optional<unsigned> PortNetwork::gid_index(const wire::Gid& gid, link::GidType type) const {
+    if (missing(gid)) return std::nullopt;
     const auto found = port_.gids().find(gid, type, std::nullopt);
     return found ? std::optional(static_cast<unsigned>(*found)) : std::nullopt;
 }
 
-void PortNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wire::Gid& to, NeighbourHandler handler) {
-    const auto index = gid_index(from, type_of(port_));
-    if (!index) return handler(failure(EADDRNOTAVAIL, "no address of ours"));
-    if (const auto mac = port_.next_hop(*index, to)) return handler(Neighbour{.mac = *mac, .gid = to});
-    const auto now = monotonic_now();
-    port_.ask_next_hop(*index, to);
-    if (waiting_.empty()) look_again_ = now + ask_interval;
-    waiting_.emplace(
-        ticket, Waiting{.gid_index = *index, .to = to, .until = now + neighbour_limit, .handler = std::move(handler)});
-}
-
-/// The soft fabric's paths are the subnet administrator's to tell.
-void PortNetwork::find_path(Ticket, const wire::Gid&, wire::PKey, PathHandler handler) {
-    handler(failure(ENOSYS, fmt::format("{}: paths of a fabric cannot be found yet; use a RoCE link", port_.name())));
-}
-
-/// A hub is asked for the group, which takes a while: not with the service held.
-void PortNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) {
-    if (port_.infiniband()) {
-        return handler(failure(ENOSYS, fmt::format("{}: groups of a fabric cannot be joined yet", port_.name())));
-    }
-    joining_.emplace(ticket, std::move(handler));
-    around_.later([this, ticket, request] {
-        auto result = port_.groups().join(request.mgid, wire::Lid{});
-        around_.with_service([&] { joined(ticket, request, std::move(result)); });
-    });
-}
-
-/// Nobody on Ethernet tells a group's Q_Key: it is the one that whoever joins asks for.
-void PortNetwork::joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result) {
-    auto waiting = joining_.extract(ticket);
-    if (!waiting) {  // cancelled meanwhile
-        if (result) leave(ticket, request.mgid);
-        return;
-    }
-    if (!result) return waiting.mapped()(std::unexpected(result.error()));
-    waiting.mapped()(rdmacm::JoinedGroup{.mgid = request.mgid,
-                                         .mac = ethernet_address_of_group(request.mgid),
-                                         .qkey = request.qkey.value_or(wire::QKey{})});
-}
-
-void PortNetwork::leave(Ticket ticket, const wire::Gid& mgid) {
-    cancel(ticket);
-    around_.later([this, mgid] { port_.groups().leave(mgid, wire::Lid{}); });
-}
-
-void PortNetwork::cancel(Ticket ticket) {
-    waiting_.erase(ticket);
-    joining_.erase(ticket);
-}
-
 Result<std::uint16_t> PortNetwork::reserve(rdmacm::PortSpace space, std::uint16_t number) {
+    if (auto may = host::may_bind(number); !may) return std::unexpected(may.error());
     return port_.ports().reserve(std::to_underlying(space), number);
 }
 

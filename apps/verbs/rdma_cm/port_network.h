@@ -11,8 +11,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "apps/verbs/port/port.h"
+#include "apps/verbs/rdma_cm/port_watch.h"
 #include "control/cm/manager.h"
 #include "control/loop/loop.h"
 #include "control/mad/gsi.h"
@@ -32,7 +34,9 @@ public:
         std::function<void(cm::Endpoint&)> on_ready;    ///< cm::Manager::Options
         std::function<void(Task)> later;                ///< runs it on the control thread, without the service
         std::function<void(const Task&)> with_service;  ///< runs it now, with the service
-        control::Loop* loop = nullptr;                  ///< the control thread's
+        /// rdmacm::Service::port_changed; called with the service.
+        std::function<void(const rdmacm::NetworkPort& port, bool removed)> changed;
+        control::Loop* loop = nullptr;  ///< the control thread's
     };
     /// EBUSY: somebody else in the process has the port's QP1.
     static Result<std::unique_ptr<PortNetwork>> create(Port& port, Surroundings around);
@@ -62,6 +66,8 @@ protected:
     static Result<FileDescriptor> make_arrivals(const Port& port);
     Result<void> start();
     const Surroundings& around() const { return around_; }
+    /// On the control thread, without the service.
+    void link_changed(const PortWatch::News& news);
 
 private:
     struct Waiting {
@@ -71,6 +77,8 @@ private:
         NeighbourHandler handler;
     };
 
+    link::GidType usual_type() const;
+    bool missing(const wire::Gid& gid) const;
     void look_for_neighbours(Time now);
     void answer(Ticket ticket, std::optional<wire::MacAddress> mac);
     void joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result);
@@ -83,6 +91,9 @@ private:
     std::map<Ticket, Waiting> waiting_;  ///< for neighbours
     Time look_again_ = 0;
     std::map<Ticket, GroupHandler> joining_;
+    std::vector<wire::Gid> missing_;  ///< addresses that the link has no longer
+    bool gone_ = false;
+    std::unique_ptr<PortWatch> watch_;  ///< the control thread's
 };
 
 }  // namespace verbline::verbs

@@ -174,6 +174,36 @@ TEST_F(ProgressTest, WhatIsAbandonedDoesNothing) {
     EXPECT_EQ(link.looks.load(), 0u);
 }
 
+TEST_F(ProgressTest, TheEndComesWhenNothingIsToBeSent) {
+    const auto began = monotonic_now();
+    progress->finish(began + 2 * second);
+    EXPECT_LT(monotonic_now() - began, second);
+    EXPECT_GE(link.looks, 1u);
+}
+
+TEST_F(ProgressTest, TheEndIsPutOffWhereTheLinkHoldsPacketsBack) {
+    Progress holding(link, *device, true);
+    const auto until = monotonic_now() + 50 * millisecond;
+    holding.finish(until);
+    EXPECT_GE(monotonic_now(), until);
+    EXPECT_GE(link.looks, 1u);
+}
+
+TEST_F(ProgressTest, AtTheEndWhoeverPollsIsWaitedForNoLongerThanUntilThen) {
+    progress->hold();
+    const auto until = monotonic_now() + 50 * millisecond;
+    progress->finish(until);
+    EXPECT_GE(monotonic_now(), until);
+    EXPECT_EQ(link.looks, 0u);
+    progress->release();
+}
+
+TEST_F(ProgressTest, InTheChildOfAForkTheEndIsNothing) {
+    progress->abandon();
+    progress->finish(monotonic_now() + second);
+    EXPECT_EQ(link.looks, 0u);
+}
+
 TEST_F(ProgressTest, LingeringIsForThoseWhoMissPackets) {
     progress->linger();
     EXPECT_EQ(link.looks.load(), 0u) << "nothing says that it would pay";
