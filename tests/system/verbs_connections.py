@@ -5,8 +5,9 @@ each row, and prints one table.
 
 LINKS is a JSON file: {link: {"server": END, "client": END, "addresses": the server's, ...}} with ends as in verbs_pair.py.
 "addresses" is {"v4": ADDRESS, "v6": ADDRESS}, or without it "hub": whose table tells what address the server was given. On a link
-of {"alone": true} one pair runs at a time; udpong is not here: librdmacm's datagram sockets address their peers by LID alone, which
-no RoCE device takes.
+of {"alone": WHERE} one pair runs at a time, on all of that place together. One of {"datagram_sockets": true} is for udpong alone:
+librdmacm's datagram sockets address their peers by LID only, which no RoCE device takes, and ask the kernel for them, which must
+have the same addresses.
 
 In arguments SERVER is the server's address, ANY the any address of that family, GROUP and GROUP6 a group of the row's own, FILE
 and COPY files in DIRECTORY. A program with a port is told the row's.
@@ -37,7 +38,7 @@ ITERATIONS = 100
 PINGS = 20
 REFUSALS = 4
 NO_SUCH_SERVICE = re.compile(r"RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.$", re.MULTILINE)
-ENDLESS = ("rping -s -P", "cmtime", "rcopy")
+ENDLESS = ("rping -s -P", "cmtime", "rcopy", "udpong")
 # They cannot be told a port: theirs is always the same, and -p is the port space.
 WITHOUT_PORT = ("udaddy", "mckey")
 
@@ -99,6 +100,11 @@ def streams():
     yield "rcopy", "rcopy FILE SERVER:COPY", {}
 
 
+def datagram_sockets():
+    for options in ("-C 10 -S 1000", "-C 100 -S 100 -T b", "-C 100 -S 100 -T n", "-C 50 -S 1000 -T a", "-C 50 -S 1000 -T e"):
+        yield "udpong -b SERVER", f"udpong -s SERVER {options}", {}
+
+
 def perftests():
     for verb in ("send", "write", "read", "atomic"):
         for kind in ("bw", "lat"):
@@ -122,6 +128,9 @@ def perftest_family(rows):
 
 def whole_table(links):
     for link, what in links.items():
+        if what.get("datagram_sockets"):
+            yield from on(link, "v4", datagram_sockets())
+            continue
         for family in ("v4", "v6"):
             yield from on(link, family, groups(family))
             yield from on(link, family, rpings())
@@ -241,9 +250,10 @@ def judge(row, server, clients, words, names):
     return judge_stream(client)
 
 
-def names_of(row, number, directory):
-    """What stands for what in the arguments."""
-    return {
+def names_of(row, number, directory, what):
+    """What stands for what in the arguments. Of a link without addresses of its own, the server's is known later."""
+    known = {"SERVER": what["addresses"][row.family]} if "addresses" in what else {}
+    return known | {
         "ANY": "0.0.0.0" if row.family == "v4" else "::",
         "GROUP6": f"ff1e::4:{number:x}",
         "GROUP": f"239.7.{number // 250}.{number % 250 + 1}",
@@ -263,12 +273,14 @@ def command_of(line, names, port):
 
 
 def is_ready(row, server, port):
+    if row.program == "udpong":
+        return f":{port:04X} " in Path("/proc/net/udp").read_text(encoding="ascii")
     return server.says(row.ready) if row.ready else server.has_listener()
 
 
 def run_row(row, what, number, directory):
     """Its result; raises Wrong, with the output of both ends."""
-    port, names = FIRST_PORT + number, names_of(row, number, directory)
+    port, names = FIRST_PORT + number, names_of(row, number, directory, what)
     deadline = time.monotonic() + row.limit
     endless = row.server.startswith(ENDLESS)
     ends = [Program(what["server"], number, command_of(row.server, names, port))]
@@ -327,7 +339,7 @@ def main():
     def one(row, number):
         """Those that would be in each other's way take turns."""
         what = links[row.link]
-        with turns[row.link] if what.get("alone") else turns[row.program] if row.program in WITHOUT_PORT else nullcontext():
+        with turns[what["alone"]] if what.get("alone") else turns[row.program] if row.program in WITHOUT_PORT else nullcontext():
             return run_again_if_too_early(row, what, number, arguments.directory)
 
     print(f"{'server':42} {'client':48} {'':2} {'link':6} {'s':>5}  result")
