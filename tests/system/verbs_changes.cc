@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// verbs_changes ADDRESS...: listens on each of the addresses, says `ready`, and then every event as `ADDRESS: EVENT`,
-// until every address's device is gone.
+// verbs_changes WHAT...: WHAT is an ADDRESS, on which it listens, or ADDRESS,GROUP, a group that it joins from there.
+// Says `ready` when it is in all groups, and every event as `WHAT: EVENT`, until the device of each is gone.
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include <netdb.h>
 
@@ -18,18 +19,39 @@ namespace {
     std::exit(1);
 }
 
-/// The address itself is what its id's events are told apart by.
-void listen_on(rdma_event_channel* channel, char* address) {
-    rdma_cm_id* id = nullptr;
-    if (rdma_create_id(channel, &id, address, RDMA_PS_TCP) != 0) give_up("rdma_create_id", std::strerror(errno));
+sockaddr_storage address_of(const std::string& text) {
     addrinfo hints{};
     hints.ai_flags = AI_NUMERICHOST;
     addrinfo* found = nullptr;
-    if (const int error = getaddrinfo(address, nullptr, &hints, &found); error != 0)
-        give_up(address, gai_strerror(error));
-    if (rdma_bind_addr(id, found->ai_addr) != 0) give_up(address, std::strerror(errno));
+    if (const int error = getaddrinfo(text.c_str(), nullptr, &hints, &found); error != 0)
+        give_up(text.c_str(), gai_strerror(error));
+    sockaddr_storage address{};
+    std::memcpy(&address, found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
-    if (rdma_listen(id, 1) != 0) give_up("rdma_listen", std::strerror(errno));
+    return address;
+}
+
+/// True: there will be an event when it is in its group. The words themselves are what ids are told apart by.
+bool start(rdma_event_channel* channel, char* what) {
+    const std::string words(what);
+    const auto comma = words.find(',');
+    const bool joins = comma != std::string::npos;
+    rdma_cm_id* id = nullptr;
+    if (rdma_create_id(channel, &id, what, joins ? RDMA_PS_UDP : RDMA_PS_TCP) != 0)
+        give_up("rdma_create_id", std::strerror(errno));
+    auto address = address_of(words.substr(0, comma));
+    if (rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&address)) != 0) give_up(what, std::strerror(errno));
+    if (!joins && rdma_listen(id, 1) != 0) give_up("rdma_listen", std::strerror(errno));
+    if (!joins) return false;
+    auto group = address_of(words.substr(comma + 1));
+    if (rdma_join_multicast(id, reinterpret_cast<sockaddr*>(&group), what) != 0)
+        give_up("rdma_join_multicast", std::strerror(errno));
+    return true;
+}
+
+void say(const char* line) {
+    std::puts(line);
+    std::fflush(stdout);
 }
 
 }  // namespace
@@ -37,17 +59,18 @@ void listen_on(rdma_event_channel* channel, char* address) {
 int main(int count, char** arguments) {
     auto* const channel = rdma_create_event_channel();
     if (channel == nullptr) give_up("rdma_create_event_channel", std::strerror(errno));
-    for (int i = 1; i < count; ++i) listen_on(channel, arguments[i]);
-    std::puts("ready");
-    std::fflush(stdout);
+    int awaited = 0;
+    for (int i = 1; i < count; ++i) awaited += start(channel, arguments[i]) ? 1 : 0;
+    if (awaited == 0) say("ready");
     for (int left = count - 1; left > 0;) {
         rdma_cm_event* event = nullptr;
         if (rdma_get_cm_event(channel, &event) != 0) give_up("rdma_get_cm_event", std::strerror(errno));
         auto* const id = event->id;
-        const bool gone = event->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
-        std::printf("%s: %s\n", static_cast<const char*>(id->context), rdma_event_str(event->event));
-        std::fflush(stdout);
+        const auto kind = event->event;
+        const bool gone = kind == RDMA_CM_EVENT_DEVICE_REMOVAL;
         rdma_ack_cm_event(event);
+        say((std::string(static_cast<const char*>(id->context)) + ": " + rdma_event_str(kind)).c_str());
+        if (kind == RDMA_CM_EVENT_MULTICAST_JOIN && --awaited == 0) say("ready");
         if (!gone) continue;
         if (rdma_destroy_id(id) != 0) give_up("rdma_destroy_id", std::strerror(errno));
         --left;
