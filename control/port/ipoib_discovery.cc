@@ -71,22 +71,22 @@ void IpoibDiscovery::hear_solicitation(const Message& message, Time now, Actions
     if (!owns(message.subject)) return counters_.nd_rx_dropped_not_ours.add();
     if (!message.speaker) return answer(message, std::nullopt, now, out);
     auto known = table_.find(*message.speaker);
-    const bool there = known != table_.end() && known->second.link;
     // One that is sent to us alone may leave out where it comes from (RFC 4861, 4.3): then we know, or cannot answer.
-    if (!message.at && !there) return counters_.nd_rx_dropped_no_way.add();
-    const auto to = message.at ? *message.at : *known->second.link;
+    auto to = message.at;
+    if (!to && known != table_.end()) to = known->second.link;
+    if (!to) return counters_.nd_rx_dropped_no_way.add();
     answer(message, to, now, out);
     if (known == table_.end()) {
         if (!make_room(false)) return counters_.nd_rx_not_learned.add();
         known = table_.try_emplace(*message.speaker).first;
     }
-    confirm(*known, to, false, now, out);
+    confirm(*known, *to, false, now, out);
 }
 
 /// RFC 4861, 7.2.5.
 void IpoibDiscovery::hear_advertisement(const Message& message, Time now, Actions& out) {
     counters_.nd_rx_advertisements.add();
-    const auto known = table_.find(*message.speaker);
+    const auto known = table_.find(message.speaker.value_or(Gid{}));
     if (known == table_.end()) return counters_.nd_rx_dropped_unsolicited.add();
     auto& entry = known->second;
     const auto link = message.at ? message.at : entry.link;

@@ -33,7 +33,7 @@ void IpoibDiscovery::answer(const Message& message, const std::optional<IpoibAdd
                                                .override_cached = true,
                                                .target = {message.subject.bytes}};
     // To one who has no address yet it goes to all (RFC 4861, 7.2.4).
-    if (to)
+    if (to && message.speaker)
         out.emplace_back(packet_of(own_, message.subject, *message.speaker, advertisement, *to));
     else
         out.emplace_back(packet_of(own_, message.subject, neighbour::all_nodes, advertisement, neighbour::all_nodes));
@@ -47,7 +47,7 @@ void IpoibDiscovery::ask(Table::value_type& known, Time now, Actions& out) {
     const auto source = source_for(address);
     if (!source) return;
     const wire::NeighbourMessage solicitation{.target = {address.bytes}};
-    if (entry.state == State::probe) {
+    if (entry.state == State::probe && entry.link) {
         counters_.nd_tx_probes.add();
         out.emplace_back(packet_of(own_, *source, address, solicitation, *entry.link));
     } else {

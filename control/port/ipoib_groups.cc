@@ -49,9 +49,9 @@ void IpoibGroups::send(const wire::Gid& group, std::vector<std::byte> packet) {
 }
 
 void IpoibGroups::join(const wire::Gid& mgid, wire::JoinState state) {
-    const bool makes = state == wire::join_state::full_member;
-    agent_.groups().join(mgid, discovery, state,
-                         {.pkey = setup_.pkey, .create_like = makes ? std::optional(broadcast_->group) : std::nullopt},
+    sa::JoinParameters parameters{.pkey = setup_.pkey, .create_like = {}};
+    if (broadcast_ && state == wire::join_state::full_member) parameters.create_like = broadcast_->group;
+    agent_.groups().join(mgid, discovery, state, parameters,
                          [this, mgid](const Answer& answer) { granted(mgid, answer); });
 }
 
@@ -63,14 +63,22 @@ void IpoibGroups::granted(const wire::Gid& mgid, const Answer& answer) {
     if (answer) {
         entry.group = *answer;
         if (entry.listens) setup_.on_joined(mgid, *answer);
-    } else {
-        counters_.ipoib_groups_refused.add();
-        counters_.ipoib_tx_broadcast_instead.add(waiting.size());
-        entries_.erase(known);  // it may be made later: the next packet asks again
+        for (const auto& packet : waiting) setup_.send(sa::address_handle(*answer, mgid), packet);
+        return;
     }
-    const auto to =
-        answer ? sa::address_handle(*answer, mgid) : sa::address_handle(broadcast_->group, broadcast_->mgid);
-    for (const auto& packet : waiting) setup_.send(to, packet);
+    counters_.ipoib_groups_refused.add();
+    entries_.erase(known);  // it may be made later: the next packet asks again
+    if (!broadcast_) return;
+    counters_.ipoib_tx_broadcast_instead.add(waiting.size());
+    for (const auto& packet : waiting) setup_.send(sa::address_handle(broadcast_->group, broadcast_->mgid), packet);
+}
+
+/// It may end with its last full member, and be made again as another.
+void IpoibGroups::leave(const wire::Gid& group) {
+    const auto known = entries_.find(mgid_of(group));
+    if (known == entries_.end() || known->second.listens) return;
+    agent_.groups().leave(known->first, discovery);
+    entries_.erase(known);
 }
 
 /// Leaves the group to which we only send, and have not for the longest.

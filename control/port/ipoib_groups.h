@@ -58,6 +58,8 @@ public:
     /// `group` is an IPv6 address. Again whenever the broadcast group has changed, and not before it is known.
     void listen(const wire::Gid& group);
     void send(const wire::Gid& group, std::vector<std::byte> packet);
+    /// Nothing more is to be sent for now. Groups that we listen to stay.
+    void leave(const wire::Gid& group);
 
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 

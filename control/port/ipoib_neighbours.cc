@@ -65,8 +65,12 @@ struct IpoibNeighbours::Play {
         else
             self.send(std::get<wire::IpoibAddress>(action.to), std::move(packet));
     }
-    void operator()(const IpoibDiscovery::Resolved& action) const { self.finish(action.address, action.link.gid); }
+    void operator()(const IpoibDiscovery::Resolved& action) const {
+        self.groups_.leave(neighbour::solicited_node(action.address));
+        self.finish(action.address, action.link.gid);
+    }
     void operator()(const IpoibDiscovery::Failed& action) const {
+        self.groups_.leave(neighbour::solicited_node(action.address));
         self.finish(action.address,
                     failure(EHOSTUNREACH, fmt::format("nobody answers for {}", wire::to_string(action.address))));
     }

@@ -34,11 +34,12 @@ template <class LinkAddress>
 bool find_link_address(Bytes bytes, std::uint8_t type, std::optional<LinkAddress>& found) {
     wire::NdOptions options(bytes);
     for (;;) {
-        const auto option = options.next();
-        if (!option) return false;
-        if (!*option) return true;
-        if ((*option)->type != type) continue;
-        const auto link = wire::NdLinkAddress<LinkAddress>::parse((*option)->bytes);
+        const auto next = options.next();
+        if (!next) return false;
+        const auto& option = *next;
+        if (!option) return true;
+        if (option->type != type) continue;
+        const auto link = wire::NdLinkAddress<LinkAddress>::parse(option->bytes);
         if (!link || !is_host(link->address)) return false;
         found = link->address;
     }

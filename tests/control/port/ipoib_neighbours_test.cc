@@ -118,6 +118,10 @@ TEST_F(IpoibNeighboursTest, FindsTheGidBehindAnAddressOfIpv6) {
         ASSERT_TRUE(found && *found);
         EXPECT_EQ(**found, port);
     }
+    for (const auto& joined : us.agent->groups().show()) {
+        EXPECT_NE(joined.wanted, wire::join_state::send_only_non_member)
+            << "who has been told need not ask in the group any more";
+    }
 }
 
 // Nobody is in its group, so that there is none: who has the address hears of it in the broadcast group.
