@@ -1,28 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connection manager: how endpoints are found, how fast they connect with many others established, what one takes.
+#include <algorithm>
+#include <array>
+#include <condition_variable>
 #include <deque>
+#include <fstream>
 #include <memory>
+#include <mutex>
 #include <random>
+#include <span>
+#include <thread>
+#include <tuple>
 #include <vector>
 
 #include <malloc.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <benchmark/benchmark.h>
 
 #include "control/cm/id_table.h"
 #include "control/cm/manager.h"
+#include "control/cm/message.h"
+#include "control/cm/reference.h"
 #include "control/cm/remote_table.h"
+#include "control/cm/session.h"
 
 namespace {
 
 using namespace verbline;
 
 constexpr wire::CmServiceId service{0x0000'0000'0106'1234};
-constexpr std::size_t lookups = 1 << 16;
+constexpr std::size_t lookups = 1 << 20;
+constexpr std::size_t burst_size = 32;  // MADs that a port hands over together: rdma::Datagrams::batch_size
 
 wire::Gid gid_of(unsigned side) {
     return wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100 + side});
 }
+
+/// Every program of ours has several threads; without another one, locks and counts would cost less than they do there.
+class OtherThread {
+    std::jthread thread_{[](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any().wait(lock, stop, [] { return false; });
+    }};
+};
 
 /// Numbers below `size`, in an order that no cache foresees.
 std::vector<std::uint32_t> shuffled(std::size_t size) {
@@ -32,29 +55,187 @@ std::vector<std::uint32_t> shuffled(std::size_t size) {
     return order;
 }
 
-void id_lookup(benchmark::State& state) {
-    const auto size = static_cast<std::size_t>(state.range(0));
-    cm::IdTable<std::shared_ptr<int>> table(1234);
-    std::vector<std::uint32_t> ids;
-    for (std::size_t i = 0; i < size; ++i) {
-        table.insert([&](std::uint32_t id) { return ids.push_back(id), std::make_shared<int>(); });
+/// As large as what the manager's table refers to.
+struct Thing : cm::Counted {
+    std::array<std::byte, sizeof(cm::Session) - sizeof(cm::Counted)> rest{};
+};
+
+struct Things {
+    explicit Things(std::size_t size) {
+        for (std::size_t i = 0; i < size; ++i) {
+            table.insert([&](std::uint32_t id) { return ids.push_back(id), cm::Reference<Thing>::make(); });
+        }
     }
-    const auto order = shuffled(size);
+    /// Ids to be looked up, one after the other.
+    std::vector<std::uint32_t> sought() const {
+        auto order = shuffled(ids.size());
+        for (auto& each : order) each = ids[each];
+        return order;
+    }
+    cm::IdTable<Thing> table{1234};
+    std::vector<std::uint32_t> ids;
+};
+
+/// One that comes alone: each lookup waits for memory by itself.
+void id_lookup(benchmark::State& state) {
+    const OtherThread other;
+    const Things things(static_cast<std::size_t>(state.range(0)));
+    const auto sought = things.sought();
     std::size_t next = 0;
-    for (auto _ : state) benchmark::DoNotOptimize(table.find(ids[order[next++ % lookups]]));
+    for (auto _ : state) benchmark::DoNotOptimize(things.table.find(sought[next++ % lookups]));
 }
 BENCHMARK(id_lookup)->Arg(1'000)->Arg(1'000'000);
 
+/// Those of a burst, with the calls that cm::Manager::receive makes for it.
+void id_lookup_burst(benchmark::State& state) {
+    const OtherThread other;
+    const Things things(static_cast<std::size_t>(state.range(0)));
+    const auto sought = things.sought();
+    std::array<std::uint32_t, burst_size> burst{};
+    std::size_t next = 0;
+    for (auto _ : state) {
+        for (auto& id : burst) things.table.prefetch(id = sought[next++ % lookups]);
+        for (const auto id : burst) things.table.prefetch_value(id, [](const Thing* at) { __builtin_prefetch(at); });
+        for (const auto id : burst) benchmark::DoNotOptimize(things.table.find(id));
+    }
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(burst_size));
+}
+BENCHMARK(id_lookup_burst)->Arg(1'000)->Arg(1'000'000);
+
+cm::RemoteEnd remote_end(std::uint32_t n) {
+    return cm::RemoteEnd::connection(wire::Guid{n % 1000 + 1}, n);
+}
+
 void remote_lookup(benchmark::State& state) {
+    const OtherThread other;
     const auto size = static_cast<std::size_t>(state.range(0));
     cm::RemoteTable table(99);
-    const auto end = [](std::uint32_t n) { return cm::RemoteEnd::connection(wire::Guid{n % 1000 + 1}, n); };
-    for (std::uint32_t i = 0; i < size; ++i) table.insert(end(i), i + 1);
+    for (std::uint32_t i = 0; i < size; ++i) table.insert(remote_end(i), i + 1);
     const auto order = shuffled(size);
     std::size_t next = 0;
-    for (auto _ : state) benchmark::DoNotOptimize(table.find(end(order[next++ % lookups])));
+    for (auto _ : state) benchmark::DoNotOptimize(table.find(remote_end(order[next++ % lookups])));
 }
 BENCHMARK(remote_lookup)->Arg(1'000)->Arg(1'000'000);
+
+void remote_lookup_burst(benchmark::State& state) {
+    const OtherThread other;
+    const auto size = static_cast<std::size_t>(state.range(0));
+    cm::RemoteTable table(99);
+    for (std::uint32_t i = 0; i < size; ++i) table.insert(remote_end(i), i + 1);
+    const auto order = shuffled(size);
+    std::array<cm::RemoteEnd, burst_size> burst;
+    std::size_t next = 0;
+    for (auto _ : state) {
+        for (auto& end : burst) table.prefetch(end = remote_end(order[next++ % lookups]));
+        for (const auto& end : burst) benchmark::DoNotOptimize(table.find(end));
+    }
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(burst_size));
+}
+BENCHMARK(remote_lookup_burst)->Arg(1'000)->Arg(1'000'000);
+
+/// Of this thread's time with a core, so that what others do is not taken for ours.
+double thread_microseconds() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
+}
+
+/// How long one waits who comes when a table must grow, on the way to so many. `longest`: microseconds.
+template <class Insert>
+void grow(benchmark::State& state, Insert&& insert) {
+    double longest = 0;
+    for (std::uint32_t i = 0; i < state.range(0); ++i) {
+        const auto before = thread_microseconds();
+        insert(i);
+        longest = std::max(longest, thread_microseconds() - before);
+    }
+    state.counters["longest"] = longest;
+}
+void id_grow(benchmark::State& state) {
+    const auto one = cm::Reference<Thing>::make();
+    for (auto _ : state) {
+        cm::IdTable<Thing> table(1234);
+        grow(state, [&](std::uint32_t) { table.insert([&](std::uint32_t) { return cm::Reference<Thing>(one); }); });
+    }
+}
+BENCHMARK(id_grow)->Arg(1'100'000)->Iterations(1);
+void remote_grow(benchmark::State& state) {
+    for (auto _ : state) {
+        cm::RemoteTable table(99);
+        grow(state, [&](std::uint32_t i) { table.insert(remote_end(i), i + 1); });
+    }
+}
+BENCHMARK(remote_grow)->Arg(1'100'000)->Iterations(1);
+
+/// A manager with many connections to a peer that is not there: what it would send is written here.
+class Crowd {
+public:
+    explicit Crowd(std::size_t size) {
+        for (std::uint32_t i = 0; i < size; ++i) {
+            cm::Request request{.service = service, .qpn = wire::Qpn{i + 1}};
+            request.primary.local_gid = gid_of(0);
+            request.primary.remote_gid = gid_of(1);
+            request.primary.route.address = from_.path.address;
+            endpoints_.push_back(manager_->connect(request, now_).value());
+            receive(wire::CmRep{.local_id = i + 1, .remote_id = id(i), .qpn = wire::Qpn{i + 1}, .ca_guid = peer_}, i);
+            std::ignore = endpoints_.back()->poll(now_);
+            std::ignore = endpoints_.back()->ready_to_use({}, now_);
+            std::ignore = endpoints_.back()->poll(now_);
+        }
+    }
+    /// To these at once, or one after another; each is polled then, as its user does it.
+    void tell(std::span<const std::uint32_t> numbers, bool together) {
+        std::array<mad::MadBuffer, burst_size> mads;
+        std::vector<mad::GmpArrival> burst;
+        burst.reserve(burst_size);
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            // Late, and so of no consequence: what is left is to find the endpoint and to run it.
+            const wire::CmMra mra{.local_id = numbers[i] + 1, .remote_id = ids_[numbers[i]]};
+            burst.push_back({.from = from_, .mad = mads.at(i) = cm::make_mad(mra, 1)});
+        }
+        if (together) {
+            manager_->receive(burst, now_);
+        } else {
+            for (const auto& [from, mad] : burst) manager_->receive(from, mad, now_);
+        }
+        for (const auto number : numbers) benchmark::DoNotOptimize(endpoints_[number]->poll(now_));
+    }
+
+private:
+    struct Nowhere final : mad::GmpChannel {
+        void send(const mad::GmpPeer& /*to*/, mad::MadBytes /*mad*/) noexcept override {}
+    };
+    std::uint32_t id(std::uint32_t number) {
+        return ids_.emplace_back(static_cast<std::uint32_t>(endpoints_[number]->local_id()));
+    }
+    void receive(const wire::CmRep& rep, std::uint64_t transaction) {
+        manager_->receive(from_, cm::make_mad(rep, transaction), now_);
+    }
+
+    const wire::Guid peer_{0x11};
+    const mad::GmpPeer from_{.path = {.address = {.global = true, .dgid = gid_of(1)}}};
+    const Time now_ = second;
+    Nowhere nowhere_;
+    std::unique_ptr<cm::Manager> manager_ = cm::Manager::create({.ca_guid = wire::Guid{0x10}}, nowhere_);
+    std::vector<cm::EndpointPointer> endpoints_;
+    std::vector<std::uint32_t> ids_;
+};
+
+/// A MAD for one of so many connections, received and polled by its user.
+void receive(benchmark::State& state, bool together) {
+    const OtherThread other;
+    const auto size = static_cast<std::size_t>(state.range(0));
+    Crowd crowd(size);
+    const auto order = shuffled(size);
+    std::size_t next = 0;
+    for (auto _ : state) {
+        crowd.tell(std::span(order).subspan(next, burst_size), together);
+        next = (next + burst_size) % lookups;
+    }
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(burst_size));
+}
+BENCHMARK_CAPTURE(receive, single, false)->Arg(1'000)->Arg(1'000'000);
+BENCHMARK_CAPTURE(receive, burst, true)->Arg(1'000)->Arg(1'000'000);
 
 /// Two managers and nothing between them but a queue.
 class Pair {
@@ -127,18 +308,23 @@ private:
     std::vector<cm::EndpointPointer> active_, passive_;
 };
 
+/// Of the whole process: tables have memory of their own beside the heap.
+double resident_bytes() {
+    std::size_t size = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> size >> resident;
+    return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
 /// New connections, both ends in one thread, while that many are established. `bytes`: of an endpoint, its handle and
 /// its places in tables included.
 void connect(benchmark::State& state) {
-    const auto before = mallinfo2();
+    malloc_trim(0);  // what others have left is not ours
+    const auto before = resident_bytes();
     Pair pair;
     for (auto left = state.range(0); left > 0; --left) {
         if (!pair.connect()) return state.SkipWithError("a connection did not come about");
     }
-    const auto after = mallinfo2();
-    const auto used =
-        static_cast<double>(after.uordblks + after.hblkhd) - static_cast<double>(before.uordblks + before.hblkhd);
-    state.counters["bytes"] = used / 2 / static_cast<double>(state.range(0));
+    state.counters["bytes"] = (resident_bytes() - before) / 2 / static_cast<double>(state.range(0));
     for (auto _ : state) benchmark::DoNotOptimize(pair.connect());
     state.SetItemsProcessed(state.iterations());
 }

@@ -22,7 +22,7 @@ void Core::saw(Time now) {
     while (latest < now && !latest_.compare_exchange_weak(latest, now, std::memory_order_relaxed)) {}
 }
 
-EndpointPointer Core::handle(const std::shared_ptr<Session>& session) {
+EndpointPointer Core::handle(const Reference<Session>& session) {
     auto endpoint = std::make_shared<SessionEndpoint>(shared_from_this(), session);
     session->attach(endpoint);
     return endpoint;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "control/cm/counters.h"
 #include "control/cm/id_table.h"
@@ -27,7 +28,7 @@ public:
     Result<EndpointPointer> connect(const Request& request, Time now);
     Result<EndpointPointer> resolve(const ServiceRequest& request, Time now);
     Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now);
-    void receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    void receive(std::span<const mad::GmpArrival> burst, Time now);
     void tick(Time now);
     /// The manager is gone: so are its endpoints, without a word.
     void close();
@@ -39,7 +40,7 @@ public:
     /// Whose the queue pair is: `id`, who had it and is open, otherwise.
     std::uint32_t claim(const RemoteEnd& queue_pair, std::uint32_t id);
     void retire(Session& session);
-    std::shared_ptr<Session> find(std::uint32_t id) const { return sessions_.find(id); }
+    Reference<Session> find(std::uint32_t id) const { return sessions_.find(id); }
     void send(const mad::GmpPeer& to, mad::MadBytes mad) {
         if (!closed_.load(std::memory_order_acquire)) channel_.send(to, mad);
     }
@@ -54,7 +55,7 @@ public:
     RemoteTable& datagram_requests() { return datagram_requests_; }
 
     const Counters& counters() const { return counters_; }
-    const IdTable<std::shared_ptr<Session>>& sessions() const { return sessions_; }
+    const IdTable<Session>& sessions() const { return sessions_; }
     /// The latest time that anybody has told.
     Time latest() const { return latest_.load(std::memory_order_relaxed); }
     void saw(Time now);
@@ -62,22 +63,33 @@ public:
 private:
     /// `make(id)` gives the state machine.
     template <class Make>
-    std::shared_ptr<Session> create(Make make) {
+    Reference<Session> create(Make make) {
         return sessions_.insert(
-            [&](std::uint32_t id) { return std::make_shared<Session>(*this, id, Session::Machine(make(id))); });
+            [&](std::uint32_t id) { return Reference<Session>::make(*this, id, Session::Machine(make(id))); });
     }
-    EndpointPointer handle(const std::shared_ptr<Session>& session);
+    EndpointPointer handle(const Reference<Session>& session);
     std::optional<Event> accept_connection(const Incoming& req, const Session::Received& received, Time now);
     std::optional<Event> accept_datagram(const Incoming& req, const Session::Received& received, Time now);
     std::optional<Rejection> objection(const wire::CmReq& req) const;
     std::optional<unsigned> gid_index(const wire::Gid& gid, const mad::GmpPeer& from) const;
     void refuse(const mad::GmpPeer& to, const Incoming& message, const Rejection& rejection, wire::CmAbout about);
 
+    // core_burst.cc
+    void prefetch(std::span<const mad::GmpArrival> burst) const;
+
     // core_receive.cc
-    void receive_req(const Incoming& req, const mad::GmpPeer& from, mad::MadBytes mad, Time now);
-    void receive_sidr_req(const Incoming& req, const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    /// Where a message is looked for that does not name an id of ours; without a table: it does.
+    struct Sought {
+        const RemoteTable* table = nullptr;
+        RemoteEnd end;
+    };
+    Sought by_remote_end(const Incoming& message, const mad::GmpPeer& from) const;
+    Reference<Session> find(const Sought& sought) const { return sessions_.find(sought.table->find(sought.end)); }
+    void receive_one(const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    void receive_req(const Incoming& req, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    void receive_sidr_req(const Incoming& req, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad,
+                          Time now);
     void receive_unknown(const Incoming& message, const mad::GmpPeer& from);
-    std::uint32_t addressee(const Incoming& message) const;
     bool elsewhere(wire::CmServiceId service) const { return options_.elsewhere && options_.elsewhere(service); }
     template <class Message>
     void answer(const mad::GmpPeer& to, const Incoming& to_what, const Message& message);
@@ -90,7 +102,7 @@ private:
     Timers timers_;
     RemoteTable connections_, queue_pairs_, peers_, datagram_requests_;
     Listeners listeners_;
-    IdTable<std::shared_ptr<Session>> sessions_;  ///< last: sessions use all of the above when they go
+    IdTable<Session> sessions_;  ///< last: sessions use all of the above when they go
 };
 
 }  // namespace verbline::cm

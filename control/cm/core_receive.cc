@@ -20,31 +20,47 @@ void Core::refuse(const mad::GmpPeer& to, const Incoming& message, const Rejecti
     answer(to, message, rej);
 }
 
-void Core::receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
-    saw(now);
+void Core::receive_one(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
     const auto message = Incoming::parse(mad);
     if (!message) return count(message.error(), 0);
     count(received(message->attribute()), message->sender_id());
-    if (message->attribute() == wire::CmAttribute::req) return receive_req(*message, from, mad, now);
-    if (message->attribute() == wire::CmAttribute::sidr_req) return receive_sidr_req(*message, from, mad, now);
+    const auto sought = by_remote_end(*message, from);
+    if (message->attribute() == wire::CmAttribute::req) return receive_req(*message, sought, from, mad, now);
+    if (message->attribute() == wire::CmAttribute::sidr_req) return receive_sidr_req(*message, sought, from, mad, now);
     // A listener has an id, but no conversation.
-    const auto session = sessions_.find(addressee(*message));
+    const auto session = sought.table != nullptr ? find(sought) : sessions_.find(message->receiver_id());
     if (session && !session->listens()) return session->push(from, mad, now);
     receive_unknown(*message, from);
 }
 
-/// A peer that gives up a REQ, of which it never learnt our id, names it by its own and its GUID (12.6.7.2).
-std::uint32_t Core::addressee(const Incoming& message) const {
-    if (message.receiver_id() != 0 || message.attribute() != wire::CmAttribute::rej) return message.receiver_id();
-    const auto rej = message.as<wire::CmRej>();
-    if (rej.reason != wire::CmRejectReason::timeout || rej.information_length < sizeof(wire::Guid)) return 0;
-    return connections_.find(RemoteEnd::connection(wire::Guid{wire::load64(rej.information, 0)}, rej.local_id));
+Core::Sought Core::by_remote_end(const Incoming& message, const mad::GmpPeer& from) const {
+    switch (message.attribute()) {
+        case wire::CmAttribute::req: {
+            const auto req = message.as<wire::CmReq>();
+            return {&connections_, RemoteEnd::connection(req.ca_guid, req.local_id)};
+        }
+        case wire::CmAttribute::sidr_req: {
+            const auto& address = from.path.address;
+            return {&datagram_requests_, RemoteEnd::datagram_request(address.dgid, address.dlid, message.sender_id())};
+        }
+        case wire::CmAttribute::rej: {
+            // A peer that gives up a REQ, of which it never learnt our id, names it by its own and its GUID (12.6.7.2).
+            const auto rej = message.as<wire::CmRej>();
+            if (rej.remote_id != 0 || rej.reason != wire::CmRejectReason::timeout ||
+                rej.information_length < sizeof(wire::Guid)) {
+                return {};
+            }
+            const wire::Guid ca{wire::load64(rej.information, 0)};
+            return {&connections_, RemoteEnd::connection(ca, rej.local_id)};
+        }
+        default: return {};
+    }
 }
 
-void Core::receive_req(const Incoming& message, const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
+void Core::receive_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad,
+                       Time now) {
     const auto req = message.as<wire::CmReq>();
-    const auto known = connections_.find(RemoteEnd::connection(req.ca_guid, req.local_id));
-    if (const auto session = sessions_.find(known); session && session->takes(message)) {
+    if (const auto session = find(known); session && session->takes(message)) {
         return session->push(from, mad, now);
     }
     const auto peer = peers_.find(RemoteEnd::peer(req.service, req.primary.local_gid));
@@ -55,11 +71,10 @@ void Core::receive_req(const Incoming& message, const mad::GmpPeer& from, mad::M
     refuse(from, message, {.reason = wire::CmRejectReason::invalid_service_id}, wire::CmAbout::req);
 }
 
-void Core::receive_sidr_req(const Incoming& message, const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
+void Core::receive_sidr_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad,
+                            Time now) {
     const auto req = message.as<wire::CmSidrReq>();
-    const auto& address = from.path.address;
-    const auto known = datagram_requests_.find(RemoteEnd::datagram_request(address.dgid, address.dlid, req.request_id));
-    if (const auto session = sessions_.find(known)) return session->push(from, mad, now);
+    if (const auto session = find(known)) return session->push(from, mad, now);
     if (const auto session = sessions_.find(listeners_.find(req.service))) return session->push(from, mad, now);
     if (elsewhere(req.service)) return count(Count::rx_dropped_elsewhere, req.request_id);
     count(Count::rejected_unknown_service, req.request_id);

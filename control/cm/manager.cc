@@ -22,7 +22,7 @@ public:
     Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now) override {
         return core_->listen(service, mask, now);
     }
-    void receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now) override { core_->receive(from, mad, now); }
+    void receive(std::span<const mad::GmpArrival> burst, Time now) override { core_->receive(burst, now); }
     void tick(Time now) override { core_->tick(now); }
     std::optional<Time> deadline() const override { return core_->timers().deadline(); }
     std::size_t size() const override { return core_->sessions().size(); }

@@ -4,7 +4,7 @@
 /// @file
 /// The connection manager of one port: endpoints and how MADs find them.
 ///
-///     MAD ──> Manager::receive ──> by local id | by (remote id, GID) | by service id ──> endpoint's inbox ──> ready
+///     MADs ─> Manager::receive ──> by local id | by (remote id, GID) | by service id ──> endpoint's inbox ──> ready
 ///
 /// Threads: any, at the same time; lookups take a lock of one part of one table, never a common one.
 
@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "control/cm/endpoint.h"
@@ -50,8 +51,13 @@ public:
     /// Service ids that equal `service` in the bits of `mask`. EADDRINUSE: another listener has some of them.
     virtual Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now) = 0;
 
-    /// A MAD of class 7 (communication management).
-    virtual void receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now) = 0;
+    /// MADs of class 7 (communication management), in the order in which they came. Of those that come together the
+    /// memory for all is asked for at once, which is most of what finding an endpoint among many takes.
+    virtual void receive(std::span<const mad::GmpArrival> burst, Time now) = 0;
+    void receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
+        const mad::GmpArrival one{.from = from, .mad = mad};
+        receive({&one, 1}, now);
+    }
     /// Makes endpoints ready whose time has come; call at or after `deadline`.
     virtual void tick(Time now) = 0;
     virtual std::optional<Time> deadline() const = 0;

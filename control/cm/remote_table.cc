@@ -5,94 +5,106 @@
 
 namespace verbline::cm {
 
-namespace {
-
-/// Both halves of the product: every bit in counts for every bit out.
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-    __extension__ using Wide = unsigned __int128;
-    constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15;
-    const auto product = static_cast<Wide>(hash ^ word ^ odd) * 0xd1b5'4a32'd192'ed03;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+void RemoteTable::Hint::set(const RemoteArray& array) {
+    start.store(array.data(), std::memory_order_relaxed);
+    mask.store(array.size() == 0 ? 0 : array.size() - 1, std::memory_order_relaxed);
 }
 
-}  // namespace
-
-std::uint64_t RemoteTable::hash(const RemoteEnd& end) const {
-    auto hash = mix(seed_, end.owner ^ std::uint64_t{end.number} << 32);
-    hash = mix(hash, end.gid.prefix());
-    return mix(hash, static_cast<std::uint64_t>(end.gid.interface_id()) + end.number);
+void RemoteTable::Hint::prefetch(std::uint64_t hash) const noexcept {
+    const auto* const entries = start.load(std::memory_order_relaxed);
+    if (entries == nullptr) return;
+    const auto* const home = entries + (hash & mask.load(std::memory_order_relaxed));
+    __builtin_prefetch(home);
+    // What is not at home is next to it, mostly: perhaps in the next line.
+    __builtin_prefetch(home + 1);
 }
 
-std::size_t RemoteTable::place(const Part& part, const RemoteEnd& end, std::uint64_t hash) {
-    auto i = home(hash, part);
-    while (part.entries[i].id != 0 && !holds(part.entries[i], end)) i = (i + 1) & part.mask();
-    return i;
+RemoteTable::RemoteTable(std::uint64_t seed) : hash_(seed) {
+    for (auto& part : parts_) {
+        part.current = RemoteArray(first_size);
+        part.current_hint.set(part.current);
+    }
+}
+
+RemoteEntry* RemoteTable::find(Part& part, const RemoteEnd& end, std::uint64_t hash) {
+    if (auto* const entry = part.current.find(end, place_hash(hash))) return entry;
+    return part.old.find(end, place_hash(hash));
+}
+
+void RemoteTable::prefetch(const RemoteEnd& end) const noexcept {
+    const auto hash = hash_(end);
+    const auto& part = parts_[hash % part_count];
+    part.current_hint.prefetch(place_hash(hash));
+    part.old_hint.prefetch(place_hash(hash));
 }
 
 std::uint32_t RemoteTable::find(const RemoteEnd& end) const {
-    const auto h = hash(end);
-    const auto& part = parts_[h % part_count];
+    const auto hash = hash_(end);
+    const auto& part = parts_[hash % part_count];
     const std::lock_guard lock(part.mutex);
-    return part.entries[place(part, end, h)].id;
+    if (const auto* const entry = part.current.find(end, place_hash(hash))) return entry->id;
+    const auto* const entry = part.old.find(end, place_hash(hash));
+    return entry == nullptr ? 0 : entry->id;
 }
 
 std::uint32_t RemoteTable::insert(const RemoteEnd& end, std::uint32_t id) {
-    const auto h = hash(end);
-    auto& part = parts_[h % part_count];
+    const auto hash = hash_(end);
+    auto& part = parts_[hash % part_count];
     const std::lock_guard lock(part.mutex);
-    if (part.used >= part.entries.size() / 2) grow(part);
-    auto& entry = part.entries[place(part, end, h)];
-    if (entry.id != 0) return entry.id;
-    entry = {.owner = end.owner, .gid = end.gid, .number = end.number, .id = id};
-    ++part.used;
+    if (const auto* const entry = find(part, end, hash)) return entry->id;
+    if (part.current.full()) grow(part);
+    move_some(part);
+    part.current.insert({.owner = end.owner, .gid = end.gid, .number = end.number, .id = id}, place_hash(hash));
     return id;
 }
 
 bool RemoteTable::replace(const RemoteEnd& end, std::uint32_t old, std::uint32_t id) {
-    const auto h = hash(end);
-    auto& part = parts_[h % part_count];
+    const auto hash = hash_(end);
+    auto& part = parts_[hash % part_count];
     const std::lock_guard lock(part.mutex);
-    auto& entry = part.entries[place(part, end, h)];
-    if (entry.id == 0 || entry.id != old) return false;
-    entry.id = id;
+    auto* const entry = find(part, end, hash);
+    if (entry == nullptr || entry->id != old) return false;
+    entry->id = id;
     return true;
 }
 
 void RemoteTable::erase(const RemoteEnd& end, std::uint32_t id) {
-    const auto h = hash(end);
-    auto& part = parts_[h % part_count];
+    const auto hash = hash_(end);
+    auto& part = parts_[hash % part_count];
     const std::lock_guard lock(part.mutex);
-    auto hole = place(part, end, h);
-    if (part.entries[hole].id == 0 || part.entries[hole].id != id) return;
-    // Those behind move up, unless that would take them in front of their home.
-    for (auto i = (hole + 1) & part.mask(); part.entries[i].id != 0; i = (i + 1) & part.mask()) {
-        const auto& entry = part.entries[i];
-        const auto at = home(hash({.owner = entry.owner, .gid = entry.gid, .number = entry.number}), part);
-        if (((i - at) & part.mask()) >= ((i - hole) & part.mask())) {
-            part.entries[hole] = entry;
-            hole = i;
-        }
-    }
-    part.entries[hole] = {};
-    --part.used;
+    auto* const current = part.current.find(end, place_hash(hash));
+    auto* const entry = current != nullptr ? current : part.old.find(end, place_hash(hash));
+    if (entry == nullptr || entry->id != id) return;
+    (current != nullptr ? part.current : part.old).erase(entry, [this](const RemoteEnd& other) {
+        return place_hash(hash_(other));
+    });
 }
 
 std::size_t RemoteTable::size() const {
     std::size_t sum = 0;
     for (const auto& part : parts_) {
         const std::lock_guard lock(part.mutex);
-        sum += part.used;
+        sum += part.current.used() + part.old.used();
     }
     return sum;
 }
 
-void RemoteTable::grow(Part& part) const {
-    const auto old = std::exchange(part.entries, std::vector<Entry>(part.entries.size() * 2));
-    for (const auto& entry : old) {
-        if (entry.id == 0) continue;
-        const RemoteEnd end{.owner = entry.owner, .gid = entry.gid, .number = entry.number};
-        part.entries[place(part, end, hash(end))] = entry;
-    }
+/// The old array is empty: it was moved while the one which is full now was filled.
+void RemoteTable::grow(Part& part) {
+    part.old = std::exchange(part.current, RemoteArray(part.current.size() * 2));
+    part.next_run = part.old.first_run();
+    part.current_hint.set(part.current);
+    part.old_hint.set(part.old);
+}
+
+void RemoteTable::move_some(Part& part) {
+    if (part.old.size() == 0) return;
+    part.next_run = part.old.take_run(part.next_run, moved_at_once, [&](const RemoteEntry& entry) {
+        part.current.insert(entry, place_hash(hash_(entry.end())));
+    });
+    if (part.old.used() != 0) return;
+    part.old = RemoteArray();
+    part.old_hint.set(part.old);
 }
 
 }  // namespace verbline::cm

@@ -2,28 +2,32 @@
 #pragma once
 
 /// @file
-/// Our endpoints' ids by what the far end is known by (remote_end.h). Open addressing with linear probing, at most half
-/// full; what is erased leaves no trace, as those behind it move up.
+/// Our endpoints' ids by what the far end is known by (remote_end.h). A part that becomes half full goes on in an array
+/// of twice the size; each insert moves a few from the old one, so that none waits for all of them.
+///
+/// Who has several to find asks for their memory first: `prefetch`, then `find` (Core::receive does).
 ///
 /// Threads: any; each part has a lock.
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <vector>
 
+#include "control/cm/remote_array.h"
 #include "control/cm/remote_end.h"
 
 namespace verbline::cm {
 
 class RemoteTable {
 public:
-    /// `seed`: far ends choose the keys, and must not choose their places.
-    explicit RemoteTable(std::uint64_t seed) : seed_(seed) {}
+    explicit RemoteTable(std::uint64_t seed);
 
     /// 0: nobody.
     std::uint32_t find(const RemoteEnd& end) const;
+    /// Soon `find` will be called, or another one.
+    void prefetch(const RemoteEnd& end) const noexcept;
     /// Who has it: `id`, or somebody who had it before.
     std::uint32_t insert(const RemoteEnd& end, std::uint32_t id);
     /// From `old` to `id`; false: it is not `old`'s any more.
@@ -33,34 +37,30 @@ public:
     std::size_t size() const;
 
 private:
-    static constexpr std::size_t part_count = 16;
+    static constexpr std::size_t part_count = 16, first_size = 4;
+    /// More than two empty the old array before the new one is half full.
+    static constexpr std::size_t moved_at_once = 8;
 
-    struct Entry {
-        std::uint64_t owner = 0;
-        wire::Gid gid{};
-        std::uint32_t number = 0;
-        std::uint32_t id = 0;  ///< 0: empty
+    /// Where an array is, to be read without the lock: a wrong guess costs only time.
+    struct Hint {
+        std::atomic<const RemoteEntry*> start = nullptr;
+        std::atomic<std::size_t> mask = 0;
+        void set(const RemoteArray& array);
+        void prefetch(std::uint64_t hash) const noexcept;
     };
-    static_assert(sizeof(Entry) == 32);
-
     struct alignas(64) Part {
+        Hint current_hint, old_hint;
         mutable std::mutex mutex;
-        std::vector<Entry> entries = std::vector<Entry>(4);  ///< a power of two
-        std::size_t used = 0;
-
-        std::size_t mask() const { return entries.size() - 1; }
+        RemoteArray current, old;
+        std::size_t next_run = 0;  ///< of `old`: what is to be moved next
     };
 
-    static bool holds(const Entry& entry, const RemoteEnd& end) {
-        return entry.number == end.number && entry.owner == end.owner && entry.gid == end.gid;
-    }
-    std::uint64_t hash(const RemoteEnd& end) const;
-    static std::size_t home(std::uint64_t hash, const Part& part) { return hash / part_count & part.mask(); }
-    /// Where it stands, or the empty entry where it would.
-    static std::size_t place(const Part& part, const RemoteEnd& end, std::uint64_t hash);
-    void grow(Part& part) const;
+    static std::uint64_t place_hash(std::uint64_t hash) { return hash / part_count; }
+    static RemoteEntry* find(Part& part, const RemoteEnd& end, std::uint64_t hash);
+    void grow(Part& part);
+    void move_some(Part& part);
 
-    std::uint64_t seed_;
+    RemoteHash hash_;
     std::array<Part, part_count> parts_;
 };
 

@@ -17,6 +17,11 @@ void Session::attach(const EndpointPointer& handle) {
     handle_ = handle;
 }
 
+void Session::prefetch(const void* session) noexcept {
+    constexpr std::size_t cache_line = 64, needed = sizeof(Session) - sizeof(Machine);
+    for (std::size_t i = 0; i < needed; i += cache_line) __builtin_prefetch(static_cast<const std::byte*>(session) + i);
+}
+
 bool Session::takes(const Incoming& req) const {
     const std::lock_guard lock(mutex_);
     const auto* const connection = std::get_if<Connection>(&machine_);
@@ -34,10 +39,9 @@ void Session::notify(std::unique_lock<std::mutex>& lock) {
 
 void Session::push(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
     std::unique_lock lock(mutex_);
-    const bool listener = std::holds_alternative<Listener>(machine_);
-    if (abandoned_ && listener) return core_.count(Count::rx_dropped_unexpected, id_);
-    if (inbox_.size() >= (listener ? backlog_size : inbox_size)) {
-        return core_.count(listener ? Count::rx_dropped_backlog_full : Count::rx_dropped_inbox_full, id_);
+    if (abandoned_ && listens_) return core_.count(Count::rx_dropped_unexpected, id_);
+    if (inbox_.size() >= (listens_ ? backlog_size : inbox_size)) {
+        return core_.count(listens_ ? Count::rx_dropped_backlog_full : Count::rx_dropped_inbox_full, id_);
     }
     auto& received = inbox_.emplace_back();
     received.from = from;

@@ -19,6 +19,7 @@
 #include "control/cm/connection.h"
 #include "control/cm/endpoint.h"
 #include "control/cm/manager.h"
+#include "control/cm/reference.h"
 #include "control/cm/sidr.h"
 #include "datapath/timer/timer.h"
 
@@ -27,7 +28,7 @@ namespace verbline::cm {
 class Core;
 class Turn;
 
-class Session final : public std::enable_shared_from_this<Session>, public timer::Timer {
+class Session final : public Counted, public timer::Timer {
 public:
     static constexpr std::size_t inbox_size = 16, backlog_size = 4096;
 
@@ -42,7 +43,8 @@ public:
         mad::MadBuffer mad;
     };
 
-    Session(Core& core, std::uint32_t id, Machine machine) : core_(core), id_(id), machine_(std::move(machine)) {}
+    Session(Core& core, std::uint32_t id, Machine machine)
+        : core_(core), id_(id), listens_(std::holds_alternative<Listener>(machine)), machine_(std::move(machine)) {}
     ~Session();
 
     std::uint32_t id() const { return id_; }
@@ -61,7 +63,9 @@ public:
     void push(const mad::GmpPeer& from, mad::MadBytes mad, Time now);
     void due(Time now);
     void mark_stale(Time now);
-    bool listens() const { return std::holds_alternative<Listener>(machine_); }
+    /// Soon `push` will be called. There may be no session any more where there was one.
+    static void prefetch(const void* session) noexcept;
+    bool listens() const { return listens_; }
     /// Whether a REQ that names this connection belongs to it: it is the same again, or the connection is open.
     bool takes(const Incoming& req) const;
 
@@ -89,6 +93,7 @@ private:
 
     Core& core_;
     const std::uint32_t id_;
+    const bool listens_;
     mutable std::mutex mutex_;
     std::atomic<State> state_ = State::idle;
     bool told_ = false;  ///< on_ready was called and nothing was drained since
@@ -98,7 +103,7 @@ private:
     std::weak_ptr<Endpoint> handle_;
     std::vector<Received> inbox_;
     std::vector<Event> events_;
-    Machine machine_;
+    Machine machine_;  ///< last: `push` needs what is in front of it
 
     friend class Core;
 };

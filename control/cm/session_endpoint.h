@@ -16,7 +16,7 @@ class Core;
 
 class SessionEndpoint final : public Endpoint {
 public:
-    SessionEndpoint(std::shared_ptr<Core> core, std::shared_ptr<Session> session)
+    SessionEndpoint(std::shared_ptr<Core> core, Reference<Session> session)
         : core_(std::move(core)), session_(std::move(session)) {}
     ~SessionEndpoint() override;
 
@@ -36,7 +36,7 @@ public:
 
 private:
     std::shared_ptr<Core> core_;  ///< outlives the session
-    std::shared_ptr<Session> session_;
+    Reference<Session> session_;
 };
 
 }  // namespace verbline::cm

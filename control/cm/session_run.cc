@@ -10,7 +10,7 @@
 namespace verbline::cm {
 
 std::optional<Event> Session::poll(Time now) {
-    if (std::holds_alternative<Listener>(machine_)) return poll_listener(now);
+    if (listens_) return poll_listener(now);
     std::unique_lock lock(mutex_);
     Turn turn(core_, id_);
     while (events_.empty() && run_one(turn, now)) {}
@@ -81,7 +81,7 @@ bool Session::run_one(Turn& turn, Time now) {
 }
 
 void Session::run_all(Turn& turn, Time now) {
-    if (std::holds_alternative<Listener>(machine_)) return;
+    if (listens_) return;
     while (run_one(turn, now)) {}
 }
 

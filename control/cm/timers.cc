@@ -20,13 +20,13 @@ void Timers::cancel(timer::Timer& timer, std::size_t part_number) {
     timer.cancel();
 }
 
-std::vector<std::shared_ptr<Session>> Timers::due(Time now) {
-    std::vector<std::shared_ptr<Session>> sessions;
+std::vector<Reference<Session>> Timers::due(Time now) {
+    std::vector<Reference<Session>> sessions;
     for (auto& part : parts_) {
         const std::lock_guard lock(part.mutex);
         if (!part.wheel) continue;
         part.wheel->advance(now, [&](timer::Timer& timer) {
-            if (auto session = static_cast<Session&>(timer).weak_from_this().lock()) {
+            if (auto session = Reference<Session>::unless_gone(static_cast<Session&>(timer))) {
                 sessions.push_back(std::move(session));
             }
         });

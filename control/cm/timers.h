@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "control/cm/reference.h"
 #include "datapath/timer/wheel.h"
 #include "pmd/time.h"
 
@@ -25,7 +26,7 @@ public:
     void cancel(timer::Timer& timer, std::size_t part);
 
     /// The sessions that are due; those that are going away are left out.
-    std::vector<std::shared_ptr<Session>> due(Time now);
+    std::vector<Reference<Session>> due(Time now);
     std::optional<Time> deadline();
 
 private:

@@ -29,6 +29,12 @@ struct GmpPeer {
     wire::PKey pkey{0xffff};
 };
 
+/// One that has come. `from.path` is the way back: as it stands it can be given to `send`. `mad` is borrowed.
+struct GmpArrival {
+    GmpPeer from;
+    MadBytes mad;
+};
+
 class GmpChannel {
 public:
     GmpChannel() = default;

@@ -64,7 +64,8 @@ std::size_t Gsi::drain() {
         told_ = false;
     }
     const auto count = datagrams_->drain(
-        most_at_once, [this](const auto& completion, auto route, auto mad) { take(completion, route, mad); });
+        most_at_once, [this](const auto& completion, auto route, auto mad) { take(completion, route, mad); },
+        [this] { hand_over(); });
     if (count >= most_at_once) tell();
     return count;
 }
@@ -82,10 +83,20 @@ void Gsi::take(const transport::Completion& completion, rdma::Datagrams::Route r
     }
     const auto from = peer_of(completion, route);
     if (!from) return counters_.rx_dropped_not_ours.add();
-    const auto found = receivers_.find(header->management_class);
-    if (found == receivers_.end()) return transport_counters_.rx_dropped_no_receiver.add();
-    const auto receiver = found->second;
-    (*receiver)(*from, mad.first<wire::mad_size>());
+    if (header->management_class != burst_class_) hand_over();
+    burst_class_ = header->management_class;
+    burst_.push_back({.from = *from, .mad = mad.first<wire::mad_size>()});
+}
+
+void Gsi::hand_over() {
+    if (burst_.empty()) return;
+    if (const auto found = receivers_.find(burst_class_); found != receivers_.end()) {
+        const auto receiver = found->second;
+        (*receiver)(burst_);
+    } else {
+        transport_counters_.rx_dropped_no_receiver.add(burst_.size());
+    }
+    burst_.clear();
 }
 
 std::optional<GmpPeer> Gsi::peer_of(const transport::Completion& completion, rdma::Datagrams::Route route) const {

@@ -57,8 +57,8 @@ public:
     /// MADs that one `drain` takes before others have their turn.
     static constexpr std::size_t most_at_once = 256;
 
-    /// `from.path` is the way back: as it stands it can be given to `send`. `mad` is valid during the call.
-    using Receiver = std::function<void(const GmpPeer& from, MadBytes mad)>;
+    /// MADs that have arrived together, in their order; they are valid during the call.
+    using Receiver = std::function<void(std::span<const GmpArrival> burst)>;
 
     /// EBUSY: the device has its QP1 already.
     static Result<std::unique_ptr<Gsi>> create(GsiOptions options);
@@ -81,6 +81,7 @@ private:
     explicit Gsi(GsiOptions options) : options_(std::move(options)) {}
     void tell();
     void take(const transport::Completion& completion, rdma::Datagrams::Route route, std::span<const std::byte> mad);
+    void hand_over();
     std::optional<GmpPeer> peer_of(const transport::Completion& completion, rdma::Datagrams::Route route) const;
     bool find_next_hop(rdma::Path& path) const;
 
@@ -94,7 +95,9 @@ private:
     bool told_ = false;  ///< since the last drain
 
     std::map<wire::MadClass, std::shared_ptr<Receiver>> receivers_;  // shared: a receiver may take itself back
-    std::unique_ptr<rdma::Datagrams> datagrams_;                     // goes first
+    std::vector<GmpArrival> burst_;                                  ///< taken and not handed over yet
+    wire::MadClass burst_class_{};
+    std::unique_ptr<rdma::Datagrams> datagrams_;  // goes first
 };
 
 }  // namespace verbline::mad

@@ -6,7 +6,7 @@
 ///
 ///     send ──> copied into the request ──> UD queue pair ──> device
 ///     `on_arrival`, once <── completion <────────┘
-///     drain ──> each datagram where it lies, then its buffer is posted again
+///     drain ──> datagrams where they lie, then their buffers are posted again
 ///
 /// Threads: `send` by one at a time, `drain` by one at a time; both at once are fine. `on_arrival` is called by whoever
 /// polls the device, must not block nor call back, and comes again only after a `drain`.
@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "datapath/rdma/device.h"
@@ -57,9 +58,15 @@ public:
 
     /// `take(completion, route, payload)` for what has arrived, `most` or a few more; a datagram that was too long, or
     /// could not be received, comes with its status and an empty payload. Returns how many; fewer than `most`: that was
-    /// all, and `on_arrival` will say when there is more.
+    /// all, and `on_arrival` will say when there is more. They are taken in batches of at most `batch_size`: until
+    /// `taken()` has returned, which is called at the end of each, its payloads stay where they are.
+    template <class Take, class Taken>
+    std::size_t drain(std::size_t most, Take&& take, Taken&& taken);
     template <class Take>
-    std::size_t drain(std::size_t most, Take&& take);
+    std::size_t drain(std::size_t most, Take&& take) {
+        return drain(most, std::forward<Take>(take), [] {});
+    }
+    static constexpr std::size_t batch_size = 32;
 
 private:
     explicit Datagrams(DatagramOptions options);
@@ -78,9 +85,9 @@ private:
     std::unique_ptr<QueuePair> pair_;  ///< goes first
 };
 
-template <class Take>
-std::size_t Datagrams::drain(std::size_t most, Take&& take) {
-    std::array<transport::Completion, 32> batch;
+template <class Take, class Taken>
+std::size_t Datagrams::drain(std::size_t most, Take&& take, Taken&& taken) {
+    std::array<transport::Completion, batch_size> batch;
     std::size_t count = 0;
     for (bool armed = false; count < most;) {
         const auto n = received_->poll(batch);
@@ -90,12 +97,14 @@ std::size_t Datagrams::drain(std::size_t most, Take&& take) {
             armed = true;  // what came before is not told of: look once more
         }
         for (const auto& completion : std::span(batch).first(n)) {
-            const auto slot = static_cast<std::size_t>(completion.id);
-            const std::span<const std::byte> bytes = buffer(slot);
+            const std::span<const std::byte> bytes = buffer(static_cast<std::size_t>(completion.id));
             const bool whole = completion.status == transport::Status::success && completion.length >= route_size;
             take(completion, bytes.template first<route_size>(),
                  whole ? bytes.first(completion.length).subspan(route_size) : std::span<const std::byte>());
-            std::ignore = post_receive(slot);
+        }
+        taken();
+        for (const auto& completion : std::span(batch).first(n)) {
+            std::ignore = post_receive(static_cast<std::size_t>(completion.id));
         }
         count += n;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -62,9 +63,8 @@ Result<void> PortNetwork::start() {
                                     .shared = port_.link().shared(),
                                     .elsewhere = elsewhere},
                                    *gsi_);
-    gsi_->receive(wire::MadClass::communication, [this](const mad::GmpPeer& from, mad::MadBytes mad) {
-        manager_->receive(from, mad, monotonic_now());
-    });
+    gsi_->receive(wire::MadClass::communication,
+                  [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, monotonic_now()); });
     port_.on_next_hop(
         [this] { around_.later([this] { around_.with_service([this] { look_for_neighbours(monotonic_now()); }); }); });
     gsi_->on_ready([descriptor = arrivals_.get()] {

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <random>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "control/cm/id_table.h"
 #include "control/cm/listeners.h"
 #include "control/cm/remote_table.h"
+#include "control/cm/zeroed_array.h"
 
 namespace verbline::cm {
 namespace {
 
-using Table = IdTable<std::shared_ptr<std::uint32_t>>;
+struct Named : Counted {
+    explicit Named(std::uint32_t n) : name(n) {}
+    std::uint32_t name;
+};
+using Table = IdTable<Named>;
 
 std::uint32_t insert(Table& table) {
-    return *table.insert([](std::uint32_t id) { return std::make_shared<std::uint32_t>(id); });
+    return table.insert([](std::uint32_t id) { return Reference<Named>::make(id); })->name;
 }
 
 TEST(IdTable, FindsWhatWasPutIn) {
@@ -32,20 +39,70 @@ TEST(IdTable, FindsWhatWasPutIn) {
             const auto it =
                 std::next(present.begin(), static_cast<long>(random() % std::min<std::size_t>(9, present.size())));
             table.erase(it->first);
-            EXPECT_EQ(table.find(it->first), nullptr);
+            EXPECT_FALSE(table.find(it->first));
             present.erase(it);
         }
     }
     EXPECT_EQ(table.size(), present.size());
     EXPECT_EQ(table.all().size(), present.size());
-    for (const auto& [id, yes] : present) ASSERT_EQ(*table.find(id), id);
+    for (const auto& [id, yes] : present) ASSERT_EQ(table.find(id)->name, id);
 }
 
 TEST(IdTable, NeverGivesOutZeroAndPassesOverWhatIsTaken) {
     Table table(0xffff'ffff);
     EXPECT_EQ(insert(table), 0xffff'ffff);
     EXPECT_EQ(insert(table), 1u);
-    EXPECT_EQ(table.find(0), nullptr);
+    EXPECT_FALSE(table.find(0));
+}
+
+TEST(IdTable, GrowsWithoutLosingAny) {
+    Table table(0xffff'f000);
+    std::vector<std::uint32_t> ids;
+    for (std::size_t count = 1; count <= 20'000; ++count) {
+        ids.push_back(insert(table));
+        if (count % 1000 != 0 && count > 200) continue;
+        for (const auto id : ids) ASSERT_EQ(table.find(id)->name, id) << count;
+    }
+    EXPECT_EQ(table.all().size(), ids.size());
+}
+
+TEST(IdTable, SaysWhereAValueIsWithoutHoldingIt) {
+    Table table(1);
+    const auto id = insert(table);
+    const Named* there = nullptr;
+    const auto look = [&](const Named* at) { there = at; };
+    table.prefetch(id);
+    table.prefetch_value(id + 1, look);
+    EXPECT_EQ(there, nullptr);
+    table.prefetch_value(id, look);
+    EXPECT_EQ(there, table.find(id).get());
+    table.erase(id);
+    there = nullptr;
+    table.prefetch_value(id, look);
+    EXPECT_EQ(there, nullptr);
+}
+
+TEST(IdTable, ItsValuesLiveAsLongAsSomebodyRefersToThem) {
+    struct Watched : Counted {
+        explicit Watched(bool& g) : gone(g) {}
+        ~Watched() { gone = true; }
+        bool& gone;
+    };
+    bool held = false, left = false;
+    Reference<Watched> last;
+    {
+        IdTable<Watched> table(1);
+        last = table.insert([&](std::uint32_t) { return Reference<Watched>::make(held); });
+        table.erase(1);
+        EXPECT_FALSE(held) << "we hold it";
+        table.insert([&](std::uint32_t) { return Reference<Watched>::make(left); });
+        EXPECT_FALSE(left) << "the table holds it";
+    }
+    EXPECT_TRUE(left);
+    EXPECT_TRUE(Reference<Watched>::unless_gone(*last));
+    EXPECT_FALSE(held);
+    last = {};
+    EXPECT_TRUE(held);
 }
 
 TEST(RemoteTable, IsAMapWhateverIsErased) {
@@ -73,6 +130,48 @@ TEST(RemoteTable, IsAMapWhateverIsErased) {
                 if (has == id) it->second = 9;
         }
         ASSERT_EQ(table.size(), model.size());
+    }
+}
+
+/// What is erased and found while a part is moved from one array to the next.
+TEST(RemoteTable, IsAMapWhileItGrows) {
+    RemoteTable table(3);
+    std::map<std::uint32_t, std::uint32_t> model;
+    std::mt19937 random(4);
+    const auto end = [](std::uint32_t n) { return RemoteEnd{.owner = 5, .number = n}; };
+    for (std::uint32_t n = 0; n < 30'000; ++n) {
+        table.prefetch(end(n));
+        ASSERT_EQ(table.insert(end(n), n + 1), n + 1);
+        model[n] = n + 1;
+        const auto other = static_cast<std::uint32_t>(random() % (n + 1));
+        const auto it = model.find(other);
+        ASSERT_EQ(table.find(end(other)), it == model.end() ? 0 : it->second);
+        if (it == model.end()) continue;
+        if (random() % 2 == 0) {
+            ASSERT_TRUE(table.replace(end(other), it->second, it->second + 1));
+            ++it->second;
+        } else if (random() % 4 == 0) {
+            table.erase(end(other), it->second);
+            model.erase(it);
+        }
+        ASSERT_EQ(table.size(), model.size());
+    }
+    for (std::uint32_t n = 0; n < 30'000; ++n) {
+        const auto it = model.find(n);
+        ASSERT_EQ(table.find(end(n)), it == model.end() ? 0 : it->second) << n;
+    }
+}
+
+TEST(ZeroedArray, IsZeroAndWritableWhateverItsSize) {
+    for (const std::size_t size : {1uz, 100uz, 100'000uz, 3'000'000uz}) {
+        ZeroedArray<std::uint32_t> array(size);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(array.data()) % 64, 0u);
+        for (const auto i : std::set{0uz, size / 2, size - 1}) {
+            EXPECT_EQ(array[i], 0u) << size;
+            array[i] = 1;
+        }
+        array = {};
+        EXPECT_EQ(array.size(), 0u);
     }
 }
 

@@ -70,9 +70,9 @@ public:
     Node& node(unsigned number) { return *nodes_[number]; }
     Manager& manager(unsigned number) { return *nodes_[number]->manager; }
 
-    void deliver(const Flight& flight) {
-        mad::GmpPeer from{.path = {.address = {.global = true, .dgid = gid_of(flight.from), .hop_limit = 64}}};
-        manager(flight.to).receive(from, flight.mad, now);
+    void deliver(const Flight& flight) { manager(flight.to).receive(peer(flight.from), flight.mad, now); }
+    static mad::GmpPeer peer(unsigned node) {
+        return {.path = {.address = {.global = true, .dgid = gid_of(node), .hop_limit = 64}}};
     }
     /// The oldest; which it was.
     wire::CmAttribute deliver_one() {

@@ -32,9 +32,12 @@ struct Services {
         if (!made) throw std::runtime_error(made.error().what);
         gsi = std::move(*made);
         gsi->on_ready([this] { ++ready; });
-        gsi->receive(wire::MadClass::communication, [this](const GmpPeer& from, MadBytes mad) {
-            auto& last = arrived.emplace_back(from, MadBuffer{});
-            std::ranges::copy(mad, last.mad.begin());
+        gsi->receive(wire::MadClass::communication, [this](std::span<const GmpArrival> burst) {
+            bursts.push_back(burst.size());
+            for (const auto& [from, mad] : burst) {
+                auto& last = arrived.emplace_back(from, MadBuffer{});
+                std::ranges::copy(mad, last.mad.begin());
+            }
         });
     }
     std::uint64_t counter(std::string_view name) const {
@@ -48,6 +51,7 @@ struct Services {
     sim::Host& host;
     std::unique_ptr<Gsi> gsi;
     std::vector<Arrived> arrived;
+    std::vector<std::size_t> bursts;  ///< their sizes
     std::optional<wire::MacAddress> next_hop;
     unsigned ready = 0, posted = 0, asked = 0;
 };
@@ -157,6 +161,21 @@ TEST_F(GsiTest, AFullQueueLosesAndGoesOn) {
         ASSERT_EQ(b.arrived.at(Gsi::slots + i).mad, some_mad(1000 + i));
         ASSERT_EQ(b.arrived[Gsi::slots + i].from.path.gid_index, i % 2 != 0 ? 3u : 5u);
     }
+}
+
+TEST_F(GsiTest, WhatHasArrivedIsHandedOverTogether) {
+    Services a(host_a), b(host_b);
+    std::size_t others = 0;
+    b.gsi->receive(wire::MadClass::performance, [&](std::span<const GmpArrival> burst) { others += burst.size(); });
+    for (unsigned i = 0; i < 12; ++i) {
+        a.gsi->send(to(a, b, 3), some_mad(i, i == 5 ? wire::MadClass::performance : wire::MadClass::communication));
+    }
+    settle();
+    EXPECT_EQ(b.gsi->drain(), 12u);
+    EXPECT_EQ(b.bursts, (std::vector<std::size_t>{5, 6})) << "in their order, between those of other classes";
+    EXPECT_EQ(others, 1u);
+    for (unsigned i = 0; i < 11; ++i) EXPECT_EQ(b.arrived.at(i).mad, some_mad(i < 5 ? i : i + 1));
+    b.gsi->receive(wire::MadClass::performance, {});
 }
 
 TEST_F(GsiTest, BadOnesAreCounted) {

@@ -30,8 +30,9 @@ struct Station {
             gids.add_address(1, ib ? fabric_gid(number) : link::gid_of(wire::ipv4(10, 0, 0, number)));
         });
         services = Gsi::create({.device = device.get(), .pkeys = {wire::PKey{0xffff}}}).value();
-        services->receive(wire::MadClass::communication,
-                          [this](const GmpPeer& from, MadBytes) { arrived.push_back(from); });
+        services->receive(wire::MadClass::communication, [this](std::span<const GmpArrival> burst) {
+            for (const auto& [from, mad] : burst) arrived.push_back(from);
+        });
     }
     static wire::Lid lid(std::uint8_t number) { return wire::Lid{number}; }
     static wire::Gid fabric_gid(std::uint8_t number) {

@@ -35,11 +35,11 @@ TEST_F(PortTest, AMadToOurselvesComesBackAndSignals) {
         const std::uint64_t one = 1;
         std::ignore = write(event.get(), &one, sizeof one);
     });
-    unsigned received = 0;
-    gsi->receive(wire::MadClass::communication, [&](const mad::GmpPeer& from, mad::MadBytes) {
-        EXPECT_EQ(from.path.address.dgid, ours);
-        EXPECT_EQ(from.path.gid_index, test::gid_index);
-        ++received;
+    std::size_t received = 0;
+    gsi->receive(wire::MadClass::communication, [&](std::span<const mad::GmpArrival> burst) {
+        EXPECT_EQ(burst.front().from.path.address.dgid, ours);
+        EXPECT_EQ(burst.front().from.path.gid_index, test::gid_index);
+        received += burst.size();
     });
     mad::MadBuffer mad{};
     wire::Mad{.management_class = wire::MadClass::communication}.emit(std::span(mad).first<wire::Mad::size>());
@@ -59,8 +59,10 @@ TEST_F(PortTest, AMadToOurselvesComesBackAndSignals) {
 TEST_F(PortTest, AnyThreadSends) {
     auto* const gsi = port().gsi().value();
     std::array<std::atomic<unsigned>, 3> received{};
-    gsi->receive(wire::MadClass::communication, [&](const mad::GmpPeer&, mad::MadBytes mad) {
-        ++received.at(static_cast<std::size_t>(wire::Mad::parse(mad)->transaction));
+    gsi->receive(wire::MadClass::communication, [&](std::span<const mad::GmpArrival> burst) {
+        for (const auto& [from, mad] : burst) {
+            ++received.at(static_cast<std::size_t>(wire::Mad::parse(mad)->transaction));
+        }
     });
     constexpr unsigned each = 2000;
     std::atomic<unsigned> running{received.size()};
