@@ -80,6 +80,16 @@ bool Connection::ours(const Incoming& message) const {
     return sender == remote_;
 }
 
+bool Connection::from_peer(const mad::GmpPeer& from) const {
+    return PortAddress::of(peer_).sent(from) || primary_port_.sent(from) || alternate_port_.sent(from);
+}
+
+/// Who writes from the alternate path's port has gone there (automatic path migration, 17.2.8): the other may be dead.
+void Connection::follow_migration(const mad::GmpPeer& from) {
+    if (state_ != State::established || !alternate_port_.sent(from)) return;
+    if (!PortAddress::of(peer_).sent(from) && !primary_port_.sent(from)) peer_ = from;
+}
+
 /// A late REQ of ours has begun a second connection at the peer: it must not wait for us.
 void Connection::refuse_stranger(const Incoming& rep, const mad::GmpPeer& from, Context& context) {
     auto rej = to_message({.reason = wire::CmRejectReason::invalid_communication_id}, wire::CmAbout::rep);
@@ -92,13 +102,15 @@ void Connection::refuse_stranger(const Incoming& rep, const mad::GmpPeer& from, 
 
 void Connection::receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
     using enum wire::CmAttribute;
-    if (message.attribute() == req) return receive_req(message.as<wire::CmReq>(), message, now, context);
+    if (message.attribute() == req) return receive_req(message, from, now, context);
     // By the reason "timeout" the peer takes back a REQ of which it never learnt our id: it is found by its own.
     const bool taken_back = message.attribute() == rej && message.receiver_id() == 0;
     if (!taken_back && !ours(message)) {
         if (message.attribute() == rep) return refuse_stranger(message, from, context);
         return context.count(Count::rx_dropped_mismatched);
     }
+    if (!from_peer(from)) return context.count(Count::rx_dropped_stranger);
+    follow_migration(from);
     switch (message.attribute()) {
         case mra: return receive_mra(message.as<wire::CmMra>(), now, context);
         case rej: return receive_rej(message.as<wire::CmRej>(), now, context);

@@ -24,6 +24,7 @@
 #include "control/cm/convert.h"
 #include "control/cm/message.h"
 #include "control/cm/parameters.h"
+#include "control/cm/port_address.h"
 #include "control/cm/state.h"
 #include "control/mad/gmp.h"
 #include "pmd/error.h"
@@ -76,15 +77,18 @@ public:
     Time since() const { return since_; }
     unsigned retries() const { return retries_; }
     wire::CmServiceId service() const { return service_; }
-    const wire::Gid& peer_gid() const { return remote_gid_; }
+    const wire::Gid& peer_gid() const { return primary_port_.gid; }
     wire::Qpn local_qpn() const { return local_qpn_; }
     wire::Qpn remote_qpn() const { return remote_qpn_; }
     bool peer_to_peer() const { return peer_to_peer_; }
+    /// Whether a message came from the peer: from where it was asked for, or asked; the ports of the connection's
+    /// paths, primary and alternate; or where it has sent us. Ids can be guessed, and nobody else may close or move us.
+    bool from_peer(const mad::GmpPeer& from) const;
     /// For tables; numbers are 0 until known.
     RemoteEnd remote_connection() const {
         return RemoteEnd::connection(remote_guid_, static_cast<std::uint32_t>(remote_));
     }
-    RemoteEnd remote_queue_pair() const { return RemoteEnd::queue_pair(remote_guid_, remote_gid_, remote_qpn_); }
+    RemoteEnd remote_queue_pair() const { return RemoteEnd::queue_pair(remote_guid_, primary_port_.gid, remote_qpn_); }
 
 private:
     friend class ConnectionExplorer;  ///< tests: all states that two of them can get into
@@ -104,6 +108,7 @@ private:
     void keep_and_post(const mad::MadBuffer& mad, Context& context);
     void post_kept(Context& context);
     bool ours(const Incoming& message) const;
+    void follow_migration(const mad::GmpPeer& from);
     static void refuse_stranger(const Incoming& rep, const mad::GmpPeer& from, Context& context);
     std::uint64_t own_transaction() const { return static_cast<std::uint32_t>(local_); }
 
@@ -112,7 +117,8 @@ private:
     void receive_mra(const wire::CmMra& mra, Time now, Context& context);
 
     // connection_passive.cc
-    void receive_req(const wire::CmReq& req, const Incoming& message, Time now, Context& context);
+    void receive_req(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context);
+    static void refuse_stale(const Incoming& req, const mad::GmpPeer& to, Context& context);
     void receive_rtu(const wire::CmRtu& rtu, Time now, Context& context);
 
     // connection_close.cc
@@ -147,7 +153,7 @@ private:
     std::uint8_t response_timeout_ = 20;  ///< of the peer's connection manager, coded as the three
     std::uint8_t own_response_timeout_ = 20, packet_lifetime_ = 18, ack_delay_ = 0;
     wire::CmServiceId service_{};
-    wire::Gid remote_gid_{};
+    PortAddress primary_port_{}, alternate_port_{};  ///< the peer's
     wire::Qpn local_qpn_{}, remote_qpn_{};
     wire::Psn remote_psn_;
     std::uint64_t transaction_ = 0;            ///< of the exchange that opened it: the active side's

@@ -10,7 +10,10 @@ void Connection::connect(const Request& request, Time now, Context& context) {
     transport_ = request.transport;
     peer_to_peer_ = request.peer_to_peer;
     service_ = request.service;
-    remote_gid_ = request.primary.remote_gid;
+    primary_port_ = {.gid = request.primary.remote_gid, .lid = request.primary.remote_lid};
+    if (request.alternate) {
+        alternate_port_ = {.gid = request.alternate->remote_gid, .lid = request.alternate->remote_lid};
+    }
     local_qpn_ = request.qpn;
     response_timeout_ = request.remote_response_timeout;
     own_response_timeout_ = request.local_response_timeout;
@@ -84,6 +87,7 @@ void Connection::receive_mra(const wire::CmMra& mra, Time now, Context& context)
 
 std::optional<Request> Connection::match(const Incoming& message, const mad::GmpPeer& from, Time now,
                                          Context& context) {
+    if (!from_peer(from)) return context.count(Count::rx_dropped_stranger), std::nullopt;
     const auto req = message.as<wire::CmReq>();
     const bool waiting = state_ == State::req_sent || state_ == State::mra_req_received;
     const auto mine = std::pair(ca_guid_, local_qpn_), theirs = std::pair(req.ca_guid, req.qpn);

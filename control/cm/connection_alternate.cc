@@ -25,6 +25,7 @@ Result<void> Connection::load_alternate(const Path& path, const PrivateData& pri
     }
     if (auto result = fits(private_data, sizeof(wire::CmLap{}.private_data)); !result) return result;
     alternate_ = Alternate::sent;
+    alternate_port_ = {.gid = path.remote_gid, .lid = path.remote_lid};
     begin_wait(now, patience());
     keep_and_post(addressed(to_message(path, remote_qpn_, own_response_timeout_, private_data), own_transaction()),
                   context);
@@ -52,6 +53,7 @@ void Connection::receive_lap(const wire::CmLap& lap, const Incoming& message, co
         case Alternate::none: break;
     }
     alternate_ = Alternate::received;
+    alternate_port_ = {.gid = lap.local_gid, .lid = lap.local_lid};
     alternate_transaction_ = message.transaction();
     alternate_digest_ = digest(lap);
     end_wait();

@@ -10,7 +10,8 @@ Request Connection::accept(const Incoming& message, const mad::GmpPeer& from, Ti
     auto request = from_message(req, from);
     remote_ = CommunicationId{req.local_id};
     remote_guid_ = req.ca_guid;
-    remote_gid_ = req.primary.local_gid;
+    primary_port_ = {.gid = req.primary.local_gid, .lid = req.primary.local_lid};
+    alternate_port_ = {.gid = req.alternate.local_gid, .lid = req.alternate.local_lid};
     remote_qpn_ = req.qpn;
     remote_psn_ = req.psn;
     transport_ = request.transport;
@@ -33,8 +34,13 @@ bool Connection::repeats(const Incoming& message) const {
 }
 
 /// A REQ with the peer's id of this connection: the one that we have, again, or that of another life.
-void Connection::receive_req(const wire::CmReq& req, const Incoming& message, Time now, Context& context) {
+void Connection::receive_req(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
     using enum State;
+    if (!from_peer(from)) {
+        // Whether the peer has begun a new life we cannot learn from somebody else.
+        context.count(Count::rx_dropped_stranger);
+        return refuse_stale(message, from, context);
+    }
     if (repeats(message)) {
         context.count(Count::rx_duplicate_req);
         // Our answer is lost: MRA, REP or REJ. Without one the user still thinks, or RTU has come since.
@@ -42,13 +48,18 @@ void Connection::receive_req(const wire::CmReq& req, const Incoming& message, Ti
         if (state_ == timewait && !active_) refuse_again(now, context);
         return;
     }
-    context.count(Count::rejected_stale);
+    refuse_stale(message, peer_, context);
+    stale(now, context);
+}
+
+void Connection::refuse_stale(const Incoming& req, const mad::GmpPeer& to, Context& context) {
     const wire::CmRej rej{.local_id = 0,
-                          .remote_id = req.local_id,
+                          .remote_id = req.sender_id(),
                           .about = wire::CmAbout::req,
                           .reason = wire::CmRejectReason::stale_connection};
-    post(make_mad(rej, message.transaction()), context);
-    stale(now, context);
+    context.count(Count::rejected_stale);
+    context.count(Count::tx_rej);
+    context.send(to, make_mad(rej, req.transaction()));
 }
 
 Result<void> Connection::reply(const Reply& reply, Time now, Context& context) {

@@ -56,7 +56,7 @@ std::optional<Event> Core::accept_connection(const Incoming& message, const Sess
     if (!turn.claim(RemoteEnd::queue_pair(req.ca_guid, req.primary.local_gid, req.qpn))) {
         count(Count::rejected_stale, session->id());
         refuse(received.from, message, {.reason = wire::CmRejectReason::stale_connection}, wire::CmAbout::req);
-        turn.carry_out(now);
+        turn.carry_out(now, &received.from);
         return std::nullopt;
     }
     // What is left there is over, and its id was given out anew by the peer.

@@ -16,57 +16,58 @@
 namespace verbline::cm {
 
 // The first eleven of each direction are in the order of wire::CmAttribute.
-#define VERBLINE_CM_COUNTERS(X)                                                                      \
-    X(tx_req, "REQ sent: connections asked for, repeats included as in all that are sent")           \
-    X(tx_mra, "MRA sent: we need more time")                                                         \
-    X(tx_rej, "REJ sent: connections refused")                                                       \
-    X(tx_rep, "REP sent: connections taken")                                                         \
-    X(tx_rtu, "RTU sent: connections ready to use")                                                  \
-    X(tx_dreq, "DREQ sent: connections to be ended")                                                 \
-    X(tx_drep, "DREP sent: connections ended as asked")                                              \
-    X(tx_sidr_req, "SIDR_REQ sent: datagram services asked for")                                     \
-    X(tx_sidr_rep, "SIDR_REP sent: datagram services answered")                                      \
-    X(tx_lap, "LAP sent: alternate paths proposed")                                                  \
-    X(tx_apr, "APR sent: alternate paths answered")                                                  \
-    X(rx_req, "REQ received")                                                                        \
-    X(rx_mra, "MRA received: the peer needs more time")                                              \
-    X(rx_rej, "REJ received: the peer refuses")                                                      \
-    X(rx_rep, "REP received")                                                                        \
-    X(rx_rtu, "RTU received")                                                                        \
-    X(rx_dreq, "DREQ received")                                                                      \
-    X(rx_drep, "DREP received")                                                                      \
-    X(rx_sidr_req, "SIDR_REQ received")                                                              \
-    X(rx_sidr_rep, "SIDR_REP received")                                                              \
-    X(rx_lap, "LAP received")                                                                        \
-    X(rx_apr, "APR received")                                                                        \
-    X(retries_req, "REQ repeated because nothing came in time")                                      \
-    X(retries_rep, "REP repeated because nothing came in time")                                      \
-    X(retries_dreq, "DREQ repeated because nothing came in time")                                    \
-    X(retries_lap, "LAP repeated because nothing came in time")                                      \
-    X(retries_sidr_req, "SIDR_REQ repeated because nothing came in time")                            \
-    X(timeouts_req, "connects given up after the last repeat")                                       \
-    X(timeouts_rep, "accepted connections given up because no RTU came")                             \
-    X(timeouts_dreq, "connections closed though the peer never answered DREQ")                       \
-    X(timeouts_lap, "alternate paths given up after the last repeat")                                \
-    X(timeouts_sidr_req, "datagram services given up after the last repeat")                         \
-    X(redirects, "requests sent to another port because the peer redirected them")                   \
-    X(peer_to_peer_matches, "connections made of a REQ from each side")                              \
-    X(rejected_unknown_service, "requests refused because nobody listens for the service id")        \
-    X(rejected_stale, "requests refused because their queue pair is connected in our books")         \
-    X(rejected_invalid, "requests refused because we cannot carry them: transport, MTU, GID")        \
-    X(rejected_unknown_id, "replies refused because the connection they belong to is not known")     \
-    X(rx_duplicate_req, "REQ received again")                                                        \
-    X(rx_duplicate_rep, "REP received again")                                                        \
-    X(rx_duplicate_dreq, "DREQ received again")                                                      \
-    X(rx_duplicate_sidr_req, "SIDR_REQ received again")                                              \
-    X(rx_duplicate_lap, "LAP received again")                                                        \
-    X(rx_dropped_malformed, "MADs that are no message of the connection manager")                    \
-    X(rx_dropped_class_version, "MADs of another version of the class")                              \
-    X(rx_dropped_unknown_id, "messages of a connection that is not known")                           \
-    X(rx_dropped_elsewhere, "requests left to another program that has our address and the service") \
-    X(rx_dropped_mismatched, "messages whose ids, queue pair or transaction are not those expected") \
-    X(rx_dropped_unexpected, "messages that are late or make no sense in the connection's state")    \
-    X(rx_dropped_inbox_full, "messages dropped because an endpoint is not polled")                   \
+#define VERBLINE_CM_COUNTERS(X)                                                                        \
+    X(tx_req, "REQ sent: connections asked for, repeats included as in all that are sent")             \
+    X(tx_mra, "MRA sent: we need more time")                                                           \
+    X(tx_rej, "REJ sent: connections refused")                                                         \
+    X(tx_rep, "REP sent: connections taken")                                                           \
+    X(tx_rtu, "RTU sent: connections ready to use")                                                    \
+    X(tx_dreq, "DREQ sent: connections to be ended")                                                   \
+    X(tx_drep, "DREP sent: connections ended as asked")                                                \
+    X(tx_sidr_req, "SIDR_REQ sent: datagram services asked for")                                       \
+    X(tx_sidr_rep, "SIDR_REP sent: datagram services answered")                                        \
+    X(tx_lap, "LAP sent: alternate paths proposed")                                                    \
+    X(tx_apr, "APR sent: alternate paths answered")                                                    \
+    X(rx_req, "REQ received")                                                                          \
+    X(rx_mra, "MRA received: the peer needs more time")                                                \
+    X(rx_rej, "REJ received: the peer refuses")                                                        \
+    X(rx_rep, "REP received")                                                                          \
+    X(rx_rtu, "RTU received")                                                                          \
+    X(rx_dreq, "DREQ received")                                                                        \
+    X(rx_drep, "DREP received")                                                                        \
+    X(rx_sidr_req, "SIDR_REQ received")                                                                \
+    X(rx_sidr_rep, "SIDR_REP received")                                                                \
+    X(rx_lap, "LAP received")                                                                          \
+    X(rx_apr, "APR received")                                                                          \
+    X(retries_req, "REQ repeated because nothing came in time")                                        \
+    X(retries_rep, "REP repeated because nothing came in time")                                        \
+    X(retries_dreq, "DREQ repeated because nothing came in time")                                      \
+    X(retries_lap, "LAP repeated because nothing came in time")                                        \
+    X(retries_sidr_req, "SIDR_REQ repeated because nothing came in time")                              \
+    X(timeouts_req, "connects given up after the last repeat")                                         \
+    X(timeouts_rep, "accepted connections given up because no RTU came")                               \
+    X(timeouts_dreq, "connections closed though the peer never answered DREQ")                         \
+    X(timeouts_lap, "alternate paths given up after the last repeat")                                  \
+    X(timeouts_sidr_req, "datagram services given up after the last repeat")                           \
+    X(redirects, "requests sent to another port because the peer redirected them")                     \
+    X(peer_to_peer_matches, "connections made of a REQ from each side")                                \
+    X(rejected_unknown_service, "requests refused because nobody listens for the service id")          \
+    X(rejected_stale, "requests refused because their queue pair is connected in our books")           \
+    X(rejected_invalid, "requests refused because we cannot carry them: transport, MTU, GID")          \
+    X(rejected_unknown_id, "replies refused because the connection they belong to is not known")       \
+    X(rx_duplicate_req, "REQ received again")                                                          \
+    X(rx_duplicate_rep, "REP received again")                                                          \
+    X(rx_duplicate_dreq, "DREQ received again")                                                        \
+    X(rx_duplicate_sidr_req, "SIDR_REQ received again")                                                \
+    X(rx_duplicate_lap, "LAP received again")                                                          \
+    X(rx_dropped_malformed, "MADs that are no message of the connection manager")                      \
+    X(rx_dropped_class_version, "MADs of another version of the class")                                \
+    X(rx_dropped_unknown_id, "messages of a connection that is not known")                             \
+    X(rx_dropped_elsewhere, "requests left to another program that has our address and the service")   \
+    X(rx_dropped_mismatched, "messages whose ids, queue pair or transaction are not those expected")   \
+    X(rx_dropped_stranger, "messages with the ids of a connection from a port that is not its peer's") \
+    X(rx_dropped_unexpected, "messages that are late or make no sense in the connection's state")      \
+    X(rx_dropped_inbox_full, "messages dropped because an endpoint is not polled")                     \
     X(rx_dropped_backlog_full, "requests dropped because a listener is not polled")
 VERBLINE_COUNTER_ENUM(Count, VERBLINE_CM_COUNTERS)
 

@@ -70,8 +70,12 @@ void Session::due(Time now) {
     retire_if_over();
 }
 
-void Session::mark_stale(Time now) {
+void Session::mark_stale(const mad::GmpPeer* by, Time now) {
     std::unique_lock lock(mutex_);
+    const auto* const connection = std::get_if<Connection>(&machine_);
+    if (by != nullptr && connection != nullptr && !connection->from_peer(*by)) {
+        return core_.count(Count::rx_dropped_stranger, id_);
+    }
     stale_ = true;
     if (!abandoned_) return notify(lock);
     Turn turn(core_, id_);

@@ -62,7 +62,9 @@ public:
 
     void push(const mad::GmpPeer& from, mad::MadBytes mad, Time now);
     void due(Time now);
-    void mark_stale(Time now);
+    /// The queue pair of the connection is somebody else's now; `by`: who says so, if that was a REQ, which must be the
+    /// peer.
+    void mark_stale(const mad::GmpPeer* by, Time now);
     /// Soon `push` will be called. There may be no session any more where there was one.
     static void prefetch(const void* session) noexcept;
     bool listens() const { return listens_; }

@@ -25,6 +25,7 @@ void Sidr::resolve(const ServiceRequest& request, Time now, Context& context) {
     service_ = request.service;
     max_retries_ = request.max_cm_retries;
     peer_ = peer_of(request.path, request.pkey);
+    server_ = {.gid = request.path.remote_gid, .lid = request.path.remote_lid};
     patience_ = wire::cm_nanoseconds(request.response_timeout) + 2 * wire::cm_nanoseconds(request.path.packet_lifetime);
     auto message = to_message(request);
     message.request_id = request_id_ = static_cast<std::uint32_t>(local_);
@@ -61,7 +62,7 @@ void Sidr::abandon(Time now, Context& context) {
     if (state_ == State::sidr_req_sent) over(now);
 }
 
-void Sidr::receive(const Incoming& message, Time now, Context& context) {
+void Sidr::receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
     if (message.attribute() == wire::CmAttribute::sidr_req) {
         context.count(Count::rx_duplicate_sidr_req);
         if (state_ == State::timewait) post_kept(context);
@@ -69,6 +70,7 @@ void Sidr::receive(const Incoming& message, Time now, Context& context) {
     }
     if (message.attribute() != wire::CmAttribute::sidr_rep) return context.count(Count::rx_dropped_mismatched);
     if (state_ != State::sidr_req_sent) return context.count(Count::rx_dropped_unexpected);
+    if (!server_.sent(from) && !PortAddress::of(peer_).sent(from)) return context.count(Count::rx_dropped_stranger);
     over(now);
     context.tell(ServiceReplyReceived{from_message(message.as<wire::CmSidrRep>())});
 }

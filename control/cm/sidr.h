@@ -16,6 +16,7 @@
 #include "control/cm/convert.h"
 #include "control/cm/message.h"
 #include "control/cm/parameters.h"
+#include "control/cm/port_address.h"
 #include "control/cm/state.h"
 #include "control/mad/gmp.h"
 #include "pmd/error.h"
@@ -38,7 +39,7 @@ public:
     /// Its user is gone. It is over when `state` is idle.
     void abandon(Time now, Context& context);
 
-    void receive(const Incoming& message, Time now, Context& context);
+    void receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context);
     /// At or after `deadline`.
     void tick(Time now, Context& context);
     std::optional<Time> deadline() const { return deadline_ == 0 ? std::nullopt : std::optional(deadline_); }
@@ -67,6 +68,7 @@ private:
     wire::CmServiceId service_{};
     Time deadline_ = 0, since_ = 0, patience_ = 0;
     mad::GmpPeer peer_;
+    PortAddress server_{};                  ///< client: of the path, whatever its MADs are addressed by
     std::unique_ptr<mad::MadBuffer> kept_;  ///< what may have to be sent again
 };
 

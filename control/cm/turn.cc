@@ -15,10 +15,10 @@ bool Turn::claim(const RemoteEnd& queue_pair) {
     return owner == id_;
 }
 
-void Turn::carry_out(Time now) {
+void Turn::carry_out(Time now, const mad::GmpPeer* requester) {
     for (const auto& [to, mad] : sends_) core_.send(to, mad);
     if (stale_ == 0) return;
-    if (const auto session = core_.find(stale_)) session->mark_stale(now);
+    if (const auto session = core_.find(stale_)) session->mark_stale(requester, now);
 }
 
 }  // namespace verbline::cm

@@ -25,8 +25,8 @@ public:
     bool claim(const RemoteEnd& queue_pair) override;
 
     std::vector<Event>& events() { return events_; }
-    /// With no session's lock held.
-    void carry_out(Time now);
+    /// With no session's lock held. `requester`: the sender of a REQ whose queue pair was claimed.
+    void carry_out(Time now, const mad::GmpPeer* requester = nullptr);
 
 private:
     Core& core_;

@@ -58,8 +58,8 @@ cm::Request CmPair::request(unsigned side) const {
                         .psn = wire::Psn(side),
                         .max_cm_retries = setup_->retries,
                         .peer_to_peer = setup_->peers};
-    request.primary.local_gid = wire::Gid::of(0, wire::Guid{1 + side});
-    request.primary.remote_gid = wire::Gid::of(0, wire::Guid{2 - side});
+    request.primary.local_gid = gid_of(side);
+    request.primary.remote_gid = gid_of(1 - side);
     return request;
 }
 

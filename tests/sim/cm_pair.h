@@ -76,6 +76,11 @@ private:
 
     // cm_pair.cc
     cm::Request request(unsigned side) const;
+    static wire::Gid gid_of(unsigned side) { return wire::Gid::of(0, wire::Guid{1 + side}); }
+    /// As the network says who has sent to a side.
+    static mad::GmpPeer peer_of(unsigned side) {
+        return {.path = {.address = {.global = true, .dgid = gid_of(1 - side)}}};
+    }
     void connect(unsigned side);
     void deliver(unsigned side, std::size_t at, bool again);
     void receive(unsigned side, const mad::MadBuffer& mad);

@@ -20,7 +20,7 @@ void CmPair::receive(unsigned i, const mad::MadBuffer& mad) {
                                   : static_cast<std::uint32_t>(side.connection->local()) == message.receiver_id());
     if (!here) return receive_unknown(i, message);
     Doings doings(*this, i);
-    side.connection->receive(message, {}, side.now, doings);
+    side.connection->receive(message, peer_of(i), side.now, doings);
     retire(side);
 }
 
@@ -32,12 +32,12 @@ void CmPair::receive_req(unsigned i, const cm::Incoming& req) {
         const bool known =
             connection.state() != State::idle && static_cast<std::uint32_t>(connection.remote()) == req.sender_id();
         if (known && (cm::open(connection.state()) || connection.repeats(req))) {
-            connection.receive(req, {}, side.now, doings);
+            connection.receive(req, peer_of(i), side.now, doings);
             return retire(side);
         }
         const bool asks = connection.state() == State::req_sent || connection.state() == State::mra_req_received;
         if (connection.peer_to_peer() && asks) {
-            if (auto request = connection.match(req, {}, side.now, doings)) {
+            if (auto request = connection.match(req, peer_of(i), side.now, doings)) {
                 hear(i, cm::RequestReceived{.endpoint = nullptr, .request = std::move(*request), .from = {}});
             }
             return;
@@ -56,7 +56,7 @@ void CmPair::take(unsigned i, const cm::Incoming& req) {
     ++side.births;
     side.user = true;
     side.word = CmWord(Kind::passive);
-    (void)side.connection->accept(req, {}, side.now);
+    (void)side.connection->accept(req, peer_of(i), side.now);
 }
 
 void CmPair::receive_unknown(unsigned i, const cm::Incoming& message) {

@@ -33,8 +33,9 @@ void ConnectionExplorer::copy(const Connection& from, Connection& to) {
         return std::tie(c.local_, c.remote_, c.ca_guid_, c.remote_guid_, c.state_, c.transport_, c.alternate_,
                         c.active_, c.peer_to_peer_, c.redirected_, c.silent_, c.closing_, c.retries_, c.max_retries_,
                         c.response_timeout_, c.own_response_timeout_, c.packet_lifetime_, c.ack_delay_, c.service_,
-                        c.remote_gid_, c.local_qpn_, c.remote_qpn_, c.remote_psn_, c.transaction_,
-                        c.alternate_transaction_, c.alternate_digest_, c.deadline_, c.since_, c.peer_);
+                        c.primary_port_.gid, c.primary_port_.lid, c.alternate_port_.gid, c.alternate_port_.lid,
+                        c.local_qpn_, c.remote_qpn_, c.remote_psn_, c.transaction_, c.alternate_transaction_,
+                        c.alternate_digest_, c.deadline_, c.since_, c.peer_);
     };
     fields(to) = fields(from);
     to.kept_ = from.kept_ ? std::make_unique<mad::MadBuffer>(*from.kept_) : nullptr;

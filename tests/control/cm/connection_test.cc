@@ -13,10 +13,17 @@ namespace {
 constexpr CommunicationId ours{0x11}, theirs{0x22};
 constexpr Time patience = wire::cm_nanoseconds(20) + 2 * wire::cm_nanoseconds(18);
 
+/// Who sends from there.
+mad::GmpPeer at(wire::Gid gid) {
+    return {.path = {.address = {.global = true, .dgid = gid}}};
+}
+const wire::Gid their_gid = wire::Gid::of(1, wire::Guid{2}), other_gid = wire::Gid::of(1, wire::Guid{3});
+
 struct Bench {
     test::RecordingContext context;
     Connection connection{ours, wire::Guid{0x1000}};
     Time now = second;
+    mad::GmpPeer from = at(their_gid);
 
     template <class Message>
     void receive(Message message, std::uint64_t transaction = 0x11, bool addressed = true) {
@@ -25,10 +32,12 @@ struct Bench {
             if (addressed) message.local_id = static_cast<std::uint32_t>(theirs);
         }
         const auto mad = make_mad(message, transaction);
-        connection.receive(*Incoming::parse(mad), {}, now, context);
+        connection.receive(*Incoming::parse(mad), from, now, context);
     }
     void connect(bool peer_to_peer = false) {
-        connection.connect({.qpn = wire::Qpn{5}, .max_cm_retries = 2, .peer_to_peer = peer_to_peer}, now, context);
+        Request request{.qpn = wire::Qpn{5}, .max_cm_retries = 2, .peer_to_peer = peer_to_peer};
+        request.primary.remote_gid = their_gid;
+        connection.connect(request, now, context);
     }
     void establish() {
         connect();
@@ -96,7 +105,7 @@ TEST(Connection, FollowsARedirectOnce) {
     Bench b;
     b.connect();
     wire::CmRej rej{.information_length = 72, .reason = wire::CmRejectReason::cm_redirect};
-    wire::ClassPortInfo{.redirect_gid = wire::Gid::of(1, wire::Guid{2}),
+    wire::ClassPortInfo{.redirect_gid = other_gid,
                         .redirect_pkey = wire::PKey{0x8001},
                         .redirect_qpn = wire::Qpn{1},
                         .redirect_qkey = wire::gsi_qkey}
@@ -104,8 +113,9 @@ TEST(Connection, FollowsARedirectOnce) {
     b.receive(rej);
     EXPECT_TRUE(b.context.told.empty());
     ASSERT_EQ(b.context.sent.size(), 2u);
-    EXPECT_EQ(b.context.sent[1].first.path.address.dgid, wire::Gid::of(1, wire::Guid{2}));
+    EXPECT_EQ(b.context.sent[1].first.path.address.dgid, other_gid);
     EXPECT_EQ(b.context.sent[1].first.pkey, wire::PKey{0x8001});
+    b.from = at(other_gid);
     b.receive(rej);
     ASSERT_TRUE(b.only_event<Rejected>());
     EXPECT_EQ(b.only_event<Rejected>()->rejection.information.size(), 72u);
@@ -175,7 +185,7 @@ TEST(Connection, NobodyThereYetIsNoRefusalAmongPeers) {
 TEST(Connection, UseBeforeRtuEstablishes) {
     Bench b;
     const auto mad = make_mad(wire::CmReq{.local_id = 0x22, .qpn = wire::Qpn{6}}, 0x22);
-    b.connection.accept(*Incoming::parse(mad), {}, b.now);
+    b.connection.accept(*Incoming::parse(mad), b.from, b.now);
     ASSERT_TRUE(b.connection.reply({.qpn = wire::Qpn{5}}, b.now, b.context));
     EXPECT_TRUE(b.connection.established(b.now));
     b.receive(wire::CmRtu{}, 0x22);
