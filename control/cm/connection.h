@@ -114,6 +114,7 @@ private:
 
     // connection_active.cc
     void receive_rep(const wire::CmRep& rep, Time now, Context& context);
+    void repeat_rtu(Context& context);
     void receive_mra(const wire::CmMra& mra, Time now, Context& context);
 
     // connection_passive.cc

@@ -31,7 +31,7 @@ void Connection::receive_rep(const wire::CmRep& rep, Time now, Context& context)
     if (state_ != State::req_sent && state_ != State::mra_req_received) {
         context.count(Count::rx_duplicate_rep);
         // Our answer is lost: RTU, MRA or REJ, whichever it was. Without one, the user still thinks, or it is over.
-        if (state_ == State::established) return post(addressed(wire::CmRtu{}, transaction_), context);
+        if (state_ == State::established) return repeat_rtu(context);
         if (state_ == State::mra_rep_sent) post_kept(context);
         if (state_ == State::timewait) refuse_again(now, context);
         if (state_ == State::idle) {
@@ -62,10 +62,19 @@ Result<void> Connection::ready_to_use(const PrivateData& private_data, Time now,
     if (auto result = fits(private_data, sizeof(wire::CmRtu{}.private_data)); !result) return result;
     end_wait();
     enter(State::established, now);
-    // Private data is not kept for a repeated RTU: an RTU may be lost altogether, so nobody can count on it.
-    post(addressed(wire::CmRtu{.private_data = padded<sizeof(wire::CmRtu{}.private_data)>(private_data)}, transaction_),
-         context);
+    const auto rtu =
+        addressed(wire::CmRtu{.private_data = padded<sizeof(wire::CmRtu{}.private_data)>(private_data)}, transaction_);
+    post(rtu, context);
+    // Without private data it can be made again; few have any, and memory for it.
+    if (!private_data.empty()) keep(rtu);
     return {};
+}
+
+/// With its private data, unless a message about an alternate path has taken the place: the peer, which has answered
+/// that or begun it, had the RTU then, and this REP is late.
+void Connection::repeat_rtu(Context& context) {
+    const bool kept = kept_ && attribute(*kept_) == wire::CmAttribute::rtu;
+    post(kept ? *kept_ : addressed(wire::CmRtu{}, transaction_), context);
 }
 
 /// The peer needs longer for what we have sent it: repeats begin when its time is over (12.6.6).

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "control/cm/connection.h"
-#include "datapath/wire/class_port_info.h"
 
 // How connections end: REJ, DREQ, TIMEWAIT.
 
@@ -63,26 +62,13 @@ void Connection::receive_rej(const wire::CmRej& rej, Time now, Context& context)
 }
 
 /// Its connection manager is asked at another port, once (12.6.7.2, 13.5.2). Reason 25 moves the connection itself:
-/// that needs a path, which the user must find.
+/// that needs a path, which the user must find (event.h).
 bool Connection::follow_redirect(const wire::CmRej& rej, Time now, Context& context) {
     if (rej.reason != wire::CmRejectReason::cm_redirect || redirected_ || !kept_) return false;
-    const auto there = wire::ClassPortInfo::parse(rej.information);
-    if (!there || there->redirect_qpn == wire::Qpn{}) return false;
+    const auto there = redirected(peer_, rej.information);
+    if (!there) return false;
     redirected_ = true;
-    auto& address = peer_.path.address;
-    const bool global = there->redirect_gid != wire::Gid{};
-    // On RoCE it is the GID that counts, on one subnet the LID.
-    address = {.dlid = there->redirect_lid == wire::Lid{} ? wire::permissive_lid : there->redirect_lid,
-               .sl = there->redirect_service_level,
-               .global = global && (address.global || there->redirect_lid == wire::Lid{}),
-               .dgid = there->redirect_gid,
-               .hop_limit = address.hop_limit,
-               .traffic_class = there->redirect_traffic_class,
-               .flow_label = there->redirect_flow_label};
-    peer_.path.mac = {};
-    peer_.qpn = there->redirect_qpn;
-    peer_.qkey = there->redirect_qkey;
-    peer_.pkey = there->redirect_pkey;
+    peer_ = *there;
     context.count(Count::redirects);
     enter(State::req_sent, now);
     begin_wait(now, patience());

@@ -49,6 +49,10 @@ wire::Qpn queue_pair(const wire::CmRep& rep, Transport transport);
 /// Where MADs of a path go.
 mad::GmpPeer peer_of(const Path& path, wire::PKey pkey);
 
+/// Where a connection manager wants to be asked instead, as its REJ or SIDR_REP says (ClassPortInfo, 13.5.2); `peer`:
+/// who says so. None: it names no queue pair.
+std::optional<mad::GmpPeer> redirected(const mad::GmpPeer& peer, std::span<const std::byte> information);
+
 /// Bytes of variable length in the front of a field; the rest is zero.
 template <std::size_t size>
 std::array<std::byte, size> padded(std::span<const std::byte> bytes) {

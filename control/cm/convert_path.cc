@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "control/cm/convert.h"
+#include "datapath/wire/class_port_info.h"
 
 // REQ and LAP: the messages that describe paths.
 
@@ -132,6 +133,25 @@ wire::CmLap to_message(const Path& alternate, wire::Qpn remote_qpn, std::uint8_t
 
 Path from_message(const wire::CmLap& lap, const mad::GmpPeer& from) {
     return turned_round(lap, from);
+}
+
+std::optional<mad::GmpPeer> redirected(const mad::GmpPeer& peer, std::span<const std::byte> information) {
+    const auto there = wire::ClassPortInfo::parse(information);
+    if (!there || there->redirect_qpn == wire::Qpn{}) return std::nullopt;
+    const auto& address = peer.path.address;
+    const bool global = there->redirect_gid != wire::Gid{}, local = there->redirect_lid != wire::Lid{};
+    // On RoCE it is the GID that counts, on one subnet the LID.
+    return mad::GmpPeer{.path = {.gid_index = peer.path.gid_index,
+                                 .address = {.dlid = local ? there->redirect_lid : wire::permissive_lid,
+                                             .sl = there->redirect_service_level,
+                                             .global = global && (address.global || !local),
+                                             .dgid = there->redirect_gid,
+                                             .hop_limit = address.hop_limit,
+                                             .traffic_class = there->redirect_traffic_class,
+                                             .flow_label = there->redirect_flow_label}},
+                        .qpn = there->redirect_qpn,
+                        .qkey = there->redirect_qkey,
+                        .pkey = there->redirect_pkey};
 }
 
 mad::GmpPeer peer_of(const Path& path, wire::PKey pkey) {

@@ -89,6 +89,7 @@ private:
     void receive_req(const Incoming& req, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad, Time now);
     void receive_sidr_req(const Incoming& req, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad,
                           Time now);
+    void receive_version(const mad::GmpPeer& from, mad::MadBytes mad);
     void receive_unknown(const Incoming& message, const mad::GmpPeer& from);
     bool elsewhere(wire::CmServiceId service) const { return options_.elsewhere && options_.elsewhere(service); }
     template <class Message>

@@ -22,7 +22,11 @@ void Core::refuse(const mad::GmpPeer& to, const Incoming& message, const Rejecti
 
 void Core::receive_one(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
     const auto message = Incoming::parse(mad);
-    if (!message) return count(message.error(), 0);
+    if (!message) {
+        count(message.error(), 0);
+        if (message.error() == Count::rx_dropped_class_version) receive_version(from, mad);
+        return;
+    }
     count(received(message->attribute()), message->sender_id());
     const auto sought = by_remote_end(*message, from);
     if (message->attribute() == wire::CmAttribute::req) return receive_req(*message, sought, from, mad, now);
@@ -31,6 +35,28 @@ void Core::receive_one(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
     const auto session = sought.table != nullptr ? find(sought) : sessions_.find(message->receiver_id());
     if (session && !session->listens()) return session->push(from, mad, now);
     receive_unknown(*message, from);
+}
+
+/// Of a request in another version of the class we know only where all versions have its id; it is refused, and told
+/// which version we speak (12.6.7.2 reason 31, 12.11.2.1 status 5).
+void Core::receive_version(const mad::GmpPeer& from, mad::MadBytes mad) {
+    const auto header = *wire::Mad::parse(mad);
+    const auto id = wire::load32(mad, mad.size() - wire::cm_message_size);
+    if (header.attribute == static_cast<std::uint16_t>(wire::CmAttribute::req)) {
+        count(Count::rejected_class_version, id);
+        count(Count::tx_rej, id);
+        send(from, make_mad(wire::CmRej{.remote_id = id,
+                                        .about = wire::CmAbout::req,
+                                        .information_length = 1,
+                                        .reason = wire::CmRejectReason::class_version,
+                                        .information = {std::byte{wire::cm_class_version}}},
+                            header.transaction));
+    } else if (header.attribute == static_cast<std::uint16_t>(wire::CmAttribute::sidr_req)) {
+        count(Count::rejected_class_version, id);
+        count(Count::tx_sidr_rep, id);
+        send(from, make_mad(wire::CmSidrRep{.request_id = id, .status = wire::SidrStatus::unsupported_version},
+                            header.transaction));
+    }
 }
 
 Core::Sought Core::by_remote_end(const Incoming& message, const mad::GmpPeer& from) const {

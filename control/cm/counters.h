@@ -54,6 +54,7 @@ namespace verbline::cm {
     X(rejected_unknown_service, "requests refused because nobody listens for the service id")          \
     X(rejected_stale, "requests refused because their queue pair is connected in our books")           \
     X(rejected_invalid, "requests refused because we cannot carry them: transport, MTU, GID")          \
+    X(rejected_class_version, "requests refused because they are of another version of the class")     \
     X(rejected_unknown_id, "replies refused because the connection they belong to is not known")       \
     X(rx_duplicate_req, "REQ received again")                                                          \
     X(rx_duplicate_rep, "REP received again")                                                          \

@@ -44,7 +44,11 @@ struct Delayed {
     Time wait = 0;
     PrivateData private_data{};
 };
-/// By the peer, or by ourselves when a reply cannot be accepted.
+/// By the peer, or by ourselves when a reply cannot be accepted. Of reasons 24 and 25 `rejection.information` is a
+/// wire::ClassPortInfo. A connection manager that wants to be asked elsewhere (24) is asked there once, before this is
+/// told. A port that wants the connection elsewhere (25) is told at once: the REQ must say the path to that port, which
+/// whoever asks finds as he has found the first (the subnet's administration, or a neighbour's address), and then
+/// connects anew to the redirect's GID; this endpoint is over.
 struct Rejected {
     Rejection rejection;
 };

@@ -71,8 +71,24 @@ void Sidr::receive(const Incoming& message, const mad::GmpPeer& from, Time now, 
     if (message.attribute() != wire::CmAttribute::sidr_rep) return context.count(Count::rx_dropped_mismatched);
     if (state_ != State::sidr_req_sent) return context.count(Count::rx_dropped_unexpected);
     if (!server_.sent(from) && !PortAddress::of(peer_).sent(from)) return context.count(Count::rx_dropped_stranger);
+    const auto rep = message.as<wire::CmSidrRep>();
+    if (follow_redirect(rep, now, context)) return;
     over(now);
-    context.tell(ServiceReplyReceived{from_message(message.as<wire::CmSidrRep>())});
+    context.tell(ServiceReplyReceived{from_message(rep)});
+}
+
+/// The same question, to where it belongs; who sends us on from there gives us nothing (12.11.2.1, 13.5.2).
+bool Sidr::follow_redirect(const wire::CmSidrRep& rep, Time now, Context& context) {
+    if (rep.status != wire::SidrStatus::redirect || redirected_) return false;
+    const auto there = redirected(peer_, rep.information);
+    if (!there) return false;
+    redirected_ = true;
+    peer_ = *there;
+    context.count(Count::redirects);
+    retries_ = 0;
+    deadline_ = now + patience_;
+    post_kept(context);
+    return true;
 }
 
 void Sidr::tick(Time now, Context& context) {

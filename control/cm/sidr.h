@@ -5,6 +5,7 @@
 /// One question for a datagram service, and its answer: the state machine of IBTA volume 1, 12.11.
 ///
 ///     client  idle ── resolve: SIDR_REQ ──> sidr_req_sent ── SIDR_REP, nobody answers ──> idle
+///                                            └─ SIDR_REP: redirect ─┘ once: SIDR_REQ
 ///     server  ── SIDR_REQ ──> sidr_req_received ── respond: SIDR_REP ──> timewait (answers repeats) ──> idle
 ///
 /// Pure: no I/O, no clock, no lock.
@@ -58,10 +59,12 @@ public:
 private:
     void enter(State state, Time now) { state_ = state, since_ = now; }
     void over(Time now);
+    bool follow_redirect(const wire::CmSidrRep& rep, Time now, Context& context);
     void post_kept(Context& context);
 
     CommunicationId local_;
     State state_ = State::idle;
+    bool redirected_ = false;
     std::uint8_t retries_ = 0, max_retries_ = 0;
     std::uint32_t request_id_ = 0;
     std::uint64_t transaction_ = 0;

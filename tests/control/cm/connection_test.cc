@@ -59,6 +59,22 @@ TEST(Connection, TransactionIsOursInAllOfAnExchange) {
     EXPECT_EQ(b.context.last().as<wire::CmRtu>().remote_id, 0x22u);
 }
 
+TEST(Connection, ARepeatedRtuSaysTheSame) {
+    Bench b;
+    b.connect();
+    b.receive(wire::CmRep{.qpn = wire::Qpn{6}});
+    ASSERT_TRUE(b.connection.ready_to_use({std::byte{42}}, b.now, b.context));
+    b.receive(wire::CmRep{.qpn = wire::Qpn{6}});
+    ASSERT_EQ(b.context.sent.size(), 3u);
+    EXPECT_EQ(b.context.sent[2].second, b.context.sent[1].second);
+    // A message about an alternate path is what is repeated from then on, but not for a REP.
+    ASSERT_TRUE(b.connection.load_alternate({}, {}, b.now, b.context));
+    b.receive(wire::CmRep{.qpn = wire::Qpn{6}});
+    EXPECT_EQ(b.context.last().attribute(), wire::CmAttribute::rtu);
+    b.connection.tick(*b.connection.deadline(), b.context);
+    EXPECT_EQ(b.context.last().attribute(), wire::CmAttribute::lap);
+}
+
 TEST(Connection, RepeatsInTheTimeThatTheMessagesSay) {
     Bench b;
     b.connect();
@@ -119,6 +135,20 @@ TEST(Connection, FollowsARedirectOnce) {
     b.receive(rej);
     ASSERT_TRUE(b.only_event<Rejected>());
     EXPECT_EQ(b.only_event<Rejected>()->rejection.information.size(), 72u);
+}
+
+/// That needs a path, which only the user can find.
+TEST(Connection, TellsOfAnotherPort) {
+    Bench b;
+    b.connect();
+    wire::CmRej rej{.information_length = 72, .reason = wire::CmRejectReason::port_redirect};
+    wire::ClassPortInfo{.redirect_gid = other_gid, .redirect_qpn = wire::Qpn{1}}.emit(rej.information);
+    b.receive(rej);
+    ASSERT_TRUE(b.only_event<Rejected>());
+    const auto there = wire::ClassPortInfo::parse(b.only_event<Rejected>()->rejection.information);
+    ASSERT_TRUE(there);
+    EXPECT_EQ(there->redirect_gid, other_gid);
+    EXPECT_EQ(b.connection.state(), State::idle);
 }
 
 TEST(Connection, AReplyFromAQueuePairThatIsTakenIsRefusedAsStale) {

@@ -354,5 +354,35 @@ TEST(Manager, ResolvesDatagramServices) {
     EXPECT_EQ(world.manager(1).size(), 0u);
 }
 
+/// Only where all versions have their id is known of such messages.
+TEST(Manager, RefusesRequestsOfAnotherClassVersion) {
+    World world(2);
+    const auto deliver = [&](mad::MadBuffer mad) {
+        mad[2] = std::byte{wire::cm_class_version + 1};
+        world.deliver({.from = 0, .to = 1, .mad = mad});
+    };
+    deliver(make_mad(wire::CmReq{.local_id = 7}, 8));
+    ASSERT_EQ(world.flights.size(), 1u);
+    const auto refusal = *Incoming::parse(world.flights.front().mad);
+    ASSERT_EQ(refusal.attribute(), rej);
+    EXPECT_EQ(refusal.transaction(), 8u);
+    const auto content = refusal.as<wire::CmRej>();
+    EXPECT_EQ(content.remote_id, 7u);
+    EXPECT_EQ(content.reason, wire::CmRejectReason::class_version);
+    EXPECT_EQ(content.information_length, 1u);
+    EXPECT_EQ(content.information[0], std::byte{wire::cm_class_version});
+    world.flights.clear();
+    deliver(make_mad(wire::CmSidrReq{.request_id = 9}, 10));
+    ASSERT_EQ(world.flights.size(), 1u);
+    const auto answer = Incoming::parse(world.flights.front().mad)->as<wire::CmSidrRep>();
+    EXPECT_EQ(answer.request_id, 9u);
+    EXPECT_EQ(answer.status, wire::SidrStatus::unsupported_version);
+    world.flights.clear();
+    deliver(make_mad(wire::CmDreq{}, 11));
+    EXPECT_TRUE(world.flights.empty());
+    EXPECT_EQ(world.counter(1, "rejected_class_version"), 2u);
+    EXPECT_EQ(world.counter(1, "rx_dropped_class_version"), 3u);
+}
+
 }  // namespace
 }  // namespace verbline::cm::test

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "datapath/wire/class_port_info.h"
 #include "tests/control/cm/recording_context.h"
 
 namespace verbline::cm {
@@ -18,6 +19,32 @@ TEST(Sidr, AsksUntilNobodyCanBeThere) {
     EXPECT_EQ(std::get<Unanswered>(context.told[0]).what, Unanswered::What::service_request);
     EXPECT_FALSE(sidr.deadline());
     EXPECT_EQ(sidr.state(), State::idle);
+}
+
+TEST(Sidr, FollowsARedirectOnce) {
+    const auto first = wire::Gid::of(1, wire::Guid{1}), second = wire::Gid::of(1, wire::Guid{2});
+    const auto at = [](const wire::Gid& gid) {
+        return mad::GmpPeer{.path = {.address = {.global = true, .dgid = gid}}};
+    };
+    test::RecordingContext context;
+    Sidr sidr(CommunicationId{5});
+    ServiceRequest request{.service = wire::CmServiceId{1}};
+    request.path.remote_gid = first;
+    request.path.route = at(first).path;
+    sidr.resolve(request, 0, context);
+    wire::CmSidrRep rep{.request_id = 5, .status = wire::SidrStatus::redirect, .information_length = 72};
+    wire::ClassPortInfo{.redirect_gid = second, .redirect_qpn = wire::Qpn{1}, .redirect_qkey = wire::gsi_qkey}.emit(
+        rep.information);
+    const auto mad = make_mad(rep, 5);
+    sidr.receive(*Incoming::parse(mad), at(first), millisecond, context);
+    EXPECT_TRUE(context.told.empty());
+    ASSERT_EQ(context.sent.size(), 2u);
+    EXPECT_EQ(context.sent[1].first.path.address.dgid, second);
+    EXPECT_EQ(context.sent[1].second, context.sent[0].second);
+    EXPECT_EQ(context.counted.back(), Count::tx_sidr_req);
+    sidr.receive(*Incoming::parse(mad), at(second), 2 * millisecond, context);
+    ASSERT_EQ(context.told.size(), 1u);
+    EXPECT_EQ(std::get<ServiceReplyReceived>(context.told[0]).reply.status, wire::SidrStatus::redirect);
 }
 
 TEST(Sidr, DroppedWithoutAnAnswerItRefuses) {
