@@ -7,13 +7,14 @@
 /// administration, here they are known as a queue pair knows its peer: RoCE has GIDs and MAC addresses.
 ///
 ///     cm ──> GmpChannel ──┬── Gsi: a UD queue pair of ours with the number 1 (RoCE, soft fabric)
-///                         ├── over a Transport (umad on hardware, ibsim)
+///                         ├── TransportChannel: by LID (ibsim, umad)
 ///                         └── simulations
 ///
 /// Never blocks, never retries: MADs are lost as packets are.
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "control/mad/transport.h"
 #include "datapath/rdma/address.h"
@@ -34,6 +35,9 @@ struct GmpArrival {
     GmpPeer from;
     MadBytes mad;
 };
+
+/// Gets MADs that have arrived together, in their order; they are valid during the call.
+using GmpReceiver = std::function<void(std::span<const GmpArrival> burst)>;
 
 class GmpChannel {
 public:

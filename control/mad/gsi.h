@@ -57,8 +57,7 @@ public:
     /// MADs that one `drain` takes before others have their turn.
     static constexpr std::size_t most_at_once = 256;
 
-    /// MADs that have arrived together, in their order; they are valid during the call.
-    using Receiver = std::function<void(std::span<const GmpArrival> burst)>;
+    using Receiver = GmpReceiver;
 
     /// EBUSY: the device has its QP1 already.
     static Result<std::unique_ptr<Gsi>> create(GsiOptions options);
