@@ -85,7 +85,8 @@ public:
     void prefetch_value(std::uint32_t id, Prefetch&& prefetch) const noexcept {
         auto& slot = *slot_of(id);
         if (std::atomic_ref(slot.id).load(std::memory_order_relaxed) != id) return;
-        prefetch(static_cast<const Value*>(std::atomic_ref(slot.value).load(std::memory_order_relaxed)));
+        const Value* const value = std::atomic_ref(slot.value).load(std::memory_order_relaxed);
+        if (value != nullptr) prefetch(value);
     }
 
     void erase(std::uint32_t id) {
