@@ -13,9 +13,11 @@
 #include <fmt/format.h>
 
 #include "apps/verbs/port/process.h"
+#include "apps/verbs/port/shared_tsc_clock.h"
 #include "apps/verbs/rdma_cm/fabric_network.h"
 #include "apps/verbs/rdma_cm/tables.h"
 #include "control/telemetry/program_directory.h"
+#include "pmd/clock.h"
 
 namespace verbline::verbs {
 namespace {
@@ -34,6 +36,7 @@ Result<std::unique_ptr<Engine>> Engine::start(Process& process) {
     engine->loop_ = std::move(*loop);
     for (const auto& device : *devices) {
         const auto port = process.open(device.abi);
+        if (port && !engine->clock_) engine->clock_ = make_shared_clock();  // it needs what the first port has started
         const auto added = port ? engine->add_port(**port) : Result<void>(std::unexpected(port.error()));
         if (!added) complain(added.error());
     }
@@ -72,7 +75,8 @@ Result<void> Engine::add_port(Port& port) {
         .later = [this](PortNetwork::Task task) { loop_->post(std::move(task)); },
         .with_service = [this](const PortNetwork::Task& task) { with([&](auto&, Time) { task(); }); },
         .changed = [this](const rdmacm::NetworkPort& changed,
-                          bool removed) { service_->port_changed(changed, removed, monotonic_now()); },
+                          bool removed) { service_->port_changed(changed, removed, clock_()); },
+        .now = clock_,
         .loop = loop_.get()};
     Result<std::unique_ptr<PortNetwork>> network;
     if (port.infiniband())
@@ -124,7 +128,7 @@ bool Engine::unanswered() {
 /// Polling one endpoint may make others ready.
 void Engine::settle() {
     while (!ready_.empty()) {
-        const auto now = monotonic_now();
+        const auto now = clock_();
         for (auto* const endpoint : std::exchange(ready_, {})) service_->ready(*endpoint, now);
     }
     const auto due = deadline();

@@ -14,6 +14,7 @@
 /// thread wakes when the next of them is due.
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,8 +25,8 @@
 #include "control/loop/loop.h"
 #include "control/rdmacm/service.h"
 #include "control/telemetry/program_server.h"
-#include "pmd/clock.h"
 #include "pmd/error.h"
+#include "pmd/time.h"
 
 namespace verbline::verbs {
 
@@ -46,6 +47,9 @@ public:
         return act(*service_, held.now);
     }
 
+    /// The monotonic clock, without a system call. Any thread.
+    Time now() const { return clock_(); }
+
     /// The program is about to sleep until an event comes.
     void leave();
     /// The process ends.
@@ -63,7 +67,7 @@ private:
         ~Held() { engine.settle(); }
         Engine& engine;
         std::unique_lock<std::mutex> lock;
-        Time now = monotonic_now();
+        Time now = engine.now();
     };
 
     Engine() = default;
@@ -76,6 +80,7 @@ private:
     void tick();
     std::optional<Time> deadline() const;
 
+    std::function<Time()> clock_;
     std::mutex mutex_;  ///< of everything below but the loop
     std::unique_ptr<control::Loop> loop_;
     std::vector<std::unique_ptr<PortNetwork>> ports_;

@@ -16,7 +16,6 @@
 #include "apps/verbs/abi/convert.h"
 #include "apps/verbs/port/process.h"
 #include "control/host/privileged_port.h"
-#include "pmd/clock.h"
 
 namespace verbline::verbs {
 namespace {
@@ -64,9 +63,9 @@ Result<void> PortNetwork::start() {
                                     .elsewhere = elsewhere},
                                    *gsi_);
     gsi_->receive(wire::MadClass::communication,
-                  [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, monotonic_now()); });
+                  [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, around_.now()); });
     port_.on_next_hop(
-        [this] { around_.later([this] { around_.with_service([this] { look_for_neighbours(monotonic_now()); }); }); });
+        [this] { around_.later([this] { around_.with_service([this] { look_for_neighbours(around_.now()); }); }); });
     gsi_->on_ready([descriptor = arrivals_.get()] {
         const std::uint64_t one = 1;
         std::ignore = write(descriptor, &one, sizeof one);

@@ -36,6 +36,7 @@ public:
         std::function<void(const Task&)> with_service;  ///< runs it now, with the service
         /// rdmacm::Service::port_changed; called with the service.
         std::function<void(const rdmacm::NetworkPort& port, bool removed)> changed;
+        std::function<Time()> now;      ///< monotonic, and cheap
         control::Loop* loop = nullptr;  ///< the control thread's
     };
     /// EBUSY: somebody else in the process has the port's QP1.

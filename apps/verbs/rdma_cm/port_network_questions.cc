@@ -7,7 +7,6 @@
 
 #include "apps/verbs/rdma_cm/port_network.h"
 #include "datapath/wire/text.h"
-#include "pmd/clock.h"
 
 // What takes a while: neighbours and groups.
 
@@ -46,7 +45,7 @@ void PortNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wir
     const auto index = gid_index(from, usual_type());
     if (!index) return handler(failure(EADDRNOTAVAIL, "no address of ours"));
     if (const auto mac = port_.next_hop(*index, to)) return handler(Neighbour{.mac = *mac, .gid = to});
-    const auto now = monotonic_now();
+    const auto now = around_.now();
     port_.ask_next_hop(*index, to);
     if (waiting_.empty()) look_again_ = now + ask_interval;
     waiting_.emplace(
