@@ -24,7 +24,8 @@ PACKAGES = (
 DPDK_DRIVERS = "/usr/lib/*/dpdk/pmds-*"
 OURS_ALONE = {"VERBLINE_1.0@VERBLINE_1.0", "verbline_describe@VERBLINE_1.0"}
 # The C library's, that librdmacm calls on its device.
-INTERPOSED = {"close@GLIBC_2.2.5", "open@GLIBC_2.2.5", "write@GLIBC_2.2.5", "fstat@GLIBC_2.33", "GLIBC_2.2.5", "GLIBC_2.33"}
+INTERPOSED = {"close@GLIBC_2.2.5", "dup2@GLIBC_2.2.5", "open@GLIBC_2.2.5", "write@GLIBC_2.2.5", "dup3@GLIBC_2.9", "fstat@GLIBC_2.33",
+              "GLIBC_2.2.5", "GLIBC_2.9", "GLIBC_2.33"}
 VERSION = re.compile(r"@+IBVERBS_")
 
 

@@ -13,6 +13,11 @@
 #include <unistd.h>
 
 namespace verbline::verbs {
+namespace {
+
+constexpr Time look_interval = millisecond;
+
+}  // namespace
 
 Result<std::shared_ptr<Channel>> Channel::open(int flags) {
     const int wanted = EFD_SEMAPHORE | ((flags & O_NONBLOCK) != 0 ? EFD_NONBLOCK : 0);
@@ -53,6 +58,13 @@ bool Channel::intact() const {
     const auto self = getpid();
     // Negative: this kernel does not tell (CONFIG_KCMP, seccomp).
     return syscall(SYS_kcmp, self, self, KCMP_FILE, descriptor_, copy_.get()) <= 0;
+}
+
+bool Channel::intact(Time now) {
+    if (now < intact_until_.load(std::memory_order_relaxed)) return true;
+    if (!intact()) return false;
+    intact_until_.store(now + look_interval, std::memory_order_relaxed);
+    return true;
 }
 
 }  // namespace verbline::verbs

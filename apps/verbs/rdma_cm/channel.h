@@ -9,12 +9,14 @@
 ///
 /// Threads: `wait` any; the rest by whoever holds the engine.
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 
 #include "control/rdmacm/event.h"
 #include "pmd/error.h"
 #include "pmd/file_descriptor.h"
+#include "pmd/time.h"
 
 namespace verbline::verbs {
 
@@ -48,6 +50,9 @@ public:
 
     /// Whether a descriptor still is what it was when we gave it to the program: dup2 may have put another file there.
     bool intact() const;
+    /// The same, as of a millisecond ago at most: for every command, which must not take two system calls more. Any
+    /// thread.
+    bool intact(Time now);
 
 private:
     explicit Channel(FileDescriptor copy) : copy_(std::move(copy)) {}
@@ -58,6 +63,7 @@ private:
     rdmacm::EventQueue queue_;
     std::size_t signalled_ = 0;  ///< what the eventfd counts, and what those count for who have waited
     bool closed_ = false, abandoned_ = false;
+    std::atomic<Time> intact_until_{0};  ///< nobody looks again before
 };
 
 }  // namespace verbline::verbs

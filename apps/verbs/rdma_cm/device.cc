@@ -101,7 +101,7 @@ bool RdmaCmDevice::owns(int descriptor) {
     if (!may_own(descriptor)) return false;
     const auto channel = find(descriptor);
     if (channel == nullptr) return false;
-    if (channel->intact()) return true;
+    if (channel->abandoned() ? channel->intact() : channel->intact(engine_->now())) return true;
     forget(descriptor);
     return false;
 }

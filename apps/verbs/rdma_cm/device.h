@@ -35,7 +35,7 @@ public:
     static RdmaCmDevice& get();
     /// Most likely; false is certain. Cheap.
     static bool may_own(int descriptor) noexcept { return descriptors_.contains(descriptor); }
-    /// For certain. One that was replaced by another file (dup2) is forgotten.
+    /// For certain, but for a millisecond after a file took its place behind our back. Such a descriptor is forgotten.
     bool owns(int descriptor);
 
     int open(int flags);

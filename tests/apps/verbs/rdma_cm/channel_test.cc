@@ -93,6 +93,16 @@ TEST_F(Channels, KnowWhetherAnotherFileTookTheirPlace) {
     EXPECT_FALSE(channel->intact());
 }
 
+TEST_F(Channels, LookForAnotherFileOnceAMillisecond) {
+    EXPECT_TRUE(channel->intact(second));
+    const int other = eventfd(0, 0);
+    dup2(other, channel->descriptor());
+    close(other);
+    EXPECT_TRUE(channel->intact(second + millisecond - 1)) << "a look is two system calls";
+    EXPECT_FALSE(channel->intact(second + millisecond));
+    EXPECT_FALSE(channel->intact(second + millisecond)) << "and at once, once that is known";
+}
+
 TEST(DescriptorSets, HoldWhatWasAdded) {
     static DescriptorSet set;
     for (const int descriptor : {0, 63, 64, DescriptorSet::capacity - 1}) {
