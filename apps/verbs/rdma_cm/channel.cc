@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <tuple>
 
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -19,39 +18,44 @@ constexpr Time look_interval = millisecond;
 
 }  // namespace
 
-Result<std::shared_ptr<Channel>> Channel::open(int flags) {
-    const int wanted = EFD_SEMAPHORE | ((flags & O_NONBLOCK) != 0 ? EFD_NONBLOCK : 0);
-    FileDescriptor copy(eventfd(0, wanted | EFD_CLOEXEC));
+Result<std::shared_ptr<Channel>> Channel::open(int flags, OnEvent on_event) {
+    FileDescriptor copy(eventfd(0, EFD_CLOEXEC | ((flags & O_NONBLOCK) != 0 ? EFD_NONBLOCK : 0)));
     if (!copy) return failure(errno, "no descriptor for an event channel");
     std::shared_ptr<Channel> channel(new Channel(std::move(copy)));
     channel->descriptor_ =
         fcntl(channel->copy_.get(), (flags & O_CLOEXEC) != 0 ? F_DUPFD_CLOEXEC : F_DUPFD, /* from */ 0);
     if (channel->descriptor_ < 0) return failure(errno, "no descriptor for an event channel");
-    channel->queue_.on_event = [raw = channel.get()] {
-        ++raw->signalled_;
-        raw->signal();
-    };
+    channel->queue_.on_event = [raw = channel.get(), tell = std::move(on_event)] { tell(raw->shared_from_this()); };
     return channel;
 }
 
-void Channel::signal() const {
+void Channel::signal() {
     const std::uint64_t one = 1;
-    std::ignore = ::write(copy_.get(), &one, sizeof one);
+    if (::write(copy_.get(), &one, sizeof one) == sizeof one) ++signals_;
 }
 
-int Channel::wait() const {
-    std::uint64_t one = 0;
-    return ::read(descriptor_, &one, sizeof one) == sizeof one ? 0 : errno;
+/// Must not block: somebody who waits may have been faster, and will find nothing.
+void Channel::quench() {
+    std::uint64_t count = 0;
+    const iovec into{.iov_base = &count, .iov_len = sizeof count};
+    if (preadv2(copy_.get(), &into, 1, -1, RWF_NOWAIT) == sizeof count) signals_ -= count;
 }
 
+int Channel::wait() {
+    std::uint64_t count = 0;
+    if (::read(descriptor_, &count, sizeof count) != sizeof count) return errno;
+    const std::scoped_lock lock(signal_mutex_);
+    signals_ -= count;
+    return 0;
+}
+
+/// Whoever changes the queue settles afterwards, so the last one leaves the descriptor as it should be. Where somebody
+/// has read and not yet said so, that is the last one.
 void Channel::settle() {
-    for (; signalled_ < queue_.events.size(); ++signalled_) signal();
-    for (; signalled_ > queue_.events.size(); --signalled_) {
-        // Must not block: somebody who waits may have been faster, and will find nothing.
-        std::uint64_t one = 0;
-        const iovec into{.iov_base = &one, .iov_len = sizeof one};
-        std::ignore = preadv2(copy_.get(), &into, 1, -1, RWF_NOWAIT);
-    }
+    const std::scoped_lock lock(signal_mutex_);
+    const bool events = events_.load(std::memory_order_relaxed) != 0;
+    if (events == (signals_ != 0)) return;
+    events ? signal() : quench();
 }
 
 bool Channel::intact() const {

@@ -4,14 +4,19 @@
 /// @file
 /// One opening of the rdma_cm device: what librdmacm calls an event channel.
 ///
-/// The program's descriptor is an eventfd that counts the events waiting, so that poll, epoll, O_NONBLOCK and fcntl do
-/// what they do with the kernel's device.
+/// The program's descriptor is an eventfd that is readable while events wait, so that poll, epoll, O_NONBLOCK and fcntl
+/// do what they do with the kernel's device. It is written to when the first event comes and read when the last is
+/// taken, and then only by `settle`, when the engine is free again: of a burst the program hears once, and whoever
+/// wakes finds nobody in its way.
 ///
-/// Threads: `wait` any; the rest by whoever holds the engine.
+/// Threads: `wait`, `settle` and `intact` any; the rest by whoever holds the engine.
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 
 #include "control/rdmacm/event.h"
 #include "pmd/error.h"
@@ -20,10 +25,12 @@
 
 namespace verbline::verbs {
 
-class Channel {
+class Channel : public std::enable_shared_from_this<Channel> {
 public:
-    /// `flags` of open(2). EMFILE and the like.
-    static Result<std::shared_ptr<Channel>> open(int flags);
+    using OnEvent = std::function<void(const std::shared_ptr<Channel>&)>;
+    /// `flags` of open(2). `on_event`: an event has come; see to it that `changed` and `settle` follow. EMFILE and the
+    /// like.
+    static Result<std::shared_ptr<Channel>> open(int flags, OnEvent on_event);
     Channel(const Channel&) = delete;
     Channel& operator=(const Channel&) = delete;
     ~Channel() = default;
@@ -32,13 +39,11 @@ public:
     rdmacm::EventQueue& queue() { return queue_; }
 
     /// Until an event has come, unless the descriptor is O_NONBLOCK: 0, EAGAIN or EINTR. The event may be gone when one
-    /// looks. A cancellation point: pthread_cancel unwinds through it.
-    int wait() const;
-    /// Somebody has waited, and did not take the event.
-    void put_back() const { signal(); }
-    /// An event was taken for which somebody had waited.
-    void taken() { --signalled_; }
-    /// The queue may have lost events, or got some: counts as many.
+    /// looks. Others who wait are told by the next `settle`. A cancellation point: pthread_cancel unwinds through it.
+    int wait();
+    /// The queue has got events, or lost some.
+    void changed() { events_.store(queue_.events.size(), std::memory_order_relaxed); }
+    /// Makes the descriptor readable if there are events, and only then.
     void settle();
 
     /// The program has closed it; whoever still has a command under way finds that.
@@ -56,12 +61,15 @@ public:
 
 private:
     explicit Channel(FileDescriptor copy) : copy_(std::move(copy)) {}
-    void signal() const;
+    void signal();
+    void quench();
 
     int descriptor_ = -1;  ///< the program's, who closes it
     FileDescriptor copy_;  ///< of it, ours
     rdmacm::EventQueue queue_;
-    std::size_t signalled_ = 0;  ///< what the eventfd counts, and what those count for who have waited
+    std::atomic<std::size_t> events_{0};  ///< in the queue
+    std::mutex signal_mutex_;             ///< of the next
+    std::uint64_t signals_ = 0;           ///< written to the eventfd, and read by nobody who has said so
     bool closed_ = false, abandoned_ = false;
     std::atomic<Time> intact_until_{0};  ///< nobody looks again before
 };

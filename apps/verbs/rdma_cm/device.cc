@@ -76,7 +76,7 @@ int RdmaCmDevice::open(int flags) {
     try {
         const std::scoped_lock lock(mutex_);
         if (engine() == nullptr) return -1;
-        auto channel = Channel::open(flags);
+        auto channel = Channel::open(flags, [this](const auto& changed) { engine_->changed(changed); });
         if (!channel) return fail(channel.error().code);
         const int descriptor = (*channel)->descriptor();
         if (!DescriptorSet::in_range(descriptor)) {
@@ -114,11 +114,11 @@ ssize_t RdmaCmDevice::write(int descriptor, const void* bytes, std::size_t size)
     if (!command) return fail(command.error().code);
     // Not inside of a try: waiting for an event is where threads are cancelled.
     const int error =
-        command->number() == RDMA_USER_CM_CMD_GET_EVENT ? get_event(*channel, *command) : run(*channel, *command);
+        command->number() == RDMA_USER_CM_CMD_GET_EVENT ? get_event(channel, *command) : run(channel, *command);
     return error == 0 ? static_cast<ssize_t>(size) : fail(error);
 }
 
-int RdmaCmDevice::run(Channel& channel, const Command& command) noexcept {
+int RdmaCmDevice::run(const std::shared_ptr<Channel>& channel, const Command& command) noexcept {
     const Uncancelled uncancelled;
     try {
         // Found before the service is taken hold of, as everywhere.
@@ -126,15 +126,14 @@ int RdmaCmDevice::run(Channel& channel, const Command& command) noexcept {
         const auto from = migrates ? command.input<rdma_ucm_migrate_id>() : failure(0, {});
         const auto other = from ? find(static_cast<int>(from->fd)) : nullptr;
         return engine_->with([&](rdmacm::Service& service, Time now) {
-            if (channel.closed() || (other != nullptr && other->closed())) return EBADF;
+            if (channel->closed() || (other != nullptr && other->closed())) return EBADF;
             CommandTarget target{.service = service,
-                                 .events = channel.queue(),
+                                 .events = channel->queue(),
                                  .other = other != nullptr ? &other->queue() : nullptr,
                                  .now = now};
             const auto done = run_command(command, target);
-            if (done && command.number() == RDMA_USER_CM_CMD_GET_EVENT) channel.taken();
-            channel.settle();
-            if (other != nullptr) other->settle();
+            engine_->changed(channel);
+            if (other != nullptr) engine_->changed(other);
             return done ? 0 : done.error().code;
         });
     } catch (const std::bad_alloc&) {
@@ -142,15 +141,13 @@ int RdmaCmDevice::run(Channel& channel, const Command& command) noexcept {
     }
 }
 
-int RdmaCmDevice::get_event(Channel& channel, const Command& command) {
-    engine_->leave();
+/// What we have waited for may have been of an id that is gone, or another thread was faster.
+int RdmaCmDevice::get_event(const std::shared_ptr<Channel>& channel, const Command& command) {
+    pthread_testcancel();  // who never has to wait can be cancelled as well
     for (;;) {
-        if (const int error = channel.wait(); error != 0) return error;
-        if (const int error = run(channel, command); error != EAGAIN) {
-            if (error != 0) channel.put_back();
-            return error;
-        }
-        // What we waited for was of an id that is gone.
+        if (const int error = run(channel, command); error != EAGAIN) return error;
+        engine_->leave();
+        if (const int error = channel->wait(); error != 0) return error;
     }
 }
 

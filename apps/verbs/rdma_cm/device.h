@@ -50,8 +50,8 @@ private:
     RdmaCmDevice();
     std::shared_ptr<Channel> find(int descriptor);
     Engine* engine();
-    int run(Channel& channel, const Command& command) noexcept;
-    int get_event(Channel& channel, const Command& command);
+    int run(const std::shared_ptr<Channel>& channel, const Command& command) noexcept;
+    int get_event(const std::shared_ptr<Channel>& channel, const Command& command);
     void before_fork();
     void after_fork_in_parent();
     void after_fork_in_child();

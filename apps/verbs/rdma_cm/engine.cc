@@ -125,16 +125,22 @@ bool Engine::unanswered() {
     });
 }
 
-/// Polling one endpoint may make others ready.
-void Engine::settle() {
+void Engine::changed(const std::shared_ptr<Channel>& channel) {
+    if (std::ranges::find(changed_, channel) == changed_.end()) changed_.push_back(channel);
+}
+
+/// Polling one endpoint may make others ready. Returns whose queues have changed.
+std::vector<std::shared_ptr<Channel>> Engine::settle() {
     while (!ready_.empty()) {
         const auto now = clock_();
         for (auto* const endpoint : std::exchange(ready_, {})) service_->ready(*endpoint, now);
     }
-    const auto due = deadline();
-    if (!due || (armed_ && *armed_ <= *due)) return;
-    armed_ = due;
-    loop_->post([this] { arm(); });
+    if (const auto due = deadline(); due && (!armed_ || *armed_ > *due)) {
+        armed_ = due;
+        loop_->post([this] { arm(); });
+    }
+    for (const auto& channel : changed_) channel->changed();
+    return std::exchange(changed_, {});
 }
 
 void Engine::arm() {

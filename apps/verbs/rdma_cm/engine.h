@@ -10,8 +10,8 @@
 ///                                                   ^                                              │
 ///     control thread ── timers, MADs, answers ──────┘ <── eventfd <── whoever polls the port ──────┘
 ///
-/// Whoever has held the service sees to it that endpoints which have become ready are polled, and that the control
-/// thread wakes when the next of them is due.
+/// Whoever has held the service sees to it that endpoints which have become ready are polled, that the control thread
+/// wakes when the next of them is due, and, when the service is free again, that those who wait for events are told.
 
 #include <filesystem>
 #include <functional>
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "apps/verbs/port/quiet_thread.h"
+#include "apps/verbs/rdma_cm/channel.h"
 #include "apps/verbs/rdma_cm/port_network.h"
 #include "control/loop/loop.h"
 #include "control/rdmacm/service.h"
@@ -47,6 +48,9 @@ public:
         return act(*service_, held.now);
     }
 
+    /// The channel's queue has changed, or may have. By who holds the service.
+    void changed(const std::shared_ptr<Channel>& channel);
+
     /// The monotonic clock, without a system call. Any thread.
     Time now() const { return clock_(); }
 
@@ -64,7 +68,11 @@ private:
         explicit Held(Engine& held) : engine(held), lock(held.mutex_) {}
         Held(const Held&) = delete;
         Held& operator=(const Held&) = delete;
-        ~Held() { engine.settle(); }
+        ~Held() {
+            const auto changed = engine.settle();
+            lock.unlock();
+            for (const auto& channel : changed) channel->settle();
+        }
         Engine& engine;
         std::unique_lock<std::mutex> lock;
         Time now = engine.now();
@@ -75,7 +83,7 @@ private:
     Result<void> watch_ports();
     void show();
     bool unanswered();
-    void settle();
+    std::vector<std::shared_ptr<Channel>> settle();
     void arm();
     void tick();
     std::optional<Time> deadline() const;
@@ -86,7 +94,8 @@ private:
     std::vector<std::unique_ptr<PortNetwork>> ports_;
     std::unique_ptr<rdmacm::Service> service_;
     std::vector<cm::Endpoint*> ready_;  ///< told of by the managers; may be gone
-    std::optional<Time> armed_;         ///< when the control thread wakes by itself
+    std::vector<std::shared_ptr<Channel>> changed_;
+    std::optional<Time> armed_;  ///< when the control thread wakes by itself
     // The control thread's.
     std::vector<control::Watch> watches_;
     control::Timer timer_;

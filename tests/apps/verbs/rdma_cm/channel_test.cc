@@ -22,65 +22,82 @@ protected:
         pollfd ready{.fd = channel->descriptor(), .events = POLLIN, .revents = 0};
         return poll(&ready, 1, 0) == 1;
     }
-    void push() const {
-        channel->queue().events.emplace_back();
-        channel->queue().on_event();
+    void push(std::size_t count) const {
+        for (; count != 0; --count) channel->queue().events.emplace_back(), channel->queue().on_event();
+        channel->changed();
     }
-    void pop() const {
-        channel->queue().events.pop_front();
-        channel->taken();
-        channel->settle();
+    void pop(std::size_t count = 1) const {
+        for (; count != 0; --count) channel->queue().events.pop_front();
+        channel->changed();
+    }
+    /// What the eventfd counts, which it then no longer does.
+    std::uint64_t written() const {
+        std::uint64_t count = 0;
+        return read(channel->descriptor(), &count, sizeof count) == sizeof count ? count : 0;
     }
 
-    const std::shared_ptr<Channel> channel = *Channel::open(O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    unsigned told = 0;
+    const std::shared_ptr<Channel> channel =
+        *Channel::open(O_RDWR | O_CLOEXEC | O_NONBLOCK, [this](const auto& changed) {
+            EXPECT_EQ(changed, channel);
+            ++told;
+        });
 };
 
 TEST_F(Channels, AreReadableWhileThereAreEvents) {
     EXPECT_FALSE(readable());
     EXPECT_EQ(channel->wait(), EAGAIN);
-    push(), push();
-    EXPECT_EQ(channel->wait(), 0);
-    pop();
+    push(2);
+    EXPECT_EQ(told, 2);
+    EXPECT_FALSE(readable()) << "not while the engine is held";
+    channel->settle();
     EXPECT_TRUE(readable());
-    EXPECT_EQ(channel->wait(), 0);
-    pop();
+    pop(), channel->settle();
+    EXPECT_TRUE(readable());
+    pop(), channel->settle();
     EXPECT_FALSE(readable());
 }
 
-TEST_F(Channels, ForgetEventsThatAreGone) {
-    push(), push(), push();
-    channel->queue().events.resize(1);
+TEST_F(Channels, AreWrittenToOnceForABurst) {
+    for (int each = 0; each < 3; ++each) push(2), channel->settle();
+    EXPECT_EQ(written(), 1);
+}
+
+TEST_F(Channels, AreNotWrittenToForEventsThatAreTakenAtOnce) {
+    push(1), pop();
     channel->settle();
-    EXPECT_TRUE(readable());
-    channel->queue().events.clear();
+    EXPECT_EQ(written(), 0);
+}
+
+TEST_F(Channels, TellTheNextOneWhenSomebodyHasWaited) {
+    push(2), channel->settle();
+    EXPECT_EQ(channel->wait(), 0);
+    EXPECT_FALSE(readable()) << "whoever waited takes an event first";
+    pop(), channel->settle();
+    EXPECT_EQ(channel->wait(), 0);
     channel->settle();
+    EXPECT_TRUE(readable()) << "it did not take the event";
+}
+
+TEST_F(Channels, AreSettledByWhoeverIsLast) {
+    push(1), channel->settle();
+    ASSERT_EQ(written(), 1) << "somebody has read, and did not yet say so";
+    push(1), channel->settle();
+    EXPECT_FALSE(readable()) << "it will look itself";
+    pop(2), channel->settle();
     EXPECT_FALSE(readable());
-}
-
-TEST_F(Channels, CountEventsThatCameFromElsewhere) {
-    channel->queue().events.resize(2);
-    channel->settle();
-    EXPECT_EQ(channel->wait(), 0);
-    EXPECT_EQ(channel->wait(), 0);
-    EXPECT_EQ(channel->wait(), EAGAIN);
-}
-
-TEST_F(Channels, GiveBackAnEventThatWasNotTaken) {
-    push();
-    EXPECT_EQ(channel->wait(), 0);
-    channel->put_back();
-    EXPECT_EQ(channel->wait(), 0);
 }
 
 TEST_F(Channels, TakeTheFlagsOfOpen) {
     EXPECT_NE(fcntl(channel->descriptor(), F_GETFL) & O_NONBLOCK, 0);
     EXPECT_EQ(fcntl(channel->descriptor(), F_GETFD), FD_CLOEXEC);
-    const auto plain = *Channel::open(O_RDWR);
+    const auto plain = *Channel::open(O_RDWR, [](const auto&) {});
     EXPECT_EQ(fcntl(plain->descriptor(), F_GETFL) & O_NONBLOCK, 0);
     EXPECT_EQ(fcntl(plain->descriptor(), F_GETFD), 0);
     std::jthread waiter([&] { EXPECT_EQ(plain->wait(), 0); });
     plain->queue().events.emplace_back();
-    plain->queue().on_event();
+    plain->changed();
+    plain->settle();
     waiter.join();
     close(plain->descriptor());
 }
