@@ -6,6 +6,7 @@
 
 #include "apps/verbs/objects/context.h"
 #include "datapath/link/ip_gid.h"
+#include "pmd/clock.h"
 #include "tests/support/verbs_device.h"
 
 namespace verbline::verbs {
@@ -21,6 +22,7 @@ struct PortNetworkTest : test::VerbsTest {
                                          .later = [this](PortNetwork::Task task) { later.push_back(std::move(task)); },
                                          .with_service = [](const PortNetwork::Task& task) { task(); },
                                          .changed = [](const rdmacm::NetworkPort&, bool) {},
+                                         .now = monotonic_now,
                                          .loop = loop.get()});
         ASSERT_TRUE(made) << made.error().what;
         network = std::move(*made);
