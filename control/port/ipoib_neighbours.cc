@@ -121,6 +121,7 @@ void IpoibNeighbours::broadcast_granted(const std::expected<sa::Group, sa::SaSta
     play(arp_.announce(loop_.now()));
     discovery_.announce(loop_.now());
     std::vector<wire::Gid> asked;
+    asked.reserve(waiting_.size());
     for (const auto& [ticket, waiting] : waiting_) asked.push_back(waiting.address);
     for (const auto& address : asked) ask(address);
     schedule();
