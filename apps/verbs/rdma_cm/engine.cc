@@ -73,9 +73,16 @@ Result<void> Engine::add_port(Port& port) {
     PortNetwork::Surroundings around{
         .on_ready = [this](cm::Endpoint& endpoint) { ready_.push_back(&endpoint); },
         .later = [this](PortNetwork::Task task) { loop_->post(std::move(task)); },
-        .with_service = [this](const PortNetwork::Task& task) { with([&](auto&, Time) { task(); }); },
-        .changed = [this](const rdmacm::NetworkPort& changed,
-                          bool removed) { service_->port_changed(changed, removed, clock_()); },
+        // While ports are opened there is no service yet, and nobody but the thread that opens them.
+        .with_service =
+            [this](const PortNetwork::Task& task) {
+                if (service_ == nullptr) return task();
+                with([&](auto&, Time) { task(); });
+            },
+        .changed =
+            [this](const rdmacm::NetworkPort& changed, bool removed) {
+                if (service_ != nullptr) service_->port_changed(changed, removed, clock_());
+            },
         .now = clock_,
         .loop = loop_.get()};
     Result<std::unique_ptr<PortNetwork>> network;
