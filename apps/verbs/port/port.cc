@@ -172,7 +172,7 @@ Result<mad::Gsi*> Port::gsi() {
                                     if (!hop) ask_next_hop(gid_index, to);
                                     return hop;
                                 },
-                            .on_posted = [this] { progress_->posted(); }};
+                            .on_posted = [this] { progress_->posted_by_service(); }};
     if (!link_.fabric.pkeys.empty()) options.pkeys = link_.fabric.pkeys;
     auto made = mad::Gsi::create(std::move(options));
     if (!made) return std::unexpected(made.error());

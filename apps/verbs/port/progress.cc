@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <tuple>
+#include <utility>
 
 #include <poll.h>
 #include <rte_pause.h>
@@ -49,6 +51,13 @@ void give_way(unsigned rounds) {
         const timespec while_peer_works{.tv_sec = 0, .tv_nsec = 50 * microsecond};
         nanosleep(&while_peer_works, nullptr);
     }
+}
+
+/// A helper that takes the only CPU from whoever has woken it gets packets one at a time, at a switch each. So it is no
+/// interactive thread: its turn comes when the others wait or have had theirs. Real-time programs know what they do.
+void take_turns() {
+    const sched_param none{};
+    if (sched_getscheduler(0) == SCHED_OTHER) std::ignore = sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
 }  // namespace
@@ -106,6 +115,32 @@ void Progress::posted() noexcept {
     do {
         program_round();
     } while (exit() && enter(true));
+}
+
+void Progress::posted_by_service() noexcept {
+    if (!is_helper()) return posted();
+    if (!enter(true)) return;
+    do {
+        helper_poll();
+    } while (exit() && enter(true));
+}
+
+void Progress::serve(std::function<void()> service) {
+    const std::scoped_lock lock(service_mutex_);
+    service_ = std::move(service);
+    served_.store(service_ != nullptr, std::memory_order_relaxed);
+}
+
+bool Progress::ask_helper() noexcept {
+    if (!alone_ || !is_helper() || !served_.load(std::memory_order_relaxed)) return false;
+    return asked_ = true;
+}
+
+bool Progress::serve_asked() {
+    if (!std::exchange(asked_, false)) return false;
+    const std::scoped_lock lock(service_mutex_);
+    if (service_) service_();
+    return true;
 }
 
 void Progress::idle() noexcept {
@@ -179,34 +214,42 @@ void Progress::finish(Time until) noexcept {
     }
 }
 
+bool Progress::helper_poll() noexcept {
+    const bool busy = poll();
+    const auto received = device_.received(0);
+    if (received == received_) return busy;
+    received_ = received;
+    received_in_a_row_ = 0;
+    program_is_near_ = now_ - program_seen_ < near_program;
+    if (program_is_near_) {
+        const auto credit = linger_credit_.load(std::memory_order_relaxed);
+        linger_credit_.store(std::min(credit + credit_for_missed, most_credit), std::memory_order_relaxed);
+    }
+    return busy;
+}
+
 bool Progress::helper_round() noexcept {
     if (!enter(false)) return false;
     bool busy = false;
     do {
-        busy |= poll();
-        const auto received = device_.received(0);
-        if (received == received_) continue;
-        received_ = received;
-        received_in_a_row_ = 0;
-        program_is_near_ = now_ - program_seen_ < near_program;
-        if (program_is_near_) {
-            const auto credit = linger_credit_.load(std::memory_order_relaxed);
-            linger_credit_.store(std::min(credit + credit_for_missed, most_credit), std::memory_order_relaxed);
-        }
+        busy |= helper_poll();
     } while (exit() && enter(true));
     return busy;
 }
 
 void Progress::run(const std::stop_token& stop) {
     unsigned idle_rounds = 0;
+    helper_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    if (alone_) take_turns();
     while (!stop.stop_requested()) {
         upkeep();
+        const bool served = serve_asked();
         if (program_polls_.load(std::memory_order_relaxed)) {
             watch_program();
-        } else if (helper_round()) {
+        } else if (helper_round() || served) {
             idle_rounds = 0;
-        } else if (++idle_rounds < (program_is_near_ ? idle_beside_program : idle_before_sleep)) {
-            alone_ ? give_way(idle_rounds) : rte_pause();
+        } else if (++idle_rounds < (program_is_near_ || alone_ ? idle_beside_program : idle_before_sleep)) {
+            alone_ ? static_cast<void>(sched_yield()) : rte_pause();
         } else {
             sleep();
             idle_rounds = 0;
@@ -236,7 +279,7 @@ void Progress::sleep() {
     if (held_back_) until = std::min(until, now + held_back_interval);
     until = std::min(until, next_upkeep_);
     sleeps_until_.store(until, std::memory_order_relaxed);
-    if (exit() || busy) return;
+    if (exit() || busy || asked_) return;
     wait(true, until - now);
     sleeps_until_.store(0, std::memory_order_relaxed);
     if (program_polls_.load(std::memory_order_relaxed) || !enter(false)) return;

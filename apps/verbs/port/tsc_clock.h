@@ -5,8 +5,9 @@
 /// The monotonic clock, read for every round of the shard: by the processor's time stamp counter, which takes a few
 /// nanoseconds where clock_gettime takes tens (more on virtual machines, a third of a polling program's time).
 ///
-/// It is set by clock_gettime once a millisecond, and whenever the counter does something odd (another core's may lag),
-/// so it is as good as that, and never goes back. One thread at a time.
+/// It is set by clock_gettime every ten milliseconds, and whenever the counter does something odd (another core's may
+/// lag), so it is as good as that, and never goes back. Where that is a system call there are several such clocks to be
+/// set. One thread at a time.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,7 +29,7 @@ public:
     Time now() noexcept {
         const auto ticks = rte_rdtsc();
         // Also true for a counter that went back: the difference is then enormous.
-        if (ticks - set_at_ > ticks_per_millisecond_) [[unlikely]]
+        if (ticks - set_at_ > set_interval * ticks_per_millisecond_) [[unlikely]]
             set(ticks);
         const auto now = base_ + static_cast<Time>((ticks - set_at_) * rate_ >> 32);
         return last_ = std::max(last_, now);
@@ -39,6 +40,8 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t set_interval = 10;  ///< ms
+
     void set(std::uint64_t ticks) noexcept {
         set_at_ = ticks;
         base_ = monotonic_now();

@@ -24,6 +24,7 @@ namespace {
 
 constexpr Time farewell = second;  ///< for peers to answer that they have heard of the end
 constexpr int longest_look = 16;   ///< ms, between two looks whether they have
+constexpr int most_turns = 4;      ///< of receiving, before the control thread has to go on with it
 
 }  // namespace
 
@@ -66,6 +67,7 @@ void Engine::show() {
 }
 
 Engine::~Engine() {
+    for (const auto& port : ports_) port->port().progress().serve({});
     if (loop_ != nullptr) loop_->stop();
 }
 
@@ -83,6 +85,7 @@ Result<void> Engine::add_port(Port& port) {
             [this](const rdmacm::NetworkPort& changed, bool removed) {
                 if (service_ != nullptr) service_->port_changed(changed, removed, clock_());
             },
+        .holds_service = [this] { return holder_.load(std::memory_order_relaxed) == std::this_thread::get_id(); },
         .now = clock_,
         .loop = loop_.get()};
     Result<std::unique_ptr<PortNetwork>> network;
@@ -98,11 +101,12 @@ Result<void> Engine::add_port(Port& port) {
 Result<void> Engine::watch_ports() {
     for (const auto& port : ports_) {
         auto watch = loop_->watch(port->arrivals(), [this, &port](std::uint32_t) {
-            with([&](auto&, Time) { port->receive(); });
-            port->port().progress().leave();
+            port->clear_arrivals();
+            with([](auto&, Time) {});
         });
         if (!watch) return std::unexpected(watch.error());
         watches_.push_back(std::move(*watch));
+        port->port().progress().serve([this] { with([](auto&, Time) {}); });
     }
     return {};
 }
@@ -136,12 +140,32 @@ void Engine::changed(const std::shared_ptr<Channel>& channel) {
     if (std::ranges::find(changed_, channel) == changed_.end()) changed_.push_back(channel);
 }
 
-/// Polling one endpoint may make others ready. Returns whose queues have changed.
-std::vector<std::shared_ptr<Channel>> Engine::settle() {
+/// Polling one endpoint may make others ready.
+void Engine::poll_ready() {
     while (!ready_.empty()) {
         const auto now = clock_();
         for (auto* const endpoint : std::exchange(ready_, {})) service_->ready(*endpoint, now);
     }
+}
+
+/// What has arrived at the ports, if they have told. Nobody of the program is going to poll because of it.
+bool Engine::receive() {
+    bool received = false;
+    for (const auto& port : ports_) {
+        if (!port->arrived()) continue;
+        port->receive();
+        port->port().progress().leave();
+        received = true;
+    }
+    return received;
+}
+
+/// Returns whose queues have changed. Sending polls the port, and so does every answer to what that has brought.
+std::vector<std::shared_ptr<Channel>> Engine::settle() {
+    poll_ready();
+    for (int turn = 0; turn < most_turns && receive(); ++turn) poll_ready();
+    for (const auto& port : ports_)
+        if (port->arrived()) port->tell_others();
     if (const auto due = deadline(); due && (!armed_ || *armed_ > *due)) {
         armed_ = due;
         loop_->post([this] { arm(); });

@@ -10,14 +10,19 @@
 ///                                                   ^                                              │
 ///     control thread ── timers, MADs, answers ──────┘ <── eventfd <── whoever polls the port ──────┘
 ///
+/// MADs that arrive while a thread with the service in its hands sends some, it receives itself. On a machine of one
+/// CPU the ports' helpers do for those that they find; else the control thread.
+///
 /// Whoever has held the service sees to it that endpoints which have become ready are polled, that the control thread
 /// wakes when the next of them is due, and, when the service is free again, that those who wait for events are told.
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "apps/verbs/port/quiet_thread.h"
@@ -65,11 +70,14 @@ public:
 private:
     /// The service is ours for as long as this lives; then the consequences are seen to.
     struct Held {
-        explicit Held(Engine& held) : engine(held), lock(held.mutex_) {}
+        explicit Held(Engine& held) : engine(held), lock(held.mutex_) {
+            held.holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        }
         Held(const Held&) = delete;
         Held& operator=(const Held&) = delete;
         ~Held() {
             const auto changed = engine.settle();
+            engine.holder_.store({}, std::memory_order_relaxed);
             lock.unlock();
             for (const auto& channel : changed) channel->settle();
         }
@@ -86,10 +94,13 @@ private:
     std::vector<std::shared_ptr<Channel>> settle();
     void arm();
     void tick();
+    void poll_ready();
+    bool receive();
     std::optional<Time> deadline() const;
 
     std::function<Time()> clock_;
-    std::mutex mutex_;  ///< of everything below but the loop
+    std::mutex mutex_;                     ///< of everything below but the loop
+    std::atomic<std::thread::id> holder_;  ///< of the mutex
     std::unique_ptr<control::Loop> loop_;
     std::vector<std::unique_ptr<PortNetwork>> ports_;
     std::unique_ptr<rdmacm::Service> service_;

@@ -66,14 +66,22 @@ Result<void> PortNetwork::start() {
                   [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, around_.now()); });
     port_.on_next_hop(
         [this] { around_.later([this] { around_.with_service([this] { look_for_neighbours(around_.now()); }); }); });
-    gsi_->on_ready([descriptor = arrivals_.get()] {
-        const std::uint64_t one = 1;
-        std::ignore = write(descriptor, &one, sizeof one);
-    });
+    gsi_->on_ready([this] { tell_of_arrivals(); });
     auto watch = PortWatch::open(port_.link(), *around_.loop, [this](const auto& news) { link_changed(news); });
     if (!watch) return std::unexpected(watch.error());
     watch_ = std::move(*watch);
     return {};
+}
+
+/// By whoever polls the port.
+void PortNetwork::tell_of_arrivals() {
+    arrived_.store(true, std::memory_order_relaxed);
+    if (!around_.holds_service() && !port_.progress().ask_helper()) tell_others();
+}
+
+void PortNetwork::tell_others() const {
+    const std::uint64_t one = 1;
+    std::ignore = write(arrivals_.get(), &one, sizeof one);
 }
 
 PortNetwork::~PortNetwork() {
@@ -93,9 +101,13 @@ void PortNetwork::link_changed(const PortWatch::News& news) {
     });
 }
 
-void PortNetwork::receive() {
+void PortNetwork::clear_arrivals() const {
     std::uint64_t count = 0;
     std::ignore = read(arrivals_.get(), &count, sizeof count);
+}
+
+void PortNetwork::receive() {
+    arrived_.store(false, std::memory_order_relaxed);
     gsi_->drain();
 }
 

@@ -7,6 +7,7 @@
 ///
 /// Threads: by whoever holds the service (Engine), but for `arrivals` and `port`, which any thread may ask for.
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,16 +37,23 @@ public:
         std::function<void(const Task&)> with_service;  ///< runs it now, with the service
         /// rdmacm::Service::port_changed; called with the service.
         std::function<void(const rdmacm::NetworkPort& port, bool removed)> changed;
-        std::function<Time()> now;      ///< monotonic, and cheap
-        control::Loop* loop = nullptr;  ///< the control thread's
+        std::function<bool()> holds_service;  ///< this thread does, and will `receive` before it lets go
+        std::function<Time()> now;            ///< monotonic, and cheap
+        control::Loop* loop = nullptr;        ///< the control thread's
     };
     /// EBUSY: somebody else in the process has the port's QP1.
     static Result<std::unique_ptr<PortNetwork>> create(Port& port, Surroundings around);
     ~PortNetwork() override;
 
     Port& port() { return port_; }
-    /// Readable while there are MADs to be received.
+    /// Readable when there are MADs to be received that nobody looks after: who polls neither holds the service nor is
+    /// the helper of a machine of one CPU.
     int arrivals() const { return arrivals_.get(); }
+    void clear_arrivals() const;
+    /// Whether there are any, as far as has been told.
+    bool arrived() const { return arrived_.load(std::memory_order_relaxed); }
+    /// The descriptor becomes readable, so that somebody else receives them.
+    void tell_others() const;
     void receive();
     virtual void tick(Time now);
     virtual std::optional<Time> deadline() const;
@@ -80,6 +88,7 @@ private:
 
     link::GidType usual_type() const;
     bool missing(const wire::Gid& gid) const;
+    void tell_of_arrivals();
     void look_for_neighbours(Time now);
     void answer(Ticket ticket, std::optional<wire::MacAddress> mac);
     void joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result);
@@ -87,6 +96,7 @@ private:
     Port& port_;
     const Surroundings around_;
     FileDescriptor arrivals_;
+    std::atomic<bool> arrived_{false};
     mad::Gsi* gsi_ = nullptr;
     std::unique_ptr<cm::Manager> manager_;
     std::map<Ticket, Waiting> waiting_;  ///< for neighbours

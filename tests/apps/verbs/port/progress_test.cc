@@ -2,10 +2,13 @@
 #include "apps/verbs/port/progress.h"
 
 #include <chrono>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <semaphore>
 #include <thread>
 
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -27,6 +30,7 @@ public:
             leave.acquire();
         }
         ++looks;
+        if (on_look) on_look();
         const std::scoped_lock lock(mutex_);
         return FakeNetDevice::rx_burst(queue, burst);
     }
@@ -47,6 +51,7 @@ public:
 
     std::atomic<unsigned> looks{0};
     std::atomic<bool> wants{false}, stops{false};
+    std::function<void()> on_look;  ///< by whoever polls
     std::binary_semaphore entered{0}, leave{0};
 
 private:
@@ -231,6 +236,109 @@ TEST_F(ProgressTest, LingeringIsForThoseWhoMissPackets) {
         progress->linger();
         return link.looks.load() == before;
     }));
+}
+
+/// The whole process, as far as this thread and those it starts see it.
+class OneCpu {
+public:
+    OneCpu() {
+        sched_getaffinity(0, sizeof before_, &before_);
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(sched_getcpu(), &one);
+        sched_setaffinity(0, sizeof one, &one);
+    }
+    OneCpu(const OneCpu&) = delete;
+    OneCpu& operator=(const OneCpu&) = delete;
+    ~OneCpu() { sched_setaffinity(0, sizeof before_, &before_); }
+
+private:
+    cpu_set_t before_{};
+};
+
+class ProgressOnOneCpu : public OneCpu, public ProgressTest {
+protected:
+    /// What whoever polls next is told when it asks the helper.
+    void ask_at_next_look() {
+        link.on_look = [this, asked = false]() mutable {
+            if (!std::exchange(asked, true)) accepted = progress->ask_helper();
+        };
+    }
+    bool arrives_at_helper() {
+        link.arrive();
+        link.signal();
+        return within_two_seconds([&] { return received() != 0 && link.wants.load(); });
+    }
+
+    std::atomic<bool> accepted{false};
+    std::atomic<unsigned> served{0};
+};
+
+TEST_F(ProgressOnOneCpu, TheHelperServesWhenItIsAsked) {
+    progress->serve([this] {
+        const auto before = link.looks.load();
+        progress->drive();
+        EXPECT_GT(link.looks.load(), before) << "outside of the gate: others may poll";
+        ++served;
+    });
+    ask_at_next_look();
+    start_helper();
+    ASSERT_TRUE(arrives_at_helper());
+    EXPECT_TRUE(accepted);
+    EXPECT_TRUE(within_two_seconds([&] { return served == 1; }));
+}
+
+TEST_F(ProgressOnOneCpu, OthersAreNotAskedToServe) {
+    progress->serve([this] { ++served; });
+    ask_at_next_look();
+    progress->drive();
+    EXPECT_FALSE(accepted) << "the program polls: who asks has to tell somebody else";
+}
+
+TEST_F(ProgressOnOneCpu, NobodyServesWhenThatHasEnded) {
+    progress->serve([this] { ++served; });
+    progress->serve({});
+    ask_at_next_look();
+    start_helper();
+    ASSERT_TRUE(arrives_at_helper());
+    EXPECT_FALSE(accepted);
+    EXPECT_EQ(served, 0u);
+}
+
+/// Or it would get packets one at a time.
+TEST_F(ProgressOnOneCpu, TheHelperDoesNotTakeTheCpuFromWhoeverWakesIt) {
+    std::atomic<int> policy{-1};
+    link.on_look = [&policy] { policy = sched_getscheduler(0); };
+    start_helper();
+    ASSERT_TRUE(arrives_at_helper());
+    EXPECT_EQ(policy, SCHED_BATCH);
+}
+
+TEST_F(ProgressOnOneCpu, TheHelperSleepsAtOnce) {
+    start_helper();
+    ASSERT_TRUE(within_two_seconds([&] { return link.wants.load(); }));
+    const auto before = link.looks.load();
+    ASSERT_TRUE(arrives_at_helper());
+    EXPECT_LE(link.looks.load(), before + 24) << "and does not wake every now and then";
+}
+
+TEST_F(ProgressOnOneCpu, WhatTheServicePostsIsNotTheProgram) {
+    std::atomic<bool> still_wanted{false};
+    progress->serve([&] {
+        link.wants = true;
+        for (int each = 0; each < 16; ++each) {
+            link.arrive();
+            progress->posted_by_service();
+        }
+        still_wanted = link.wants.load();
+        ++served;
+    });
+    ask_at_next_look();
+    start_helper();
+    ASSERT_TRUE(arrives_at_helper());
+    EXPECT_TRUE(within_two_seconds([&] { return served == 1; }));
+    EXPECT_GE(received(), 16u);
+    EXPECT_TRUE(still_wanted) << "who receives that often owns, if it is the program";
 }
 
 }  // namespace

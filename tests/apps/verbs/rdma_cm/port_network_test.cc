@@ -22,6 +22,7 @@ struct PortNetworkTest : test::VerbsTest {
                                          .later = [this](PortNetwork::Task task) { later.push_back(std::move(task)); },
                                          .with_service = [](const PortNetwork::Task& task) { task(); },
                                          .changed = [](const rdmacm::NetworkPort&, bool) {},
+                                         .holds_service = [] { return true; },
                                          .now = monotonic_now,
                                          .loop = loop.get()});
         ASSERT_TRUE(made) << made.error().what;
