@@ -240,16 +240,18 @@ bool Progress::helper_round() noexcept {
 void Progress::run(const std::stop_token& stop) {
     unsigned idle_rounds = 0;
     helper_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-    if (alone_) take_turns();
+    bool takes_turns = false;
     while (!stop.stop_requested()) {
         upkeep();
+        const bool serves = alone_ && served_.load(std::memory_order_relaxed);
+        if (serves && !std::exchange(takes_turns, true)) take_turns();
         const bool served = serve_asked();
         if (program_polls_.load(std::memory_order_relaxed)) {
             watch_program();
         } else if (helper_round() || served) {
             idle_rounds = 0;
-        } else if (++idle_rounds < (program_is_near_ || alone_ ? idle_beside_program : idle_before_sleep)) {
-            alone_ ? static_cast<void>(sched_yield()) : rte_pause();
+        } else if (++idle_rounds < (program_is_near_ || serves ? idle_beside_program : idle_before_sleep)) {
+            alone_ ? give_way(idle_rounds) : rte_pause();
         } else {
             sleep();
             idle_rounds = 0;

@@ -306,15 +306,17 @@ TEST_F(ProgressOnOneCpu, NobodyServesWhenThatHasEnded) {
 }
 
 /// Or it would get packets one at a time.
-TEST_F(ProgressOnOneCpu, TheHelperDoesNotTakeTheCpuFromWhoeverWakesIt) {
+TEST_F(ProgressOnOneCpu, TheHelperThatServesDoesNotTakeTheCpuFromWhoeverWakesIt) {
     std::atomic<int> policy{-1};
+    progress->serve([] {});
     link.on_look = [&policy] { policy = sched_getscheduler(0); };
     start_helper();
     ASSERT_TRUE(arrives_at_helper());
     EXPECT_EQ(policy, SCHED_BATCH);
 }
 
-TEST_F(ProgressOnOneCpu, TheHelperSleepsAtOnce) {
+TEST_F(ProgressOnOneCpu, TheHelperThatServesSleepsAtOnce) {
+    progress->serve([] {});
     start_helper();
     ASSERT_TRUE(within_two_seconds([&] { return link.wants.load(); }));
     const auto before = link.looks.load();
