@@ -24,12 +24,12 @@ struct Connect : testing::TestWithParam<Kind> {
     Host &client = network.host(0), &server = network.host(1);
     IdNumber listener{}, active{}, passive{};
 
-    void listen(SocketAddress address = any4(port), QueuePairType type = QueuePairType::rc, int backlog = 0) {
+    void listen(SocketAddress address = any4(service_port), QueuePairType type = QueuePairType::rc, int backlog = 0) {
         listener = server.service->create_id(server.queue, 77, PortSpace::tcp, type);
         ASSERT_TRUE(server.service->bind(listener, address, network.now));
         ASSERT_TRUE(server.service->listen(listener, backlog, network.now));
     }
-    IdNumber resolve(SocketAddress to = ipv4(10, 0, 0, 2, port), QueuePairType type = QueuePairType::rc) {
+    IdNumber resolve(SocketAddress to = ipv4(10, 0, 0, 2, service_port), QueuePairType type = QueuePairType::rc) {
         const auto id = client.service->create_id(client.queue, 11, PortSpace::tcp, type);
         EXPECT_TRUE(client.service->resolve_address(id, std::nullopt, to, second, network.now));
         EXPECT_EQ(client.expect(EventKind::address_resolved).id, id);
@@ -86,7 +86,7 @@ TEST_P(Connect, RequestCarriesWhatTheActiveSideSaid) {
     EXPECT_TRUE(begins_with(event.connect.private_data, "hello"));
 
     const auto route = server.service->route(event.id).value();
-    EXPECT_EQ(route.source, ipv4(10, 0, 0, 2, port));
+    EXPECT_EQ(route.source, ipv4(10, 0, 0, 2, service_port));
     EXPECT_EQ(route.destination.gid, gid4(10, 0, 0, 1));
     EXPECT_EQ(route.destination.port, client.service->route(active)->source.port);
     EXPECT_EQ(route.port, &server.port());
@@ -204,24 +204,24 @@ TEST_P(Connect, AMessageMayComeBeforeItIsEstablished) {
 }
 
 TEST_P(Connect, OverIpv6) {
-    listen(any6(port));
-    active = resolve(ipv6(0xfd00'0000'0000'0000, 2, port));
+    listen(any6(service_port));
+    active = resolve(ipv6(0xfd00'0000'0000'0000, 2, service_port));
     const auto event = request();
     const auto route = server.service->route(event.id).value();
-    EXPECT_EQ(route.source, ipv6(0xfd00'0000'0000'0000, 2, port));
+    EXPECT_EQ(route.source, ipv6(0xfd00'0000'0000'0000, 2, service_port));
     EXPECT_EQ(route.destination.gid, ipv6(0xfd00'0000'0000'0000, 1).gid);
 }
 
 TEST_P(Connect, AnyAddressOfIpv6TakesIpv4Too) {
-    listen(any6(port));
+    listen(any6(service_port));
     active = resolve();
-    EXPECT_EQ(server.service->route(request().id)->source, ipv4(10, 0, 0, 2, port));
+    EXPECT_EQ(server.service->route(request().id)->source, ipv4(10, 0, 0, 2, service_port));
 }
 
 TEST_P(Connect, UnlessItIsForItsFamilyOnly) {
     listener = server.service->create_id(server.queue, 77, PortSpace::tcp, QueuePairType::rc);
     ASSERT_TRUE(server.service->set_option(listener, Service::Option::address_family_only, 1));
-    ASSERT_TRUE(server.service->bind(listener, any6(port), network.now));
+    ASSERT_TRUE(server.service->bind(listener, any6(service_port), network.now));
     ASSERT_TRUE(server.service->listen(listener, 0, network.now));
     active = resolve();
     ASSERT_TRUE(client.service->connect(active, {}, network.now));
@@ -231,9 +231,9 @@ TEST_P(Connect, UnlessItIsForItsFamilyOnly) {
 
 TEST_P(Connect, ToOneself) {
     listener = client.service->create_id(client.queue, 77, PortSpace::tcp, QueuePairType::rc);
-    ASSERT_TRUE(client.service->bind(listener, any4(port), network.now));
+    ASSERT_TRUE(client.service->bind(listener, any4(service_port), network.now));
     ASSERT_TRUE(client.service->listen(listener, 0, network.now));
-    active = resolve(ipv4(10, 0, 0, 1, port));
+    active = resolve(ipv4(10, 0, 0, 1, service_port));
     ASSERT_TRUE(client.service->connect(active, {.qpn = wire::Qpn{0x111}}, network.now));
     network.settle();
     passive = client.expect(EventKind::connect_request).id;
@@ -246,7 +246,7 @@ TEST_P(Connect, ToOneself) {
 }
 
 TEST_P(Connect, AnotherKindOfQueuePairIsRejected) {
-    listen(any4(port), QueuePairType::uc);
+    listen(any4(service_port), QueuePairType::uc);
     active = resolve();
     ASSERT_TRUE(client.service->connect(active, {}, network.now));
     network.settle();
@@ -254,8 +254,8 @@ TEST_P(Connect, AnotherKindOfQueuePairIsRejected) {
 }
 
 TEST_P(Connect, XrcInitiatorMeetsTarget) {
-    listen(any4(port), QueuePairType::xrc_target);
-    active = resolve(ipv4(10, 0, 0, 2, port), QueuePairType::xrc_initiator);
+    listen(any4(service_port), QueuePairType::xrc_target);
+    active = resolve(ipv4(10, 0, 0, 2, service_port), QueuePairType::xrc_initiator);
     passive = request().id;
     ASSERT_TRUE(server.service->accept(passive, 22, ConnectParameters{.qpn = wire::Qpn{0x333}}, network.now));
     network.settle();

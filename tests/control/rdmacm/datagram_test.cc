@@ -15,12 +15,12 @@ struct Datagram : testing::TestWithParam<Kind> {
     Host &client = network.host(0), &server = network.host(1);
     IdNumber asking{}, asked{};
 
-    void listen(PortSpace space = PortSpace::udp, const SocketAddress& address = any4(port)) {
+    void listen(PortSpace space = PortSpace::udp, const SocketAddress& address = any4(service_port)) {
         const auto id = server.service->create_id(server.queue, 77, space, QueuePairType::ud);
         ASSERT_TRUE(server.service->bind(id, address, network.now));
         ASSERT_TRUE(server.service->listen(id, 0, network.now));
     }
-    void ask(PortSpace space = PortSpace::udp, const SocketAddress& to = ipv4(10, 0, 0, 2, port)) {
+    void ask(PortSpace space = PortSpace::udp, const SocketAddress& to = ipv4(10, 0, 0, 2, service_port)) {
         asking = client.service->create_id(client.queue, 11, space, QueuePairType::ud);
         ASSERT_TRUE(client.service->resolve_address(asking, std::nullopt, to, second, network.now));
         client.expect(EventKind::address_resolved);
@@ -100,11 +100,11 @@ TEST_P(Datagram, NobodyListens) {
 }
 
 TEST_P(Datagram, NobodyListensAtThisAddress) {
-    listen(PortSpace::udp, any6(port));
+    listen(PortSpace::udp, any6(service_port));
     listen(PortSpace::tcp);
     server.service->close(server.queue, network.now);
     const auto id = server.service->create_id(server.queue, 77, PortSpace::udp, QueuePairType::ud);
-    ASSERT_TRUE(server.service->bind(id, ipv6(0xfd00'0000'0000'0000, 2, port), network.now));
+    ASSERT_TRUE(server.service->bind(id, ipv6(0xfd00'0000'0000'0000, 2, service_port), network.now));
     ASSERT_TRUE(server.service->listen(id, 0, network.now));
     ask();
     EXPECT_EQ(client.expect(EventKind::unreachable).status, 1);

@@ -12,13 +12,14 @@ struct Events : testing::Test {
 
     IdNumber listen(int backlog = 0) {
         const auto id = server.service->create_id(server.queue, 77, PortSpace::tcp, QueuePairType::rc);
-        EXPECT_TRUE(server.service->bind(id, any4(port), network.now));
+        EXPECT_TRUE(server.service->bind(id, any4(service_port), network.now));
         EXPECT_TRUE(server.service->listen(id, backlog, network.now));
         return id;
     }
     IdNumber connect(unsigned qpn = 0x111) {
         const auto id = client.service->create_id(client.queue, 11, PortSpace::tcp, QueuePairType::rc);
-        EXPECT_TRUE(client.service->resolve_address(id, std::nullopt, ipv4(10, 0, 0, 2, port), second, network.now));
+        EXPECT_TRUE(
+            client.service->resolve_address(id, std::nullopt, ipv4(10, 0, 0, 2, service_port), second, network.now));
         client.expect(EventKind::address_resolved);
         EXPECT_TRUE(client.service->resolve_route(id, second, network.now));
         client.expect(EventKind::route_resolved);
@@ -130,7 +131,7 @@ TEST_F(Events, HostileRequestsAreRejectedAndCounted) {
         path.remote_gid = gid4(10, 0, 0, 2);
         static std::uint32_t qpn = 1;
         const cm::Request req{.primary = path,
-                              .service = service_id(PortSpace::tcp, port),
+                              .service = service_id(PortSpace::tcp, service_port),
                               .qpn = wire::Qpn{++qpn},
                               .private_data = std::move(data)};
         const auto endpoint = client.port().manager().connect(req, network.now).value();

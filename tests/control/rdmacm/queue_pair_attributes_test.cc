@@ -27,11 +27,11 @@ struct QueuePairValues : testing::Test {
     }
     void request(QueuePairType active_type, QueuePairType passive_type) {
         const auto listener = server.service->create_id(server.queue, 77, PortSpace::tcp, passive_type);
-        ASSERT_TRUE(server.service->bind(listener, any4(port), network.now));
+        ASSERT_TRUE(server.service->bind(listener, any4(service_port), network.now));
         ASSERT_TRUE(server.service->listen(listener, 0, network.now));
         active = client.service->create_id(client.queue, 11, PortSpace::tcp, active_type);
-        ASSERT_TRUE(
-            client.service->resolve_address(active, std::nullopt, ipv4(10, 0, 0, 2, port), second, network.now));
+        ASSERT_TRUE(client.service->resolve_address(active, std::nullopt, ipv4(10, 0, 0, 2, service_port), second,
+                                                    network.now));
         client.expect(EventKind::address_resolved);
         ASSERT_TRUE(client.service->resolve_route(active, second, network.now));
         client.expect(EventKind::route_resolved);

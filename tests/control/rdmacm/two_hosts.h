@@ -24,7 +24,7 @@
 
 namespace verbline::rdmacm::test {
 
-inline constexpr std::uint16_t port = 7174;  ///< that services of these tests have
+inline constexpr std::uint16_t service_port = 7174;  ///< that services of these tests have
 
 inline wire::Gid gid4(unsigned a, unsigned b, unsigned c, unsigned d) {
     return link::gid_of(wire::ipv4(a, b, c, d));

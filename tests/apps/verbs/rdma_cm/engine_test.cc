@@ -105,7 +105,8 @@ TEST_F(EngineTest, PeersThatDoNotAnswerAreWaitedForASecondAndNoLonger) {
     auto* const gsi = Context::of(context).port().gsi().value();
     unsigned lost = 0;
     engine->with([&](auto&, Time) {
-        gsi->receive(wire::MadClass::communication, [&](const mad::GmpPeer&, mad::MadBytes) { ++lost; });
+        gsi->receive(wire::MadClass::communication,
+                     [&](std::span<const mad::GmpArrival> burst) { lost += static_cast<unsigned>(burst.size()); });
     });
     close(actives);
     const auto began = monotonic_now();
