@@ -43,7 +43,7 @@ void Channel::quench() {
 
 int Channel::wait() {
     std::uint64_t count = 0;
-    if (::read(descriptor_, &count, sizeof count) != sizeof count) return errno;
+    if (::read(copy_.get(), &count, sizeof count) != sizeof count) return errno;
     const std::scoped_lock lock(signal_mutex_);
     signals_ -= count;
     return 0;

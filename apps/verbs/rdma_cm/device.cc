@@ -126,7 +126,10 @@ int RdmaCmDevice::run(const std::shared_ptr<Channel>& channel, const Command& co
         const auto from = migrates ? command.input<rdma_ucm_migrate_id>() : failure(0, {});
         const auto other = from ? find(static_cast<int>(from->fd)) : nullptr;
         return engine_->with([&](rdmacm::Service& service, Time now) {
-            if (channel->closed() || (other != nullptr && other->closed())) return EBADF;
+            // As in the kernel, closing does not wake who waits: rping's main thread closes what its other one waits
+            // for.
+            const bool waits = command.number() == RDMA_USER_CM_CMD_GET_EVENT;
+            if (channel->closed() || (other != nullptr && other->closed())) return waits ? EAGAIN : EBADF;
             CommandTarget target{.service = service,
                                  .events = channel->queue(),
                                  .other = other != nullptr ? &other->queue() : nullptr,

@@ -79,6 +79,12 @@ TEST_F(Channels, TellTheNextOneWhenSomebodyHasWaited) {
     EXPECT_TRUE(readable()) << "it did not take the event";
 }
 
+TEST_F(Channels, AreWaitedForWhenTheDescriptorIsClosed) {
+    const auto closed = *Channel::open(O_RDWR | O_NONBLOCK, [](const auto&) {});
+    close(closed->descriptor());
+    EXPECT_EQ(closed->wait(), EAGAIN) << "whoever was on the way to wait does, as if it had come before";
+}
+
 TEST_F(Channels, AreSettledByWhoeverIsLast) {
     push(1), channel->settle();
     ASSERT_EQ(written(), 1) << "somebody has read, and did not yet say so";
