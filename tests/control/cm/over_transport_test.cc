@@ -77,7 +77,7 @@ protected:
     }
 
     std::unique_ptr<control::Loop> loop = *control::Loop::create();
-    test::Fabric fabric{test::star(4)};
+    verbline::test::Fabric fabric{verbline::test::star(4)};
     Host a{fabric.spec("H2"), *loop, 1}, b{fabric.spec("H3"), *loop, 2};
 };
 

@@ -15,11 +15,12 @@ namespace {
 using wire::IpoibAddress;
 namespace type = wire::icmpv6_type;
 
-constexpr IpoibAddress us{.qpn = wire::Qpn{0x48}, .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{2})};
+constexpr IpoibAddress our_link{.qpn = wire::Qpn{0x48},
+                                .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{2})};
 
 std::vector<std::byte> packet(const wire::Gid& from, const wire::Gid& to, const wire::NeighbourMessage& message) {
     std::array<std::byte, discovery_size<IpoibAddress>> bytes{};
-    const auto size = write_discovery<IpoibAddress>(bytes, us, from, to, message);
+    const auto size = write_discovery<IpoibAddress>(bytes, our_link, from, to, message);
     return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
@@ -30,16 +31,17 @@ std::vector<std::byte> solicitation() {
 TEST(Discovery, WhatIsWrittenIsRead) {
     const auto asked = read_discovery<IpoibAddress>(solicitation());
     EXPECT_EQ(asked.kind, FrameKind::resolution);
-    EXPECT_EQ(asked.message,
-              (Discovery<IpoibAddress>{.asks = true, .speaker = gid("fd00::1"), .at = us, .subject = gid("fd00::2")}));
+    EXPECT_EQ(asked.message, (Discovery<IpoibAddress>{
+                                 .asks = true, .speaker = gid("fd00::1"), .at = our_link, .subject = gid("fd00::2")}));
 
     const auto answered = read_discovery<IpoibAddress>(
         packet(gid("fd00::1"), gid("fd00::2"),
                {.type = type::neighbour_advertisement, .solicited = true, .target = {gid("fd00::1").bytes}}));
-    EXPECT_EQ(
-        answered.message,
-        (Discovery<IpoibAddress>{
-            .speaker = gid("fd00::1"), .at = us, .subject = gid("fd00::2"), .solicited = true, .overrides = false}));
+    EXPECT_EQ(answered.message, (Discovery<IpoibAddress>{.speaker = gid("fd00::1"),
+                                                         .at = our_link,
+                                                         .subject = gid("fd00::2"),
+                                                         .solicited = true,
+                                                         .overrides = false}));
 
     const auto probe =
         read_discovery<IpoibAddress>(packet({}, solicited_node(gid("fd00::2")), {.target = {gid("fd00::2").bytes}}));
@@ -88,11 +90,11 @@ TEST(Discovery, OtherIcmpIsOther) {
 }
 
 TEST(Discovery, WhoCanBeAHost) {
-    EXPECT_TRUE(is_host(us));
+    EXPECT_TRUE(is_host(our_link));
     EXPECT_FALSE(is_host(IpoibAddress{.qpn = wire::Qpn{0x48}}));
-    EXPECT_FALSE(is_host(IpoibAddress{.gid = us.gid}));
-    EXPECT_FALSE(is_host(IpoibAddress{.qpn = wire::multicast_qpn, .gid = us.gid}));
-    EXPECT_FALSE(is_host(IpoibAddress{.qpn = us.qpn, .gid = all_nodes}));
+    EXPECT_FALSE(is_host(IpoibAddress{.gid = our_link.gid}));
+    EXPECT_FALSE(is_host(IpoibAddress{.qpn = wire::multicast_qpn, .gid = our_link.gid}));
+    EXPECT_FALSE(is_host(IpoibAddress{.qpn = our_link.qpn, .gid = all_nodes}));
 }
 
 TEST(Discovery, WhereAnAddressIsAskedFor) {
