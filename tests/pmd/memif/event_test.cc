@@ -56,7 +56,7 @@ struct MemifEvents : ::testing::Test {
     std::unique_ptr<Memif> server, client;
 };
 
-rte_mbuf* receive(Memif& device) {
+rte_mbuf* take(Memif& device) {
     rte_mbuf* packet = nullptr;
     return device.rx_burst(0, std::span(&packet, 1)) == 1 ? packet : nullptr;
 }
@@ -72,12 +72,12 @@ bool send(Memif& device, std::size_t size = 60) {
 /// As a shard that sleeps: looks for a while, asks for signals, looks once more, sleeps. Null: slept for `limit`.
 rte_mbuf* await(Memif& device, unsigned looks) {
     for (unsigned i = 0; i < looks; ++i) {
-        if (auto* packet = receive(device)) return packet;
+        if (auto* packet = take(device)) return packet;
     }
     rte_mbuf* packet = nullptr;
     for (;;) {
         device.want_rx_event(0, true);
-        if ((packet = receive(device)) != nullptr || !readable(device.rx_event(0), limit)) break;
+        if ((packet = take(device)) != nullptr || !readable(device.rx_event(0), limit)) break;
     }
     device.want_rx_event(0, false);
     return packet;
@@ -98,14 +98,14 @@ TEST_F(MemifEvents, OnlyWhenWanted) {
         EXPECT_FALSE(readable(event, 0)) << "what was there before shows by looking";
         ASSERT_TRUE(send(sender));
         EXPECT_TRUE(readable(event, limit));
-        Packet(receive(receiver)), Packet(receive(receiver));
+        Packet(take(receiver)), Packet(take(receiver));
         EXPECT_TRUE(readable(event, 0));
         receiver.want_rx_event(0, true);
         EXPECT_FALSE(readable(event, 0)) << "taken back";
         ASSERT_TRUE(send(sender));
         receiver.want_rx_event(0, false);
         EXPECT_FALSE(readable(event, 0)) << "taken back";
-        Packet{receive(receiver)};
+        Packet{take(receiver)};
     }
 }
 
