@@ -2,309 +2,21 @@
 #include "tests/sim/transport_simulation.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
-#include <utility>
 
 #include <rte_mbuf.h>
 
-#include "datapath/link/arrival.h"
-#include "datapath/wire/aeth.h"
-#include "datapath/wire/bth.h"
-#include "tests/sim/side.h"
+#include "tests/sim/transport_schedule.h"
 
 namespace verbline::sim {
 namespace {
 
-using transport::QueuePairType;
-
 constexpr Time patience = 600 * second;  ///< after the network is whole again
 constexpr std::uint64_t most_steps = 3'000'000;
-constexpr std::uint32_t shared_depth = 64;
 
-class Simulation {
-public:
-    Simulation(Seed seed, rte_mempool& pool, bool trace)
-        : world_(Seed{static_cast<std::uint64_t>(seed) * 3 + 1}, pool), scene_(seed, trace) {}
-
-    SimulationResult run();
-
-private:
-    struct Connection {
-        std::array<std::unique_ptr<Side>, 2> sides;
-        const PairPlan* plan;
-        std::uint32_t generation = 0;
-        bool ending = false, dead = false;
-        bool broken() const { return sides[0]->broken || sides[1]->broken; }
-    };
-    struct Action {
-        Time at;
-        std::uint64_t order;
-        std::function<void()> act;
-        bool operator<(const Action& other) const { return at != other.at ? at > other.at : order > other.order; }
-    };
-
-    void trace_packets(std::size_t host);
-    void trace_packet(std::size_t host, const char* way, const rte_mbuf& frame) const;
-    void make_nodes();
-    void make_node(const HostSetup& setup);
-    std::unique_ptr<rdma::SharedReceiveQueue> make_shared(Node& node, unsigned domain, bool xrc);
-    void make_connections();
-    void establish(Connection& connection);
-    void start_programs();
-
-    void at(Time time, std::function<void()> act) { actions_.push({time, order_++, std::move(act)}); }
-    void after(Time delay, std::function<void()> act) { at(scene_.now + delay, std::move(act)); }
-    Time about(Time time) { return 1 + static_cast<Time>(scene_.random.below(static_cast<std::uint64_t>(2 * time))); }
-
-    void send(Side& side);
-    void refill(Reservoir& reservoir, bool late);
-    void plan_kills(Connection& connection);
-    void kill(Connection& connection);
-    void end(Connection& connection);
-    void renew(Connection& connection);
-    void drain_and_resume(Side& side);
-    void change_mtu();
-
-    void advance();
-    void collect();
-    void collect(Node& node, transport::CompletionQueue& queue);
-    void notice_events();
-    void notice_broken();
-    bool finished() const;
-    void heal();
-    void shut_down();
-    void check_end();
-    void summarize();
-
-    World world_;  // outlives what programs made on its hosts
-    Scene scene_;
-    std::deque<Connection> connections_;
-    std::priority_queue<Action> actions_;
-    std::uint64_t order_ = 0;
-    std::vector<std::pair<Node*, transport::CompletionQueue*>> news_;
-    std::vector<Side*> draining_;
-    bool over_ = false;
-};
-
-void Simulation::make_nodes() {
-    for (const auto& setup : scene_.plan.hosts) {
-        make_node(setup);
-        trace_packets(scene_.nodes.size() - 1);
-    }
-}
-
-/// What leaves a host, and what would reach one if nothing happened to it on the last cable.
-void Simulation::trace_packets(std::size_t host) {
-    if (!scene_.trace) return;
-    auto& setup = scene_.nodes[host].host->port().setup();
-    setup.out.drop_if = [this, host](const rte_mbuf& frame) { return trace_packet(host, "sends", frame), false; };
-    setup.in.drop_if = [this, host](const rte_mbuf& frame) { return trace_packet(host, "gets", frame), false; };
-}
-
-void Simulation::trace_packet(std::size_t host, const char* way, const rte_mbuf& frame) const {
-    const wire::Bytes bytes(rte_pktmbuf_mtod(&frame, const std::byte*), frame.data_len);
-    const auto arrival = link::open(bytes);
-    if (!arrival) return scene_.say("host {} {} a frame of {} bytes that is damaged", host + 1, way, bytes.size());
-    const auto bth = wire::Bth::parse(bytes.subspan(arrival->bth_at));
-    if (!bth) return;
-    std::string answer;
-    if (bth->opcode == 0x11 || bth->opcode == 0xb1) {
-        const auto aeth = wire::Aeth::parse(bytes.subspan(arrival->bth_at + wire::Bth::size));
-        if (aeth) answer = fmt::format(" {} {} MSN {}", static_cast<int>(aeth->kind), aeth->value, aeth->msn);
-    }
-    scene_.say("host {} {} {:02x} PSN {} to {} of {} bytes{}{}", host + 1, way, bth->opcode, bth->psn.value(),
-               static_cast<std::uint32_t>(bth->dest), bytes.size(), bth->ack_request ? " A" : "", answer);
-}
-
-void Simulation::make_node(const HostSetup& setup) {
-    auto& random = scene_.random;
-    auto& node = scene_.nodes.emplace_back();
-    node.host = &world_.add_host(setup);
-    auto& device = node.host->device();
-    std::uint32_t entries = 2 * shared_depth;
-    for (const auto& pair : scene_.plan.pairs) entries += 4 * std::max(pair.depth, 4u);
-    const auto queues = 1 + random.below(3);
-    for (std::size_t i = 0; i < queues; ++i) {
-        // The queue tells of news once per arming, and not who it is: that is found out here.
-        node.queues.push_back(
-            device.create_cq(entries, [this, &node, i] { news_.emplace_back(&node, node.queues[i].get()); }));
-        node.queues.back()->arm(transport::CompletionQueue::Armed::any);
-    }
-    for (unsigned domain = 0; domain < 2; ++domain) {
-        node.arenas[domain] = std::make_unique<Arena>(device, device.allocate_pd(), Seed{random.next()});
-        auto& arena = *node.arenas[domain];
-        for (unsigned i = 0; i < 4; ++i) {
-            node.words[domain].emplace_back(i % 2 == 0 ? AtomicWord::Kind::sum : AtomicWord::Kind::swap,
-                                            *arena.take(Use::atomic, 8));
-        }
-        node.domains[domain].emplace(device.create_xrc_domain());
-        const auto make = [&](bool xrc, auto& queue, auto& reservoir) {
-            queue = make_shared(node, domain, xrc);
-            const auto size = scene_.plan.shared_largest + 40 + 4096;
-            reservoir = std::make_unique<Reservoir>(
-                scene_, arena, size, shared_depth, false,
-                [shared = queue.get()](const auto& request) { return shared->post(request).has_value(); });
-        };
-        make(false, node.shared[domain], node.shared_reservoirs[domain]);
-        make(true, node.xrc_shared[domain], node.xrc_reservoirs[domain]);
-    }
-}
-
-std::unique_ptr<rdma::SharedReceiveQueue> Simulation::make_shared(Node& node, unsigned domain, bool xrc) {
-    auto made = node.host->device().create_shared_receive_queue(
-        node.arenas[domain]->pd(), {.requests = shared_depth, .segments = 3}, xrc ? &*node.domains[domain] : nullptr,
-        xrc ? node.queues.front().get() : nullptr);
-    if (!made) throw std::runtime_error(made.error().what);
-    (*made)->arm_limit(static_cast<std::uint32_t>(scene_.random.below(4)));
-    return std::move(*made);
-}
-
-void Simulation::make_connections() {
-    for (const auto& plan : scene_.plan.pairs) {
-        auto& connection = connections_.emplace_back();
-        connection.plan = &plan;
-        for (unsigned half = 0; half < 2; ++half) {
-            connection.sides[half] = std::make_unique<Side>(scene_, scene_.nodes[plan.hosts[half]], plan, half);
-            connection.sides[half]->create();
-        }
-        connection.sides[0]->peer = connection.sides[1].get();
-        connection.sides[1]->peer = connection.sides[0].get();
-        if (plan.type == QueuePairType::ud) {
-            for (auto& side : connection.sides) scene_.datagram_sides.push_back(side.get());
-        }
-    }
-    for (auto& connection : connections_) establish(connection);
-}
-
-/// Each time with PSNs far from those before, as packets of a former life may still be under way.
-void Simulation::establish(Connection& connection) {
-    auto& [a, b] = connection.sides;
-    const auto shift = 0x30'0000 * connection.generation++;
-    const auto of_a = connection.plan->send[0].first + shift, of_b = connection.plan->send[1].first + shift;
-    a->connect(world_, *b, of_a, of_b);
-    b->connect(world_, *a, of_b, of_a);
-}
-
-void Simulation::start_programs() {
-    for (auto& node : scene_.nodes) {
-        for (unsigned domain = 0; domain < 2; ++domain) {
-            refill(*node.shared_reservoirs[domain], scene_.random.chance(0.2));
-            refill(*node.xrc_reservoirs[domain], scene_.random.chance(0.2));
-        }
-    }
-    for (auto& connection : connections_) {
-        for (auto& side : connection.sides) {
-            if (side->sends()) after(about(connection.plan->pause), [this, s = side.get()] { send(*s); });
-            if (side->own != nullptr) refill(*side->own, connection.plan->late[side->half]);
-        }
-        if (scene_.plan.trouble.kills && scene_.random.chance(0.7)) plan_kills(connection);
-        if (connection.plan->type == QueuePairType::rc && scene_.random.chance(0.1)) {
-            after(about(scene_.plan.trouble_ends / 4), [this, s = connection.sides[0].get()] { drain_and_resume(*s); });
-        }
-    }
-    if (scene_.plan.trouble.blackouts && scene_.random.chance(0.3)) {
-        after(about(scene_.plan.trouble_ends / 2), [this] { change_mtu(); });
-    }
-    at(scene_.plan.trouble_ends, [this] { heal(); });
-}
-
-void Simulation::send(Side& side) {
-    if (over_ || !side.wants_to_post()) return;
-    for (auto n = 1 + scene_.random.below(8); n > 0 && side.post_one(); --n) {}
-    if (side.wants_to_post()) after(about(side.plan.pause), [this, s = &side] { send(*s); });
-}
-
-void Simulation::refill(Reservoir& reservoir, bool late) {
-    if (over_) return;
-    reservoir.post(late ? static_cast<std::uint32_t>(1 + scene_.random.below(4)) : 64);
-    after(late ? about(200 * microsecond) : about(20 * microsecond),
-          [this, r = &reservoir, late] { refill(*r, late); });
-}
-
-void Simulation::plan_kills(Connection& connection) {
-    after(about(scene_.plan.trouble_ends / 3), [this, c = &connection] { kill(*c); });
-}
-
-void Simulation::kill(Connection& connection) {
-    if (over_ || connection.ending || connection.dead) return;
-    collect();
-    ++scene_.summary.killed;
-    auto& side = *connection.sides[scene_.random.below(2)];
-    switch (scene_.random.below(3)) {
-        case 0: side.error(); break;
-        case 1: side.reset(); break;
-        case 2:
-            if (connection.plan->type == QueuePairType::ud) return;
-            side.destroy();
-            break;
-    }
-    side.peer->broken = true;
-}
-
-/// The program has seen that it is over: both ends are brought to the error state.
-void Simulation::end(Connection& connection) {
-    collect();
-    for (auto& side : connection.sides) {
-        side->error();
-        side->post_in_error();
-    }
-    after(50 * microsecond, [this, c = &connection] { renew(*c); });
-}
-
-/// And then, with all that was outstanding flushed, to a new life or none.
-void Simulation::renew(Connection& connection) {
-    collect();
-    const bool again = !over_ && scene_.random.chance(0.8) && connection.generation < 6;
-    for (auto& side : connection.sides) {
-        side->check_quiet();
-        if (side->pair() == nullptr) {
-            if (again) side->create();
-        } else if (scene_.random.chance(0.2) && connection.plan->type != QueuePairType::ud && again) {
-            side->destroy();
-            side->create();
-        } else {
-            side->reset();
-        }
-        side->end_epoch();
-    }
-    connection.ending = false;
-    if (again) {
-        ++scene_.summary.reconnected;
-        establish(connection);
-        return;
-    }
-    connection.dead = true;
-    for (auto& side : connection.sides) side->give_up();
-}
-
-void Simulation::drain_and_resume(Side& side) {
-    if (over_ || !side.ready() || side.broken) return;
-    scene_.say("{} is to drain", side.name());
-    if (side.pair()->drain()) draining_.push_back(&side);
-}
-
-/// A route that carries less than the ports do, for a while: nobody says so.
-void Simulation::change_mtu() {
-    auto& port = scene_.nodes[scene_.random.below(scene_.nodes.size())].host->port();
-    port.setup().max_frame = 1000;
-    scene_.say("{} carries no more than 1000 bytes", port.name());
-}
-
-void Simulation::heal() {
-    scene_.say("the network is whole");
-    for (std::size_t i = 0; i < scene_.nodes.size(); ++i) {
-        auto& setup = scene_.nodes[i].host->port().setup();
-        setup.in = setup.out = {};
-        setup.receive_ring = PortSetup{}.receive_ring;
-        setup.queue_limit = calm_queue;
-        setup.max_frame = PortSetup{}.max_frame;
-        trace_packets(i);
-    }
-}
+}  // namespace
 
 /// To the next thing that happens, on the network or in a program.
-void Simulation::advance() {
+void TransportSchedule::advance() {
     const auto due = actions_.empty() ? scene_.now + second : actions_.top().at;
     const bool more = world_.step(due);
     scene_.now = world_.now();
@@ -319,7 +31,7 @@ void Simulation::advance() {
     }
 }
 
-void Simulation::collect() {
+void TransportSchedule::collect() {
     while (!news_.empty()) {
         const auto [node, queue] = news_.back();
         news_.pop_back();
@@ -330,7 +42,7 @@ void Simulation::collect() {
     }
 }
 
-void Simulation::collect(Node& node, transport::CompletionQueue& queue) {
+void TransportSchedule::collect(Node& node, transport::CompletionQueue& queue) {
     std::array<transport::Completion, 32> batch;
     while (const auto n = queue.poll(batch)) {
         for (const auto& completion : std::span(batch).first(n)) {
@@ -356,7 +68,7 @@ void Simulation::collect(Node& node, transport::CompletionQueue& queue) {
     }
 }
 
-void Simulation::notice_events() {
+void TransportSchedule::notice_events() {
     for (auto& node : scene_.nodes) {
         for (const auto& event : std::exchange(node.host->events(), {})) {
             if (event.kind == transport::EventKind::cq_error) scene_.fail("a completion queue overran");
@@ -372,7 +84,7 @@ void Simulation::notice_events() {
     }
 }
 
-void Simulation::notice_broken() {
+void TransportSchedule::notice_broken() {
     for (auto& connection : connections_) {
         for (auto& side : connection.sides) side->check_flushed();
         if (!connection.broken() || connection.ending || connection.dead) continue;
@@ -382,7 +94,7 @@ void Simulation::notice_broken() {
     }
 }
 
-bool Simulation::finished() const {
+bool TransportSchedule::finished() const {
     if (scene_.now < scene_.plan.trouble_ends) return false;
     return std::ranges::all_of(connections_, [](const Connection& connection) {
         if (connection.ending) return false;
@@ -392,7 +104,7 @@ bool Simulation::finished() const {
     });
 }
 
-SimulationResult Simulation::run() {
+SimulationResult TransportSchedule::run() {
     make_nodes();
     make_connections();
     start_programs();
@@ -418,7 +130,7 @@ SimulationResult Simulation::run() {
     return {.fault = scene_.fault, .summary = scene_.summary};
 }
 
-void Simulation::shut_down() {
+void TransportSchedule::shut_down() {
     // What is under way comes to rest.
     for (const auto end_of = scene_.now + 20 * millisecond; world_.step(end_of);) {
         scene_.now = world_.now();
@@ -444,7 +156,7 @@ void Simulation::shut_down() {
     collect();
 }
 
-void Simulation::check_end() {
+void TransportSchedule::check_end() {
     for (const auto& entry : scene_.limbo) {
         auto ids = entry.ids;
         if (!mixes(entry.block->bytes.first(entry.size), ids) ||
@@ -466,7 +178,7 @@ void Simulation::check_end() {
     }
 }
 
-void Simulation::summarize() {
+void TransportSchedule::summarize() {
     auto& sum = scene_.summary;
     sum.schedules = 1;
     sum.virtual_time = scene_.now;
@@ -490,13 +202,10 @@ void Simulation::summarize() {
         sum.duplicates_seen += host.counter("duplicate_request");
     }
 }
-
-}  // namespace
-
 SimulationResult simulate(Seed seed, rte_mempool& pool, bool trace) {
     SimulationResult result;
     {
-        Simulation simulation(seed, pool, trace);
+        TransportSchedule simulation(seed, pool, trace);
         result = simulation.run();
     }
     const auto kept = rte_mempool_in_use_count(&pool);
