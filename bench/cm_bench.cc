@@ -11,6 +11,7 @@
 #include <span>
 #include <thread>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <malloc.h>
@@ -76,29 +77,45 @@ struct Things {
     std::vector<std::uint32_t> ids;
 };
 
-/// One that comes alone: each lookup waits for memory by itself.
-void id_lookup(benchmark::State& state) {
+/// What comes alone: each lookup waits for memory by itself.
+template <class Key, class Find>
+void alone(benchmark::State& state, Key&& key, Find&& find) {
     const OtherThread other;
+    std::size_t next = 0;
+    for (auto _ : state) benchmark::DoNotOptimize(find(key(next++ % lookups)));
+}
+/// A burst, with the calls that cm::Manager::receive makes for it: of each stage for all, then of the next.
+template <class Key, class Find, class... Stage>
+void together(benchmark::State& state, Key&& key, Find&& find, Stage&&... stages) {
+    const OtherThread other;
+    std::array<std::remove_cvref_t<decltype(key(0))>, burst_size> burst;
+    std::size_t next = 0;
+    const auto for_all = [&](auto& act) {
+        for (const auto& each : burst) act(each);
+    };
+    for (auto _ : state) {
+        for (auto& each : burst) each = key(next++ % lookups);
+        (for_all(stages), ...);
+        for (const auto& each : burst) benchmark::DoNotOptimize(find(each));
+    }
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(burst_size));
+}
+
+void id_lookup(benchmark::State& state) {
     const Things things(static_cast<std::size_t>(state.range(0)));
     const auto sought = things.sought();
-    std::size_t next = 0;
-    for (auto _ : state) benchmark::DoNotOptimize(things.table.find(sought[next++ % lookups]));
+    alone(state, [&](std::size_t n) { return sought[n]; }, [&](auto id) { return things.table.find(id); });
 }
 BENCHMARK(id_lookup)->Arg(1'000)->Arg(1'000'000);
 
-/// Those of a burst, with the calls that cm::Manager::receive makes for it.
 void id_lookup_burst(benchmark::State& state) {
-    const OtherThread other;
     const Things things(static_cast<std::size_t>(state.range(0)));
     const auto sought = things.sought();
-    std::array<std::uint32_t, burst_size> burst{};
-    std::size_t next = 0;
-    for (auto _ : state) {
-        for (auto& id : burst) things.table.prefetch(id = sought[next++ % lookups]);
-        for (const auto id : burst) things.table.prefetch_value(id, [](const Thing* at) { __builtin_prefetch(at); });
-        for (const auto id : burst) benchmark::DoNotOptimize(things.table.find(id));
-    }
-    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(burst_size));
+    const auto& table = things.table;
+    together(
+        state, [&](std::size_t n) { return sought[n]; }, [&](auto id) { return table.find(id); },
+        [&](auto id) { table.prefetch(id); },
+        [&](auto id) { table.prefetch_value(id, [](const Thing* at) { __builtin_prefetch(at); }); });
 }
 BENCHMARK(id_lookup_burst)->Arg(1'000)->Arg(1'000'000);
 
@@ -106,30 +123,27 @@ cm::RemoteEnd remote_end(std::uint32_t n) {
     return cm::RemoteEnd::connection(wire::Guid{n % 1000 + 1}, n);
 }
 
+struct RemoteEnds {
+    explicit RemoteEnds(std::size_t size) : order(shuffled(size)) {
+        for (std::uint32_t i = 0; i < size; ++i) table.insert(remote_end(i), i + 1);
+    }
+    cm::RemoteTable table{99};
+    std::vector<std::uint32_t> order;
+};
+
 void remote_lookup(benchmark::State& state) {
-    const OtherThread other;
-    const auto size = static_cast<std::size_t>(state.range(0));
-    cm::RemoteTable table(99);
-    for (std::uint32_t i = 0; i < size; ++i) table.insert(remote_end(i), i + 1);
-    const auto order = shuffled(size);
-    std::size_t next = 0;
-    for (auto _ : state) benchmark::DoNotOptimize(table.find(remote_end(order[next++ % lookups])));
+    const RemoteEnds ends(static_cast<std::size_t>(state.range(0)));
+    alone(
+        state, [&](std::size_t n) { return remote_end(ends.order[n]); },
+        [&](const auto& end) { return ends.table.find(end); });
 }
 BENCHMARK(remote_lookup)->Arg(1'000)->Arg(1'000'000);
 
 void remote_lookup_burst(benchmark::State& state) {
-    const OtherThread other;
-    const auto size = static_cast<std::size_t>(state.range(0));
-    cm::RemoteTable table(99);
-    for (std::uint32_t i = 0; i < size; ++i) table.insert(remote_end(i), i + 1);
-    const auto order = shuffled(size);
-    std::array<cm::RemoteEnd, burst_size> burst;
-    std::size_t next = 0;
-    for (auto _ : state) {
-        for (auto& end : burst) table.prefetch(end = remote_end(order[next++ % lookups]));
-        for (const auto& end : burst) benchmark::DoNotOptimize(table.find(end));
-    }
-    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(burst_size));
+    const RemoteEnds ends(static_cast<std::size_t>(state.range(0)));
+    together(
+        state, [&](std::size_t n) { return remote_end(ends.order[n]); },
+        [&](const auto& end) { return ends.table.find(end); }, [&](const auto& end) { ends.table.prefetch(end); });
 }
 BENCHMARK(remote_lookup_burst)->Arg(1'000)->Arg(1'000'000);
 

@@ -12,6 +12,7 @@
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/ipv6.h"
+#include "tests/support/counter.h"
 #include "tests/support/packet.h"
 
 namespace verbline::sim {
@@ -85,13 +86,6 @@ struct Pair {
         }
         return received;
     }
-    std::uint64_t counter(const Port& port, std::string_view wanted) const {
-        std::uint64_t found = ~std::uint64_t{0};
-        port.counters([&](std::string_view name, std::uint64_t value, std::string_view) {
-            if (name == wanted) found = value;
-        });
-        return found;
-    }
 
     Network network;
     Port &a, &b;
@@ -160,7 +154,7 @@ TEST(Network, LosesTheFractionAskedFor) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         Pair pair({.out = {.random = {.loss = 0.05}}}, {.in = {.random = {.loss = 0.02}}}, seed);
         for (std::uint32_t i = 0; i < 1000; ++i) pair.send(i, 60);
-        EXPECT_EQ(pair.run().size() + pair.counter(pair.a, "tx_link_lost") + pair.counter(pair.b, "rx_link_lost"),
+        EXPECT_EQ(pair.run().size() + test::counter(pair.a, "tx_link_lost") + test::counter(pair.b, "rx_link_lost"),
                   1000u);
         sent += 1000;
         lost += pair.a.out_counters().lost.value();
@@ -382,10 +376,10 @@ TEST(Network, RefusesWhatNoCableCarries) {
     wanting->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM;
     ASSERT_EQ(pair.a.tx_burst(0, std::span(&wanting, 1)), 1);
     EXPECT_EQ(pair.run().size(), 1u);
-    EXPECT_EQ(pair.counter(pair.a, "tx_dropped_oversize"), 1u);
-    EXPECT_EQ(pair.counter(pair.a, "tx_dropped_runt"), 1u);
-    EXPECT_EQ(pair.counter(pair.a, "tx_dropped_offload"), 1u);
-    EXPECT_EQ(pair.counter(pair.b, "queue_dropped_oversize"), 1u);
+    EXPECT_EQ(test::counter(pair.a, "tx_dropped_oversize"), 1u);
+    EXPECT_EQ(test::counter(pair.a, "tx_dropped_runt"), 1u);
+    EXPECT_EQ(test::counter(pair.a, "tx_dropped_offload"), 1u);
+    EXPECT_EQ(test::counter(pair.b, "queue_dropped_oversize"), 1u);
 }
 
 TEST(Network, APortThatIsDownNeitherSendsNorReceives) {

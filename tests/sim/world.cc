@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "datapath/link/ip_gid.h"
+#include "tests/support/counter.h"
 
 namespace verbline::sim {
 namespace {
@@ -27,11 +28,7 @@ std::string unique_name() {
 }  // namespace
 
 std::uint64_t Host::counter(std::string_view name) const {
-    std::uint64_t found = 0;
-    device_->counters([&](std::string_view n, std::uint64_t value, std::string_view) {
-        if (n == name) found = value;
-    });
-    return found;
+    return test::counter(*device_, name);
 }
 
 Host& World::add_host(const HostSetup& setup) {

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """cm_exchange.py KERNEL OURS...: what Wireshark reads of the connection management in captures. KERNEL is the kernel's rping on
-soft-RoCE. OURS, each FILE=KIND: rping as the kernel's; xrc, refused, datagram, other.
+soft-RoCE. OURS, each FILE=KIND: rping as the kernel's; xrc, refused, datagram.
 
 Every packet of ours must be dissected to its end. Every field of an rping exchange that the standard or librdmacm fixes must be
 the kernel's, and what the fields of one exchange say of each other, and of the data that follows, must be so."""

@@ -14,6 +14,7 @@
 #include "control/cm/message.h"
 #include "control/mad/open.h"
 #include "control/mad/transport_channel.h"
+#include "tests/support/counter.h"
 #include "tests/support/fabric.h"
 
 namespace verbline::cm {
@@ -49,13 +50,7 @@ struct Host {
         path.subnet_local = true;
         return path;
     }
-    std::uint64_t counter(std::string_view name) const {
-        std::uint64_t found = 0;
-        manager->counters([&](std::string_view one, std::uint64_t value, std::string_view) {
-            if (one == name) found = value;
-        });
-        return found;
-    }
+    std::uint64_t counter(std::string_view name) const { return verbline::test::counter(*manager, name); }
 
     control::Loop& loop;
     std::unique_ptr<mad::Transport> transport;

@@ -15,6 +15,7 @@
 #include "control/cm/manager.h"
 #include "control/cm/message.h"
 #include "control/mad/gmp.h"
+#include "tests/support/counter.h"
 
 namespace verbline::cm::test {
 
@@ -96,13 +97,7 @@ public:
         request.primary.route.address = {.global = true, .dgid = gid_of(to), .hop_limit = 64};
         return request;
     }
-    std::uint64_t counter(unsigned node, std::string_view name) {
-        std::uint64_t found = 0;
-        manager(node).counters([&](std::string_view one, std::uint64_t value, std::string_view) {
-            if (one == name) found = value;
-        });
-        return found;
-    }
+    std::uint64_t counter(unsigned node, std::string_view name) { return verbline::test::counter(manager(node), name); }
 
     Time now = second;
     std::deque<Flight> flights;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "datapath/wire/text.h"
+#include "tests/support/counter.h"
 #include "tests/support/eal.h"
 #include "tests/support/rdma_end.h"
 
@@ -40,13 +41,7 @@ struct Services {
             }
         });
     }
-    std::uint64_t counter(std::string_view name) const {
-        std::uint64_t found = ~std::uint64_t{0};
-        gsi->counters([&](std::string_view n, std::uint64_t value, std::string_view) {
-            if (n == name) found = value;
-        });
-        return found;
-    }
+    std::uint64_t counter(std::string_view name) const { return verbline::test::counter(*gsi, name); }
 
     sim::Host& host;
     std::unique_ptr<Gsi> gsi;

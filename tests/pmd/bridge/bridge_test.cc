@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/counter.h"
 #include "tests/support/fake_netdev.h"
 
 namespace verbline::pmd {
@@ -68,13 +69,7 @@ struct BridgeTest : ::testing::Test {
         for (unsigned i = 0; i < members.size(); ++i) members[i]->receive(frame(us, host(i)));
         receive();
     }
-    std::uint64_t counter(std::string_view wanted) const {
-        std::uint64_t found = ~std::uint64_t{0};
-        bridge->counters([&](std::string_view name, std::uint64_t value, std::string_view) {
-            if (name == wanted) found = value;
-        });
-        return found;
-    }
+    std::uint64_t counter(std::string_view wanted) const { return test::counter(*bridge, wanted); }
     using Counts = std::vector<std::size_t>;
 
     Time now = 0;

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/counter.h"
 #include "tests/support/fake_netdev.h"
 
 namespace verbline::pmd {
@@ -57,13 +58,6 @@ struct Capture : ::testing::Test {
     static void receive(NetDevice& device) {
         std::array<rte_mbuf*, max_burst> burst;
         rte_pktmbuf_free_bulk(burst.data(), device.rx_burst(0, burst));
-    }
-    static std::uint64_t counter(const NetDevice& device, std::string_view wanted) {
-        std::uint64_t found = ~std::uint64_t{0};
-        device.counters([&](std::string_view name, std::uint64_t value, std::string_view) {
-            if (name == wanted) found = value;
-        });
-        return found;
     }
 
     std::string path;
@@ -141,8 +135,8 @@ TEST_F(Capture, OnlyWhatWasAcceptedCountsAsSent) {
     rte_pktmbuf_free_bulk(burst.data() + 2, 3);
     EXPECT_EQ(file->drain(), 2u);
     EXPECT_EQ(tshark(path, "-T fields -e frame.len"), "100\n101\n");
-    EXPECT_EQ(counter(*lan, "captured"), 2u);
-    EXPECT_EQ(counter(*lan, "fake_counter"), 1u);
+    EXPECT_EQ(test::counter(*lan, "captured"), 2u);
+    EXPECT_EQ(test::counter(*lan, "fake_counter"), 1u);
 }
 
 TEST_F(Capture, LargePacketsAreWhole) {
@@ -162,9 +156,9 @@ TEST_F(Capture, OverflowIsCountedAndTrafficGoesOn) {
         ASSERT_TRUE(send(*lan, make_packet(arp())));
         inner->sent.clear();
     }
-    EXPECT_EQ(counter(*lan, "captured") + counter(*lan, "capture_dropped"), CaptureFile::ring_size + 100u);
-    EXPECT_GE(counter(*lan, "capture_dropped"), 100u);
-    EXPECT_EQ(file->drain(), counter(*lan, "captured"));
+    EXPECT_EQ(test::counter(*lan, "captured") + test::counter(*lan, "capture_dropped"), CaptureFile::ring_size + 100u);
+    EXPECT_GE(test::counter(*lan, "capture_dropped"), 100u);
+    EXPECT_EQ(file->drain(), test::counter(*lan, "captured"));
     ASSERT_TRUE(send(*lan, make_packet(arp())));
     EXPECT_EQ(file->drain(), 1u);
 }

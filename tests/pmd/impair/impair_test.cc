@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/counter.h"
 #include "tests/support/fake_netdev.h"
 
 namespace verbline::pmd {
@@ -46,13 +47,7 @@ struct Link {
         for (const auto& packet : inner->sent) numbers.push_back(number_of(packet));
         return numbers;
     }
-    std::uint64_t counter(std::string_view wanted) const {
-        std::uint64_t found = ~std::uint64_t{0};
-        device->counters([&](std::string_view name, std::uint64_t value, std::string_view) {
-            if (name == wanted) found = value;
-        });
-        return found;
-    }
+    std::uint64_t counter(std::string_view wanted) const { return test::counter(*device, wanted); }
 
     Time now = 0;
     unsigned next = 0;

@@ -14,6 +14,7 @@
 
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/text.h"
+#include "tests/support/counter.h"
 #include "tests/support/namespace.h"
 #include "tests/support/packet.h"
 
@@ -85,13 +86,7 @@ test::Packet receive_now(Packet& device) {
     return test::Packet(packet);
 }
 
-std::uint64_t counter(const NetDevice& device, std::string_view wanted) {
-    std::uint64_t found = ~std::uint64_t{0};
-    device.counters([&](std::string_view name, std::uint64_t value, std::string_view) {
-        if (name == wanted) found = value;
-    });
-    return found;
-}
+using test::counter;
 
 TEST_F(PacketTest, FramesOfAnySizeCrossWhole) {
     const auto a = open({.interface = "v0"}), b = open({.interface = "v1"});
