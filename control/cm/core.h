@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,9 +75,6 @@ private:
     std::optional<unsigned> gid_index(const wire::Gid& gid, const mad::GmpPeer& from) const;
     void refuse(const mad::GmpPeer& to, const Incoming& message, const Rejection& rejection, wire::CmAbout about);
 
-    // core_burst.cc
-    void prefetch(std::span<const mad::GmpArrival> burst) const;
-
     // core_receive.cc
     /// Where a message is looked for that does not name an id of ours; without a table: it does.
     struct Sought {
@@ -84,8 +82,14 @@ private:
         RemoteEnd end;
     };
     Sought by_remote_end(const Incoming& message, const mad::GmpPeer& from) const;
+    /// What a MAD says of where it goes: read once.
+    struct Looked {
+        std::expected<Incoming, Count> message;
+        Sought sought;
+    };
     Reference<Session> find(const Sought& sought) const { return sessions_.find(sought.table->find(sought.end)); }
-    void receive_one(const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    Looked look(const mad::GmpArrival& arrival) const;
+    void receive_one(const mad::GmpArrival& arrival, const Looked& looked, Time now);
     void receive_req(const Incoming& req, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad, Time now);
     void receive_sidr_req(const Incoming& req, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad,
                           Time now);
@@ -94,6 +98,8 @@ private:
     bool elsewhere(wire::CmServiceId service) const { return options_.elsewhere && options_.elsewhere(service); }
     template <class Message>
     void answer(const mad::GmpPeer& to, const Incoming& to_what, const Message& message);
+    // core_burst.cc
+    void prefetch(std::span<const std::optional<Looked>> burst) const;
 
     Manager::Options options_;
     mad::GmpChannel& channel_;

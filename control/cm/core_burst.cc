@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "control/cm/core.h"
 
@@ -18,30 +19,30 @@ constexpr std::size_t at_once = 32;  // as many as the CPU can wait for, and a f
 
 void Core::receive(std::span<const mad::GmpArrival> burst, Time now) {
     saw(now);
+    if (burst.size() == 1) return receive_one(burst.front(), look(burst.front()), now);
     while (!burst.empty()) {
         const auto some = burst.first(std::min(burst.size(), at_once));
         burst = burst.subspan(some.size());
-        if (some.size() > 1) prefetch(some);
-        for (const auto& [from, mad] : some) receive_one(from, mad, now);
+        std::array<std::optional<Looked>, at_once> looked;
+        for (std::size_t i = 0; i < some.size(); ++i) looked.at(i) = look(some[i]);
+        prefetch(std::span(looked).first(some.size()));
+        for (std::size_t i = 0; i < some.size(); ++i) receive_one(some[i], *looked.at(i), now);
     }
 }
 
 /// What is found by an id needs the id's slot and then the session; what is found by its remote end needs that first.
-void Core::prefetch(std::span<const mad::GmpArrival> burst) const {
+void Core::prefetch(std::span<const std::optional<Looked>> burst) const {
     std::array<std::uint32_t, at_once> ids{};
-    std::array<Sought, at_once> sought;
     for (std::size_t i = 0; i < burst.size(); ++i) {
-        const auto message = Incoming::parse(burst[i].mad);
-        if (!message) continue;
-        sought[i] = by_remote_end(*message, burst[i].from);
-        if (sought[i].table != nullptr) {
-            sought[i].table->prefetch(sought[i].end);
-        } else {
+        const auto& [message, sought] = *burst[i];
+        if (sought.table != nullptr) {
+            sought.table->prefetch(sought.end);
+        } else if (message) {
             sessions_.prefetch(ids[i] = message->receiver_id());
         }
     }
     for (std::size_t i = 0; i < burst.size(); ++i) {
-        const auto [table, end] = sought[i];
+        const auto& [table, end] = burst[i]->sought;
         if (table != nullptr) sessions_.prefetch(ids[i] = table->find(end));
     }
     for (const auto id : std::span(ids).first(burst.size())) sessions_.prefetch_value(id, Session::prefetch);

@@ -20,15 +20,20 @@ void Core::refuse(const mad::GmpPeer& to, const Incoming& message, const Rejecti
     answer(to, message, rej);
 }
 
-void Core::receive_one(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
-    const auto message = Incoming::parse(mad);
+Core::Looked Core::look(const mad::GmpArrival& arrival) const {
+    const auto message = Incoming::parse(arrival.mad);
+    return {message, message ? by_remote_end(*message, arrival.from) : Sought{}};
+}
+
+void Core::receive_one(const mad::GmpArrival& arrival, const Looked& looked, Time now) {
+    const auto& [from, mad] = arrival;
+    const auto& [message, sought] = looked;
     if (!message) {
         count(message.error(), 0);
         if (message.error() == Count::rx_dropped_class_version) receive_version(from, mad);
         return;
     }
     count(received(message->attribute()), message->sender_id());
-    const auto sought = by_remote_end(*message, from);
     if (message->attribute() == wire::CmAttribute::req) return receive_req(*message, sought, from, mad, now);
     if (message->attribute() == wire::CmAttribute::sidr_req) return receive_sidr_req(*message, sought, from, mad, now);
     // A listener has an id, but no conversation.
