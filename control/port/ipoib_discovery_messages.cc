@@ -3,6 +3,7 @@
 #include <array>
 
 #include "control/port/ipoib_discovery.h"
+#include "datapath/link/ip_gid.h"
 
 // What is said on the link.
 
@@ -31,7 +32,7 @@ void IpoibDiscovery::answer(const Message& message, const std::optional<IpoibAdd
     const wire::NeighbourMessage advertisement{.type = wire::icmpv6_type::neighbour_advertisement,
                                                .solicited = to.has_value(),
                                                .override_cached = true,
-                                               .target = {message.subject.bytes}};
+                                               .target = link::ipv6_of(message.subject)};
     // To one who has no address yet it goes to all (RFC 4861, 7.2.4).
     if (to && message.speaker)
         out.emplace_back(packet_of(own_, message.subject, *message.speaker, advertisement, *to));
@@ -46,7 +47,7 @@ void IpoibDiscovery::ask(Table::value_type& known, Time now, Actions& out) {
     entry.due = now + (entry.tries == 1 ? timing_.first_retry : timing_.retry);
     const auto source = source_for(address);
     if (!source) return;
-    const wire::NeighbourMessage solicitation{.target = {address.bytes}};
+    const wire::NeighbourMessage solicitation{.target = link::ipv6_of(address)};
     if (entry.state == State::probe && entry.link) {
         counters_.nd_tx_probes.add();
         out.emplace_back(packet_of(own_, *source, address, solicitation, *entry.link));
@@ -60,10 +61,11 @@ void IpoibDiscovery::ask(Table::value_type& known, Time now, Actions& out) {
 void IpoibDiscovery::announce_once(Actions& out) {
     for (const auto& [address, length] : addresses_) {
         counters_.nd_tx_announcements.add();
-        out.emplace_back(packet_of(
-            own_, address, neighbour::all_nodes,
-            {.type = wire::icmpv6_type::neighbour_advertisement, .override_cached = true, .target = {address.bytes}},
-            neighbour::all_nodes));
+        out.emplace_back(packet_of(own_, address, neighbour::all_nodes,
+                                   {.type = wire::icmpv6_type::neighbour_advertisement,
+                                    .override_cached = true,
+                                    .target = link::ipv6_of(address)},
+                                   neighbour::all_nodes));
     }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "control/sa/address_handle.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/wire/ipoib.h"
 
 namespace verbline::port {
@@ -22,7 +23,7 @@ IpoibGroups::~IpoibGroups() {
 }
 
 wire::Gid IpoibGroups::mgid_of(const wire::Gid& group) const {
-    return wire::ipoib_multicast_mgid(wire::Ipv6Address{group.bytes}, setup_.pkey);
+    return wire::ipoib_multicast_mgid(link::ipv6_of(group), setup_.pkey);
 }
 
 void IpoibGroups::listen(const wire::Gid& group) {

@@ -27,6 +27,11 @@ constexpr wire::Gid gid_of(const wire::Ipv6Address& address) {
     return {address.bytes};
 }
 
+/// All of its bytes, whatever they are.
+constexpr wire::Ipv6Address ipv6_of(const wire::Gid& gid) {
+    return {gid.bytes};
+}
+
 constexpr std::optional<wire::Ipv4Address> ipv4_of(const wire::Gid& gid) {
     const wire::Ipv4Address address{wire::load32(gid.bytes, ipv4_in_gid)};
     return gid == gid_of(address) ? std::optional(address) : std::nullopt;

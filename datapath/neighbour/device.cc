@@ -27,8 +27,6 @@ wire::MutableBytes first_segment(rte_mbuf& packet) {
     return {rte_pktmbuf_mtod(&packet, std::byte*), packet.data_len};
 }
 
-/// In front of MLD, whose packets alert routers (RFC 2710, 3).
-
 /// Whether it may be ARP, ND, a ping or about groups. All else, RoCE above all, is decided on by two loads.
 bool concerns_us(const rte_mbuf& packet) {
     constexpr std::size_t type_at = 12, protocol_at = wire::Ethernet::size + 9,
@@ -43,6 +41,7 @@ bool concerns_us(const rte_mbuf& packet) {
         case wire::ether_type::ipv4:
             return is(protocol_at, wire::IpProtocol::icmp) || is(protocol_at, wire::IpProtocol::igmp);
         case wire::ether_type::ipv6:
+            // MLD stands behind the hop-by-hop header by which it alerts routers (RFC 2710, 3).
             return is(next_header_at, wire::IpProtocol::icmpv6) || is(next_header_at, wire::IpProtocol::hop_by_hop);
         case wire::ether_type::arp: return true;
         default: return false;

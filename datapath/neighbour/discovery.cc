@@ -14,10 +14,6 @@ using wire::Gid;
 
 constexpr std::uint8_t nd_hop_limit = 255;  ///< proof that no router has passed it on (RFC 4861, 3.1)
 
-wire::Ipv6Address ipv6_of(const Gid& gid) {
-    return {gid.bytes};
-}
-
 wire::InternetChecksum checksum_of(const wire::Ipv6& ip, Bytes icmp) {
     return wire::InternetChecksum()
         .add_pseudo_header(ip.source, ip.destination, static_cast<std::uint8_t>(ip.next_header), icmp.size())
@@ -120,8 +116,8 @@ std::size_t write_discovery(std::span<std::byte, discovery_size<LinkAddress>> ou
     const wire::Ipv6 ip{.payload_length = static_cast<std::uint16_t>(size),
                         .next_header = wire::IpProtocol::icmpv6,
                         .hop_limit = nd_hop_limit,
-                        .source = ipv6_of(source),
-                        .destination = ipv6_of(destination)};
+                        .source = link::ipv6_of(source),
+                        .destination = link::ipv6_of(destination)};
     const auto icmp = out.subspan(wire::Ipv6::size);
     ip.emit(out.template first<wire::Ipv6::size>());
     message.checksum = 0;

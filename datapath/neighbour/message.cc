@@ -19,10 +19,6 @@ constexpr std::size_t shortest_ethernet = 60;  ///< without FCS
 
 static_assert(wire::Ethernet::size + discovery_size<MacAddress> == Frame::capacity);
 
-wire::Ipv6Address ipv6_of(const Gid& gid) {
-    return {gid.bytes};
-}
-
 template <class Header>
 std::size_t put(Frame& frame, std::size_t place, const Header& header) {
     header.emit(std::span(frame.bytes).subspan(place).template first<Header::size>());
@@ -106,7 +102,7 @@ Frame make_request(const MacAddress& own, const std::optional<Gid>& from, const 
     const auto group = solicited_node(subject);
     return nd_frame(own, to.value_or(link::multicast_mac(link::Carrier::roce_v2_ipv6, group)), from.value_or(Gid{}),
                     to ? subject : group,
-                    {.type = wire::icmpv6_type::neighbour_solicitation, .target = ipv6_of(subject)});
+                    {.type = wire::icmpv6_type::neighbour_solicitation, .target = link::ipv6_of(subject)});
 }
 
 Frame make_reply(const MacAddress& own, const Gid& subject, const std::optional<Gid>& to, const MacAddress& mac) {
@@ -123,7 +119,7 @@ Frame make_reply(const MacAddress& own, const Gid& subject, const std::optional<
                     {.type = wire::icmpv6_type::neighbour_advertisement,
                      .solicited = to.has_value(),
                      .override_cached = true,
-                     .target = ipv6_of(subject)});
+                     .target = link::ipv6_of(subject)});
 }
 
 Frame make_announcement(const MacAddress& own, const Gid& subject) {

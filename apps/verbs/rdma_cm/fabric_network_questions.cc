@@ -17,6 +17,19 @@ sa::UserId user_of(rdmacm::NetworkPort::Ticket ticket) {
     return sa::UserId{ticket + (std::uint64_t{1} << 32)};
 }
 
+rdmacm::JoinedGroup joined_group(const wire::Gid& mgid, const sa::Group& group) {
+    return {.mgid = mgid,
+            .mlid = group.mlid,
+            .qkey = group.qkey,
+            .sl = group.service_level,
+            .hop_limit = group.hop_limit,
+            .traffic_class = group.traffic_class,
+            .mtu = static_cast<std::uint8_t>(group.mtu),
+            .rate = group.rate,
+            .flow_label = group.flow_label,
+            .pkey = group.pkey};
+}
+
 /// As verbs give it for errors of the subnet administrator.
 Error error_of(const Port& port, const wire::Gid& to, const sa::Failure& why) {
     const bool silent = why.reason == sa::Failure::Reason::timed_out;
@@ -74,32 +87,20 @@ void FabricNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, Gro
 /// Comes again whenever the group's record changes. Told is the first; of later ones RDMA CM hears as of a port that
 /// has changed: it joins again, and tells the program.
 void FabricNetwork::granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& group) {
-    if (group) {
-        const auto [told, first] = granted_.try_emplace(ticket, *group);
-        if (!first) {
-            if (std::exchange(told->second, *group) == *group) return;
-            return around().with_service([&] { around().changed(*this, false); });
-        }
-    } else {
-        answer(joining_, ticket,
-               Result<rdmacm::JoinedGroup>(
-                   failure(EINVAL, fmt::format("{}: the subnet administrator refuses group {}: {}", port().name(),
-                                               wire::to_string(mgid), sa::describe(group.error())))));
+    if (!group) {
+        const Result<rdmacm::JoinedGroup> refused =
+            failure(EINVAL, fmt::format("{}: the subnet administrator refuses group {}: {}", port().name(),
+                                        wire::to_string(mgid), sa::describe(group.error())));
+        answer(joining_, ticket, refused);
         return;
     }
-    const bool awaited =
-        answer(joining_, ticket,
-               Result<rdmacm::JoinedGroup>(rdmacm::JoinedGroup{.mgid = mgid,
-                                                               .mlid = group->mlid,
-                                                               .qkey = group->qkey,
-                                                               .sl = group->service_level,
-                                                               .hop_limit = group->hop_limit,
-                                                               .traffic_class = group->traffic_class,
-                                                               .mtu = static_cast<std::uint8_t>(group->mtu),
-                                                               .rate = group->rate,
-                                                               .flow_label = group->flow_label,
-                                                               .pkey = group->pkey}));
-    if (!awaited) leave_now(ticket, mgid);  // cancelled meanwhile
+    const auto [told, first] = granted_.try_emplace(ticket, *group);
+    if (first) {
+        const bool awaited = answer(joining_, ticket, Result<rdmacm::JoinedGroup>(joined_group(mgid, *group)));
+        if (!awaited) leave_now(ticket, mgid);  // cancelled meanwhile
+    } else if (std::exchange(told->second, *group) != *group) {
+        around().with_service([&] { around().changed(*this, false); });
+    }
 }
 
 void FabricNetwork::leave_now(Ticket ticket, const wire::Gid& mgid) {

@@ -52,16 +52,13 @@ void PortNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wir
         ticket, Waiting{.gid_index = *index, .to = to, .until = now + neighbour_limit, .handler = std::move(handler)});
 }
 
-/// The soft fabric's paths are the subnet administrator's to tell.
+/// RDMA CM makes paths on Ethernet by itself.
 void PortNetwork::find_path(Ticket, const wire::Gid&, wire::PKey, PathHandler handler) {
-    handler(failure(ENOSYS, fmt::format("{}: paths of a fabric cannot be found yet; use a RoCE link", port_.name())));
+    handler(failure(ENOSYS, port_.name() + ": there is no subnet administrator on Ethernet"));
 }
 
 /// A hub is asked for the group, which takes a while: not with the service held.
 void PortNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) {
-    if (port_.infiniband()) {
-        return handler(failure(ENOSYS, fmt::format("{}: groups of a fabric cannot be joined yet", port_.name())));
-    }
     joining_.emplace(ticket, std::move(handler));
     around_.later([this, ticket, request] {
         auto result = port_.groups().join(request.mgid, wire::Lid{});
