@@ -74,6 +74,7 @@ void World::settle() {
     for (unsigned idle = 0; idle < patience; ++idle) {
         bool busy = false;
         for (auto& host : hosts_) {
+            if (host->stopped_) continue;
             if (host->port().waiting() != 0) idle = 0;
             for (unsigned shard = 0; shard < host->device().shards(); ++shard) {
                 const bool worked = host->device().poll(shard, now_);
@@ -92,6 +93,7 @@ bool World::step(Time limit) {
     settle();
     std::optional<Time> next = network_.next_event();
     for (auto& host : hosts_) {
+        if (host->stopped_) continue;
         for (unsigned shard = 0; shard < host->device().shards(); ++shard) {
             const auto due = host->device().next_deadline(shard);
             if (due && (!next || *due < *next)) next = due;

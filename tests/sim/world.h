@@ -48,6 +48,7 @@ private:
 
     wire::MacAddress mac_;
     Port* port_ = nullptr;
+    bool stopped_ = false;
     std::vector<transport::Event> events_;
     std::unique_ptr<rdma::Device> device_;
 };
@@ -70,6 +71,12 @@ public:
     /// True if `done` was true before `limit` nanoseconds had passed.
     bool run_until(const std::function<bool()>& done, Time limit = 60 * second);
     void run_for(Time duration);
+
+    /// Time goes on, and nobody looks: all hosts are suspended. What arrives meanwhile is there when they wake.
+    void suspend(Time duration) { now_ += duration; }
+    /// Nobody polls this one until it is resumed.
+    static void stop(Host& host) { host.stopped_ = true; }
+    static void resume(Host& host) { host.stopped_ = false; }
 
     Network& network() { return network_; }
     Time now() const { return now_; }

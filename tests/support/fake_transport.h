@@ -35,12 +35,14 @@ public:
         std::ranges::copy(mad, sent.back().mad.begin());
     }
     void refresh() override { ++refreshed; }
+    bool shared() const override { return is_shared; }
 
     using Transport::deliver;
     using Transport::observe;
 
     std::vector<Sent> sent;
     int refreshed = 0;
+    bool is_shared = false;
 
 private:
     std::string spec_ = "fake";
