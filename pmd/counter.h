@@ -14,12 +14,15 @@
 ///
 /// Names follow DPDK's xstats scheme: direction, detail, unit; each discard has its own name.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace verbline {
 
@@ -79,24 +82,38 @@ private:
     std::array<Counter, texts.size()> counters_;
 };
 
-/// Visits the sums over a range of counter structs of one type: a device keeps one per queue, so that each has one
-/// writer. `of` takes an element of the range to its counters.
+/// Sums of counters by name, over any number of owners, some of which may be gone by now.
+class CounterSums {
+public:
+    /// Adds what it is given; holds `*this` by reference.
+    CounterVisitor add() {
+        return [this](std::string_view name, std::uint64_t value, std::string_view help) {
+            auto sum = std::ranges::find(sums_, name, &Sum::name);
+            if (sum == sums_.end()) sum = sums_.insert(sum, {std::string(name), 0, std::string(help)});
+            sum->value += value;
+        };
+    }
+    /// In the order in which the names first came.
+    void each(const CounterVisitor& visit) const {
+        for (const auto& sum : sums_) visit(sum.name, sum.value, sum.help);
+    }
+
+private:
+    struct Sum {
+        std::string name;
+        std::uint64_t value;
+        std::string help;
+    };
+    std::vector<Sum> sums_;
+};
+
+/// Visits the sums over a range of counter structs: a device keeps one per queue, so that each has one writer. `of`
+/// takes an element of the range to its counters.
 template <class Range, class Projection>
 void visit_sums(const Range& range, const CounterVisitor& visit, Projection of) {
-    struct Sum {
-        std::string_view name;
-        std::uint64_t value;
-        std::string_view help;
-    };
-    std::vector<Sum> sums;
-    for (const auto& element : range) {
-        std::size_t i = 0;
-        of(element).each([&](std::string_view name, std::uint64_t value, std::string_view help) {
-            if (i == sums.size()) sums.push_back({name, 0, help});
-            sums[i++].value += value;
-        });
-    }
-    for (const auto& sum : sums) visit(sum.name, sum.value, sum.help);
+    CounterSums sums;
+    for (const auto& element : range) of(element).each(sums.add());
+    sums.each(visit);
 }
 
 }  // namespace verbline

@@ -103,6 +103,9 @@ public:
     /// Whether packets sent now have somewhere to go. Devices that reconnect (memif) do so in this call: the control
     /// thread makes it a few times a second.
     virtual bool link_up() = 0;
+    /// The next `link_up` is due now, not only some time: a connection is being made, or is wanted. Any thread; while
+    /// it is true, a millisecond between two calls is soon enough.
+    virtual bool wants_link_up() const noexcept { return false; }
 
     /// Fills `burst` from the front; the mbufs are the caller's. Returns how many.
     virtual std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept = 0;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "pmd/runtime/runtime_directory.h"
+
 namespace verbline::pmd {
 namespace {
 
@@ -47,11 +49,21 @@ Result<DeviceSpec> tap(std::string_view text, const std::vector<std::string_view
 }
 
 Result<DeviceSpec> memif(std::string_view text, const std::vector<std::string_view>& items) {
-    MemifSpec spec{.path = std::string(items[0])};
-    if (spec.path.empty()) return wrong(text, "needs a socket path: memif:SOCKETPATH[,server]");
+    MemifSpec spec{.path = socket_path(items[0])};
+    if (spec.path.empty()) return wrong(text, "needs a socket: memif:SOCKET[,server][,owner=UID]");
     for (std::size_t i = 1; i < items.size(); ++i) {
-        if (items[i] != "server") return wrong(text, fmt::format("unknown option `{}`; known is server", items[i]));
-        spec.server = true;
+        if (items[i] == "server") {
+            spec.server = true;
+        } else if (items[i].starts_with("owner=")) {
+            const auto value = items[i].substr(6);
+            uid_t user = 0;
+            const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), user);
+            if (error != std::errc{} || end != value.data() + value.size())
+                return wrong(text, "owner is the number of a user; `id -u NAME` tells it");
+            spec.trust.user = user;
+        } else {
+            return wrong(text, fmt::format("unknown option `{}`; known are server and owner=UID", items[i]));
+        }
     }
     return spec;
 }
@@ -72,7 +84,7 @@ Result<DeviceSpec> parse_device_spec(std::string_view text) {
         if (rest.empty()) return wrong(text, "needs a PCI address or a virtual device: dpdk:DEVARGS");
         return DpdkSpec{std::string(rest)};
     }
-    return wrong(text, "unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKETPATH or dpdk:DEVARGS");
+    return wrong(text, "unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKET or dpdk:DEVARGS");
 }
 
 }  // namespace verbline::pmd

@@ -6,7 +6,9 @@
 ///
 ///     tap:IFNAME[,netns=NS][,queues=N]     a kernel interface, Ethernet
 ///     eth:IFNAME                           an existing interface of the kernel's, beside the kernel
-///     memif:SOCKETPATH[,server]            shared memory with another process
+///     memif:SOCKET[,server][,owner=UID]    shared memory with another process; without a slash in the run-time
+///     directory;
+///                                          of root, of our own user, or of the user UID
 ///     dpdk:DEVARGS                         a PCI address, or a virtual device with its arguments
 
 #include <cstdint>
@@ -15,6 +17,7 @@
 #include <variant>
 
 #include "pmd/error.h"
+#include "pmd/runtime/trusted_path.h"
 
 namespace verbline::pmd {
 
@@ -33,6 +36,7 @@ struct EthernetSpec {
 struct MemifSpec {
     std::string path;
     bool server = false;
+    Trust trust{};
     bool operator==(const MemifSpec&) const = default;
 };
 

@@ -34,7 +34,8 @@ struct Opener {
                               .queues = options.queues,
                               .log2_ring_size = options.memif_log2_ring,
                               .buffer_size = options.memif_slot,
-                              .mtu = options.mtu},
+                              .mtu = options.mtu,
+                              .trust = spec.trust},
                              options.pool);
     }
     Result<std::unique_ptr<NetDevice>> operator()(const DpdkSpec& spec) const {

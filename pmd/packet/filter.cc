@@ -38,7 +38,7 @@ constexpr unsigned ipv4 = 6, ipv6 = 13, port = 17, reject = 19, accept = 20;
 
 using enum wire::IpProtocol;
 
-constexpr auto program = std::to_array<sock_filter>({
+constexpr auto instructions = std::to_array<sock_filter>({
     load16(ether_type_at),                                // 0
     Step{1}.equal(wire::ether_type::roce_v1, accept, 2),  //
     Step{2}.equal(wire::ether_type::soft_ib, accept, 3),  //
@@ -61,12 +61,12 @@ constexpr auto program = std::to_array<sock_filter>({
     BPF_STMT(BPF_RET | BPF_K, 0),                         // reject
     BPF_STMT(BPF_RET | BPF_K, whole_packet),              // accept
 });
-static_assert(program.size() == accept + 1);
+static_assert(instructions.size() == accept + 1);
 
 }  // namespace
 
 std::span<const sock_filter> rdma_filter() {
-    return program;
+    return instructions;
 }
 
 }  // namespace verbline::pmd::packet

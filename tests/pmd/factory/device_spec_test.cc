@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "pmd/runtime/runtime_directory.h"
+
 namespace verbline::pmd {
 namespace {
 
@@ -12,6 +14,9 @@ TEST(DeviceSpec, EveryKind) {
               DeviceSpec(TapSpec{.interface = "lan0", .netns = "lan", .queues = 4}));
     EXPECT_EQ(parse_device_spec("eth:eth1"), DeviceSpec(EthernetSpec{.interface = "eth1"}));
     EXPECT_EQ(parse_device_spec("memif:/run/verbline/a.sock"), DeviceSpec(MemifSpec{.path = "/run/verbline/a.sock"}));
+    EXPECT_EQ(parse_device_spec("memif:a.sock"), DeviceSpec(MemifSpec{.path = runtime_directory() / "a.sock"}));
+    EXPECT_EQ(parse_device_spec("memif:./a.sock,owner=12345,server"),
+              DeviceSpec(MemifSpec{.path = "./a.sock", .server = true, .trust = {.user = 12345}}));
     EXPECT_EQ(parse_device_spec("memif:/run/verbline/a.sock,server"),
               DeviceSpec(MemifSpec{.path = "/run/verbline/a.sock", .server = true}));
     EXPECT_EQ(parse_device_spec("dpdk:net_af_packet0,iface=eth1"), DeviceSpec(DpdkSpec{"net_af_packet0,iface=eth1"}));
@@ -20,15 +25,33 @@ TEST(DeviceSpec, EveryKind) {
 
 TEST(DeviceSpec, MistakesAreOneLineEach) {
     EXPECT_EQ(parse_device_spec("eth0").error().what,
-              "device `eth0`: unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKETPATH or dpdk:DEVARGS");
+              "device `eth0`: unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKET or dpdk:DEVARGS");
     EXPECT_EQ(parse_device_spec("tap:x,queue=2").error().what,
               "device `tap:x,queue=2`: unknown option `queue=2`; known are netns=NS and queues=N");
     EXPECT_EQ(parse_device_spec("tap:x,queues=0").error().what, "device `tap:x,queues=0`: queues must be 1 to 64");
     EXPECT_EQ(parse_device_spec("memif:/a,client").error().what,
-              "device `memif:/a,client`: unknown option `client`; known is server");
-    for (const char* wrong :
-         {"", ":", "tap", "tap:", "tap:,netns=x", "tap:x,", "tap:x,netns=", "tap:x,queues=65", "tap:x,queues=2x",
-          "tap:x,queues=-1", "memif:", "memif:,server", "memif:/a,", "dpdk:", "TAP:x", "tun:x", "eth:", "eth:x,y"}) {
+              "device `memif:/a,client`: unknown option `client`; known are server and owner=UID");
+    for (const char* wrong : {"",
+                              ":",
+                              "tap",
+                              "tap:",
+                              "tap:,netns=x",
+                              "tap:x,",
+                              "tap:x,netns=",
+                              "tap:x,queues=65",
+                              "tap:x,queues=2x",
+                              "tap:x,queues=-1",
+                              "memif:",
+                              "memif:,server",
+                              "memif:/a,",
+                              "memif:/a,owner=",
+                              "memif:/a,owner=root",
+                              "memif:/a,owner=-1",
+                              "dpdk:",
+                              "TAP:x",
+                              "tun:x",
+                              "eth:",
+                              "eth:x,y"}) {
         EXPECT_FALSE(parse_device_spec(wrong)) << wrong;
     }
 }

@@ -243,6 +243,7 @@ TEST(Tun, AttachesAgainToAPersistentInterfaceAfterSigkill) {
     const TunOptions options{.name = "vl1", .netns = space.path(), .kind = TunKind::tap, .persistent = true};
     int ready[2];
     ASSERT_EQ(pipe(ready), 0);
+    const FileDescriptor read_end(ready[0]), write_end(ready[1]);
     const auto child = fork();
     if (child == 0) {  // opens the interface as the device does, and dies with it open
         const auto interface = Interface::open(options);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What every device around another device has in common: it forwards all operations of the contract. A decorator
+/// overrides those that it changes, and need not know of the others, nor of those that the contract will have one day.
+
+#include <memory>
+#include <utility>
+
+#include "pmd/netdev.h"
+
+namespace verbline::pmd {
+
+/// Owns the device inside. Threads: as for any NetDevice; nothing of its own.
+class Decorator : public NetDevice {
+public:
+    std::string_view name() const override { return inner_->name(); }
+    const Capabilities& capabilities() const override { return inner_->capabilities(); }
+    std::optional<wire::MacAddress> mac() const override { return inner_->mac(); }
+    std::optional<RssTable> rss() const override { return inner_->rss(); }
+
+    Result<void> up() override { return inner_->up(); }
+    void down() override { inner_->down(); }
+    bool link_up() override { return inner_->link_up(); }
+    bool wants_link_up() const noexcept override { return inner_->wants_link_up(); }
+
+    std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override {
+        return inner_->rx_burst(queue, burst);
+    }
+    std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override {
+        return inner_->tx_burst(queue, burst);
+    }
+    int rx_event(std::uint16_t queue) const noexcept override { return inner_->rx_event(queue); }
+    void want_rx_event(std::uint16_t queue, bool wanted) noexcept override { inner_->want_rx_event(queue, wanted); }
+
+    std::error_code set_identity(const Identity& identity) override { return inner_->set_identity(identity); }
+    std::error_code attach_multicast(const MulticastAddress& group) override { return inner_->attach_multicast(group); }
+    std::error_code detach_multicast(const MulticastAddress& group) override { return inner_->detach_multicast(group); }
+    std::uint16_t send(std::uint16_t queue, std::span<const Datagram> burst) noexcept override {
+        return inner_->send(queue, burst);
+    }
+
+    void counters(const CounterVisitor& visit) const override { inner_->counters(visit); }
+
+protected:
+    explicit Decorator(std::unique_ptr<NetDevice> inner) : inner_(std::move(inner)) {}
+
+    NetDevice& inner() { return *inner_; }
+    const NetDevice& inner() const { return *inner_; }
+
+private:
+    std::unique_ptr<NetDevice> inner_;
+};
+
+}  // namespace verbline::pmd
