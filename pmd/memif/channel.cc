@@ -4,16 +4,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <span>
+#include <utility>
 
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <fmt/format.h>
 
+#include "pmd/descriptor_message.h"
+#include "pmd/runtime/runtime_directory.h"
+
 namespace verbline::pmd::memif {
 namespace {
 
 constexpr int backlog = 8;
+constexpr auto advice = "use a directory that only root and you may write to, or name whom you trust with `,owner=UID`";
 
 Result<sockaddr_un> address_of(const std::string& path) {
     sockaddr_un address{.sun_family = AF_UNIX};
@@ -34,41 +41,24 @@ std::unexpected<Error> failed(const std::string& path, const char* what) {
     return failure(code, fmt::format("memif socket {}: {}: {}", path, what, std::strerror(code)));
 }
 
-/// One file descriptor beside a message.
-union Control {
-    cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof(int))];
-};
+std::unexpected<Error> untrusted(const Error& why) {
+    return failure(why.code, "memif socket " + why.what);
+}
 
 }  // namespace
 
 bool Channel::send(const Message& message, int descriptor) {
-    iovec vector{const_cast<Message*>(&message), sizeof(message)};
-    msghdr outer{.msg_iov = &vector, .msg_iovlen = 1};
-    Control control{};
-    if (descriptor >= 0) {
-        control.header = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        std::memcpy(CMSG_DATA(&control.header), &descriptor, sizeof(descriptor));
-        outer.msg_control = &control;
-        outer.msg_controllen = sizeof(control);
-    }
-    return sendmsg(fd_.get(), &outer, MSG_NOSIGNAL) == sizeof(message);
+    return send_with_descriptor(fd_.get(), std::as_bytes(std::span(&message, 1)), descriptor) == sizeof(message);
 }
 
 Channel::Received Channel::receive(Message& message, FileDescriptor& descriptor) {
-    iovec vector{&message, sizeof(message)};
-    Control control{};
-    msghdr outer{.msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    const auto bytes = recvmsg(fd_.get(), &outer, MSG_CMSG_CLOEXEC);
-    if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return Received::nothing;
-    const auto* header = CMSG_FIRSTHDR(&outer);
-    if (bytes >= 0 && header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof(int))) {
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-        descriptor = FileDescriptor(fd);
-    }
-    return bytes == sizeof(message) ? Received::message : Received::closed;
+    auto received = receive_with_descriptor(fd_.get(), std::as_writable_bytes(std::span(&message, 1)));
+    descriptor = FileDescriptor();
+    if (received.size < 0 && (errno == EAGAIN || errno == EINTR)) return Received::nothing;
+    if (received.size <= 0) return Received::closed;
+    if (!received.whole || received.size != sizeof(message)) return Received::malformed;
+    descriptor = std::move(received.descriptor);
+    return Received::message;
 }
 
 void Channel::refuse(std::string_view reason) {
@@ -80,32 +70,49 @@ void Channel::refuse(std::string_view reason) {
     close();
 }
 
-Result<Channel> connect_to(const std::string& path) {
+Result<Channel> connect_to(const std::string& path, const Trust& trust) {
     const auto address = address_of(path);
     if (!address) return std::unexpected(address.error());
+    if (auto good = check_path(path, advice, trust); !good) return untrusted(good.error());
     auto fd = new_socket();
     if (!fd) return failed(path, "socket");
     if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
         return failed(path, "nobody serves it");
     }
+    if (auto good = check_server(fd.get(), path, advice, trust); !good) return untrusted(good.error());
     return Channel(std::move(fd));
 }
 
-Result<FileDescriptor> listen_at(const std::string& path) {
+Result<void> check_place(const std::string& path, const Trust& trust) {
+    auto good = check_path(path, advice, trust);
+    if (!good && good.error().code == EPERM) return untrusted(good.error());
+    return {};
+}
+
+Result<Listener> listen_at(const std::string& path, const Trust& trust) {
     const auto address = address_of(path);
     if (!address) return std::unexpected(address.error());
-    if (const auto living = connect_to(path)) {
+    const auto directory = std::filesystem::absolute(path).parent_path();
+    if (directory == runtime_directory()) {
+        if (auto made = make_runtime_directory(directory); !made) return untrusted(made.error());
+    }
+    if (auto good = check_place(directory, trust); !good) return std::unexpected(good.error());
+    if (const auto living = connect_to(path, trust)) {
         return failure(EADDRINUSE, fmt::format("memif socket {} is served by another process; stop that first", path));
+    } else if (living.error().code == EPERM) {
+        return std::unexpected(living.error());
     } else if (living.error().code == ECONNREFUSED) {
         unlink(path.c_str());  // a socket file without a listener: its server was killed
     }
     auto fd = new_socket();
     if (!fd) return failed(path, "socket");
+    auto bound = path;
     if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
         return failed(path, "cannot be created; does its directory exist?");
     }
-    if (listen(fd.get(), backlog) != 0) return failed(path, "listen");
-    return fd;
+    Listener listener{std::move(fd), SocketFile(std::move(bound))};
+    if (listen(listener.fd.get(), backlog) != 0) return failed(path, "listen");
+    return listener;
 }
 
 Channel accept_from(const FileDescriptor& listener) {

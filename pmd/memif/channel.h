@@ -11,12 +11,19 @@
 #include "pmd/error.h"
 #include "pmd/file_descriptor.h"
 #include "pmd/memif/protocol.h"
+#include "pmd/runtime/trusted_path.h"
+#include "pmd/socket_file.h"
 
 namespace verbline::pmd::memif {
 
 class Channel {
 public:
-    enum class Received : std::uint8_t { message, nothing, closed };
+    enum class Received : std::uint8_t {
+        message,
+        nothing,
+        closed,
+        malformed,  ///< another size, or more than one descriptor
+    };
 
     Channel() = default;
     explicit Channel(FileDescriptor fd) : fd_(std::move(fd)) {}
@@ -26,7 +33,7 @@ public:
 
     /// False if the peer is gone or does not read.
     bool send(const Message& message, int descriptor = -1);
-    /// Anything that is not a message counts as closed.
+    /// `descriptor` becomes the one that came with the message, or none. Those of a malformed message are closed.
     Received receive(Message& message, FileDescriptor& descriptor);
     /// Says why, and hangs up.
     void refuse(std::string_view reason);
@@ -35,10 +42,20 @@ private:
     FileDescriptor fd_;
 };
 
-/// Connects to a server; an error while nobody listens there.
-Result<Channel> connect_to(const std::string& path);
-/// Listens at `path`. A socket file that a dead server left is replaced; a living server's is an error.
-Result<FileDescriptor> listen_at(const std::string& path);
+/// Connects to a server; an error while nobody listens there. EPERM: the path or the server is somebody else's than
+/// root's, ours or that user's.
+Result<Channel> connect_to(const std::string& path, const Trust& trust);
+/// EPERM: what there is of the path could be replaced by somebody whom we do not trust. Connects to nobody.
+Result<void> check_place(const std::string& path, const Trust& trust);
+/// Its file goes with it.
+struct Listener {
+    FileDescriptor fd;
+    SocketFile file;
+};
+
+/// Listens at `path`. A socket file that a dead server left is replaced; a living server's is an error. EPERM: others
+/// could take the socket's place.
+Result<Listener> listen_at(const std::string& path, const Trust& trust);
 /// The next client waiting, if any.
 Channel accept_from(const FileDescriptor& listener);
 

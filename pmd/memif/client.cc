@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "pmd/free_descriptors.h"
 #include "pmd/memif/channel.h"
 #include "pmd/memif/connection.h"
 
@@ -16,41 +17,57 @@ namespace {
 class Client : public Endpoint {
 public:
     Client(const MemifOptions& options, rte_mempool* pool) : options_(options), pool_(pool) {}
+    Client(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer)
+        : options_(options), pool_(pool), connects_(false), channel_(std::move(peer)) {}
 
-    std::unique_ptr<Connection> advance() override;
+    Result<std::unique_ptr<Connection>> advance() override;
     bool alive() override;
     void hang_up(std::string_view reason) override {
         channel_.refuse(reason);
         pending_.reset();
     }
+    void abandon() override { channel_.close(); }
+    std::uint64_t untrusted_servers() const override { return untrusted_servers_; }
 
 private:
+    bool connect();
+    std::unexpected<Error> refuse(std::string_view reason);
     bool answer(const Message& message);
     bool offer(const Hello& hello);
     Result<std::unique_ptr<Connection>> lay_out() const;
 
     MemifOptions options_;
     rte_mempool* pool_;
+    bool connects_ = true;  ///< by the path; else there is one connection, the one given
     Channel channel_;
     std::unique_ptr<Connection> pending_;  ///< offered, not yet accepted
     bool accepted_ = false;
+    std::uint64_t untrusted_servers_ = 0;
 };
 
-std::unique_ptr<Connection> Client::advance() {
-    if (!channel_) {
-        auto channel = connect_to(options_.path);
-        if (!channel) return nullptr;
-        channel_ = std::move(*channel);
-        accepted_ = false;
+bool Client::connect() {
+    if (!connects_) return false;
+    auto channel = connect_to(options_.path, options_.trust);
+    if (!channel) {
+        if (channel.error().code == EPERM) ++untrusted_servers_;
+        return false;
     }
+    channel_ = std::move(*channel);
+    accepted_ = false;
+    return true;
+}
+
+Result<std::unique_ptr<Connection>> Client::advance() {
+    if (!channel_ && !connect()) return nullptr;
     Message message;
     for (FileDescriptor unexpected;;) {
         const auto received = channel_.receive(message, unexpected);
         if (received == Channel::Received::nothing) return nullptr;
-        if (received == Channel::Received::closed || !answer(message)) {
-            hang_up("protocol error");
+        if (received == Channel::Received::closed) {
+            hang_up("");
             return nullptr;
         }
+        if (received == Channel::Received::malformed || unexpected || !answer(message)) return refuse("protocol error");
         if (!accepted_) continue;
         // Only now: the server may clear the rings until it has accepted.
         for (auto& ring : pending_->rx) ring.open();
@@ -58,12 +75,18 @@ std::unique_ptr<Connection> Client::advance() {
     }
 }
 
+std::unexpected<Error> Client::refuse(std::string_view reason) {
+    hang_up(reason);
+    return failure(EPROTO, fmt::format("memif {}: {}", options_.path, reason));
+}
+
 bool Client::alive() {
     Message message;
     FileDescriptor unexpected;
     switch (channel_.receive(message, unexpected)) {
         case Channel::Received::nothing: return true;
-        case Channel::Received::closed: return false;
+        case Channel::Received::closed:
+        case Channel::Received::malformed: return false;
         case Channel::Received::message: return message.type != MessageType::disconnect;
     }
     return false;
@@ -123,8 +146,9 @@ Result<std::unique_ptr<Connection>> Client::lay_out() const {
 
     auto* const start = connection->regions[0].data();
     for (unsigned i = 0; i < rings; ++i) {
-        auto& signal = connection->signals.emplace_back(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-        if (!signal) return failure(errno, "memif: cannot create an eventfd; raise the limit on open files");
+        FileDescriptor event(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+        if (!event) return no_descriptors(errno, "memif");
+        const auto& signal = connection->signals.emplace_back(std::move(event));
         const RingMemory ring{start + i * ring_bytes(options_.log2_ring_size), options_.log2_ring_size};
         ring.header().cookie = RingHeader::magic;
         for (std::uint32_t slot = 0; slot < slots; ++slot) {
@@ -158,11 +182,19 @@ bool Connection::unread() const {
 }
 
 void Connection::wake_receivers() const {
-    for (const auto& ring : rx) eventfd_write(ring.signal(), 1);
+    for (const auto& ring : rx) {
+        if (ring.signal() >= 0) signal_eventfd(ring.signal(), notifier.get());
+    }
 }
 
 Result<std::unique_ptr<Endpoint>> make_client(const MemifOptions& options, rte_mempool* pool) {
+    // A server that is not there yet may come; a place that is somebody else's is said at once.
+    if (auto good = check_place(options.path, options.trust); !good) return std::unexpected(good.error());
     return std::make_unique<Client>(options, pool);
+}
+
+std::unique_ptr<Endpoint> make_connected_client(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer) {
+    return std::make_unique<Client>(options, pool, std::move(peer));
 }
 
 }  // namespace verbline::pmd::memif

@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 #include <sys/uio.h>
 
+#include "pmd/allocate.h"
 #include "pmd/append.h"
 #include "pmd/memif/ring.h"
 
@@ -62,16 +63,15 @@ std::uint16_t Consumer::receive(Burst burst, Counters counters) {
         break_off();
         return 0;
     }
-    const auto wanted = std::min<std::size_t>(available, burst.size());
-    if (rte_pktmbuf_alloc_bulk(pool_, burst.data(), static_cast<unsigned>(wanted)) != 0) {
-        counters.no_mbuf.add();
-        return 0;
-    }
+    const auto wanted = burst.first(std::min<std::size_t>(available, burst.size()));
+    const auto allocated = allocate(*pool_, wanted);
+    if (allocated < wanted.size()) counters.no_mbuf.add();
+    if (allocated == 0) return 0;
     std::size_t n = 0, used = 0;
-    for (; used < wanted && available > 0 && !broken(); ++used) {
+    for (; used < allocated && available > 0 && !broken(); ++used) {
         if (auto* packet = take(burst[used], available, counters)) burst[n++] = packet;
     }
-    for (; used < wanted; ++used) rte_pktmbuf_free(burst[used]);  // frames of several slots left some over
+    for (; used < allocated; ++used) rte_pktmbuf_free(burst[used]);  // frames of several slots left some over
     publish();
     std::uint64_t bytes = 0;
     for (const auto* packet : burst.first(n)) bytes += packet->pkt_len;

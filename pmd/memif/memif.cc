@@ -16,18 +16,28 @@ namespace {
 
 constexpr Time longest_reading = 100 * millisecond;  ///< of what a peer left that has hung up
 
+Result<void> check(const MemifOptions& options) {
+    if (options.queues > 0 && options.log2_ring_size <= memif::max_log2_ring_size && options.buffer_size >= 64)
+        return {};
+    return failure(EINVAL,
+                   fmt::format("memif {}: needs a queue, rings of at most 2^{} slots, and slots of at least 64 bytes",
+                               options.path, memif::max_log2_ring_size));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Memif>> Memif::create(const MemifOptions& options, rte_mempool* pool) {
-    if (options.queues == 0 || options.log2_ring_size > memif::max_log2_ring_size || options.buffer_size < 64) {
-        return failure(EINVAL,
-                       fmt::format("memif {}: needs a queue, rings of at most 2^{} slots, and slots of at least 64 "
-                                   "bytes",
-                                   options.path, memif::max_log2_ring_size));
-    }
+    if (auto good = check(options); !good) return std::unexpected(good.error());
     auto endpoint = options.server ? memif::make_server(options, pool) : memif::make_client(options, pool);
     if (!endpoint) return std::unexpected(endpoint.error());
     return std::unique_ptr<Memif>(new Memif(options, std::move(*endpoint)));
+}
+
+Result<std::unique_ptr<Memif>> Memif::create(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer) {
+    if (auto good = check(options); !good) return std::unexpected(good.error());
+    auto endpoint = options.server ? memif::make_connected_server(options, pool, std::move(peer))
+                                   : memif::make_connected_client(options, pool, std::move(peer));
+    return std::unique_ptr<Memif>(new Memif(options, std::move(endpoint)));
 }
 
 Memif::Memif(const MemifOptions& options, std::unique_ptr<memif::Endpoint> endpoint)
@@ -87,9 +97,10 @@ bool Memif::link_up() {
     if (!is_up_) return false;
     if (gate_.get() != nullptr && keep_connection()) return !hung_up_;
     auto connection = endpoint_->advance();
-    if (!connection) return false;
+    if (!connection) link_.link_refusals.add();
+    if (!connection || !*connection) return false;
     link_.link_connects.add();
-    gate_.set(std::move(connection));
+    gate_.set(std::move(*connection));
     gate_.get()->wake_receivers();  // what they wanted of no connection, they want of this one
     return true;
 }
@@ -131,6 +142,8 @@ void Memif::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
 void Memif::counters(const CounterVisitor& visit) const {
     visit_sums(lanes_, visit, [](const Lane& lane) -> const MemifCounters& { return lane.counters; });
     link_.each(visit);
+    visit("link_untrusted_servers", endpoint_->untrusted_servers(),
+          "times nobody was connected to because the socket or its server is somebody else's");
 }
 
 }  // namespace verbline::pmd

@@ -39,9 +39,10 @@ struct MemifCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_MEMIF_COUNTERS)
 };
 
-#define VERBLINE_MEMIF_LINK_COUNTERS(X)             \
-    X(link_connects, "connections made")            \
-    X(link_losses, "connections whose peer closed") \
+#define VERBLINE_MEMIF_LINK_COUNTERS(X)                                                          \
+    X(link_connects, "connections made")                                                         \
+    X(link_losses, "connections whose peer closed")                                              \
+    X(link_refusals, "handshakes ended because a message or what it offered was not acceptable") \
     X(link_violations, "connections ended because the peer wrote nonsense into shared memory")
 
 struct MemifLinkCounters {
@@ -52,7 +53,13 @@ class Memif : public NetDevice {
 public:
     /// A client whose server is not there yet is no error: `link_up` goes on trying.
     static Result<std::unique_ptr<Memif>> create(const MemifOptions& options, rte_mempool* pool);
+    /// One connection with a trusted peer over a socket (SOCK_SEQPACKET, not blocking) that is connected with it, a
+    /// server or a client as `options` say. Once `link_up` has been true and is false again it stays so.
+    static Result<std::unique_ptr<Memif>> create(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer);
     ~Memif() override;
+    /// In the child of a fork, instead of all else: closes the socket there, which would hide the parent's end from
+    /// the peer, and says nothing to the peer.
+    void abandon() { endpoint_->abandon(); }
 
     std::string_view name() const override { return name_; }
     const Capabilities& capabilities() const override { return capabilities_; }

@@ -4,7 +4,6 @@
 
 #include <rte_mbuf.h>
 #include <rte_memcpy.h>
-#include <unistd.h>
 
 #include "pmd/memif/ring.h"
 
@@ -97,11 +96,7 @@ std::uint16_t Producer::send(Burst burst, Counters counters) {
     rte_pktmbuf_free_bulk(burst.data(), static_cast<unsigned>(n));
     // The index must be out before the flag is read, or both sides may miss each other: Consumer::want_signals.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (signal_ >= 0 && (load(header.flags) & RingHeader::polled) == 0) {
-        const std::uint64_t one = 1;
-        // The only failure is a counter that is full, and then the consumer has been told often enough.
-        [[maybe_unused]] const auto ignored = write(signal_, &one, sizeof(one));
-    }
+    if (signal_ >= 0 && (load(header.flags) & RingHeader::polled) == 0) signal_eventfd(signal_, notifier_);
     return static_cast<std::uint16_t>(n);
 }
 

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "pmd/memif/notifier.h"
 #include "pmd/memif/protocol.h"
 #include "pmd/netdev.h"
 
@@ -71,9 +72,15 @@ public:
     };
 
     /// `buffer_size` is that of the slots in a client-to-server ring; in the other the client states it slot by slot.
-    /// `signal` is the consumer's eventfd, for one that does not poll.
-    Producer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size, int signal)
-        : RingEnd(ring, regions), direction_(direction), buffer_size_(buffer_size), signal_(signal) {}
+    /// `signal` is the consumer's eventfd, for one that does not poll. Without a `notifier` it is written plainly: it
+    /// is known not to block.
+    Producer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size, int signal,
+             const Notifier* notifier = nullptr)
+        : RingEnd(ring, regions),
+          direction_(direction),
+          buffer_size_(buffer_size),
+          signal_(signal),
+          notifier_(notifier) {}
 
     /// Copies frames from the front and frees them; stops at the first for which there is no room.
     std::uint16_t send(Burst burst, Counters counters);
@@ -93,6 +100,7 @@ private:
     Direction direction_;
     std::uint32_t buffer_size_;
     int signal_;
+    const Notifier* notifier_;
 };
 
 class Consumer : public RingEnd {

@@ -27,19 +27,25 @@ struct Offer {
 
 class Server : public Endpoint {
 public:
-    Server(const MemifOptions& options, rte_mempool* pool, FileDescriptor listener)
-        : options_(options), pool_(pool), listener_(std::move(listener)) {}
-    ~Server() override { unlink(options_.path.c_str()); }
+    Server(const MemifOptions& options, rte_mempool* pool, Listener listener)
+        : options_(options),
+          pool_(pool),
+          notifier_(options.notifier ? options.notifier : std::make_shared<const Notifier>()),
+          listener_(std::move(listener)) {}
+    Server(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer)
+        : options_(options), pool_(pool), client_(std::move(peer)) {}
 
-    std::unique_ptr<Connection> advance() override;
+    Result<std::unique_ptr<Connection>> advance() override;
     bool alive() override;
     void hang_up(std::string_view reason) override {
         client_.refuse(reason);
         offer_ = {};
     }
+    void abandon() override { client_.close(); }
 
 private:
     bool greet();
+    std::unexpected<Error> refuse(std::string_view reason);
     bool acknowledge() { return client_.send({.type = MessageType::ack}); }
     /// A reason to refuse the client, or nothing.
     std::optional<std::string_view> answer(const Message& message, FileDescriptor descriptor);
@@ -50,39 +56,46 @@ private:
 
     MemifOptions options_;
     rte_mempool* pool_;
-    FileDescriptor listener_;
+    std::shared_ptr<const Notifier> notifier_;  ///< none: the client is trusted
+    Listener listener_;                         ///< none: there is one client, the one given
     Channel client_;
+    bool greeted_ = false;
     Offer offer_;
     std::unique_ptr<Connection> accepted_;
 };
 
-std::unique_ptr<Connection> Server::advance() {
+Result<std::unique_ptr<Connection>> Server::advance() {
     if (!client_) {
-        client_ = accept_from(listener_);
-        if (!client_ || !greet()) return nullptr;
+        if (listener_.fd) client_ = accept_from(listener_.fd);
+        greeted_ = false;
     }
+    if (!client_ || (!greeted_ && !greet())) return nullptr;
     while (!accepted_) {
         Message message;
         FileDescriptor descriptor;
         const auto received = client_.receive(message, descriptor);
         if (received == Channel::Received::nothing) return nullptr;
         if (received == Channel::Received::closed) {
-            hang_up("protocol error");
+            hang_up("");
             return nullptr;
         }
-        if (const auto reason = answer(message, std::move(descriptor))) {
-            hang_up(*reason);
-            return nullptr;
-        }
+        if (received == Channel::Received::malformed) return refuse("malformed message");
+        if (const auto reason = answer(message, std::move(descriptor))) return refuse(*reason);
     }
     return std::move(accepted_);
+}
+
+std::unexpected<Error> Server::refuse(std::string_view reason) {
+    hang_up(reason);
+    return failure(EPROTO, fmt::format("memif {}: {}", options_.path, reason));
 }
 
 bool Server::alive() {
     Message message;
     FileDescriptor unexpected;
     if (client_.receive(message, unexpected) != Channel::Received::nothing) return false;
-    if (auto second = accept_from(listener_)) second.refuse("already connected");
+    if (!listener_.fd) return true;
+    if (auto second = accept_from(listener_.fd)) second.refuse("already connected");
     return true;
 }
 
@@ -97,12 +110,14 @@ bool Server::greet() {
                      .max_server_to_client_ring = last_ring,
                      .max_client_to_server_ring = last_ring,
                      .max_log2_ring_size = max_log2_ring_size};
-    if (client_.send(message)) return true;
-    client_.close();
-    return false;
+    greeted_ = client_.send(message);
+    if (!greeted_) client_.close();
+    return greeted_;
 }
 
 std::optional<std::string_view> Server::answer(const Message& message, FileDescriptor descriptor) {
+    const bool carries = message.type == MessageType::add_region || message.type == MessageType::add_ring;
+    if (descriptor && !carries) return "unexpected descriptor";
     switch (message.type) {
         case MessageType::init: return answer(message.init);
         case MessageType::add_region: return answer(message.add_region, std::move(descriptor));
@@ -113,6 +128,7 @@ std::optional<std::string_view> Server::answer(const Message& message, FileDescr
 }
 
 std::optional<std::string_view> Server::answer(const Init& init) {
+    if (offer_.identified) return "unexpected message";
     if (init.version != version) return "memif version 2.0 only";
     if (init.id != options_.id) return "no interface with this id";
     if (init.mode != 0) return "Ethernet mode only";
@@ -126,7 +142,7 @@ std::optional<std::string_view> Server::answer(const AddRegion& region, FileDesc
         return "invalid region";
     }
     auto memory = SharedMemory::map(std::move(descriptor), region.size);
-    if (!memory) return "region smaller than it says, or not sealed against shrinking";
+    if (!memory) return "region smaller than it says, or of memory that its owner can take away";
     offer_.memory.push_back(std::move(*memory));
     return acknowledge() ? std::nullopt : std::optional("gone");
 }
@@ -139,6 +155,7 @@ std::optional<std::string_view> Server::answer(const AddRing& ring, FileDescript
         ring.offset + ring_bytes(ring.log2_size) > offer_.memory[ring.region].bytes().size()) {
         return "ring outside its region";
     }
+    if (descriptor && !is_eventfd(descriptor.get())) return "a ring's signal is no eventfd";
     rings.push_back({ring, std::move(descriptor)});
     return acknowledge() ? std::nullopt : std::optional("gone");
 }
@@ -149,6 +166,7 @@ std::optional<std::string_view> Server::accept() {
     }
     auto connection = std::make_unique<Connection>();
     connection->memory = std::move(offer_.memory);
+    connection->notifier = notifier_;
     for (const auto& memory : connection->memory) connection->regions.push_back(memory.bytes());
     const auto memory_of = [&](const AddRing& ring) {
         return RingMemory{connection->regions[ring.region].data() + ring.offset, ring.log2_size};
@@ -161,7 +179,8 @@ std::optional<std::string_view> Server::accept() {
     }
     for (auto& [ring, signal] : offer_.to_client) {
         if (memory_of(ring).header().cookie != RingHeader::magic) return "wrong ring";
-        connection->tx.emplace_back(memory_of(ring), connection->regions, Direction::server_to_client, 0, signal.get());
+        connection->tx.emplace_back(memory_of(ring), connection->regions, Direction::server_to_client, 0, signal.get(),
+                                    notifier_.get());
         connection->signals.push_back(std::move(signal));
     }
     for (auto& ring : connection->rx) ring.open();
@@ -175,9 +194,13 @@ std::optional<std::string_view> Server::accept() {
 }  // namespace
 
 Result<std::unique_ptr<Endpoint>> make_server(const MemifOptions& options, rte_mempool* pool) {
-    auto listener = listen_at(options.path);
+    auto listener = listen_at(options.path, options.trust);
     if (!listener) return std::unexpected(listener.error());
     return std::make_unique<Server>(options, pool, std::move(*listener));
+}
+
+std::unique_ptr<Endpoint> make_connected_server(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer) {
+    return std::make_unique<Server>(options, pool, std::move(peer));
 }
 
 }  // namespace verbline::pmd::memif

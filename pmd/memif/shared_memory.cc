@@ -5,8 +5,10 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,19 @@ namespace {
 std::unexpected<Error> failed(const char* what) {
     const int code = errno;
     return failure(code, fmt::format("memif: {}: {}", what, std::strerror(code)));
+}
+
+/// Bytes of the memory's huge pages; 0: it has ordinary ones.
+std::size_t huge_page_of(int fd) {
+    struct statfs status{};
+    const bool huge = fstatfs(fd, &status) == 0 && status.f_type == HUGETLBFS_MAGIC;
+    return huge ? static_cast<std::size_t>(status.f_bsize) : 0;
+}
+
+/// From now on nobody punches holes, and those that are there get their pages. Of a mapping that exists: the seal
+/// forbids further ones.
+bool keep_pages(int fd, std::size_t size) {
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0 && fallocate(fd, 0, 0, static_cast<off_t>(size)) == 0;
 }
 
 }  // namespace
@@ -35,13 +50,17 @@ Result<SharedMemory> SharedMemory::map(FileDescriptor fd, std::size_t size) {
     if (size == 0 || static_cast<std::size_t>(status.st_size) < size || seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
         return failure(EPROTO, "memif: the peer's memory is smaller than it says or may shrink");
     }
-    void* const at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    const auto huge_page = huge_page_of(fd.get());
+    const auto whole = huge_page == 0 ? size : (size + huge_page - 1) / huge_page * huge_page;
+    void* const at = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (at == MAP_FAILED) return failed("cannot map shared memory");
-    return SharedMemory(std::move(fd), {static_cast<std::byte*>(at), size});
+    SharedMemory memory(std::move(fd), {static_cast<std::byte*>(at), size}, whole);
+    if (huge_page != 0 && !keep_pages(memory.fd(), whole)) return failed("the peer can take its huge pages away");
+    return memory;
 }
 
 SharedMemory::~SharedMemory() {
-    if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+    if (mapped_ != 0) munmap(bytes_.data(), mapped_);
 }
 
 }  // namespace verbline::pmd::memif

@@ -18,11 +18,14 @@ public:
     /// New and zeroed.
     static Result<SharedMemory> create(std::size_t size);
     /// A peer's. Refused unless it has that many bytes and is sealed against shrinking: touching a page that the peer
-    /// has cut off would kill this process.
+    /// has cut off would kill this process. A hole in it becomes a page of zeros when it is touched; not so in huge
+    /// pages, of which there may be none left: those are sealed against holes here, and filled, or refused.
     static Result<SharedMemory> map(FileDescriptor fd, std::size_t size);
 
     SharedMemory(SharedMemory&& other) noexcept
-        : fd_(std::move(other.fd_)), bytes_(std::exchange(other.bytes_, std::span<std::byte>())) {}
+        : fd_(std::move(other.fd_)),
+          bytes_(std::exchange(other.bytes_, std::span<std::byte>())),
+          mapped_(std::exchange(other.mapped_, 0)) {}
     SharedMemory& operator=(SharedMemory&&) = delete;
     ~SharedMemory();
 
@@ -30,10 +33,12 @@ public:
     std::span<std::byte> bytes() const { return bytes_; }
 
 private:
-    SharedMemory(FileDescriptor fd, std::span<std::byte> bytes) : fd_(std::move(fd)), bytes_(bytes) {}
+    SharedMemory(FileDescriptor fd, std::span<std::byte> bytes, std::size_t mapped)
+        : fd_(std::move(fd)), bytes_(bytes), mapped_(mapped) {}
 
     FileDescriptor fd_;
     std::span<std::byte> bytes_;
+    std::size_t mapped_;  ///< whole pages
 };
 
 }  // namespace verbline::pmd::memif

@@ -61,7 +61,7 @@ rte_mbuf* take(Memif& device) {
     return device.rx_burst(0, std::span(&packet, 1)) == 1 ? packet : nullptr;
 }
 
-bool send(Memif& device, std::size_t size = 60) {
+bool send_one(Memif& device, std::size_t size = 60) {
     auto packet = test::make_packet(test::pattern(size));
     auto* raw = packet.get();
     if (device.tx_burst(0, std::span(&raw, 1)) != 1) return false;
@@ -92,17 +92,17 @@ TEST_F(MemifEvents, OnlyWhenWanted) {
         receiver.want_rx_event(0, false);
         const auto event = receiver.rx_event(0);
         ASSERT_GE(event, 0);
-        ASSERT_TRUE(send(sender));
+        ASSERT_TRUE(send_one(sender));
         EXPECT_FALSE(readable(event, 0)) << "nobody waits";
         receiver.want_rx_event(0, true);
         EXPECT_FALSE(readable(event, 0)) << "what was there before shows by looking";
-        ASSERT_TRUE(send(sender));
+        ASSERT_TRUE(send_one(sender));
         EXPECT_TRUE(readable(event, limit));
         Packet(take(receiver)), Packet(take(receiver));
         EXPECT_TRUE(readable(event, 0));
         receiver.want_rx_event(0, true);
         EXPECT_FALSE(readable(event, 0)) << "taken back";
-        ASSERT_TRUE(send(sender));
+        ASSERT_TRUE(send_one(sender));
         receiver.want_rx_event(0, false);
         EXPECT_FALSE(readable(event, 0)) << "taken back";
         Packet{take(receiver)};
@@ -123,7 +123,7 @@ TEST_F(MemifEvents, NothingIsLeftLyingWithItsReceiverAsleep) {
     });
     std::minstd_rand random(2);
     for (unsigned round = 0; round < rounds; ++round) {
-        ASSERT_TRUE(send(*client));
+        ASSERT_TRUE(send_one(*client));
         // Some looks more or fewer, so that each order of the two sides' steps comes up.
         const Packet packet(await(*client, static_cast<unsigned>(random() % 64)));
         ASSERT_TRUE(packet) << "the client hangs in round " << round;
@@ -134,7 +134,7 @@ TEST_F(MemifEvents, AStreamIsReadByOneWhoSleepsBetweenBursts) {
     constexpr unsigned frames = 500'000;
     std::jthread sender([&] {
         for (unsigned sent = 0; sent < frames;) {
-            if (send(*client)) ++sent;
+            if (send_one(*client)) ++sent;
         }
     });
     for (unsigned received = 0; received < frames; ++received) {
@@ -160,7 +160,7 @@ TEST_F(MemifEvents, TheEndOfAConnectionWakesItsReceiver) {
     EXPECT_TRUE(readable(server->rx_event(0), 0)) << "a new connection is to be looked at";
     EXPECT_TRUE(readable(client->rx_event(0), 0));
     server->want_rx_event(0, true);
-    ASSERT_TRUE(send(*client));
+    ASSERT_TRUE(send_one(*client));
     const Packet packet(await(*server, 0));
     EXPECT_TRUE(packet);
 }

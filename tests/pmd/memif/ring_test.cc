@@ -130,6 +130,19 @@ TEST_P(RingTest, AnEmptyPoolPutsTheReceiveOff) {
     EXPECT_TRUE(pair.receive());
 }
 
+TEST_P(RingTest, APoolThatIsNearlyEmptyGivesWhatItHas) {
+    for (unsigned i = 0; i < 5; ++i) ASSERT_TRUE(pair.send(make_packet(test::pattern(100, i))));
+    std::vector<Packet> all;
+    while (auto* packet = rte_pktmbuf_alloc(packet_pool())) all.emplace_back(packet);
+    all.resize(all.size() - 3);
+    std::array<rte_mbuf*, 5> burst{};
+    EXPECT_EQ(pair.consumer->receive(burst, {pair.packets, pair.bytes, pair.no_mbuf, pair.malformed}), 3);
+    EXPECT_EQ(pair.no_mbuf.value(), 1u);
+    all.clear();
+    for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(test::bytes_of(Packet(burst[i])), test::pattern(100, i));
+    for (unsigned i = 3; i < 5; ++i) EXPECT_EQ(test::bytes_of(pair.receive()), test::pattern(100, i));
+}
+
 TEST_P(RingTest, AnEmptyFrameIsCountedAndSkipped) {
     ASSERT_TRUE(pair.send(make_packet(test::pattern(9))));
     ASSERT_TRUE(pair.send(make_packet(test::pattern(10))));
