@@ -15,9 +15,17 @@
 
 namespace verbline::pmd {
 
+/// What a queue's device has taken; null: not counted. They outlive the queue.
+struct OutputCounters {
+    Counter* packets = nullptr;
+    Counter* bytes = nullptr;
+};
+
 class OutputQueue {
 public:
-    explicit OutputQueue(std::size_t limit) : limit_(limit) { waiting_.reserve(limit); }
+    explicit OutputQueue(std::size_t limit, OutputCounters sent = {}) : limit_(limit), sent_(sent) {
+        waiting_.reserve(limit);
+    }
     OutputQueue(OutputQueue&&) = default;
     OutputQueue& operator=(OutputQueue&&) = delete;
     ~OutputQueue();  ///< frees what waits
@@ -29,11 +37,15 @@ public:
     bool flush(NetDevice& device, std::uint16_t queue) noexcept;
 
     bool empty() const { return waiting_.empty(); }
+    std::size_t size() const { return waiting_.size(); }
     /// Those that wait already may be more.
     void set_limit(std::size_t limit) { limit_ = limit; }
 
 private:
+    std::size_t transmit(NetDevice& device, std::uint16_t queue, Burst frames) noexcept;
+
     std::size_t limit_;
+    OutputCounters sent_;
     std::vector<rte_mbuf*> waiting_;  ///< oldest first
 };
 

@@ -13,7 +13,7 @@
 namespace verbline::pmd {
 
 Switch::Switch(const Options& options) : options_(options), gate_(1), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    wakeups_.add(wake_.get(), 0);
+    if (wake_ && !wakeups_.add(wake_.get(), 0)) wake_ = {};
     if (options_.capture != nullptr) source_ = options_.capture->add_source("hub", Carries::ethernet);
 }
 
@@ -21,16 +21,11 @@ Switch::~Switch() {
     gate_.set(nullptr);
 }
 
-template <class Change>
-void Switch::change(Change make) {
-    const auto before = gate_.set(nullptr);  // the poll thread is out from here on
-    make(before.get());
-    auto next = topology();
-    // What waits for ports that are stuck must leave buffers for those that are not.
-    const auto share = options_.waiting / std::max<std::size_t>(ports_.size(), 1);
-    for (const auto& [id, port] : ports_) port->output.set_limit(std::clamp<std::size_t>(share, 1, max_waiting));
-    gate_.set(std::move(next));
-    wake();
+/// What waits for ports that are stuck must leave buffers for those that are not.
+void Switch::share_buffers() {
+    const auto share =
+        std::clamp<std::size_t>(options_.waiting / std::max<std::size_t>(ports_.size(), 1), 1, max_waiting);
+    for (const auto& [id, port] : ports_) port->waiting_limit.store(share, std::memory_order_relaxed);
 }
 
 std::unique_ptr<Switch::Topology> Switch::topology() const {
@@ -54,52 +49,57 @@ std::unique_ptr<Switch::Topology> Switch::topology() const {
     return next;
 }
 
-Switch::Port& Switch::add(std::unique_ptr<NetDevice> device) {
+std::unique_ptr<Switch::Port> Switch::make_port(std::unique_ptr<NetDevice> device) {
     auto port = std::make_unique<Port>();
     port->id = PortId{++last_id_};
     port->device = std::move(device);
-    return *ports_.emplace(port->id, std::move(port)).first->second;
+    return port;
 }
 
-Switch::PortId Switch::add_lane(std::unique_ptr<NetDevice> device, wire::MacAddress mac) {
-    PortId id{};
-    change([&](Topology*) {
-        auto& port = add(std::move(device));
-        port.mac = mac_number(mac);
-        id = port.id;
-    });
+Switch::PortId Switch::add(std::unique_ptr<Port> port) {
+    const auto id = port->id;
+    ports_.emplace(id, std::move(port));
+    share_buffers();
+    gate_.set(topology());
+    wake();  // the port wants to be asked to wake us
     return id;
+}
+
+Switch::PortId Switch::add_lane(std::unique_ptr<NetDevice> device, wire::MacAddress mac,
+                                std::optional<SourceGuard> guard) {
+    auto port = make_port(std::move(device));
+    port->mac = mac_number(mac);
+    port->guard = std::move(guard);
+    return add(std::move(port));
 }
 
 Result<Switch::PortId> Switch::add_uplink(std::unique_ptr<NetDevice> device) {
     const auto number = std::ranges::count_if(ports_, [](const auto& entry) { return entry.second->is_uplink(); });
     if (static_cast<std::size_t>(number) >= max_uplinks) return failure(ENOSPC, "a switch has at most 16 uplinks");
-    PortId id{};
-    change([&](Topology*) {
-        auto& port = add(std::move(device));
-        port.uplink = static_cast<unsigned>(number);
-        id = port.id;
-    });
-    return id;
+    auto port = make_port(std::move(device));
+    port->uplink = static_cast<unsigned>(number);
+    return add(std::move(port));
 }
 
 void Switch::remove(PortId port) {
-    std::unique_ptr<Port> gone;
-    change([&](Topology* before) {
-        if (before != nullptr) take_rest(*before, *ports_.at(port));
-        gone = std::move(ports_.extract(port).mapped());
-    });
+    const auto gone = std::move(ports_.extract(port).mapped());
+    share_buffers();
+    auto next = topology();
+    const auto before = gate_.set(nullptr);  // the poll thread is out from here on
+    if (before) take_rest(*before, *gone);
+    gate_.set(std::move(next));
+    wake();
+    gone->device->down();
+    counters_.removed_ports.add();
+    gone->counters.tx_dropped_removed.add(gone->output.size());
+    gone->counters.each(removed_ports_.add());
+    gone->device->counters(removed_devices_.add());
 }
 
 void Switch::set_group(PortId lane, wire::MacAddress group, bool member) {
     auto& groups = ports_.at(lane)->groups;
-    change([&](Topology*) {
-        if (member) {
-            groups.insert(mac_number(group));
-        } else {
-            groups.erase(mac_number(group));
-        }
-    });
+    const bool changed = member ? groups.insert(mac_number(group)).second : groups.erase(mac_number(group)) > 0;
+    if (changed) gate_.set(topology());
 }
 
 void Switch::look_after(Time now, Links which) {

@@ -28,6 +28,11 @@ constexpr bool reaches_all(std::uint64_t mac) {
     return mac == 0xffff'ffff'ffff || mac >> 24 == 0x3333ff || mac == 0x3333'0000'0001 || mac >> 8 == 0x01'005e'0000;
 }
 
+void drop(rte_mbuf* frame, Counter& why) noexcept {
+    why.add();
+    rte_pktmbuf_free(frame);
+}
+
 }  // namespace
 
 bool Switch::poll() noexcept {
@@ -72,28 +77,31 @@ void Switch::pass(Topology& topology, Port& from, Burst frames) noexcept {
     std::array<rte_mbuf*, share> run;
     std::size_t length = 0;
     Port* to = nullptr;
+    std::uint64_t destination = 0;
+    const Ports* ports = nullptr;  // of `destination`
     const auto finish = [&] {
         if (length > 0) send(*to, std::span(run).first(std::exchange(length, 0)));
-    };
-    const auto drop = [](rte_mbuf* frame, Counter& why) {
-        why.add();
-        rte_pktmbuf_free(frame);
     };
     for (auto* frame : frames) {
         from.counters.rx_packets.add();
         from.counters.rx_bytes.add(frame->pkt_len);
-        if (is_runt(*frame)) {
-            drop(frame, from.counters.rx_dropped_runt);
-        } else if (!legitimate(topology, from, source_mac(*frame))) {
-            drop(frame, from.counters.rx_dropped_source);
-        } else if (const auto& ports = receivers(topology, destination_mac(*frame)); ports.size() > 1) {
+        if (auto* const why = objection(topology, from, *frame)) {
+            drop(frame, *why);
+            continue;
+        }
+        // Most frames go where the one before went.
+        if (const auto next = destination_mac(*frame); ports == nullptr || next != destination) {
+            destination = next;
+            ports = &receivers(topology, destination);
+        }
+        if (ports->size() > 1) {
             finish();
-            replicate(ports, from, frame);
-        } else if (ports.empty() || ports.front() == &from) {
+            replicate(*ports, from, frame);
+        } else if (ports->empty() || ports->front() == &from) {
             drop(frame, from.counters.rx_dropped_no_receiver);
         } else {
-            if (ports.front() != to) finish();
-            to = ports.front();
+            if (ports->front() != to) finish();
+            to = ports->front();
             run[length++] = frame;
         }
     }
@@ -107,6 +115,20 @@ void Switch::record(Burst frames) noexcept {
         const bool added = copy != nullptr && options_.capture->add(source_, pcapng::Direction::inbound, now, copy);
         (added ? counters_.captured : counters_.capture_dropped).add();
     }
+}
+
+/// Why the frame may not come from there; null: it may.
+Counter* Switch::objection(const Topology& topology, Port& from, const rte_mbuf& frame) noexcept {
+    if (is_runt(frame)) return &from.counters.rx_dropped_runt;
+    if (!legitimate(topology, from, source_mac(frame))) return &from.counters.rx_dropped_source;
+    if (!from.guard || from.guard->is_own_ipv4(frame)) return nullptr;
+    switch (from.guard->check(frame)) {
+        case SourceGuard::Verdict::passes: return nullptr;
+        case SourceGuard::Verdict::foreign_ip: return &from.counters.rx_dropped_source_ip;
+        case SourceGuard::Verdict::foreign_arp: return &from.counters.rx_dropped_arp;
+        case SourceGuard::Verdict::foreign_nd: return &from.counters.rx_dropped_nd;
+    }
+    return nullptr;
 }
 
 bool Switch::legitimate(const Topology& topology, const Port& from, std::uint64_t source) noexcept {
@@ -131,6 +153,7 @@ void Switch::replicate(const Ports& to, Port& from, rte_mbuf* frame) noexcept {
     for (auto* port : to) {
         if (port == &from || !port->link.load(std::memory_order_relaxed)) continue;
         if (auto* const before = std::exchange(last, port)) {
+            from.counters.rx_replicated.add();
             auto* copy = rte_pktmbuf_copy(frame, options_.pool, 0, UINT32_MAX);
             if (copy == nullptr) {
                 from.counters.rx_dropped_no_mbuf.add();
@@ -140,18 +163,12 @@ void Switch::replicate(const Ports& to, Port& from, rte_mbuf* frame) noexcept {
         }
     }
     if (last != nullptr) return send(*last, std::span(&frame, 1));
-    from.counters.rx_dropped_no_receiver.add();
-    rte_pktmbuf_free(frame);
+    drop(frame, from.counters.rx_dropped_no_receiver);
 }
 
 void Switch::send(Port& to, Burst frames) noexcept {
-    std::array<std::uint32_t, share> sizes;  // once sent, the frames are gone
-    std::ranges::transform(frames, sizes.begin(), &rte_mbuf::pkt_len);
-    const auto dropped = to.output.send(*to.device, 0, frames);
-    const auto sent = frames.size() - dropped;
-    to.counters.tx_packets.add(sent);
-    for (const auto size : std::span(sizes).first(sent)) to.counters.tx_bytes.add(size);
-    to.counters.tx_dropped_full.add(dropped);
+    to.output.set_limit(to.waiting_limit.load(std::memory_order_relaxed));
+    to.counters.tx_dropped_full.add(to.output.send(*to.device, 0, frames));
 }
 
 void Switch::wait() noexcept {
@@ -186,22 +203,23 @@ void Switch::disarm(std::uint64_t id) noexcept {
     });
 }
 
+/// Polls for `spin`, unless that keeps the CPU from others who compete for it. True: not in vain.
+bool Switch::linger() noexcept {
+    auto now = monotonic_now();
+    const auto until = now + spin;
+    while (now < until && !contention_.contended(static_cast<std::uint64_t>(now))) {
+        rte_pause();
+        if (poll()) return true;
+        const auto before = std::exchange(now, monotonic_now());
+        contention_.went_on(static_cast<std::uint64_t>(now), static_cast<std::uint64_t>(now - before));
+    }
+    return false;
+}
+
 void Switch::run(const std::atomic<bool>& stop) noexcept {
     prctl(PR_SET_TIMERSLACK, 1);  // sleeps of some microseconds are meant so
-    Time idle_since = 0;
     while (!stop.load(std::memory_order_relaxed)) {
-        if (poll()) {
-            idle_since = 0;
-            continue;
-        }
-        const auto now = monotonic_now();
-        if (idle_since == 0) idle_since = now;
-        if (now - idle_since < spin) {
-            rte_pause();
-        } else {
-            wait();
-            idle_since = 0;
-        }
+        if (!poll() && !linger()) wait();
     }
 }
 

@@ -15,18 +15,20 @@ namespace verbline::pmd {
 
 struct alignas(64) Switch::Port {
     // The poll thread's.
-    OutputQueue output{max_waiting};
     SwitchPortCounters counters;
+    OutputQueue output{max_waiting, {.packets = &counters.tx_packets, .bytes = &counters.tx_bytes}};
     bool armed = false;  ///< wakes us
     bool deaf = false;   ///< is up and cannot
 
     // The control thread's; the poll thread reads.
     PortId id{};
     std::unique_ptr<NetDevice> device;
-    std::uint64_t mac = 0;  ///< of a lane; 0: an uplink
-    unsigned uplink = 0;    ///< an uplink's number in the forwarding table
-    std::set<std::uint64_t> groups;
+    std::uint64_t mac = 0;             ///< of a lane; 0: an uplink
+    unsigned uplink = 0;               ///< an uplink's number in the forwarding table
+    std::optional<SourceGuard> guard;  ///< of a lane
+    std::set<std::uint64_t> groups;    ///< the poll thread reads them in the topology
     std::atomic<bool> link{false};
+    std::atomic<std::size_t> waiting_limit{max_waiting};  ///< its share of the buffers
 
     bool is_uplink() const { return mac == 0; }
 };

@@ -25,9 +25,10 @@ public:
     /// Readable when `wait` would return at once; -1: the system is out of descriptors.
     int fd() const { return epoll_.get(); }
 
-    /// A descriptor of the caller's own, for as long as it is open.
-    void add(int fd, std::uint64_t tag);
-    /// From now on an arrival wakes us. Look at the device once more before sleeping. False: it has no such descriptor.
+    /// A descriptor of the caller's own, for as long as it is open. False: the system has no memory for it.
+    bool add(int fd, std::uint64_t tag);
+    /// From now on an arrival wakes us. Look at the device once more before sleeping. False: it has no
+    /// such descriptor, or it cannot be waited for.
     bool want(NetDevice& device, std::uint16_t queue, std::uint64_t tag);
 
     /// Calls `woke` with the tag of each that fired.

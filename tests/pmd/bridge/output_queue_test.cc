@@ -16,7 +16,8 @@ struct OutputQueueTest : ::testing::Test {
         return queue.send(device, 0, std::span(&packet, 1));
     }
     test::FakeNetDevice device;
-    OutputQueue queue{3};
+    Counter packets, bytes;
+    OutputQueue queue{3, {.packets = &packets, .bytes = &bytes}};
 };
 
 TEST_F(OutputQueueTest, KeepsOrderAndTheLimit) {
@@ -32,6 +33,18 @@ TEST_F(OutputQueueTest, KeepsOrderAndTheLimit) {
     ASSERT_EQ(device.sent.size(), 5u);
     const std::array order{0u, 1u, 2u, 3u, 5u};
     for (unsigned i = 0; i < 5; ++i) EXPECT_EQ(test::bytes_of(device.sent[i]), test::pattern(60, order[i]));
+}
+
+TEST_F(OutputQueueTest, CountsWhatTheDeviceHasTaken) {
+    device.tx_room = 1;
+    for (unsigned i = 0; i < 3; ++i) send(i);
+    EXPECT_EQ(packets.value(), 1u);
+    EXPECT_EQ(bytes.value(), 60u);
+    EXPECT_EQ(queue.size(), 2u);
+    device.tx_room = 10;
+    queue.flush(device, 0);
+    EXPECT_EQ(packets.value(), 3u);
+    EXPECT_EQ(bytes.value(), 180u);
 }
 
 TEST_F(OutputQueueTest, ALowerLimitKeepsWhatWaits) {

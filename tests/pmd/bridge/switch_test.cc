@@ -3,34 +3,22 @@
 
 #include <array>
 #include <cstring>
+#include <map>
 #include <string>
-#include <thread>
-
-#include <sys/eventfd.h>
 
 #include <gtest/gtest.h>
 
-#include "pmd/clock.h"
+#include "tests/pmd/bridge/frames.h"
 #include "tests/support/fake_netdev.h"
 
 namespace verbline::pmd {
 namespace {
 
-using test::FakeNetDevice;
+using test::FakeNetDevice, test::frame, test::mac;
 
-constexpr wire::MacAddress mac(unsigned last, unsigned first = 2) {
-    return {{static_cast<std::byte>(first), {}, {}, {}, {}, static_cast<std::byte>(last)}};
-}
 constexpr wire::MacAddress far = mac(1, 0x0a), some_group = mac(9, 3),
                            multicast_dns{{std::byte{1}, {}, std::byte{0x5e}, {}, {}, std::byte{0xfb}}};
 constexpr wire::MacAddress solicited{{std::byte{0x33}, std::byte{0x33}, std::byte{0xff}, {}, {}, std::byte{1}}};
-
-test::ByteVector frame(const wire::MacAddress& to, const wire::MacAddress& from, unsigned mark = 0) {
-    auto bytes = test::pattern(100, mark);
-    std::memcpy(bytes.data(), to.bytes.data(), 6);
-    std::memcpy(bytes.data() + 6, from.bytes.data(), 6);
-    return bytes;
-}
 
 struct SwitchTest : ::testing::Test {
     struct Lane {
@@ -94,6 +82,33 @@ TEST_F(SwitchTest, ALaneSendsFromItsOwnAddressOnly) {
     EXPECT_EQ(sent(), (Counts{0, 0, 0}));
     EXPECT_EQ(counters(0).rx_dropped_source.value(), 5u);
     EXPECT_EQ(counters(0).rx_dropped_runt.value(), 1u);
+}
+
+TEST_F(SwitchTest, AGuardedLaneSendsAsItselfOnly) {
+    auto address = wire::Gid{};
+    wire::store16(address.bytes, 10, 0xffff);
+    wire::store32(address.bytes, 12, 0x0a00'0001);
+    auto device = std::make_unique<FakeNetDevice>();
+    auto& guarded = *device;
+    const auto id = fabric.add_lane(std::move(device), mac(7), SourceGuard(mac(7), {address}));
+    look();
+    const auto typed = [&](unsigned type, unsigned last) {
+        auto bytes = frame(mac(2), mac(7));
+        bytes[12] = static_cast<std::byte>(type >> 8), bytes[13] = static_cast<std::byte>(type);
+        std::memcpy(bytes.data() + 26, &address.bytes[12], 4);
+        bytes[29] = static_cast<std::byte>(last);
+        return bytes;
+    };
+    receive(guarded, typed(0x0800, 1));
+    EXPECT_EQ(sent(), (Counts{0, 0, 1}));
+    receive(guarded, typed(0x0800, 2));
+    receive(guarded, typed(0x86dd, 1));
+    receive(guarded, typed(0x0806, 1));
+    EXPECT_EQ(sent(), (Counts{0, 0, 1}));
+    EXPECT_EQ(fabric.counters(id).rx_dropped_source_ip.value(), 2u);
+    EXPECT_EQ(fabric.counters(id).rx_dropped_arp.value(), 1u);
+    receive(*lanes[0].device, frame(mac(2), mac(0)));
+    EXPECT_EQ(sent(), (Counts{0, 0, 2})) << "without a guard anything goes";
 }
 
 TEST_F(SwitchTest, WhatNobodyHasIsDroppedWithoutAnUplink) {
@@ -222,9 +237,11 @@ TEST_F(SwitchTest, AFullReceiverDropsItsOwnAndBlocksNobody) {
     poll_all();
     EXPECT_EQ(sent(), (Counts{0, 4, 30}));
     EXPECT_EQ(counters(1).tx_dropped_full.value(), 16u) << "4 sent and its share, 10 of 30 buffers, waiting";
-    EXPECT_EQ(counters(1).tx_packets.value(), 14u);
+    EXPECT_EQ(counters(1).tx_packets.value(), 4u);
     lanes[1].device->tx_room = 100;
     fabric.poll();
+    EXPECT_EQ(counters(1).tx_packets.value(), 14u);
+    EXPECT_EQ(counters(1).tx_bytes.value(), 1400u);
     ASSERT_EQ(lanes[1].device->sent.size(), 14u);
     EXPECT_EQ(test::bytes_of(lanes[1].device->sent[13]), frame(mac(1), mac(0), 13)) << "the first that came";
 }
@@ -251,87 +268,40 @@ TEST_F(SwitchTest, ALaneThatIsGoneLeavesNothingBehind) {
     EXPECT_EQ(sent(), (Counts{0, 0, 1}));
 }
 
+TEST_F(SwitchTest, EveryFrameIsAccountedForWhenItsPortsAreGone) {
+    lanes[2].device->tx_room = 5;
+    receive(*lanes[0].device, frame(wire::broadcast_mac, mac(0)));
+    for (unsigned i = 0; i < 30; ++i) lanes[1].device->receive(frame(mac(2), mac(1)));
+    lanes[1].device->receive(frame(far, mac(1)));
+    lanes[1].device->receive(frame(mac(0), mac(2)));
+    poll_all();
+    lanes[0].device->receive(frame(wire::broadcast_mac, mac(0)));  // still in its ring
+    for (const auto lane : {0, 2, 1}) fabric.remove(lanes[static_cast<std::size_t>(lane)].id);
+    std::map<std::string, std::uint64_t, std::less<>> sums;
+    fabric.removed_ports().each([&](auto name, auto value, auto) { sums.emplace(name, value); });
+    EXPECT_EQ(sums["rx_packets"], 34u);
+    EXPECT_EQ(sums["rx_replicated"], 2u);
+    EXPECT_EQ(sums["rx_bytes"], 3400u);
+    EXPECT_EQ(sums["rx_dropped_no_receiver"], 1u);
+    EXPECT_EQ(sums["rx_dropped_source"], 1u);
+    EXPECT_EQ(sums["tx_packets"], 2u + 5) << "both broadcasts to lane 1, and what lane 2 had room for";
+    EXPECT_EQ(sums["tx_bytes"], 700u);
+    EXPECT_EQ(sums["tx_dropped_removed"], 10u + 1) << "a third of the buffers; then the broadcast, for fewer ports";
+    std::uint64_t dropped = 0;
+    for (const auto& [name, value] : sums) dropped += name.find("dropped") != std::string::npos ? value : 0;
+    EXPECT_EQ(sums["rx_packets"] + sums["rx_replicated"], sums["tx_packets"] + dropped);
+    EXPECT_EQ(fabric.counters().removed_ports.value(), 3u);
+    fabric.removed_devices().each([](auto name, auto value, auto) {
+        EXPECT_EQ(name, "fake_counter");
+        EXPECT_EQ(value, 3u) << "of three devices";
+    });
+}
+
 TEST_F(SwitchTest, ManyLanes) {
     for (unsigned i = 3; i < 256; ++i) add_lane(i);
     look();
     for (unsigned i = 0; i < 256; ++i) receive(*lanes[i].device, frame(mac(255 - i), mac(i)));
     EXPECT_EQ(sent(), Counts(256, 1));
-}
-
-/// A device that wakes whoever sleeps, and is used by two threads.
-class EventDevice : public FakeNetDevice {
-public:
-    int rx_event(std::uint16_t) const noexcept override { return event_.get(); }
-    void want_rx_event(std::uint16_t, bool wanted) noexcept override {
-        wanted_ = wanted;
-        eventfd_t value;
-        if (!wanted) eventfd_read(event_.get(), &value);
-    }
-    std::uint16_t rx_burst(std::uint16_t, Burst burst) noexcept override {
-        if (waiting_.exchange(false)) {
-            burst[0] = test::make_packet(frame(pmd::mac(1), pmd::mac(0))).release();
-            return 1;
-        }
-        return 0;
-    }
-    std::uint16_t tx_burst(std::uint16_t, Burst burst) noexcept override {
-        rte_pktmbuf_free_bulk(burst.data(), static_cast<unsigned>(burst.size()));
-        done += burst.size();
-        done.notify_one();
-        return static_cast<std::uint16_t>(burst.size());
-    }
-    void arrive() {
-        waiting_ = true;
-        if (wanted_) eventfd_write(event_.get(), 1);
-    }
-    std::atomic<std::size_t> done{0};
-
-private:
-    FileDescriptor event_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
-    std::atomic<bool> wanted_{false}, waiting_{false};
-};
-
-TEST(SwitchSleep, NoFrameIsLeftLyingWhileLanesComeAndGo) {
-    Switch fabric({.pool = test::packet_pool()});
-    auto from = std::make_unique<EventDevice>(), to = std::make_unique<EventDevice>();
-    auto &source = *from, &sink = *to;
-    fabric.add_lane(std::move(from), mac(0));
-    fabric.add_lane(std::move(to), mac(1));
-    fabric.look_after(0, Switch::Links::all);
-    std::atomic<bool> stop{false};
-    std::thread poller([&] { fabric.run(stop); });
-    const auto began = monotonic_now();
-    std::vector<Switch::PortId> others;
-    constexpr std::size_t frames = 3000;
-    for (std::size_t i = 0; i < frames; ++i) {
-        if (i % 10 == 0) others.push_back(fabric.add_lane(std::make_unique<EventDevice>(), mac(100)));
-        if (i % 10 == 5) fabric.remove(others.back());
-        source.arrive();
-        sink.done.wait(i);
-    }
-    // A frame that nobody was woken for would wait for the longest sleep.
-    EXPECT_LT(monotonic_now() - began, 20 * second);
-    EXPECT_EQ(sink.done, frames);
-    stop = true;
-    fabric.wake();
-    poller.join();
-    EXPECT_GT(fabric.counters().sleeps.value(), 0u);
-}
-
-TEST(SwitchSleep, AnIdleSwitchSleeps) {
-    Switch fabric({.pool = test::packet_pool()});
-    const auto sleeps = [&] {
-        const auto began = monotonic_now();
-        fabric.wait();
-        return monotonic_now() - began > 50 * millisecond;
-    };
-    EXPECT_TRUE(sleeps()) << "before the first lane";
-    fabric.add_lane(std::make_unique<EventDevice>(), mac(0));
-    fabric.look_after(0, Switch::Links::all);
-    EXPECT_FALSE(sleeps()) << "something has changed";
-    EXPECT_TRUE(sleeps());
-    std::thread([&] { fabric.wake(); }).join();
-    EXPECT_FALSE(sleeps());
 }
 
 }  // namespace
