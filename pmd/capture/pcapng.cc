@@ -5,10 +5,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 
 #include <endian.h>
+#include <fcntl.h>
 
 #include <fmt/format.h>
+
+#include "pmd/file_descriptor.h"
 
 namespace verbline::pmd::pcapng {
 namespace {
@@ -32,11 +36,14 @@ constexpr std::uint32_t padded(std::size_t size) {
 }  // namespace
 
 Result<std::unique_ptr<Writer>> Writer::create(const std::string& path) {
-    auto* const file = std::fopen(path.c_str(), "wbe");
-    if (file == nullptr) {
+    // Not by fopen: a library inside of a program has to know the descriptor.
+    FileDescriptor descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    File file(descriptor ? fdopen(descriptor.get(), "wb") : nullptr);
+    if (!file) {
         return failure(errno, fmt::format("cannot create capture file {}: {}", path, std::strerror(errno)));
     }
-    std::unique_ptr<Writer> writer(new Writer(path, file));
+    std::ignore = descriptor.release();  // fclose closes it
+    std::unique_ptr<Writer> writer(new Writer(path, std::move(file)));
     constexpr std::string_view application = "verbline";
     const auto length = std::uint32_t{28} + 4 + padded(application.size()) + 4;
     writer->put(section_block);
@@ -50,10 +57,6 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path) {
     writer->put(length);
     if (auto done = writer->flush(); !done) return std::unexpected(done.error());
     return writer;
-}
-
-Writer::~Writer() {
-    std::fclose(file_);
 }
 
 InterfaceId Writer::add_interface(std::string_view name, LinkType type) {
@@ -96,14 +99,14 @@ void Writer::write(InterfaceId interface, Direction direction, Time time, std::s
 }
 
 Result<void> Writer::flush() {
-    if (error_ == 0 && std::fflush(file_) != 0) error_ = errno;
+    if (error_ == 0 && std::fflush(file_.get()) != 0) error_ = errno;
     if (error_ == 0) return {};
     return failure(error_, fmt::format("cannot write to capture file {}: {}; the capture ends there", path_,
                                        std::strerror(error_)));
 }
 
 void Writer::put(const void* bytes, std::size_t size) {
-    if (error_ == 0 && size > 0 && std::fwrite(bytes, size, 1, file_) != 1) error_ = errno;
+    if (error_ == 0 && size > 0 && std::fwrite(bytes, size, 1, file_.get()) != 1) error_ = errno;
 }
 
 /// `size` with the header; InfiniBand packets are far shorter than the field can say.

@@ -41,7 +41,6 @@ public:
     static Result<std::unique_ptr<Writer>> create(const std::string& path);
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
-    ~Writer();
 
     InterfaceId add_interface(std::string_view name, LinkType type);
     /// A packet in pieces; `time` counts nanoseconds since 1970 (UTC).
@@ -53,7 +52,12 @@ public:
     Result<void> flush();
 
 private:
-    Writer(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    using File = std::unique_ptr<std::FILE, Close>;
+
+    Writer(std::string path, File file) : path_(std::move(path)), file_(std::move(file)) {}
     void put(const void* bytes, std::size_t size);
     template <class T>
     void put(T value) {
@@ -64,7 +68,7 @@ private:
     void put_option(std::uint16_t code, std::string_view value);
 
     std::string path_;
-    std::FILE* file_;
+    File file_;
     int error_ = 0;
     std::vector<LinkType> interfaces_;  ///< by id
 };

@@ -19,33 +19,40 @@ bool holds(const Impairments& impairments) {
 /// A lane, and the packets that have left it but not yet found room in the device.
 struct ImpairedDevice::Transmitter {
     Transmitter(const Impairments& impairments, std::uint64_t seed) : lane(impairments, seed) {}
-    ~Transmitter() { rte_pktmbuf_free_bulk(ready.data(), static_cast<unsigned>(count)); }
+    ~Transmitter() { drop(); }
+    void drop() { lane.drop(std::span(ready).first(std::exchange(count, 0))); }
 
     ImpairLane lane;
     std::array<rte_mbuf*, max_burst> ready{};
     std::size_t count = 0;
 };
 
-ImpairedDevice::ImpairedDevice(std::unique_ptr<NetDevice> inner, const ImpairSpec& spec, Clock clock)
-    : inner_(std::move(inner)), clock_(std::move(clock)), holds_(holds(spec.rx) || holds(spec.tx)) {
+ImpairedDevice::ImpairedDevice(std::unique_ptr<NetDevice> device, const ImpairSpec& spec, Clock clock)
+    : Decorator(std::move(device)), clock_(std::move(clock)), holds_(holds(spec.rx) || holds(spec.tx)) {
     // Seeds apart from each other, so that no two lanes lose the same packets.
-    auto seed = spec.seed * 2 * (std::size_t{inner_->capabilities().rx_queues} + inner_->capabilities().tx_queues);
-    for (unsigned i = 0; i < inner_->capabilities().rx_queues; ++i) {
+    auto seed = spec.seed * 2 * (std::size_t{inner().capabilities().rx_queues} + inner().capabilities().tx_queues);
+    for (unsigned i = 0; i < inner().capabilities().rx_queues; ++i) {
         receivers_.push_back(std::make_unique<ImpairLane>(spec.rx, seed++));
     }
-    for (unsigned i = 0; i < inner_->capabilities().tx_queues; ++i) {
+    for (unsigned i = 0; i < inner().capabilities().tx_queues; ++i) {
         transmitters_.push_back(std::make_unique<Transmitter>(spec.tx, seed++));
     }
 }
 
 ImpairedDevice::~ImpairedDevice() = default;
 
+void ImpairedDevice::down() {
+    Decorator::down();
+    for (const auto& receiver : receivers_) receiver->drop();
+    for (const auto& transmitter : transmitters_) transmitter->drop();
+}
+
 std::uint16_t ImpairedDevice::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     auto& lane = *receivers_[queue];
     const auto now = clock_();
     if (lane.has_room()) {
         std::array<rte_mbuf*, max_burst> fresh;
-        const auto n = inner_->rx_burst(queue, std::span(fresh).first(std::min(burst.size(), fresh.size())));
+        const auto n = inner().rx_burst(queue, std::span(fresh).first(std::min(burst.size(), fresh.size())));
         for (auto* packet : std::span(fresh).first(n)) lane.admit(packet, now);
     }
     return lane.release(now, burst);
@@ -58,7 +65,7 @@ std::uint16_t ImpairedDevice::tx_burst(std::uint16_t queue, Burst burst) noexcep
     while (taken < burst.size() && lane.has_room()) lane.admit(burst[taken++], now);
     for (;;) {
         count += lane.release(now, std::span(ready).subspan(count));
-        const auto sent = inner_->tx_burst(queue, std::span(ready).first(count));
+        const auto sent = inner().tx_burst(queue, std::span(ready).first(count));
         std::copy(ready.begin() + sent, ready.begin() + static_cast<std::ptrdiff_t>(count), ready.begin());
         count -= sent;
         if (sent == 0) return taken;
@@ -66,7 +73,7 @@ std::uint16_t ImpairedDevice::tx_burst(std::uint16_t queue, Burst burst) noexcep
 }
 
 void ImpairedDevice::counters(const CounterVisitor& visit) const {
-    inner_->counters(visit);
+    inner().counters(visit);
     const auto prefixed = [&](const char* prefix) {
         return [&visit, prefix](std::string_view name, std::uint64_t value, std::string_view help) {
             visit(prefix + std::string(name), value, help);

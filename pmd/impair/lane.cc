@@ -27,7 +27,7 @@ ImpairLane::ImpairLane(const Impairments& impairments, std::uint64_t seed) : imp
 }
 
 ImpairLane::~ImpairLane() {
-    for (const auto& held : held_) rte_pktmbuf_free(held.packet);
+    drop();
 }
 
 void ImpairLane::admit(rte_mbuf* packet, Time now) {
@@ -54,6 +54,13 @@ std::uint16_t ImpairLane::release(Time now, Burst out) {
         held_.pop_back();
     }
     return n;
+}
+
+void ImpairLane::drop(Burst ready) {
+    counters_.dropped_down.add(held_.size() + ready.size());
+    for (const auto& held : held_) rte_pktmbuf_free(held.packet);
+    held_.clear();
+    rte_pktmbuf_free_bulk(ready.data(), static_cast<unsigned>(ready.size()));
 }
 
 bool ImpairLane::chance(double probability) {

@@ -16,12 +16,13 @@
 
 namespace verbline::pmd {
 
-#define VERBLINE_IMPAIR_COUNTERS(X)                          \
-    X(lost, "packets dropped on purpose")                    \
-    X(duplicated, "packets that went on twice")              \
-    X(reordered, "packets held so that later ones overtake") \
-    X(corrupted, "packets with one bit flipped")             \
-    X(dropped_full, "packets dropped because too many were held")
+#define VERBLINE_IMPAIR_COUNTERS(X)                               \
+    X(lost, "packets dropped on purpose")                         \
+    X(duplicated, "packets that went on twice")                   \
+    X(reordered, "packets held so that later ones overtake")      \
+    X(corrupted, "packets with one bit flipped")                  \
+    X(dropped_full, "packets dropped because too many were held") \
+    X(dropped_down, "packets still held when the device went down")
 
 struct ImpairCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IMPAIR_COUNTERS)
@@ -42,6 +43,8 @@ public:
     void admit(rte_mbuf* packet, Time now);
     /// The packets due, at most as many as `out` has places. Returns how many.
     std::uint16_t release(Time now, Burst out);
+    /// Frees all that is held, and `ready`, which had been released and found no room in the device.
+    void drop(Burst ready = {});
 
     const ImpairCounters& counters() const { return counters_; }
 

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/counter.h"
+#include "tests/support/decorator.h"
 #include "tests/support/fake_netdev.h"
 
 namespace verbline::pmd {
@@ -108,6 +109,12 @@ TEST_F(Capture, TsharkReadsEveryKindWithItsDirectionAndTime) {
               "tun0 raw:ip:icmp 1700000000.123457789 0x00000002 28\n");
     EXPECT_EQ(tshark(path, "-T fields -e infiniband.lrh.slid -e infiniband.bth.destqp -Y infiniband"), "1\t0x000048\n");
     EXPECT_EQ(tshark(path, "-Y _ws.malformed"), "");
+}
+
+TEST_F(Capture, ForwardsEveryOperation) {
+    test::expect_forwards_everything([this](std::unique_ptr<NetDevice> wrapped) {
+        return std::make_unique<CapturedDevice>(std::move(wrapped), "wrapped", *file, [this] { return now; });
+    });
 }
 
 TEST_F(Capture, OneDeviceMayCarryBothFrameTypes) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/counter.h"
+#include "tests/support/decorator.h"
 #include "tests/support/fake_netdev.h"
 
 namespace verbline::pmd {
@@ -62,6 +63,12 @@ TEST(Impair, AGoodLinkChangesNothing) {
     EXPECT_TRUE(std::ranges::is_sorted(link.sent()));
     EXPECT_EQ(test::bytes_of(link.inner->sent[7]), test::bytes_of(Link::numbered(7, 60)));
     EXPECT_EQ(link.counter("fake_counter"), 1u) << "the device's own counters are shown too";
+}
+
+TEST(Impair, AGoodLinkForwardsEveryOperation) {
+    test::expect_forwards_everything([](std::unique_ptr<NetDevice> device) {
+        return std::make_unique<ImpairedDevice>(std::move(device), ImpairSpec{}, [] { return Time{0}; });
+    });
 }
 
 TEST(Impair, LosesAboutAsManyAsAsked) {
@@ -202,6 +209,23 @@ TEST(Impair, HoldsOnlySoMuch) {
     }
     EXPECT_LE(taken, ImpairLane::capacity);
     EXPECT_GT(taken, ImpairLane::capacity - 2 * max_burst - 2);
+}
+
+TEST(Impair, WhatIsHeldWhenTheDeviceGoesDownIsCounted) {
+    Link link("rx.delay=1ms,tx.delay=1us");
+    for (unsigned i = 0; i < 5; ++i) link.inner->to_receive.push_back(Link::numbered(i, 60));
+    std::array<rte_mbuf*, max_burst> burst;
+    EXPECT_EQ(link.device->rx_burst(0, burst), 0);
+    link.inner->tx_room = 0;
+    link.send(3);
+    link.now = 1 * microsecond;  // due, and without room
+    link.flush();
+    link.send(4);
+    for (int times = 0; times < 2; ++times) {
+        link.device->down();
+        EXPECT_EQ(link.counter("rx_impair_dropped_down"), 5u);
+        EXPECT_EQ(link.counter("tx_impair_dropped_down"), 7u);
+    }
 }
 
 /// A device that can be slept on.
