@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What a device with direct links counts beside its lane and its pairs, by the thread that counts.
+
+#include "pmd/counter.h"
+
+namespace verbline::pmd {
+
+#define VERBLINE_DIRECT_RX_COUNTERS(X) \
+    X(rx_dropped_source, "frames over a direct link whose source address is not its peer's")
+#define VERBLINE_DIRECT_TX_COUNTERS(X) \
+    X(tx_dropped_stalled, "frames for a direct link whose peer had not taken any out of its full ring for long")
+#define VERBLINE_DIRECT_CONTROL_COUNTERS(X)                          \
+    X(direct_asked, "direct links that the hub was asked for")       \
+    X(direct_refused, "of these, those that the hub would not give") \
+    X(direct_failures,                                               \
+      "direct links that both were given and never came up, for want of memory or of the peer's answer")
+
+struct DirectRxCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_DIRECT_RX_COUNTERS)
+};
+struct DirectTxCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_DIRECT_TX_COUNTERS)
+};
+struct DirectControlCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_DIRECT_CONTROL_COUNTERS)
+};
+
+}  // namespace verbline::pmd

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// One link with one peer, beside the lane of a hub that both have.
+
+#include <cstdint>
+#include <memory>
+
+#include "pmd/direct/broker.h"
+#include "pmd/direct/direct_counters.h"
+#include "pmd/memif/memif.h"
+#include "pmd/netdev.h"
+#include "pmd/time.h"
+
+namespace verbline::pmd {
+
+class DirectLink {
+public:
+    enum class State : std::uint8_t {
+        connecting,
+        up,
+        ending,  ///< the peer has hung up: what it had sent is received, nothing is sent
+    };
+
+    DirectLink(std::uint64_t peer, DirectId id, std::unique_ptr<Memif> pair, Time now);
+
+    // Control thread.
+    std::uint64_t peer() const { return peer_; }
+    DirectId id() const { return id_; }
+    State state() const { return state_; }
+    Time since() const { return since_; }  ///< when it came into its state
+    void become(State state, Time now) { state_ = state, since_ = now; }
+    Memif& pair() { return *pair_; }
+    const Memif& pair() const { return *pair_; }
+
+    /// The thread that receives. Drops what has another source than the peer.
+    std::uint16_t receive(Burst burst, DirectRxCounters& counters) noexcept;
+    bool wanted_before = false;  ///< its descriptor is among those waited for: the thread that receives
+
+    /// The thread that sends. Takes the first n. A peer that has not taken a frame out of a full ring for `patience`
+    /// stands still, and must not hold up what is for others: its frames are dropped until there is room again.
+    std::uint16_t send(Burst burst, DirectTxCounters& counters) noexcept;
+    static constexpr Time patience = 10 * millisecond;
+
+private:
+    const std::uint64_t peer_;  ///< its MAC address
+    const DirectId id_;
+    State state_ = State::connecting;
+    Time since_;
+    std::unique_ptr<Memif> pair_;
+    const std::uint64_t patience_ticks_;
+    std::uint64_t full_since_ = 0;  ///< ticks; 0: the ring was not full
+};
+
+}  // namespace verbline::pmd
