@@ -60,6 +60,7 @@ Counter* Interface::unwrap(rte_mbuf& frame) noexcept {
     frame.data_off = static_cast<std::uint16_t>(frame.data_off + packet->payload_offset);
     frame.data_len = packet->payload_size;
     frame.pkt_len = packet->payload_size;
+    frame.ol_flags &= ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);  // not of the packet inside
     return nullptr;
 }
 
@@ -101,7 +102,9 @@ Counter* Interface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept
     if (carries_datagrams()) {
         link::Header ipoib_header;
         std::ranges::copy(to.header.view().last<IpoibHeader::size>(), ipoib_header.append(IpoibHeader::size).begin());
-        return link::prepend(packet, ipoib_header) ? nullptr : &counters_.tx_dropped_no_room;
+        if (!link::prepend(packet, ipoib_header)) return &counters_.tx_dropped_no_room;
+        packet.l2_len = IpoibHeader::size;
+        return nullptr;
     }
     // The CRCs run over the whole frame; a chain this small is rare, and copying it together costs less than two
     // passes.

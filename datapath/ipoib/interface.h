@@ -68,7 +68,10 @@ private:
     Counter* unwrap(rte_mbuf& frame) noexcept;  ///< frame to payload; or what to count it as
     void accept(rte_mbuf* payload, link::Reception& out) noexcept;
     Counter* wrap(rte_mbuf& packet, const link::Destination& to) noexcept;  ///< packet to frame or payload
-    bool carries_datagrams() { return device().capabilities().carries == pmd::Carries::datagram; }
+    /// A device that builds the InfiniBand headers knows what is in them. For any other the IP packet lies behind
+    /// headers it cannot read, and under CRCs that are made before it sees the frame.
+    bool offloads_reach_ip() const noexcept override { return carries_datagrams(); }
+    bool carries_datagrams() const { return device().capabilities().carries == pmd::Carries::datagram; }
 
     std::optional<transport::UdQueuePair> queue_pair_;
     IpoibCounters ipoib_counters_;

@@ -15,15 +15,22 @@ namespace {
 /// Frames that may wait for a device. A 64 KB packet becomes 33 frames at IPoIB's MTU: this is room for thirty.
 constexpr std::size_t stage_capacity = 1024;
 
-constexpr std::uint64_t checksum_requests = RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK;
-constexpr std::uint64_t l4_offloads = RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
-
-bool device_checksums(const pmd::Capabilities& device) {
-    return (device.tx_offloads & l4_offloads) == l4_offloads;
-}
-
-bool device_segments(const pmd::Capabilities& device, std::uint32_t size) {
-    return (device.tx_offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0 && size <= device.max_tso;
+/// The offloads that a device needs to do what the packet asks for; 0: it asks for nothing. Segmentation makes every
+/// checksum anew, whether or not the packet asks for it.
+std::uint64_t offloads_asked(const rte_mbuf& packet) {
+    const bool segmentation = (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
+    const auto l4 = packet.ol_flags & RTE_MBUF_F_TX_L4_MASK;
+    std::uint64_t asked = 0;
+    if (segmentation) asked |= RTE_ETH_TX_OFFLOAD_TCP_TSO;
+    if (segmentation && packet.nb_segs > 1) asked |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    if (segmentation || l4 == RTE_MBUF_F_TX_TCP_CKSUM) asked |= RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
+    if (!segmentation && l4 == RTE_MBUF_F_TX_UDP_CKSUM) asked |= RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+    if (!segmentation && l4 == RTE_MBUF_F_TX_SCTP_CKSUM) asked |= RTE_ETH_TX_OFFLOAD_SCTP_CKSUM;
+    const bool ipv6 = (packet.ol_flags & RTE_MBUF_F_TX_IPV6) != 0;
+    if (!ipv6 && (segmentation || (packet.ol_flags & RTE_MBUF_F_TX_IP_CKSUM) != 0)) {
+        asked |= RTE_ETH_TX_OFFLOAD_IPV4_CKSUM;
+    }
+    return asked;
 }
 
 }  // namespace
@@ -42,16 +49,27 @@ pmd::Burst Interface::poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames)
     return pmd::Burst(frames).first(device_.rx_burst(queue_, pmd::Burst(frames).first(limit)));
 }
 
+bool Interface::device_satisfies(const rte_mbuf& packet) const noexcept {
+    const auto asked = offloads_asked(packet);
+    if (asked == 0) return true;
+    const auto& device = device_.capabilities();
+    if (!offloads_reach_ip() || (asked & ~device.tx_offloads) != 0) return false;
+    return (asked & RTE_ETH_TX_OFFLOAD_TCP_TSO) == 0 || packet.pkt_len <= device.max_tso;
+}
+
 void Interface::transmit(rte_mbuf* packet, const Destination& to) noexcept {
     counters_.tx_bytes.add(packet->pkt_len);
-    if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 && !device_segments(device_.capabilities(), packet->pkt_len)) {
-        return segment(packet, to);
-    }
-    if ((packet->ol_flags & checksum_requests) != 0 && !device_checksums(device_.capabilities())) {
+    if (!device_satisfies(*packet)) {
+        if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0) return segment(packet, to);
         if (!offload::finish_checksums(*packet)) {
             counters_.tx_dropped_bad_request.add();
             return rte_pktmbuf_free(packet);
         }
+    }
+    const bool chains = (device_.capabilities().tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+    if (packet->nb_segs > 1 && !chains && rte_pktmbuf_linearize(packet) != 0) {
+        counters_.tx_dropped_no_room.add();
+        return rte_pktmbuf_free(packet);
     }
     send({&packet, 1}, to);
 }

@@ -37,18 +37,18 @@ struct Reception {
     bool idle = true;  ///< the device had nothing
 };
 
-#define VERBLINE_LINK_COUNTERS(X)                                                                         \
-    X(rx_packets, "IP packets received")                                                                  \
-    X(rx_bytes, "bytes of IP packets received")                                                           \
-    X(rx_punted, "packets other than IP handed to the control thread")                                    \
-    X(rx_dropped_ethertype, "packets of an EtherType that is not carried")                                \
-    X(tx_packets, "frames sent, after segmentation")                                                      \
-    X(tx_bytes, "bytes of IP packets sent, before segmentation")                                          \
-    X(tx_segmented, "large packets segmented in software")                                                \
-    X(tx_dropped_no_mbuf, "segments not sent because no mbuf was free")                                   \
-    X(tx_dropped_bad_request, "packets whose offload request contradicts the packet")                     \
-    X(tx_dropped_no_room, "packets without the headroom or tailroom that the link's headers need")        \
-    X(tx_dropped_congested, "frames dropped because the device did not take them and the stage was full") \
+#define VERBLINE_LINK_COUNTERS(X)                                                                          \
+    X(rx_packets, "IP packets received")                                                                   \
+    X(rx_bytes, "bytes of IP packets received")                                                            \
+    X(rx_punted, "packets other than IP handed to the control thread")                                     \
+    X(rx_dropped_ethertype, "packets of an EtherType that is not carried")                                 \
+    X(tx_packets, "frames sent, after segmentation")                                                       \
+    X(tx_bytes, "bytes of IP packets sent, before segmentation")                                           \
+    X(tx_segmented, "large packets segmented in software")                                                 \
+    X(tx_dropped_no_mbuf, "segments not sent because no mbuf was free")                                    \
+    X(tx_dropped_bad_request, "packets whose offload request contradicts the packet")                      \
+    X(tx_dropped_no_room, "packets without the room that the link's headers, or one buffer for all, need") \
+    X(tx_dropped_congested, "frames dropped because the device did not take them and the stage was full")  \
     X(tx_dropped_down, "packets for a link that is not up")
 
 struct LinkCounters {
@@ -78,6 +78,7 @@ public:
     bool congested() const { return head_ != staged_.size(); }
 
     pmd::NetDevice& device() { return device_; }
+    const pmd::NetDevice& device() const { return device_; }
     std::uint16_t queue() const { return queue_; }
     std::size_t staged() const { return staged_.size() - head_; }
     virtual void counters(const CounterVisitor& visit) const { counters_.each(visit); }
@@ -86,6 +87,9 @@ protected:
     /// Puts the link's headers (and trailers) around each packet, all for one destination; drops and counts what it
     /// cannot, compacting the burst. Returns how many remain.
     virtual std::uint16_t encapsulate(pmd::Burst packets, const Destination& to) noexcept = 0;
+    /// Whether the device's TX offloads find the IP packet inside this link's headers: a device looks for it behind the
+    /// header that its `carries` names, and knows no other encapsulation. Where not, software does the work.
+    virtual bool offloads_reach_ip() const noexcept { return true; }
     /// Hands encapsulated frames on; the default stages them for tx_burst.
     virtual void emit(pmd::Burst frames, const Destination& to) noexcept;
 
@@ -95,6 +99,7 @@ protected:
     LinkCounters counters_;
 
 private:
+    bool device_satisfies(const rte_mbuf& packet) const noexcept;
     void segment(rte_mbuf* packet, const Destination& to) noexcept;
     void send(pmd::Burst packets, const Destination& to) noexcept;
 

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <new>
+#include <tuple>
 #include <utility>
 
 #include <rte_mbuf.h>
@@ -64,29 +67,29 @@ ReportSource source_of(const std::vector<Address>& addresses, const wire::MacAdd
 
 }  // namespace
 
-NeighbourDevice::NeighbourDevice(std::unique_ptr<pmd::NetDevice> inner, const wire::MacAddress& mac, rte_mempool* pool,
+NeighbourDevice::NeighbourDevice(std::unique_ptr<pmd::NetDevice> device, const wire::MacAddress& mac, rte_mempool* pool,
                                  Clock clock)
-    : inner_(std::move(inner)),
+    : pmd::Decorator(std::move(device)),
       pool_(pool),
       clock_(std::move(clock)),
       neighbours_(mac),
       groups_(wire::load32(mac.bytes, 2)),
       due_(never) {
     // Devices that let everything in refuse these, and need not know.
-    std::ignore = inner_->attach_multicast(group_of(all_nodes));
-    std::ignore = inner_->attach_multicast(group_of(solicited_node(link::link_local_gid(mac))));
+    std::ignore = inner().attach_multicast(group_of(all_nodes));
+    std::ignore = inner().attach_multicast(group_of(solicited_node(link::link_local_gid(mac))));
 }
 
 void NeighbourDevice::set_addresses(const std::vector<Address>& addresses) {
     const std::scoped_lock lock(mutex_);
     for (const auto& before : std::exchange(addresses_, addresses)) {
         if (family_of(before.gid) == Family::ipv6) {
-            std::ignore = inner_->detach_multicast(group_of(solicited_node(before.gid)));
+            std::ignore = inner().detach_multicast(group_of(solicited_node(before.gid)));
         }
     }
     for (const auto& address : addresses) {
         if (family_of(address.gid) == Family::ipv6) {
-            std::ignore = inner_->attach_multicast(group_of(solicited_node(address.gid)));
+            std::ignore = inner().attach_multicast(group_of(solicited_node(address.gid)));
         }
     }
     const auto now = clock_();
@@ -149,7 +152,7 @@ void NeighbourDevice::schedule() {
 
 std::uint16_t NeighbourDevice::rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
     send_waiting(queue);
-    const auto n = inner_->rx_burst(queue, burst);
+    const auto n = inner().rx_burst(queue, burst);
     std::uint16_t kept = 0;
     for (auto* packet : burst.first(n)) {
         if (!concerns_us(*packet) || !take(queue, packet)) burst[kept++] = packet;
@@ -159,7 +162,7 @@ std::uint16_t NeighbourDevice::rx_burst(std::uint16_t queue, pmd::Burst burst) n
 
 std::uint16_t NeighbourDevice::tx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
     send_waiting(queue);
-    return inner_->tx_burst(queue, burst);
+    return inner().tx_burst(queue, burst);
 }
 
 /// False: not ours, and still the caller's.
@@ -173,18 +176,24 @@ bool NeighbourDevice::take(std::uint16_t queue, rte_mbuf* packet) noexcept {
         transmit(queue, packet);
         return true;
     }
-    const auto now = clock_();
-    if (const auto ip = frame.subspan(wire::Ethernet::size); parse_group_message(ip)) {
-        groups_.received(ip, now);
-        rte_pktmbuf_free(packet);
-        schedule();
-        return true;
+    std::unique_ptr<rte_mbuf, decltype([](rte_mbuf* of) { rte_pktmbuf_free(of); })> taken(packet);
+    try {
+        const auto now = clock_();
+        if (const auto ip = frame.subspan(wire::Ethernet::size); parse_group_message(ip)) {
+            groups_.received(ip, now);
+        } else {
+            const auto outcome = neighbours_.received(frame, now);
+            if (!outcome.taken) {
+                std::ignore = taken.release();
+                return false;
+            }
+            taken.reset();
+            if (outcome.reply) transmit(queue, *outcome.reply);
+            tell_of_found();
+        }
+    } catch (const std::bad_alloc&) {  // the tables of neighbours and groups grow
+        counters_.neighbour_dropped_no_memory.add();
     }
-    const auto outcome = neighbours_.received(frame, now);
-    if (!outcome.taken) return false;
-    rte_pktmbuf_free(packet);
-    if (outcome.reply) transmit(queue, *outcome.reply);
-    tell_of_found();
     schedule();
     return true;
 }
@@ -195,13 +204,18 @@ void NeighbourDevice::send_waiting(std::uint16_t queue) noexcept {
     const auto now = clock_();
     if (due > now) return;
     const std::scoped_lock lock(mutex_);
-    for (const auto& gid : asks_) {
-        if (const auto frame = neighbours_.solicit(gid, now)) transmit(queue, *frame);
+    try {
+        while (!asks_.empty()) {
+            const auto gid = asks_.back();
+            asks_.pop_back();  // first: one that there is no memory for is not asked again and again
+            if (const auto frame = neighbours_.solicit(gid, now)) transmit(queue, *frame);
+        }
+        while (const auto frame = neighbours_.due(now)) transmit(queue, *frame);
+        for (const auto& packet : std::exchange(reports_, {})) transmit(queue, packet);
+        for (const auto& packet : groups_.tick(now)) transmit(queue, packet);
+    } catch (const std::bad_alloc&) {  // what is left is due in the next burst
+        counters_.neighbour_dropped_no_memory.add();
     }
-    asks_.clear();
-    while (const auto frame = neighbours_.due(now)) transmit(queue, *frame);
-    for (const auto& packet : std::exchange(reports_, {})) transmit(queue, packet);
-    for (const auto& packet : groups_.tick(now)) transmit(queue, packet);
     schedule();
 }
 
@@ -231,13 +245,13 @@ void NeighbourDevice::transmit(std::uint16_t queue, const GroupPacket& report) n
 }
 
 void NeighbourDevice::transmit(std::uint16_t queue, rte_mbuf* packet) noexcept {
-    if (inner_->tx_burst(queue, std::span(&packet, 1)) == 1) return;
+    if (inner().tx_burst(queue, std::span(&packet, 1)) == 1) return;
     rte_pktmbuf_free(packet);
     counters_.neighbour_tx_dropped.add();
 }
 
 void NeighbourDevice::counters(const CounterVisitor& visit) const {
-    inner_->counters(visit);
+    inner().counters(visit);
     neighbours_.counters().each(visit);
     groups_.counters().each(visit);
     counters_.each(visit);

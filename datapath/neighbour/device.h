@@ -19,7 +19,7 @@
 
 #include "datapath/neighbour/group_reports.h"
 #include "datapath/neighbour/neighbours.h"
-#include "pmd/netdev.h"
+#include "pmd/decorator.h"
 
 struct rte_mempool;
 
@@ -28,20 +28,22 @@ namespace verbline::neighbour {
 #define VERBLINE_NEIGHBOUR_DEVICE_COUNTERS(X)                                                    \
     X(neighbour_tx_echo_replies, "pings answered")                                               \
     X(neighbour_tx_dropped, "replies and questions not sent: no mbuf, or no room in the device") \
-    X(neighbour_asks_dropped, "questions not asked because too many waited")
+    X(neighbour_asks_dropped, "questions not asked because too many waited")                     \
+    X(neighbour_dropped_no_memory, "messages not heeded, and questions put off, because there was no memory")
 
 struct NeighbourDeviceCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_NEIGHBOUR_DEVICE_COUNTERS)
 };
 
-class NeighbourDevice : public pmd::NetDevice {
+class NeighbourDevice : public pmd::Decorator {
 public:
     using Clock = std::function<Time()>;
     static constexpr std::size_t max_asks = 64;      ///< that wait for the next burst
     static constexpr std::size_t max_awaited = 256;  ///< whose answers `on_found` tells of
 
-    /// `inner` carries Ethernet. `pool` is for what we send, and outlives the device.
-    NeighbourDevice(std::unique_ptr<pmd::NetDevice> inner, const wire::MacAddress& mac, rte_mempool* pool, Clock clock);
+    /// `device` carries Ethernet. `pool` is for what we send, and outlives the device.
+    NeighbourDevice(std::unique_ptr<pmd::NetDevice> device, const wire::MacAddress& mac, rte_mempool* pool,
+                    Clock clock);
 
     /// Ours from now on; frames for their groups are let in. The next bursts probe for them and announce them.
     void set_addresses(const std::vector<Address>& addresses);
@@ -58,24 +60,8 @@ public:
     void join(const wire::Gid& group);
     void leave(const wire::Gid& group);
 
-    std::string_view name() const override { return inner_->name(); }
-    const pmd::Capabilities& capabilities() const override { return inner_->capabilities(); }
-    std::optional<wire::MacAddress> mac() const override { return inner_->mac(); }
-    std::optional<pmd::RssTable> rss() const override { return inner_->rss(); }
-    Result<void> up() override { return inner_->up(); }
-    void down() override { inner_->down(); }
-    bool link_up() override { return inner_->link_up(); }
     std::uint16_t rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept override;
     std::uint16_t tx_burst(std::uint16_t queue, pmd::Burst burst) noexcept override;
-    int rx_event(std::uint16_t queue) const noexcept override { return inner_->rx_event(queue); }
-    void want_rx_event(std::uint16_t queue, bool wanted) noexcept override { inner_->want_rx_event(queue, wanted); }
-    std::error_code set_identity(const pmd::Identity& identity) override { return inner_->set_identity(identity); }
-    std::error_code attach_multicast(const pmd::MulticastAddress& group) override {
-        return inner_->attach_multicast(group);
-    }
-    std::error_code detach_multicast(const pmd::MulticastAddress& group) override {
-        return inner_->detach_multicast(group);
-    }
     void counters(const CounterVisitor& visit) const override;
 
 private:
@@ -89,7 +75,6 @@ private:
     void schedule();
     void tell_of_found();
 
-    std::unique_ptr<pmd::NetDevice> inner_;
     rte_mempool* pool_;
     Clock clock_;
     mutable std::mutex mutex_;  ///< of what follows

@@ -10,6 +10,7 @@
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/ipv6.h"
 #include "datapath/wire/tcp.h"
+#include "pmd/allocate.h"
 
 namespace verbline::offload {
 
@@ -85,13 +86,7 @@ bool Segmenter::read_headers() {
 }
 
 std::uint16_t Segmenter::next(pmd::Burst out) {
-    const auto wanted = static_cast<unsigned>(std::min<std::size_t>(out.size(), remaining()));
-    unsigned n = 0;
-    if (rte_pktmbuf_alloc_bulk(&pool_, out.data(), wanted) == 0) {
-        n = wanted;
-    } else {
-        while (n < wanted && (out[n] = rte_pktmbuf_alloc(&pool_)) != nullptr) ++n;
-    }
+    const auto n = pmd::allocate(pool_, out.first(std::min<std::size_t>(out.size(), remaining())));
     for (auto* segment : out.first(n)) fill(*segment);
     return static_cast<std::uint16_t>(n);
 }

@@ -63,10 +63,10 @@ constexpr std::uint64_t power(unsigned n) {
 
 // Powers that carry sixteen bytes `distance` bytes on: each half is multiplied by its own x^(8 * distance), modulo the
 // generator. The product of two bit-reversed numbers comes out one place too low, hence the exponents less one.
-constexpr long long low_power(unsigned distance) {
+consteval long long low_power(unsigned distance) {
     return static_cast<long long>(power(8 * distance + 63));
 }
-constexpr long long high_power(unsigned distance) {
+consteval long long high_power(unsigned distance) {
     return static_cast<long long>(power(8 * distance - 1));
 }
 

@@ -10,7 +10,7 @@ namespace verbline::link {
 namespace {
 
 constexpr std::uint32_t eth = 2, tagged = 3;
-constexpr wire::MacAddress mac{
+constexpr wire::MacAddress interface_mac{
     {std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0xfe}, std::byte{0}, std::byte{2}}};
 
 wire::Gid ip(unsigned last) {
@@ -19,7 +19,7 @@ wire::Gid ip(unsigned last) {
 
 class RoceGids : public testing::Test {
 protected:
-    void SetUp() override { ASSERT_TRUE(table_.add_interface(eth, mac)); }
+    void SetUp() override { ASSERT_TRUE(table_.add_interface(eth, interface_mac)); }
     void expect(std::size_t index, const wire::Gid& gid, GidType type) {
         ASSERT_NE(table_.at(index), nullptr) << index;
         EXPECT_EQ(table_.at(index)->gid, gid) << index;
@@ -30,14 +30,14 @@ protected:
 
 // rping's CA GUID in the captures is that of a guest with this MAC.
 TEST(LinkLocalGid, IsMadeOfTheMac) {
-    EXPECT_EQ(test::to_hex(link_local_gid(mac).bytes), "fe80000000000000505400fffefe0002");
+    EXPECT_EQ(test::to_hex(link_local_gid(interface_mac).bytes), "fe80000000000000505400fffefe0002");
 }
 
 TEST_F(RoceGids, AreOrderedAsTheKernels) {
     ASSERT_TRUE(table_.add_address(eth, ip(1)));
     ASSERT_TRUE(table_.add_address(eth, ip(2)));
-    expect(0, link_local_gid(mac), GidType::roce_v1);
-    expect(1, link_local_gid(mac), GidType::roce_v2);
+    expect(0, link_local_gid(interface_mac), GidType::roce_v1);
+    expect(1, link_local_gid(interface_mac), GidType::roce_v2);
     expect(2, ip(1), GidType::roce_v1);
     expect(3, ip(1), GidType::roce_v2);
     expect(4, ip(2), GidType::roce_v1);
@@ -58,15 +58,15 @@ TEST_F(RoceGids, StayWhereTheyAreAndHolesAreTakenFirst) {
 
 TEST_F(RoceGids, AreThereOnce) {
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(table_.add_address(eth, ip(1)));
-    ASSERT_TRUE(table_.add_address(eth, link_local_gid(mac)));  // the interface has this address, too
+    ASSERT_TRUE(table_.add_address(eth, link_local_gid(interface_mac)));  // the interface has this address, too
     EXPECT_EQ(table_.at(4), nullptr);
-    table_.remove_address(eth, link_local_gid(mac));
-    expect(0, link_local_gid(mac), GidType::roce_v1);
+    table_.remove_address(eth, link_local_gid(interface_mac));
+    expect(0, link_local_gid(interface_mac), GidType::roce_v1);
 }
 
 TEST_F(RoceGids, FollowTheMacInPlace) {
     ASSERT_TRUE(table_.add_address(eth, ip(1)));
-    auto other = mac;
+    auto other = interface_mac;
     other.bytes[5] = std::byte{9};
     ASSERT_TRUE(table_.add_interface(eth, other));
     expect(1, link_local_gid(other), GidType::roce_v2);
@@ -74,13 +74,13 @@ TEST_F(RoceGids, FollowTheMacInPlace) {
 }
 
 TEST_F(RoceGids, OfAVlanHaveItsIdAndNoReservedPlace) {
-    ASSERT_TRUE(table_.add_interface(tagged, mac, 100));
+    ASSERT_TRUE(table_.add_interface(tagged, interface_mac, 100));
     EXPECT_EQ(table_.at(2), nullptr);
-    ASSERT_TRUE(table_.add_address(tagged, link_local_gid(mac)));
+    ASSERT_TRUE(table_.add_address(tagged, link_local_gid(interface_mac)));
     ASSERT_TRUE(table_.add_address(eth, ip(1)));
     ASSERT_TRUE(table_.add_address(tagged, ip(1)));
-    EXPECT_EQ(table_.find(link_local_gid(mac), GidType::roce_v2, 100), 3u);
-    EXPECT_EQ(table_.find(link_local_gid(mac), GidType::roce_v2, std::nullopt), 1u);
+    EXPECT_EQ(table_.find(link_local_gid(interface_mac), GidType::roce_v2, 100), 3u);
+    EXPECT_EQ(table_.find(link_local_gid(interface_mac), GidType::roce_v2, std::nullopt), 1u);
     EXPECT_EQ(table_.find(ip(1), GidType::roce_v1, 100), 6u);
     table_.remove_interface(tagged);
     EXPECT_EQ(table_.at(2), nullptr);
@@ -94,7 +94,7 @@ TEST_F(RoceGids, AreRefusedWholeWhenTheTableIsFull) {
     EXPECT_FALSE(table_.add_address(eth, ip(4)));
     EXPECT_FALSE(table_.find(ip(4), GidType::roce_v1, std::nullopt));
     GidTable odd(GidTable::Kind::roce, 5);
-    ASSERT_TRUE(odd.add_interface(eth, mac));
+    ASSERT_TRUE(odd.add_interface(eth, interface_mac));
     ASSERT_TRUE(odd.add_address(eth, ip(1)));
     EXPECT_FALSE(odd.add_address(eth, ip(2)));
     EXPECT_EQ(odd.at(4), nullptr);
@@ -103,7 +103,7 @@ TEST_F(RoceGids, AreRefusedWholeWhenTheTableIsFull) {
 TEST_F(RoceGids, NeedAnInterfaceAndAnAddress) {
     EXPECT_FALSE(table_.add_address(77, ip(1)));
     EXPECT_FALSE(table_.add_address(eth, wire::Gid{}));
-    EXPECT_FALSE(table_.add_interface(78, mac)) << "the reserved places are taken";
+    EXPECT_FALSE(table_.add_interface(78, interface_mac)) << "the reserved places are taken";
 }
 
 TEST_F(RoceGids, TellTheirCarrier) {

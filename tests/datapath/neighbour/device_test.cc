@@ -14,6 +14,7 @@
 #include "pmd/clock.h"
 #include "pmd/tun/tun.h"
 #include "tests/datapath/neighbour/link.h"
+#include "tests/support/decorator.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/hex.h"
 #include "tests/support/namespace.h"
@@ -43,6 +44,12 @@ struct NeighbourDeviceTest : ::testing::Test {
     FakeNetDevice* inner;
     std::unique_ptr<NeighbourDevice> device;
 };
+
+TEST(NeighbourDecorator, ForwardsEveryOperation) {
+    test::expect_forwards_everything([](std::unique_ptr<pmd::NetDevice> wrapped) {
+        return std::make_unique<NeighbourDevice>(std::move(wrapped), us, packet_pool(), [] { return Time{0}; });
+    });
+}
 
 /// A ping of 10.1.0.1 by 10.1.0.2 with `size` bytes of data.
 test::ByteVector ping(std::size_t size, wire::MacAddress to = us) {

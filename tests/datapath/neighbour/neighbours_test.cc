@@ -194,5 +194,17 @@ TEST(Neighbours, LeavesOtherFramesAlone) {
     EXPECT_FALSE(neighbours.received(std::array<std::byte, 64>{}, 0).taken);
 }
 
+TEST_P(NeighboursTest, ALongStepOfTimeIsNotMadeUpFor) {
+    hear(make_request(them, theirs, ours));
+    unsigned sent = 0;
+    for (now += 48 * 3600 * second; neighbours.due(now);) ++sent;
+    EXPECT_EQ(sent, 1u) << "the probe; announcements come as far apart as ever";
+    EXPECT_GT(neighbours.deadline(), now);
+    EXPECT_FALSE(neighbours.lookup(theirs, now));
+    EXPECT_TRUE(neighbours.solicit(theirs, now));
+    hear(make_reply(them, theirs, ours, us));
+    EXPECT_EQ(neighbours.lookup(theirs, now), them);
+}
+
 }  // namespace
 }  // namespace verbline::neighbour

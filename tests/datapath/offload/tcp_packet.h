@@ -12,24 +12,12 @@
 
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/tcp.h"
+#include "tests/support/checksum.h"
 #include "tests/support/packet.h"
 
 namespace verbline::offload {
 
-/// RFC 1071, word by word, as its section 4.1 has it.
-inline std::uint16_t naive_checksum(std::span<const std::byte> bytes, std::uint32_t sum = 0) {
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        sum += std::to_integer<std::uint32_t>(bytes[i]) << (i % 2 == 0 ? 8 : 0);
-    while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
-    return static_cast<std::uint16_t>(~sum);
-}
-
-inline std::uint16_t naive_tcp_checksum(std::span<const std::byte> packet, std::size_t ip_size) {
-    const auto tcp = packet.subspan(ip_size);
-    auto pseudo = test::ByteVector(packet.begin() + 12, packet.begin() + 20);
-    pseudo.insert(pseudo.end(), tcp.begin(), tcp.end());
-    return naive_checksum(pseudo, 6 + static_cast<std::uint32_t>(tcp.size()));
-}
+using test::naive_checksum;
 
 struct TcpPacket {
     wire::Ipv4 ip{.dont_fragment = true,
@@ -55,7 +43,7 @@ struct TcpPacket {
         whole_tcp.emit(std::span(out).subspan<20, 20>());
         std::ranges::copy(options, out.begin() + 40);
         std::ranges::copy(payload, out.end() - static_cast<std::ptrdiff_t>(payload.size()));
-        wire::store16(out, 20 + 16, naive_tcp_checksum(out, 20));
+        wire::store16(out, 20 + 16, test::naive_l4_checksum(out, 20));
         return out;
     }
 

@@ -11,7 +11,7 @@
 namespace verbline::wire {
 namespace {
 
-constexpr MacAddress first{
+constexpr MacAddress link_address{
     {std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0x0e}, std::byte{0}, std::byte{1}}};
 const auto link_local = *from_string<Ipv6Address>("fe80::5054:ff:fe0e:2");
 
@@ -60,7 +60,7 @@ TEST(NdRedirect, Golden) {
 
 TEST(NdLinkAddress, GoldenOnEthernet) {
     expect_golden("01 01 5254000e0001",
-                  NdLinkAddress<MacAddress>{.type = nd_option::source_link_address, .address = first});
+                  NdLinkAddress<MacAddress>{.type = nd_option::source_link_address, .address = link_address});
 }
 
 TEST(NdLinkAddress, GoldenOnInfinibandHasTwoBytesOfPadding) {
@@ -95,7 +95,7 @@ TEST(NdOptions, WalksFromOneToTheNext) {
     auto option = options.next();
     ASSERT_TRUE(option && *option);
     EXPECT_EQ((*option)->type, nd_option::source_link_address);
-    EXPECT_EQ(NdLinkAddress<MacAddress>::parse((*option)->bytes)->address, first);
+    EXPECT_EQ(NdLinkAddress<MacAddress>::parse((*option)->bytes)->address, link_address);
     option = options.next();
     ASSERT_TRUE(option && *option);
     EXPECT_EQ(NdMtu::parse((*option)->bytes)->mtu, 2044u);

@@ -16,7 +16,7 @@ namespace {
 class VcrcEngine : public testing::TestWithParam<Vcrc::Engine> {
 protected:
     void SetUp() override {
-        if (!Vcrc::available(GetParam())) GTEST_SKIP() << "not on this processor";
+        if (!Vcrc::available(GetParam())) GTEST_SKIP() << "this CPU has no carry-less multiplication of this width";
     }
     Vcrc over(Bytes bytes) {
         Vcrc vcrc(GetParam());
