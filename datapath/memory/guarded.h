@@ -15,11 +15,18 @@
 #include <cstdint>
 #include <optional>
 
+#include <signal.h>
+
 namespace verbline::memory {
 
 /// Takes over SIGSEGV and SIGBUS of the process, for good; repeated calls do nothing. Faults of others go to the
 /// handlers that were there before. False: the kernel refuses (errno says why).
 bool install_fault_guard();
+
+/// sigaction(2) of a program in which the guard is to stay: changes and tells the handler that faults of others go to.
+/// False: nothing is done, since the guard is not installed or does not concern `signal`; the kernel is to be asked.
+/// Async-signal-safe.
+bool change_fault_handler(int signal, const struct sigaction* action, struct sigaction* before) noexcept;
 
 /// As memcpy: no overlap. Either side may fault; false: some of the bytes may have been copied.
 [[nodiscard]] bool guarded_copy(std::byte* to, const std::byte* from, std::size_t size) noexcept;

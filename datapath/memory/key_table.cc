@@ -87,7 +87,9 @@ std::unexpected<Error> no_such_key() {
 
 }  // namespace
 
-KeyTable::KeyTable(KeySource source) : source_(std::move(source)), slots_(new KeySlots(initial_room)) {}
+KeyTable::KeyTable(KeySource source) : source_(std::move(source)) {
+    slots_.store(new KeySlots(initial_room));  // last: other members allocate as well, and nobody would free it
+}
 
 KeyTable::~KeyTable() {
     const std::unique_ptr<KeySlots> slots(slots_.load());

@@ -10,16 +10,16 @@
 namespace verbline::memory {
 namespace {
 
-constexpr wire::RKey key{0x12345678};
+constexpr wire::RKey granted_key{0x12345678};
 
 Grant region(std::uint64_t iova = 0x5000, std::uint64_t length = 0x1000,
              Access rights = Access::remote_read | Access::remote_write) {
-    return {key, rights | usable | by_local_key, pd, any_qpn, 0x7000'0000, iova, length};
+    return {granted_key, rights | usable | by_local_key, pd, any_qpn, 0x7000'0000, iova, length};
 }
 
 std::expected<std::byte*, Fault> resolve(const Grant& grant, std::uint64_t address, std::uint64_t size,
                                          Access needed = Access::remote_read) {
-    return grant.resolve(key, pd, qpn, address, size, needed);
+    return grant.resolve(granted_key, pd, qpn, address, size, needed);
 }
 
 std::byte* pointer(std::uint64_t value) {
@@ -67,7 +67,8 @@ TEST(Grant, ZeroBytesOnlyAtPlacesOfItsOwn) {
 TEST(Grant, AskedForInAnotherNameItRefuses) {
     EXPECT_EQ(region().resolve(wire::RKey{0x12345679}, pd, qpn, 0x5000, 1, Access::remote_read),
               std::unexpected(Fault::unknown_key));
-    EXPECT_EQ(region().resolve(key, PdId{4}, qpn, 0x5000, 1, Access::remote_read), std::unexpected(Fault::wrong_pd));
+    EXPECT_EQ(region().resolve(granted_key, PdId{4}, qpn, 0x5000, 1, Access::remote_read),
+              std::unexpected(Fault::wrong_pd));
     auto window = region();
     window.qpn = wire::Qpn{18};
     EXPECT_EQ(resolve(window, 0x5000, 1), std::unexpected(Fault::wrong_qp));

@@ -121,6 +121,17 @@ TEST_F(Guarded, ByStringInstructionToo) {
     munmap(at, size);
 }
 
+/// No page is held: a copy reads and writes what is mapped at that moment.
+TEST_F(Guarded, APageThatIsMappedAgainIsReached) {
+    Pages pages;
+    pages.unmap_second();
+    EXPECT_FALSE(guarded_copy(pages.second(), buffer.data(), page));
+    ASSERT_EQ(mmap(pages.second(), page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+              pages.second());
+    EXPECT_TRUE(guarded_copy(pages.second(), buffer.data(), page));
+    EXPECT_EQ(pages.second()[page - 1], std::byte{0x22});
+}
+
 TEST_F(Guarded, ProtectedPages) {
     Pages pages;
     pages.protect_second(PROT_READ);

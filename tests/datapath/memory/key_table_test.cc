@@ -362,15 +362,15 @@ TEST(KeyTableKeys, AreNotToBeGuessedFromOthers) {
     std::vector<std::uint32_t> keys;
     for (unsigned i = 0; i < 2000; ++i)
         keys.push_back(number(table.add_region({pd, memory.data(), 8, 0, all_rights}).value()));
-    // Neither the next number, nor the next step, nor the next line through two: each would hit by chance about once
-    // in 2^32 tries.
+    // Neither the next number, nor the next step, nor the next line through two. By chance one of 8,000 guesses hits
+    // one of 2,000 keys in four runs of a thousand, and three do in one of a hundred million.
     unsigned hits = 0;
     for (std::size_t i = 2; i < keys.size(); ++i) {
         const auto step = keys[i - 1] - keys[i - 2];
         for (const auto guess : {keys[i - 1] + 1, keys[i - 1] + 0x100, keys[i - 1] + step, keys[i - 1] ^ keys[i - 2]})
             hits += table.resolve(wire::RKey{guess}, pd, qpn, 0, 1, Access::remote_read).has_value();
     }
-    EXPECT_EQ(hits, 0u);
+    EXPECT_LE(hits, 2u);
     std::array<int, 32> set{};
     for (const auto key : keys)
         for (unsigned bit = 0; bit < 32; ++bit) set[bit] += static_cast<int>(key >> bit & 1);
