@@ -5,7 +5,6 @@
 #include <bit>
 #include <cerrno>
 #include <deque>
-#include <unordered_map>
 #include <utility>
 
 #include <rte_mbuf.h>
@@ -14,6 +13,7 @@
 #include "datapath/memory/guarded.h"
 #include "datapath/rdma/queue_pair.h"
 #include "datapath/rdma/steering.h"
+#include "datapath/rdma/xrc_table.h"
 
 namespace verbline::rdma {
 namespace {
@@ -30,19 +30,6 @@ std::uint32_t largest_mtu(std::uint32_t room) {
 }
 
 }  // namespace
-
-class Device::XrcTable : public transport::XrcQueues {
-public:
-    transport::SharedReceiveQueue* find(std::uint32_t domain, std::uint32_t number) noexcept override {
-        const auto found = queues_.find(number);
-        return found != queues_.end() && found->second->xrc_domain == domain ? found->second : nullptr;
-    }
-    void add(transport::SharedReceiveQueue& queue) { queues_[queue.number] = &queue; }
-    void remove(const transport::SharedReceiveQueue& queue) { queues_.erase(queue.number); }
-
-private:
-    std::unordered_map<std::uint32_t, transport::SharedReceiveQueue*> queues_;
-};
 
 Device::Device(const DeviceOptions& options) : options_(options), gids_(options.kind) {}
 
@@ -69,6 +56,9 @@ Result<void> Device::make_engines() {
     if (options_.kind == link::GidTable::Kind::ib) options_.mac = link::soft_ib::mac_of(options_.lid);
     std::vector<Engine*> peers;
     peers.reserve(options_.queues.size());
+    // The other half is for what comes and goes: receive and transmit rings, and bursts in hand.
+    const auto kept_by_all = options_.pool->size / 2;
+    const auto kept = std::min(options_.max_kept_packets, kept_by_all / static_cast<unsigned>(options_.queues.size()));
     for (unsigned shard = 0; shard < options_.queues.size(); ++shard) {
         auto engine = Engine::create({.name = options_.name + "." + std::to_string(shard),
                                       .shard = shard,
@@ -80,7 +70,7 @@ Result<void> Device::make_engines() {
                                       .dcqcn = &options_.dcqcn,
                                       .on_event = options_.on_event,
                                       .max_queue_pairs = options_.max_queue_pairs,
-                                      .max_kept_packets = options_.max_kept_packets,
+                                      .max_kept_packets = kept,
                                       .first_slot = options_.first_slot,
                                       .start = options_.start});
         if (!engine) return std::unexpected(engine.error());
@@ -191,6 +181,14 @@ SharedReceiveQueue::~SharedReceiveQueue() {
     device_.xrc_[shard_]->remove(queue_);
 }
 
+Device::OwnedPair::~OwnedPair() {
+    const std::scoped_lock lock(owner.mutex_);
+    const Door::Hold hold(engine.door());
+    engine.remove(pair);
+    if (pair.type() == transport::QueuePairType::xrc_target) owner.xrc_[engine.shard()]->remove(pair);
+    owner.keys_.unbind_all(pair.qpn());
+}
+
 unsigned Device::pick_shard(const QueuePairOptions& options) {
     if (options.shared != nullptr) return options.shared->shard();
     if (options.xrc_domain != nullptr) return options.xrc_domain->id() % shards();
@@ -269,6 +267,7 @@ Result<std::unique_ptr<QueuePair>> Device::create_queue_pair(const QueuePairOpti
     if (options.type == xrc_target) {
         auto shared = std::make_shared<OwnedPair>(*this, engine, setup);
         xrc_targets_[*qpn] = shared;
+        xrc_[shard]->add(shared->pair);
         pair.reset(new QueuePair(std::move(shared)));
     } else {
         pair.reset(new QueuePair(*this, engine, setup));

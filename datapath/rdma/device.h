@@ -19,8 +19,9 @@
 /// between two polls, for microseconds. Posting and polling completions touch neither: one thread at a time per queue.
 ///
 /// Ownership. What `create_...` returns belongs to the caller, and must be destroyed before what it was made from:
-/// queue pairs before their completion queues, shared receive queues and XRC domains; all before the device. The
-/// network device and the mempool must outlive the device.
+/// queue pairs before their completion queues, shared receive queues and XRC domains; all before the device. An XRC
+/// queue may go at any time: messages under way to it are refused. The network device and the mempool must outlive the
+/// device.
 ///
 /// Errors are `Result` with an errno value as verbs would give, and one line for people.
 
@@ -41,12 +42,14 @@
 namespace verbline::rdma {
 
 class QueuePair;
+class XrcTable;
 
 struct DeviceOptions {
     std::string name = "verbline0";           ///< unique in the process, at most 16 characters
     pmd::NetDevice* device = nullptr;         ///< Carries::ethernet
     std::vector<std::uint16_t> queues = {0};  ///< of the device, one for each shard
-    rte_mempool* pool = nullptr;              ///< data room for the largest frame: path MTU and 128 bytes
+    /// The network device's as well. Data room for the largest frame: path MTU and 128 bytes.
+    rte_mempool* pool = nullptr;
     link::GidTable::Kind kind = link::GidTable::Kind::roce;
     wire::MacAddress mac;  ///< ours; on the soft fabric made from the LID
     wire::Lid lid{};       ///< soft fabric
@@ -54,7 +57,7 @@ struct DeviceOptions {
     congestion::DcqcnParameters dcqcn{};
     transport::EventHandler on_event{};       ///< asynchronous events; on a shard's thread, must not block
     std::uint32_t max_queue_pairs = 1 << 17;  ///< of each shard, one of them for general services
-    std::uint32_t max_kept_packets = 4096;    ///< early arrivals that a shard keeps
+    std::uint32_t max_kept_packets = 4096;    ///< early arrivals that a shard keeps, but never above half of `pool`
     std::uint32_t first_slot = 0;             ///< where QPNs begin, for devices that share an address and a link
     Time start = 0;                           ///< not later than the first poll
 };
@@ -162,7 +165,6 @@ private:
     friend class QueuePair;
     friend class SharedReceiveQueue;
     struct OwnedPair;
-    class XrcTable;
 
     explicit Device(const DeviceOptions& options);
 

@@ -38,7 +38,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const Setup& setup) {
     RingPointer bell(*doorbells);
     auto inbox = make_ring(setup.name + ".inbox", inbox_size, RING_F_SC_DEQ);
     if (!inbox) return std::unexpected(inbox.error());
-    return std::unique_ptr<Engine>(new Engine(setup, std::move(bell), RingPointer(*inbox)));
+    RingPointer in(*inbox);
+    return std::unique_ptr<Engine>(new Engine(setup, std::move(bell), std::move(in)));
 }
 
 Engine::Engine(const Setup& setup, RingPointer doorbells, RingPointer inbox)
@@ -88,7 +89,8 @@ bool Engine::poll(Time now) noexcept {
 
 std::optional<Time> Engine::next_deadline() noexcept {
     if (!door_.enter()) return turn_.now;
-    const bool now = active_first_ != nullptr || !outbox_.empty() || !outbox_.loopback().empty();
+    const bool resumes = waiting_first_ != nullptr && turn_.flight.admitted() != 0;
+    const bool now = active_first_ != nullptr || resumes || !outbox_.empty() || !outbox_.loopback().empty();
     const auto next = now ? std::optional(turn_.now) : wheel_.next_deadline();
     door_.leave();
     return next;
@@ -136,7 +138,27 @@ transport::QueuePair* Engine::next_active() noexcept {
     return pair;
 }
 
+void Engine::await_flight(transport::QueuePair& pair) noexcept {
+    if (std::exchange(pair.waiting, true)) return;
+    pair.next_waiting = nullptr;
+    (waiting_last_ != nullptr ? waiting_last_->next_waiting : waiting_first_) = &pair;
+    waiting_last_ = &pair;
+}
+
+/// Those that have waited longest, as many as will find room: no packet of theirs may be due that would call them.
+void Engine::resume_flight() noexcept {
+    for (auto n = turn_.flight.admitted(); n > 0 && waiting_first_ != nullptr; --n) {
+        auto& pair = *waiting_first_;
+        waiting_first_ = pair.next_waiting;
+        if (waiting_first_ == nullptr) waiting_last_ = nullptr;
+        pair.waiting = false;
+        activate(pair);
+    }
+}
+
 bool Engine::transmit() noexcept {
+    if (waiting_first_ != nullptr) [[unlikely]]
+        resume_flight();
     unsigned sent = 0;
     while (sent < packets_per_poll) {
         auto* const pair = next_active();
@@ -145,6 +167,7 @@ bool Engine::transmit() noexcept {
         sent += n;
         const bool stalled = outbox_.refused();
         if (n == packets_per_turn || stalled) activate(*pair);
+        if (turn_.flight.refused()) await_flight(*pair);
         arm(*pair);
         if (stalled) break;
     }
@@ -211,6 +234,14 @@ void Engine::remove(transport::QueuePair& pair) {
         auto* const next = rest->next_active;
         rest->active = false;
         if (rest != &pair) activate(*rest);
+        rest = next;
+    }
+    rest = std::exchange(waiting_first_, nullptr);
+    waiting_last_ = nullptr;
+    while (rest != nullptr) {
+        auto* const next = rest->next_waiting;
+        rest->waiting = false;
+        if (rest != &pair) await_flight(*rest);
         rest = next;
     }
 }

@@ -48,7 +48,7 @@ public:
         const congestion::DcqcnParameters* dcqcn = nullptr;
         transport::EventHandler on_event;
         std::uint32_t max_queue_pairs = 1 << 17;  ///< one of them for general services
-        std::uint32_t max_kept_packets = 4096;    ///< that arrived early, of all queue pairs together
+        std::uint32_t max_kept_packets = 4096;    ///< that arrived early, of all queue pairs; fewer than `pool` has
         std::uint32_t first_slot = 0;             ///< QPNs begin behind it
         Time start = 0;
     };
@@ -118,9 +118,12 @@ private:
     bool hand_over(rte_mbuf& frame, unsigned shard) noexcept;
     bool multicast(const transport::Packet& packet, bool handed_over) noexcept;
     rte_mbuf* contiguous(rte_mbuf* frame) noexcept;
+    void reserve_for_receive() noexcept;
     bool answer_doorbells() noexcept;
     bool transmit() noexcept;
     void activate(transport::QueuePair& pair) noexcept;
+    void await_flight(transport::QueuePair& pair) noexcept;
+    void resume_flight() noexcept;
     transport::QueuePair* next_active() noexcept;
     void arm(transport::QueuePair& pair) noexcept;
     void notify() noexcept;
@@ -145,6 +148,8 @@ private:
     std::map<wire::Gid, std::vector<transport::QueuePair*>> groups_;
     transport::QueuePair* active_first_ = nullptr;
     transport::QueuePair* active_last_ = nullptr;
+    transport::QueuePair* waiting_first_ = nullptr;
+    transport::QueuePair* waiting_last_ = nullptr;
     std::vector<rte_mbuf*> looped_;
     std::array<Arrived, opened_at_once> opened_{};  ///< of the burst in hand
 };

@@ -48,7 +48,20 @@ bool Engine::receive_all() noexcept {
     }
     const auto n = setup_.device->rx_burst(setup_.queue, frames);
     receive_burst(pmd::Burst(frames).first(n), false);
+    if (reorder_.packets() != 0 && n < frames.size()) [[unlikely]]
+        reserve_for_receive();
     return busy || n != 0;
+}
+
+/// Kept packets must not make us deaf, whoever else has the buffers: unless the pool has a burst's worth, some go. A
+/// device says nothing of it when it finds the pool empty; that it brought less than a burst is all there is to see.
+void Engine::reserve_for_receive() noexcept {
+    std::array<rte_mbuf*, pmd::max_burst> reserve;
+    if (rte_pktmbuf_alloc_bulk(setup_.pool, reserve.data(), reserve.size()) == 0) {
+        rte_pktmbuf_free_bulk(reserve.data(), reserve.size());
+    } else {
+        reorder_.evict(pmd::max_burst, counters_);
+    }
 }
 
 void Engine::receive_burst(pmd::Burst frames, bool handed_over) noexcept {

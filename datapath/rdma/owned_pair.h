@@ -11,12 +11,7 @@ namespace verbline::rdma {
 struct Device::OwnedPair {
     OwnedPair(Device& device, Engine& on, const transport::QueuePair::Setup& setup)
         : owner(device), engine(on), pair(setup, device.options_.dcqcn) {}
-    ~OwnedPair() {
-        const std::scoped_lock lock(owner.mutex_);
-        const Door::Hold hold(engine.door());
-        engine.remove(pair);
-        owner.keys_.unbind_all(pair.qpn());
-    }
+    ~OwnedPair();
     OwnedPair(const OwnedPair&) = delete;
     OwnedPair& operator=(const OwnedPair&) = delete;
 

@@ -54,6 +54,9 @@ public:
     /// use it if both do; over the wire nothing is assumed.
     static constexpr bool offers_selective_ack = true;
 
+    /// An XRC target that has other handles beside this one.
+    bool shared() const { return shared_ != nullptr && shared_.use_count() > 1; }
+
     // States. EINVAL: not from the state it is in, or attributes that cannot be.
     Result<void> init(const transport::QueuePair::InitAttributes& attributes);
     Result<void> ready_to_receive(const ReadyToReceive& attributes);
@@ -94,6 +97,11 @@ public:
     }
     void submit() noexcept;                          ///< all that is staged
     void withdraw() noexcept { pair().withdraw(); }  ///< all that is staged
+
+    // Any thread. A mark behind the send requests submitted by now, and whether all before one are through: nobody
+    // looks at what they name any more.
+    std::uint32_t mark() const noexcept { return pair().channel().send_queue.posted(); }
+    bool through(std::uint32_t mark) const noexcept { return pair().channel().send_queue.through(mark); }
 
 private:
     friend class Device;

@@ -62,8 +62,12 @@ namespace verbline::transport {
     X(rx_dropped_ack, "answers to nothing that is outstanding: duplicates, or beyond what was sent")                  \
     X(rx_dropped_response, "READ responses and atomic answers that are not the expected ones")                        \
     X(rx_dropped_unreliable, "unreliable packets of messages that miss an earlier packet")                            \
-    X(rx_dropped_ahead, "requests too far ahead to be kept, or for which no room was left")                           \
+    X(rx_dropped_ahead, "requests further ahead of a missing one than any are kept")                                  \
+    X(rx_dropped_reorder_full, "requests ahead of a missing one, not kept: as many were as may be")                   \
+    X(rx_dropped_reorder_evicted, "kept requests given up because their buffers were needed")                         \
+    X(rx_dropped_reorder_expired, "kept requests given up because the missing one did not come")                      \
     X(rx_dropped_resources, "repeated READs and atomics of which nothing is kept any more")                           \
+    X(rx_dropped_repeated_read, "repeated READs of memory that has gone since they were answered")                    \
     X(tx_stalled_no_mbuf, "times that sending waited because no mbuf was free")
 
 struct Counters {

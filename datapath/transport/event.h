@@ -20,6 +20,7 @@ enum class EventKind : std::uint8_t {
     qp_access_error = 3,
     communication_established = 4,
     send_queue_drained = 5,
+    device_fatal = 8,
     port_active = 9,
     port_error = 10,
     srq_limit_reached = 15,

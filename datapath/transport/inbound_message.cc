@@ -164,4 +164,11 @@ void InboundMessage::abandon(Channel& channel, Turn& turn, Status status) noexce
     complete_receive(channel, turn, [status](Completion& completion) { completion.status = status; });
 }
 
+void InboundMessage::forget(const SharedReceiveQueue& queue) noexcept {
+    if (source_.shared != &queue) return;
+    if (work_ != nullptr) kind_ = Operation::none;
+    work_ = nullptr;
+    source_ = {};
+}
+
 }  // namespace verbline::transport

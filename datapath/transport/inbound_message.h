@@ -41,6 +41,9 @@ public:
     /// Ends what is in progress. The receive request that it holds completes with `status`; with success, it is merely
     /// given back, as in an unreliable message that lost a packet.
     void abandon(Channel& channel, Turn& turn, Status status) noexcept;
+    /// This shared receive queue is about to be destroyed, with its requests and perhaps its completion queue. A
+    /// message that holds one of them ends unfinished and untold: its next packet is out of sequence.
+    void forget(const SharedReceiveQueue& queue) noexcept;
     /// An unreliable message lost a packet: its receive request serves the next one (IBTA 9.8.2.2.4).
     void restart() noexcept { kind_ = Operation::none; }
 

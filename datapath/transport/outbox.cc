@@ -30,22 +30,25 @@ Outbox::~Outbox() {
     rte_pktmbuf_free_bulk(loopback_.data(), static_cast<unsigned>(loopback_.size()));
 }
 
-rte_mbuf* Outbox::allocate() noexcept {
-    if (cache_count_ == 0) {
+rte_mbuf* Outbox::allocate(Use use) noexcept {
+    if (cache_count_ <= for_answers) {
         // All at once is cheaper; the last few of a nearly empty pool come one by one.
-        if (rte_pktmbuf_alloc_bulk(&pool_, cache_.data(), cached) == 0) {
+        const auto wanted = std::span(cache_).subspan(cache_count_);
+        if (rte_pktmbuf_alloc_bulk(&pool_, wanted.data(), static_cast<unsigned>(wanted.size())) == 0) {
             cache_count_ = cached;
-        } else {
-            return rte_pktmbuf_alloc(&pool_);
+        } else if (auto* const last = rte_pktmbuf_alloc(&pool_)) {
+            return last;
+        } else if (use == Use::request || cache_count_ == 0) {
+            return nullptr;
         }
     }
     return cache_[--cache_count_];
 }
 
-wire::MutableBytes Outbox::begin(const link::Envelope& envelope, std::size_t size) noexcept {
+wire::MutableBytes Outbox::begin(const link::Envelope& envelope, std::size_t size, Use use) noexcept {
     if (full()) flush();
     if (!full() && loopback_.size() < stage_limit && current_ == nullptr) {
-        current_ = allocate();
+        current_ = allocate(use);
         if (current_ == nullptr) counters_.tx_stalled_no_mbuf.add();
     }
     if (full() || loopback_.size() >= stage_limit || current_ == nullptr) {

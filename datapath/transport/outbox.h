@@ -45,8 +45,12 @@ public:
                std::memcmp(frame.data(), address_.bytes.data(), address_.bytes.size()) == 0;
     }
 
+    /// What a packet is for. While the mempool is empty the last buffers are for answers: they let peers go on, and
+    /// with that free buffers, which more requests only take.
+    enum class Use : std::uint8_t { request, answer };
+
     /// Room for a transport packet of `size` bytes, BTH through padding, a multiple of four. Empty: not now.
-    wire::MutableBytes begin(const link::Envelope& envelope, std::size_t size) noexcept;
+    wire::MutableBytes begin(const link::Envelope& envelope, std::size_t size, Use use = Use::request) noexcept;
     /// Sends the frame begun last.
     void commit(const link::Envelope& envelope) noexcept;
 
@@ -62,9 +66,9 @@ public:
     bool empty() const { return staged_count_ + written_count_ == 0; }
 
 private:
-    static constexpr std::size_t stage_limit = 2 * pmd::max_burst, cached = 32, sealed_at_once = 8192;
+    static constexpr std::size_t stage_limit = 2 * pmd::max_burst, cached = 32, for_answers = 8, sealed_at_once = 8192;
 
-    rte_mbuf* allocate() noexcept;
+    rte_mbuf* allocate(Use use) noexcept;
     void seal_written() noexcept;
     void dispatch(rte_mbuf* frame) noexcept;
     void stage(rte_mbuf* frame) noexcept;

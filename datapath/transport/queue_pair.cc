@@ -30,6 +30,10 @@ ReceiveQueue::Limits receive_limits(const QueuePair::Setup& setup) {
 constexpr bool receives(State state) {
     return state == State::rtr || state == State::rts || state == State::sqd || state == State::sqe;
 }
+/// Of two times, of which 0 is never.
+constexpr Time earlier(Time a, Time b) {
+    return a == 0 || b == 0 ? a + b : std::min(a, b);
+}
 constexpr bool sends(State state) {
     return state == State::rts || state == State::sqd;
 }
@@ -144,6 +148,10 @@ void QueuePair::set_rnr_timer(std::uint8_t timer) {
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->set_rnr_timer(timer);
 }
 
+void QueuePair::forget(const SharedReceiveQueue& queue) noexcept {
+    if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->forget(queue);
+}
+
 void QueuePair::set_retries(const RcRequester::Attributes& attributes) {
     if (auto* const rc = rc_requester()) rc->set_retries(attributes);
 }
@@ -200,7 +208,7 @@ bool QueuePair::receive(const Packet& packet, Turn& turn) noexcept {
 void QueuePair::note_congestion(const Packet&, Turn& turn) noexcept {
     turn.counters.np_ecn_marked_roce_packets.add();
     if (!connected() || channel_.envelope.carrier == link::Carrier::soft_ib || !cnp_limiter_.mark(turn.now)) return;
-    const auto room = turn.outbox.begin(channel_.envelope, congestion::cnp_size);
+    const auto room = turn.outbox.begin(channel_.envelope, congestion::cnp_size, Outbox::Use::answer);
     if (room.empty()) return;
     congestion::emit_cnp(room.first<congestion::cnp_size>(), channel_.remote, wire::PKey{0xffff});
     turn.outbox.commit(channel_.envelope);
@@ -270,8 +278,11 @@ unsigned QueuePair::transmit_paced(Turn& turn, unsigned budget) noexcept {
 bool QueuePair::on_time(Turn& turn) noexcept {
     const bool paced = rate_ != nullptr && rate_->paced_until != 0;
     if (paced && turn.now >= rate_->paced_until) rate_->paced_until = 0;
+    auto* const responder = std::get_if<RcResponder>(&responder_);
+    const bool keeps = responder != nullptr && responder->deadline() != 0;
+    if (keeps) responder->on_time(turn);
     auto* const rc = rc_requester();
-    if (!has_work() || rc == nullptr || !sends(state())) return paced;
+    if (!has_work() || rc == nullptr || !sends(state())) return paced || keeps;
     const auto due = rc->deadline();
     if (due != 0 && turn.now >= due) {
         rc->on_time(turn);
@@ -284,9 +295,9 @@ bool QueuePair::on_time(Turn& turn) noexcept {
 Time QueuePair::due() const noexcept {
     const auto* const rc = rc_requester();
     const auto due = rc != nullptr && sends(state()) && has_work() ? rc->deadline() : 0;
-    const auto paced_until = rate_ != nullptr ? rate_->paced_until : 0;
-    if (due == 0 || paced_until == 0) return due + paced_until;
-    return std::min(due, paced_until);
+    const auto* const responder = std::get_if<RcResponder>(&responder_);
+    const auto kept_until = responder != nullptr ? responder->deadline() : 0;
+    return earlier(earlier(due, rate_ != nullptr ? rate_->paced_until : 0), kept_until);
 }
 
 void QueuePair::check_requester(Turn& turn) noexcept {

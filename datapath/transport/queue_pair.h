@@ -98,6 +98,9 @@ public:
     void set_access(memory::Access access) { channel_.access = access; }
     void set_qkey(wire::QKey qkey) { channel_.qkey = qkey; }
     void set_rnr_timer(std::uint8_t timer);
+    /// XRC target: a queue of its domain is about to be destroyed. A message under way to it is refused at its next
+    /// packet, as one to a queue that does not exist (annex A14).
+    void forget(const SharedReceiveQueue& queue) noexcept;
     void set_retries(const RcRequester::Attributes& attributes);
     /// In SQD: all that was begun is done.
     bool drained() const noexcept;
@@ -132,6 +135,9 @@ public:
     // The shard's list of those that have something to send, and the doorbell that gets one there.
     QueuePair* next_active = nullptr;
     bool active = false;
+    // And of those that wait until less is under way (flight.h).
+    bool waiting = false;
+    QueuePair* next_waiting = nullptr;
     std::atomic<bool> rung{false};
 
 private:

@@ -115,9 +115,9 @@ std::uint32_t RcRequester::read_part(std::uint32_t index, const SendWork& work) 
     return std::min(read_limit() - index % read_limit(), work.packets - index);
 }
 
-bool RcRequester::wants_ack(const SendWork& work, bool last) const noexcept {
+bool RcRequester::wants_ack(const SendWork& work, bool last, const Turn& turn) const noexcept {
     if (unrequested_ + 1u >= std::min<std::uint32_t>(ack_interval, attributes_.window / 4 + 1)) return true;
-    if (in_flight() + 1u >= flight_ || credits_valid_) return true;
+    if (in_flight() + 1u >= flight_ || credits_valid_ || !turn.flight.has_room(in_flight() + 1u, 2)) return true;
     if (!last) return false;
     // The next request will ask, if it follows at once.
     if (cursor_ + 1 == channel_.send_queue.posted() || draining_) return true;
@@ -130,11 +130,16 @@ RcRequester::Step RcRequester::send_packet(SendWork& work, Turn& turn) noexcept 
     const auto psns = work.is_read() ? read_part(cursor_packet_, work) : 1;
     const auto ahead = static_cast<std::uint32_t>(cursor_psn_ - acknowledged_);
     if (ahead + psns > std::max<std::uint32_t>(flight_, ahead == 0 ? psns : 0)) return Step::nothing;
+    // Only what was never sent adds to what is under way.
+    if (cursor_psn_ == next_ && ahead != 0 && !turn.flight.has_room(ahead, psns)) {
+        turn.flight.refuse();
+        return Step::nothing;
+    }
 
     const bool ends = cursor_packet_ + psns == work.packets;
     const RequestPacket packet{.index = cursor_packet_,
                                .psn = cursor_psn_,
-                               .ack_request = work.wants_response() || wants_ack(work, ends),
+                               .ack_request = work.wants_response() || wants_ack(work, ends, turn),
                                .read_packets = psns};
     Status why{};
     switch (write_request(channel_, work, packet, turn, why)) {
@@ -152,6 +157,7 @@ RcRequester::Step RcRequester::send_packet(SendWork& work, Turn& turn) noexcept 
     cursor_packet_ += psns;
     if (cursor_psn_ - next_ > 0) {
         next_ = cursor_psn_;
+        count_flight(turn);
         if (sampled_at_ == 0 && packet.ack_request) sampled_at_ = turn.now, sample_ = packet.psn;
     } else {
         turn.counters.tx_retransmitted_packets.add();
@@ -212,6 +218,11 @@ void RcRequester::place_cursor() noexcept {
     cursor_ = channel_.send_queue.oldest();
     cursor_psn_ = acknowledged_;
     cursor_packet_ = cursor_ == fresh_ ? 0 : static_cast<std::uint32_t>(acknowledged_ - at(cursor_).first);
+}
+
+void RcRequester::count_flight(Turn& turn) noexcept {
+    const auto now = failed_ ? 0 : in_flight();
+    turn.flight.change(std::exchange(counted_, now), now);
 }
 
 void RcRequester::give_back_resend(Turn& turn) noexcept {
@@ -291,6 +302,7 @@ void RcRequester::stop(Turn& turn) noexcept {
     give_back_resend(turn);
     paused_until_ = timeout_at_ = early_at_ = 0;
     failed_ = true;
+    count_flight(turn);
 }
 
 }  // namespace verbline::transport

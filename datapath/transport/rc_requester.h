@@ -89,7 +89,9 @@ private:
     Step execute_local(SendWork& work, Turn& turn) noexcept;
     Step resend_missing(wire::Psn psn, Turn& turn) noexcept;
     Step resend(wire::Psn psn, Turn& turn) noexcept;
-    bool wants_ack(const SendWork& work, bool last) const noexcept;
+    bool wants_ack(const SendWork& work, bool last, const Turn& turn) const noexcept;
+    /// Tells the shard how many packets are under way (flight.h).
+    void count_flight(Turn& turn) noexcept;
     /// Packets of response that one request asks for at most: long READs are asked for in parts, so that what is under
     /// way stays bounded.
     std::uint32_t read_limit() const noexcept { return std::min(attributes_.window / 2u, 256u); }
@@ -136,6 +138,7 @@ private:
     bool credits_valid_ = false;
     bool draining_ = false, failed_ = false;
     std::uint16_t unrequested_ = 0;  ///< packets sent since an answer was asked for
+    std::uint32_t counted_ = 0;      ///< packets under way that the shard knows of
     /// Packets that may be under way now: grows to the window with what arrives, shrinks when nothing does.
     std::uint16_t flight_ = 0;
     std::uint16_t flight_before_ = 0;  ///< when it was first sent again

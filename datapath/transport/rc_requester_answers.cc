@@ -54,6 +54,8 @@ void RcRequester::acknowledge(const Packet& packet, Turn& turn) noexcept {
         case wire::AethKind::ack:
             take_credits(aeth);
             confirm_through(packet.psn, turn);
+            // Whoever has the next one as well acknowledges that: it may have kept it, and given it up.
+            if (resend_ != nullptr && acknowledged_ == packet.psn + 1) resend_->misses(acknowledged_);
             break;
         case wire::AethKind::rnr_nak: rnr_nak(aeth.value, packet, turn); break;
         case wire::AethKind::nak: nak(static_cast<wire::NakCode>(aeth.value), packet, turn); break;
@@ -98,6 +100,7 @@ void RcRequester::progress(wire::Psn acknowledged, Turn& turn) noexcept {
     flight_ = static_cast<std::uint16_t>(
         std::min<std::int32_t>(flight_ + (acknowledged - acknowledged_), attributes_.window));
     acknowledged_ = acknowledged;
+    count_flight(turn);
     restarted_ = false;
     if (std::exchange(probing_, false)) probed_ = true;
     probe_owed_ = false;

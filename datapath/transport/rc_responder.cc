@@ -18,12 +18,16 @@ namespace {
 
 /// An answer is sent after so many packets even if none was asked for (the peer may be waiting for room in its window).
 constexpr std::uint16_t answer_bound = 64;
+/// Requests are kept for so long without the missing one: many round trips, also of a peer that has lost its CPU. One
+/// that sends again later goes back and sends all of it.
+constexpr Time longest_kept = second;
 
 }  // namespace
 
 void RcResponder::start(const Attributes& attributes) {
     attributes_ = attributes;
     expected_ = attributes.first;
+    last_message_ = expected_ + 0xff'ffff;
     msn_ = 0;
     responses_.resize(attributes.max_reads);
 }
@@ -75,6 +79,7 @@ bool RcResponder::message(const Packet& packet, Turn& turn) noexcept {
         case Outcome::local_protection: return refuse(wire::NakCode::remote_operational, EventKind::qp_fatal, turn);
     }
     if (packet.traits->last && packet.operation() == Operation::write) turn.counters.rx_write_requests.add();
+    last_message_ = packet.psn;
     accepted(packet, 1, packet.traits->last);
     return true;
 }
@@ -196,7 +201,8 @@ void RcResponder::duplicate(const Packet& packet, Turn& turn) noexcept {
     turn.counters.duplicate_request.add();
     const auto operation = packet.operation();
     if (operation == Operation::send || operation == Operation::write) {
-        answer_owed_ = true;  // the answer was lost, or late
+        // The answer was lost, or late. What lies past the last message is no repetition, and nothing has answered it.
+        if (last_message_ - packet.psn >= 0) answer_owed_ = true;
         return;
     }
     const bool atomic = operation == Operation::compare_swap || operation == Operation::fetch_add;
@@ -228,22 +234,22 @@ bool RcResponder::keep(const Packet& packet, Turn& turn) noexcept {
     const bool started_again = gap_reported_ && packet.psn - last_ahead_ <= 0;
     if (!gap_reported_ || started_again) gap_owed_ = answer_owed_ = true;
     last_ahead_ = packet.psn;
-    const bool fits = packet.psn - expected_ < static_cast<std::int32_t>(ReorderWindow::size);
-    if (fits && window_ != nullptr && window_->has(packet.psn)) {
-        turn.counters.duplicate_request.add();
-        return false;
-    }
-    if (fits && turn.reorder.may_keep() && window_ == nullptr) {
-        window_ = turn.reorder.borrow();
-        if (window_ != nullptr) window_->highest = packet.psn;
-    }
-    if (!fits || !turn.reorder.may_keep() || window_ == nullptr) {
+    if (packet.psn - expected_ >= static_cast<std::int32_t>(ReorderWindow::size)) {
         turn.counters.rx_dropped_ahead.add();
         return false;
     }
+    if (window_ == nullptr) {
+        window_ = turn.reorder.borrow();
+        if (window_ != nullptr) window_->until = turn.now + longest_kept;
+    } else if (window_->has(packet.psn)) {
+        turn.counters.duplicate_request.add();
+        return false;
+    }
+    if (window_ == nullptr || !turn.reorder.admit(*window_, turn.counters)) {
+        turn.counters.rx_dropped_reorder_full.add();
+        return false;
+    }
     window_->put(packet.psn, {packet.mbuf, packet.arrival});
-    turn.reorder.kept();
-    if (packet.psn - window_->highest > 0) window_->highest = packet.psn;
     // The peer wants to know what has arrived, unless it waits for receives and will send everything again.
     if (channel_.selective && !not_ready_) gap_owed_ = answer_owed_ = true;
     return true;
@@ -253,16 +259,24 @@ void RcResponder::replay_kept(Turn& turn) noexcept {
     while (window_->has(expected_)) {
         const auto at = expected_;
         const auto kept = window_->take(at);
-        turn.reorder.released();
+        turn.reorder.released(1);
         Packet packet;
         packet.mbuf = kept.mbuf, packet.arrival = kept.arrival;
         const bool done = !parse(packet) && execute(packet, turn);
         rte_pktmbuf_free(kept.mbuf);
         if (!done) break;
     }
-    answer_owed_ = true;
+    if (last_message_ + 1 == expected_) answer_owed_ = true;  // else the response to a READ or atomic is the answer
     if (window_->empty()) return give_back_window(turn);
-    gap_owed_ = !not_ready_ && !fatal_;  // another one is missing
+    window_->until = turn.now + longest_kept;
+    if (not_ready_ || fatal_) return;
+    gap_owed_ = answer_owed_ = true;  // another one is missing
+}
+
+void RcResponder::on_time(Turn& turn) noexcept {
+    if (window_ == nullptr || turn.now < window_->until) return;
+    turn.counters.rx_dropped_reorder_expired.add(window_->count());
+    give_back_window(turn);
 }
 
 void RcResponder::give_back_window(Turn& turn) noexcept {

@@ -11,6 +11,13 @@
 /// Answers are not sent one by one: `receive` notes what is owed, and `transmit`, after a burst of requests, pays with
 /// one ACK for all. Only the newest matters: an ACK confirms everything before it.
 ///
+/// An ACK names the last SEND or WRITE, never a READ or an atomic, which nothing but their response acknowledges. An
+/// ACK that named a READ would tell a requester whose response was lost that nothing is missing: the kernel's rdma_rxe
+/// then completes the READ without its data. The ACK's MSN is the newest all the same, READs included.
+///
+/// What is kept belongs to a budget that queue pairs share (reorder.h), and not for ever: a peer that is gone, or never
+/// meant to send what is missing, must not hold the device's buffers. A request that is given up counts as lost.
+///
 /// A gap is reported once. If the peer then starts again and the packet is lost again, PSNs step back although the
 /// expected one has not come: it is reported anew, instead of leaving the peer to its timeout.
 ///
@@ -45,6 +52,11 @@ public:
     /// Sends what is owed, up to `budget` packets; returns how many.
     unsigned transmit(Turn& turn, unsigned budget) noexcept;
 
+    /// When kept requests are given up unless the missing one has come; 0: nothing is kept.
+    Time deadline() const noexcept { return window_ != nullptr ? window_->until : 0; }
+    /// Call at or after `deadline`.
+    void on_time(Turn& turn) noexcept;
+
     /// A fatal NAK has been sent: the queue pair goes to the error state, and the user is told `event`.
     bool failed() const { return failed_; }
     EventKind event() const { return event_; }
@@ -52,6 +64,8 @@ public:
     void flush(Turn& turn) noexcept;
     /// Gives the receive request in use back without a word (RESET).
     void abandon(Turn& turn) noexcept { message_.abandon(channel_, turn, Status::success); }
+    /// See InboundMessage::forget.
+    void forget(const SharedReceiveQueue& queue) noexcept { message_.forget(queue); }
     /// Gives borrowed things back.
     void stop(Turn& turn) noexcept;
 
@@ -79,7 +93,9 @@ private:
     void give_back_window(Turn& turn) noexcept;
 
     // Answers.
-    bool send_response(Response& response, Turn& turn) noexcept;
+    enum class Sent : std::uint8_t { yes, no_room, no_memory };
+    Sent send_response(Response& response, Turn& turn) noexcept;
+    void abandon_response(Response& response, Turn& turn) noexcept;
     bool send_answer(Turn& turn) noexcept;
     bool write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes map, Turn& turn) noexcept;
     std::uint8_t credits() const noexcept;
@@ -91,7 +107,8 @@ private:
     ReorderWindow* window_ = nullptr;
 
     wire::Psn expected_;
-    wire::Psn last_ahead_;  ///< the request that arrived last of those ahead of it
+    wire::Psn last_message_;  ///< executed: the last packet of a SEND or WRITE, which an ACK names
+    wire::Psn last_ahead_;    ///< the request that arrived last of those ahead of it
     std::uint32_t msn_ = 0;
     std::uint16_t unanswered_ = 0;  ///< packets since the last answer
     bool answer_owed_ = false;

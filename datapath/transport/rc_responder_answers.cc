@@ -18,18 +18,29 @@ unsigned RcResponder::transmit(Turn& turn, unsigned budget) noexcept {
             pending_ = false;
             break;
         }
-        if (!send_response(*response, turn)) {
-            if (!fatal_) return sent;
-            break;  // its memory has gone: say so now
+        switch (send_response(*response, turn)) {
+            case Sent::yes: ++sent; break;
+            case Sent::no_room: return sent;
+            case Sent::no_memory: abandon_response(*response, turn); break;
         }
-        ++sent;
     }
     // An answer to a later request must not overtake: it would say that earlier responses were lost.
     if (!pending_ && answer_owed_ && sent < budget && send_answer(turn)) ++sent;
     return sent;
 }
 
-bool RcResponder::send_response(Response& response, Turn& turn) noexcept {
+/// The memory of a READ has gone since the request was accepted. If all of it was answered before, this is a
+/// repetition: the peer has its data, has perhaps invalidated the key itself by now, and the request is dropped in
+/// silence (IBTA 9.7.5.1.2). Else the peer still waits, and a NAK is due in place of the answer.
+void RcResponder::abandon_response(Response& response, Turn& turn) noexcept {
+    response.end = response.next;
+    if (response.answered) return turn.counters.rx_dropped_repeated_read.add();
+    expected_ = response.first + response.next;
+    refuse(wire::NakCode::remote_access, EventKind::qp_access_error, turn);
+    pending_ = false;
+}
+
+RcResponder::Sent RcResponder::send_response(Response& response, Turn& turn) noexcept {
     const bool read = response.kind == Response::Kind::read, atomic = response.kind == Response::Kind::atomic;
     const std::uint64_t offset = std::uint64_t{response.next} << channel_.mtu_shift;
     const bool first = !read || response.next == response.part_begin, last = response.next + 1 == response.end;
@@ -42,8 +53,8 @@ bool RcResponder::send_response(Response& response, Turn& turn) noexcept {
     const auto code = opcode::of(channel_.service, operation);
     const auto headers = opcode_table[code].headers;
     const auto pad = padding_of(size);
-    const auto room = turn.outbox.begin(channel_.envelope, wire::Bth::size + headers + size + pad);
-    if (room.empty()) return false;
+    const auto room = turn.outbox.begin(channel_.envelope, wire::Bth::size + headers + size + pad, Outbox::Use::answer);
+    if (room.empty()) return Sent::no_room;
     BthWords{.opcode = code,
              .pad = pad,
              .pkey = channel_.pkey,
@@ -60,18 +71,12 @@ bool RcResponder::send_response(Response& response, Turn& turn) noexcept {
         // Judged again: the region may have gone since the request was accepted.
         const auto from = turn.keys.resolve(response.rkey, response.pd, channel_.qpn, response.address + offset, size,
                                             memory::Access::remote_read);
-        if (!from || !memory::guarded_copy(at.data(), *from, size)) {
-            expected_ = response.first + response.next;  // where the NAK is due
-            response.end = response.next;
-            refuse(wire::NakCode::remote_access, EventKind::qp_access_error, turn);
-            pending_ = false;
-            return false;
-        }
+        if (!from || !memory::guarded_copy(at.data(), *from, size)) return Sent::no_memory;
         std::ranges::fill(at.subspan(size), std::byte{0});
     }
     turn.outbox.commit(channel_.envelope);
     if (++response.next == response.packets) response.answered = true;
-    return true;
+    return Sent::yes;
 }
 
 std::uint8_t RcResponder::credits() const noexcept {
@@ -81,7 +86,7 @@ std::uint8_t RcResponder::credits() const noexcept {
 
 bool RcResponder::send_answer(Turn& turn) noexcept {
     wire::Aeth aeth{.value = credits(), .msn = msn_};
-    auto psn = expected_ + 0xff'ffff;  // an ACK names the last one executed
+    auto psn = last_message_;
     SelectiveAck map;
     const bool gap = !fatal_ && !rnr_owed_ && gap_owed_;
     if (fatal_) {
@@ -92,7 +97,7 @@ bool RcResponder::send_answer(Turn& turn) noexcept {
         aeth.kind = wire::AethKind::nak, aeth.value = static_cast<std::uint8_t>(wire::NakCode::psn_sequence);
         psn = expected_;
         if (channel_.selective && window_ != nullptr) {
-            const auto through = window_->highest - expected_;
+            const auto through = window_->highest() - expected_;
             for (std::int32_t distance = 1; distance <= through; ++distance) {
                 if (window_->has(expected_ + static_cast<std::uint32_t>(distance))) {
                     map.set(static_cast<std::uint32_t>(distance) - 1);
@@ -115,7 +120,8 @@ bool RcResponder::send_answer(Turn& turn) noexcept {
 }
 
 bool RcResponder::write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes map, Turn& turn) noexcept {
-    const auto room = turn.outbox.begin(channel_.envelope, wire::Bth::size + wire::Aeth::size + map.size());
+    const auto size = wire::Bth::size + wire::Aeth::size + map.size();
+    const auto room = turn.outbox.begin(channel_.envelope, size, Outbox::Use::answer);
     if (room.empty()) return false;
     BthWords{.opcode = opcode::of(channel_.service, opcode::acknowledge),
              .pkey = channel_.pkey,

@@ -2,6 +2,7 @@
 #include "datapath/transport/resend_set.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "datapath/transport/selective_ack.h"
 
@@ -14,13 +15,29 @@ void ResendSet::reset(wire::Psn acknowledged) {
 }
 
 void ResendSet::update(wire::Psn expected, wire::Bytes map, wire::Psn next) {
+    misses(expected);
+    auto behind = expected + 1;  // the last that the map names, so far
     SelectiveAck::visit(map, [&](std::uint32_t distance) {
         const auto psn = expected + 1 + distance;
         if (psn - acknowledged_ < 0 || psn - next >= 0) return;  // old news, or a lie
+        for (; psn - behind > 0; behind = behind + 1) withdraw(behind);
+        behind = psn + 1;
         at(psn).arrived = true;
         if (psn - highest_ > 0) highest_ = psn;
     });
+    for (; highest_ - behind >= 0; behind = behind + 1) withdraw(behind);
+}
+
+void ResendSet::misses(wire::Psn expected) {
+    withdraw(expected);
     scan_ = acknowledged_;
+}
+
+/// Not there, or not any more. One that was sent again and is on its way stays so.
+void ResendSet::withdraw(wire::Psn psn) {
+    if (psn - acknowledged_ < 0 || psn - highest_ > 0) return;
+    auto& packet = at(psn);
+    if (std::exchange(packet.arrived, false)) packet.resent = false;
 }
 
 void ResendSet::advance(wire::Psn psn) {

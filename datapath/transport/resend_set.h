@@ -7,6 +7,9 @@
 ///
 /// A packet is missing if one sent after it has arrived. Sent again, it is missing once more only when something sent
 /// after *that* has arrived; so each loss is repaired once per round trip, and reordering is not taken for loss twice.
+/// What has arrived may be missing later: a peer whose buffers run short gives up what it kept, the last first. So the
+/// newest report counts, and not what earlier ones said.
+///
 /// Borrowed from a pool while there are gaps; packets between `acknowledged` and `acknowledged` + 1024 fit.
 
 #include <array>
@@ -28,6 +31,8 @@ public:
 
     /// What the peer said: it misses `expected`, and has those of `map` behind it. `next` is the next PSN never sent.
     void update(wire::Psn expected, wire::Bytes map, wire::Psn next);
+    /// The peer misses `expected`, whatever it said before.
+    void misses(wire::Psn expected);
     /// All before `psn` are acknowledged.
     void advance(wire::Psn psn);
 
@@ -48,6 +53,7 @@ private:
     Packet& at(wire::Psn psn) { return packets_[psn.value() % size]; }
     const Packet& at(wire::Psn psn) const { return packets_[psn.value() % size]; }
     bool missing(wire::Psn psn) const;
+    void withdraw(wire::Psn psn);
 
     wire::Psn acknowledged_, highest_;
     wire::Psn scan_;  ///< none is missing before

@@ -95,7 +95,13 @@ public:
     void publish() noexcept { posted_.store(tail_, std::memory_order_release); }
     void discard_unpublished() noexcept { tail_ = posted_.load(std::memory_order_relaxed); }
 
-    /// Shard.
+    /// Any thread: those before `mark`, which `posted` gave, have been retired, or the queue has nothing at all.
+    bool through(std::uint32_t mark) const noexcept {
+        const auto retired = retired_.load(std::memory_order_acquire);
+        return static_cast<std::int32_t>(retired - mark) >= 0 || retired == posted();
+    }
+
+    /// Shard; `posted` by any thread.
     std::uint32_t posted() const noexcept { return posted_.load(std::memory_order_acquire); }
     std::uint32_t oldest() const noexcept { return oldest_; }
     /// Nothing is posted that has not been retired.

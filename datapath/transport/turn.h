@@ -11,6 +11,7 @@
 #include "datapath/transport/completion_queue.h"
 #include "datapath/transport/counters.h"
 #include "datapath/transport/event.h"
+#include "datapath/transport/flight.h"
 #include "datapath/transport/outbox.h"
 #include "datapath/transport/reorder.h"
 #include "datapath/transport/resend_set.h"
@@ -28,6 +29,7 @@ struct Turn {
     ReorderPool& reorder;
     ResendPool& resend;
     const EventHandler& on_event;
+    Flight flight{};
     std::vector<CompletionQueue*> touched{};  ///< to be notified at the end of the poll
 
     /// A completion, which `fill(Completion&)` writes where it stays: made here and copied there it would cost a stall.

@@ -251,5 +251,29 @@ TEST_P(DcqcnFairness, FlowsShareTheLineAndUseIt) {
 
 INSTANTIATE_TEST_SUITE_P(Flows, DcqcnFairness, testing::Combine(testing::Values(2, 4, 16), testing::Values(40, 100)));
 
+TEST(Dcqcn, IsFreeAfterALongStepOfTime) {
+    for (const bool by_sending : {false, true}) {
+        Dcqcn flow(parameters);
+        for (int i = 0; i < 20; ++i) flow.cnp(second + i * 60 * microsecond);
+        EXPECT_LT(gigabits(flow), 1);
+        const Time now = 48 * 3600 * second;
+        by_sending ? flow.sent(1024, now) : flow.advance(now);
+        flow.advance(now);
+        EXPECT_FALSE(flow.limited());
+        EXPECT_EQ(flow.deadline(), std::nullopt);
+        flow.cnp(now);
+        EXPECT_DOUBLE_EQ(gigabits(flow), 50) << "the first of a new flow";
+    }
+}
+
+TEST(Pacer, ALongStepOfTimeIsWorthOneBurst) {
+    Pacer pacer(4096);
+    pacer.sent(4096, 1'000'000, second);
+    const Time now = 48 * 3600 * second;
+    for (int i = 0; i < 4; ++i) pacer.sent(1024, 1'000'000, now);
+    pacer.sent(1024, 1'000'000, now);
+    EXPECT_GT(pacer.ready_at(), now);
+}
+
 }  // namespace
 }  // namespace verbline::congestion

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/datapath/rdma/two_ends.h"
+#include "tests/support/packet.h"
 
 namespace verbline::rdma {
 namespace {
@@ -98,6 +99,81 @@ TEST_F(Recovery, OfALostAnswerExecutesNothingTwice) {
     EXPECT_EQ(at_a[0].status, Status::success);
     EXPECT_EQ(b.data[0], std::byte{1});
     EXPECT_EQ(host_b.counter("duplicate_request"), 1u);
+}
+
+/// READs that were answered, and come again when their memory is not the peer's any more (IBTA 9.7.5.1.2): the peer has
+/// its data, and what it asks for once more is worth nothing to it.
+class RepeatedRead : public Recovery {
+protected:
+    static constexpr std::uint32_t bytes = 3000;  // three packets
+
+    /// A READs from B by `key`; the request is kept for `repeat`.
+    void read(wire::RKey key, std::uint64_t address) {
+        host_b.port().setup().in.drop_if = [this](const rte_mbuf& frame) {
+            const auto* const first = rte_pktmbuf_mtod(&frame, const std::byte*);
+            if (request.empty()) request.assign(first, first + frame.data_len);
+            return false;
+        };
+        auto work = to(b, 0, Operation::read);
+        work.rkey = key, work.remote_address = address;
+        ASSERT_TRUE(post(a, work, 0, bytes));
+        ASSERT_TRUE(complete(1));
+        ASSERT_EQ(at_a.back().status, Status::success);
+    }
+    /// The network brings the READ once more.
+    void repeat() {
+        auto* frame = test::make_packet(request).release();
+        ASSERT_EQ(host_a.port().tx_burst(0, std::span(&frame, 1)), 1);
+    }
+    void expect_alive() {
+        EXPECT_EQ(host_b.counter("duplicate_request"), 1u);
+        EXPECT_EQ(host_b.counter("rx_dropped_repeated_read"), 1u);
+        EXPECT_EQ(host_b.counter("resp_remote_access_errors"), 0u);
+        EXPECT_EQ(b.pair->state(), State::rts);
+        b.receive(1, 0, 64);
+        ASSERT_TRUE(post(a, {.operation = Operation::send}, 0, 64));
+        ASSERT_TRUE(complete(at_a.size() + 1, at_b.size() + 1));
+        EXPECT_EQ(at_a.back().status, Status::success);
+    }
+
+    test::ByteVector request;
+};
+
+TEST_F(RepeatedRead, OfAnInvalidatedKeyIsDropped) {
+    connect();
+    auto window = *host_b.device().allocate_window(b.pd, memory::WindowType::type2b);
+    const auto key = memory::next_key(window.rkey());
+    ASSERT_TRUE(b.pair->post(Request{.operation = Operation::bind_window,
+                                     .flags = transport::send_signalled,
+                                     .bind = {.window = window.rkey(),
+                                              .new_key = key,
+                                              .region = b.region->rkey(),
+                                              .address = b.address(0),
+                                              .length = bytes,
+                                              .rights = memory::Access::remote_read}}));
+    ASSERT_TRUE(complete(0, 1));
+    read(key, b.address(0));
+    b.receive(9, 0, 64);
+    // In one burst: the invalidation is executed before the repeated READ would be answered.
+    repeat();
+    ASSERT_TRUE(
+        post(a, {.operation = Operation::send_with_invalidate, .immediate = static_cast<std::uint32_t>(key)}, 0, 64));
+    host_a.device().poll(0, world.now());
+    ASSERT_TRUE(complete(2, 2));
+    EXPECT_EQ(at_a.back().status, Status::success);
+    EXPECT_EQ(at_b.back().flags, transport::Completion::has_invalidated);
+    expect_alive();
+}
+
+TEST_F(RepeatedRead, OfADeregisteredRegionIsDropped) {
+    connect();
+    std::vector<std::byte> more(bytes);
+    auto region = *host_b.device().register_memory(b.pd, more, test::every_access);
+    read(region.rkey(), reinterpret_cast<std::uint64_t>(more.data()));
+    ASSERT_TRUE(region.release());
+    repeat();
+    world.run_for(millisecond);
+    expect_alive();
 }
 
 TEST(Shards, HandOverWhatArrivesAtTheWrongOne) {

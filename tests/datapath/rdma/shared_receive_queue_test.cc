@@ -147,5 +147,88 @@ TEST_F(Xrc, ReachesNothingOfAnotherDomain) {
     b.pair.reset();
 }
 
+class XrcQueueDestroyed : public Xrc {
+protected:
+    /// Posts a SEND of five packets, of which two arrive.
+    void send_in_part() {
+        connect_xrc();
+        post_receive(*srq, 1);
+        const auto number = srq->number();
+        host_a.port().setup().out.drop_if = [n = 0](const rte_mbuf&) mutable { return ++n > 2; };
+        ASSERT_TRUE(post(a, {.operation = Operation::send, .xrc_srq = number}, 0, 900));
+        ASSERT_TRUE(world.run_until([&] { return host_b.counter("rx_packets") == 2; }));
+    }
+    void connect_xrc() {
+        domain.emplace(host_b.device().create_xrc_domain());
+        completions = host_b.device().create_cq(16);
+        srq = std::move(*host_b.device().create_shared_receive_queue(b.pd, {.requests = 8, .segments = 1}, &*domain,
+                                                                     completions.get()));
+        a.make(QueuePairType::xrc_initiator);
+        auto options = b.options(QueuePairType::xrc_target);
+        options.xrc_domain = &*domain;
+        b.make(options);
+        test::connect(world, a, b, {.mtu = 256});
+    }
+    void destroy_queue() {
+        srq.reset();
+        completions.reset();
+        host_a.port().setup().out.drop_if = {};
+    }
+
+    std::unique_ptr<transport::CompletionQueue> completions;
+};
+
+TEST_F(XrcQueueDestroyed, InMidMessageIsRefusedLikeAQueueThatIsNotThere) {
+    send_in_part();
+    destroy_queue();
+    ASSERT_TRUE(complete(1));
+    EXPECT_EQ(at_a[0].status, Status::remote_invalid_request);
+    EXPECT_TRUE(at_b.empty());
+    EXPECT_EQ(count(host_b, EventKind::qp_request_error), 1u);
+    EXPECT_EQ(count(host_b, EventKind::last_wqe_reached), 1u);
+    EXPECT_EQ(b.pair->state(), State::error);
+    b.pair.reset();
+}
+
+TEST_F(XrcQueueDestroyed, InMidMessageThenTheTarget) {
+    send_in_part();
+    destroy_queue();
+    b.pair.reset();
+    world.run_for(millisecond);
+    EXPECT_TRUE(at_b.empty());
+}
+
+TEST_F(XrcQueueDestroyed, InMidMessageThenTheTargetIsReset) {
+    send_in_part();
+    destroy_queue();
+    b.pair->error();
+    b.pair->reset();
+    EXPECT_EQ(b.pair->state(), State::reset);
+    b.pair.reset();
+}
+
+TEST_F(XrcQueueDestroyed, WhileTheRefusalOfItsMessageWaits) {
+    connect_xrc();
+    post_receive(*srq, 1);
+    test::End c{host_a}, d{host_b};
+    c.make(QueuePairType::uc), d.make(QueuePairType::uc);
+    test::connect(world, c, d, {.mtu = 256});
+    // Nothing leaves any more, and what can be staged is.
+    host_b.port().setup().transmit_limit = 0;
+    for (int i = 0; i < 64; ++i) ASSERT_TRUE(post(d, {.operation = Operation::send}, 0, 4096));
+    world.run_for(microsecond);
+    // The WRITE takes a receive request, and names memory that is not there.
+    auto request = to(b, 0, Operation::write_with_immediate);
+    request.xrc_srq = srq->number();
+    request.rkey = wire::RKey{1};
+    ASSERT_TRUE(post(a, request, 0, 100));
+    world.run_for(10 * microsecond);
+    ASSERT_EQ(b.pair->state(), State::rts) << "the refusal has not left";
+    destroy_queue();
+    b.pair->error();
+    EXPECT_TRUE(b.poll().empty());
+    b.pair.reset();
+}
+
 }  // namespace
 }  // namespace verbline::rdma

@@ -251,5 +251,22 @@ TEST(Wheel, DoesWhatASortedMapWould) {
     }
 }
 
+/// A machine that was suspended. What arms itself again from then on is not owed the time in between.
+TEST(Wheel, AStepOfDaysFiresEachOnce) {
+    Wheel wheel(0);
+    std::vector<Timer> timers(10'000);
+    for (std::size_t i = 0; i < timers.size(); ++i) wheel.arm(timers[i], static_cast<Time>(i * i) * 10 * microsecond);
+    const Time now = 72 * hour;
+    std::size_t count = 0;
+    wheel.advance(now, [&](Timer& timer) {
+        ++count;
+        wheel.arm(timer, now + second);
+    });
+    EXPECT_EQ(count, timers.size());
+    EXPECT_GT(wheel.next_deadline().value(), now);
+    EXPECT_EQ(fired(wheel, now + second / 2), 0u);
+    EXPECT_EQ(fired(wheel, now + second + Wheel::tick), timers.size());
+}
+
 }  // namespace
 }  // namespace verbline::timer

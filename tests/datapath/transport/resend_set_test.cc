@@ -87,6 +87,21 @@ TEST_F(ResendSetTest, IgnoresOldNews) {
     EXPECT_EQ(resend(), List{});
 }
 
+TEST_F(ResendSetTest, SendsAgainWhatThePeerHasGivenUp) {
+    report(0, {1, 2, 3, 8, 9});
+    EXPECT_EQ(resend(), (List{0, 4, 5, 6, 7}));
+    report(0, {1, 2, 13});
+    EXPECT_EQ(resend(), (List{3, 8, 9, 10, 11, 12})) << "0 and 4 to 7 are on their way";
+}
+
+TEST_F(ResendSetTest, SendsAgainWhatThePeerWaitsForAlthoughItHadIt) {
+    report(0, {1, 2, 3, 4});
+    EXPECT_EQ(resend(), (List{0}));
+    set.advance(first + 3);
+    set.misses(first + 3);
+    EXPECT_EQ(resend(), (List{3}));
+}
+
 TEST(ResendPool, LendsAsManyAsItHas) {
     ResendPool pool(1);
     auto* const set = pool.borrow();

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The XRC side of a shard: shared receive queues by number, and the targets that may hold a request of one. Internal
+/// to this folder; `find` is called by the shard, all else while its door is held.
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "datapath/transport/queue_pair.h"
+
+namespace verbline::rdma {
+
+class XrcTable : public transport::XrcQueues {
+public:
+    transport::SharedReceiveQueue* find(std::uint32_t domain, std::uint32_t number) noexcept override {
+        const auto found = queues_.find(number);
+        return found != queues_.end() && found->second->xrc_domain == domain ? found->second : nullptr;
+    }
+    void add(transport::SharedReceiveQueue& queue) { queues_[queue.number] = &queue; }
+    /// No target knows it any more.
+    void remove(const transport::SharedReceiveQueue& queue) {
+        queues_.erase(queue.number);
+        for (auto* const target : targets_) target->forget(queue);
+    }
+
+    void add(transport::QueuePair& target) { targets_.insert(&target); }
+    void remove(transport::QueuePair& target) { targets_.erase(&target); }
+
+private:
+    std::unordered_map<std::uint32_t, transport::SharedReceiveQueue*> queues_;
+    std::unordered_set<transport::QueuePair*> targets_;
+};
+
+}  // namespace verbline::rdma
