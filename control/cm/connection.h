@@ -48,13 +48,19 @@ public:
     Result<void> reply(const Reply& reply, Time now, Context& context);
     Result<void> ready_to_use(const PrivateData& private_data, Time now, Context& context);
     Result<void> reject(const Rejection& rejection, Time now, Context& context);
+    /// REJ to a REQ, of which nothing is kept: should it come again, it is a new one.
+    Result<void> decline(const Rejection& rejection, Time now, Context& context);
     Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now, Context& context);
     Result<void> established(Time now);
     Result<void> disconnect(const PrivateData& private_data, Time now, Context& context);
+    /// The DREQ that waits for its answer, if one does, once more; its repeats in time are not fewer for that.
+    void repeat_disconnect(Context& context);
     Result<void> load_alternate(const Path& alternate, const PrivateData& private_data, Time now, Context& context);
     Result<void> reply_alternate(const AlternateReply& reply, Time now, Context& context);
     /// Its user is gone. It is over when `state` is idle.
     void abandon(Time now, Context& context);
+    /// It is over at once: no repeats, no TIMEWAIT.
+    void forget(Time now);
 
     // What comes from outside.
 
@@ -81,6 +87,10 @@ public:
     wire::Qpn local_qpn() const { return local_qpn_; }
     wire::Qpn remote_qpn() const { return remote_qpn_; }
     bool peer_to_peer() const { return peer_to_peer_; }
+    /// Whether the peer has asked for it and has yet to show that it has our REP.
+    bool half_open() const { return !active_ && open(state_) && state_ != State::established; }
+    /// Where our MADs go.
+    PortAddress peer_port() const { return PortAddress::of(peer_); }
     /// Whether a message came from the peer: from where it was asked for, or asked; the ports of the connection's
     /// paths, primary and alternate; or where it has sent us. Ids can be guessed, and nobody else may close or move us.
     bool from_peer(const mad::GmpPeer& from) const;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "control/cm/connection.h"
+#include "control/cm/peer_limits.h"
 
 // The side that asks.
 
@@ -45,7 +48,8 @@ void Connection::receive_rep(const wire::CmRep& rep, Time now, Context& context)
     remote_ = CommunicationId{rep.local_id};
     remote_qpn_ = queue_pair(rep, transport_);
     remote_psn_ = rep.psn;
-    ack_delay_ = rep.target_ack_delay;
+    if (rep.target_ack_delay > longest_ack_delay) context.count(Count::rx_times_cut);
+    ack_delay_ = std::min(rep.target_ack_delay, longest_ack_delay);
     end_wait();
     enter(State::rep_received, now);
     if (context.claim(remote_queue_pair())) return context.tell(ReplyReceived{from_message(rep, transport_)});
@@ -89,7 +93,9 @@ void Connection::receive_mra(const wire::CmMra& mra, Time now, Context& context)
     if (to_req) enter(mra_req_received, first ? now : since_);
     if (to_rep) enter(mra_rep_received, first ? now : since_);
     if (to_lap) alternate_ = Alternate::delayed;
-    const Time wait = wire::cm_nanoseconds(mra.service_timeout) + 2 * wire::cm_nanoseconds(packet_lifetime_);
+    if (mra.service_timeout > longest_service_timeout) context.count(Count::rx_times_cut);
+    const auto service_timeout = std::min(mra.service_timeout, longest_service_timeout);
+    const Time wait = wire::cm_nanoseconds(service_timeout) + 2 * wire::cm_nanoseconds(packet_lifetime_);
     deadline_ = now + wait;
     if (first && !closing_) context.tell(Delayed{.wait = wait, .private_data = to_vector(mra.private_data)});
 }

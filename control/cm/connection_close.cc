@@ -32,6 +32,19 @@ Result<void> Connection::reject(const Rejection& rejection, Time now, Context& c
     return {};
 }
 
+Result<void> Connection::decline(const Rejection& rejection, Time now, Context& context) {
+    if (state_ != State::req_received) return failure(EINVAL, "there is no request to decline");
+    if (auto result = fits(rejection); !result) return result;
+    post(addressed(to_message(rejection, wire::CmAbout::req), transaction_), context);
+    forget(now);
+    return {};
+}
+
+void Connection::forget(Time now) {
+    end_wait();
+    enter(State::idle, now);
+}
+
 void Connection::receive_rej(const wire::CmRej& rej, Time now, Context& context) {
     using enum State;
     // Who has answered our REQ with REP, or is our active side, no longer refuses it: that REJ is late.
@@ -90,6 +103,12 @@ void Connection::send_dreq(const PrivateData& private_data, Time now, Context& c
     begin_wait(now, patience());
     wire::CmDreq dreq{.remote_qpn = remote_qpn_, .private_data = padded<sizeof(dreq.private_data)>(private_data)};
     keep_and_post(addressed(dreq, own_transaction()), context);
+}
+
+void Connection::repeat_disconnect(Context& context) {
+    if (state_ != State::dreq_sent) return;
+    context.count(Count::retries_dreq);
+    post_kept(context);
 }
 
 /// DREQ is answered whatever we think of the connection: the peer's end is over, and so is ours.

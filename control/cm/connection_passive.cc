@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "control/cm/connection.h"
+#include "control/cm/peer_limits.h"
 
 // The side that is asked.
 
@@ -16,9 +19,9 @@ Request Connection::accept(const Incoming& message, const mad::GmpPeer& from, Ti
     remote_psn_ = req.psn;
     transport_ = request.transport;
     service_ = req.service;
-    response_timeout_ = req.local_response_timeout;
-    own_response_timeout_ = req.remote_response_timeout;
-    packet_lifetime_ = request.primary.packet_lifetime;
+    response_timeout_ = std::min(req.local_response_timeout, longest_response_timeout);
+    own_response_timeout_ = std::min(req.remote_response_timeout, longest_response_timeout);
+    packet_lifetime_ = std::min(request.primary.packet_lifetime, longest_packet_lifetime);
     max_retries_ = req.max_cm_retries;
     transaction_ = message.transaction();
     peer_ = from;

@@ -15,6 +15,8 @@ Core::Core(Manager::Options options, mad::GmpChannel& channel)
       queue_pairs_(options_.seed + 1),
       peers_(options_.seed + 2),
       datagram_requests_(options_.seed + 3),
+      half_open_(options_.most_half_open, options_.seed + 4),
+      closing_(options_.most_closing, options_.seed + 5),
       sessions_(static_cast<std::uint32_t>(options_.seed ^ options_.seed >> 32)) {}
 
 void Core::saw(Time now) {

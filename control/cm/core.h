@@ -18,6 +18,7 @@
 #include "control/cm/manager.h"
 #include "control/cm/remote_table.h"
 #include "control/cm/session.h"
+#include "control/cm/shares.h"
 #include "control/cm/timers.h"
 
 namespace verbline::cm {
@@ -54,6 +55,8 @@ public:
     RemoteTable& queue_pairs() { return queue_pairs_; }
     RemoteTable& peers() { return peers_; }
     RemoteTable& datagram_requests() { return datagram_requests_; }
+    Shares& half_open() { return half_open_; }
+    Shares& closing() { return closing_; }
 
     const Counters& counters() const { return counters_; }
     const IdTable<Session>& sessions() const { return sessions_; }
@@ -108,6 +111,7 @@ private:
     Counters counters_;
     Timers timers_;
     RemoteTable connections_, queue_pairs_, peers_, datagram_requests_;
+    Shares half_open_, closing_;
     Listeners listeners_;
     IdTable<Session> sessions_;  ///< last: sessions use all of the above when they go
 };

@@ -48,9 +48,17 @@ std::optional<Event> Core::accept_connection(const Incoming& message, const Sess
         refuse(received.from, message, *rejection, wire::CmAbout::req);
         return std::nullopt;
     }
+    const auto share = half_open_.take(PortAddress::of(received.from));
+    if (!share) {
+        count(Count::rejected_half_open, req.local_id);
+        refuse(received.from, message, {.reason = wire::CmRejectReason::no_resources}, wire::CmAbout::req);
+        return std::nullopt;
+    }
+    if (exceeds_limits(req)) count(Count::rx_times_cut, req.local_id);
     auto from = received.from;
     from.path.gid_index = gid_index(req.primary.remote_gid, from).value_or(from.path.gid_index);
     const auto session = create([&](std::uint32_t id) { return Connection(CommunicationId{id}, options_.ca_guid); });
+    session->take_half_open(*share);
     auto endpoint = handle(session);
     Turn turn(*this, session->id());
     if (!turn.claim(RemoteEnd::queue_pair(req.ca_guid, req.primary.local_gid, req.qpn))) {
@@ -80,7 +88,17 @@ std::optional<Event> Core::accept_datagram(const Incoming& message, const Sessio
         owner->push(received.from, received.mad, now);
         return std::nullopt;
     }
+    const auto share = half_open_.take(PortAddress::of(received.from));
+    if (!share) {
+        count(Count::rejected_half_open, message.sender_id());
+        const auto service = message.as<wire::CmSidrReq>().service;
+        const wire::CmSidrRep full{
+            .request_id = message.sender_id(), .status = wire::SidrStatus::no_qp, .service = service};
+        answer(received.from, message, full);
+        return std::nullopt;
+    }
     const auto session = create([&](std::uint32_t id) { return Sidr(CommunicationId{id}); });
+    session->take_half_open(*share);
     auto endpoint = handle(session);
     ServiceRequest request;
     (void)session->step<Sidr>(now, [&](Sidr& sidr, Turn&) -> Result<void> {

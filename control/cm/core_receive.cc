@@ -13,6 +13,8 @@ void Core::answer(const mad::GmpPeer& to, const Incoming& to_what, const Message
     send(to, make_mad(message, to_what.transaction()));
 }
 
+template void Core::answer(const mad::GmpPeer&, const Incoming&, const wire::CmSidrRep&);
+
 void Core::refuse(const mad::GmpPeer& to, const Incoming& message, const Rejection& rejection, wire::CmAbout about) {
     auto rej = to_message(rejection, about);
     rej.local_id = about == wire::CmAbout::req ? 0 : message.receiver_id();

@@ -54,6 +54,7 @@ namespace verbline::cm {
     X(rejected_unknown_service, "requests refused because nobody listens for the service id")          \
     X(rejected_stale, "requests refused because their queue pair is connected in our books")           \
     X(rejected_invalid, "requests refused because we cannot carry them: transport, MTU, GID")          \
+    X(rejected_half_open, "requests refused because too many are half open, of their port or of all")  \
     X(rejected_class_version, "requests refused because they are of another version of the class")     \
     X(rejected_unknown_id, "replies refused because the connection they belong to is not known")       \
     X(rx_duplicate_req, "REQ received again")                                                          \
@@ -61,6 +62,8 @@ namespace verbline::cm {
     X(rx_duplicate_dreq, "DREQ received again")                                                        \
     X(rx_duplicate_sidr_req, "SIDR_REQ received again")                                                \
     X(rx_duplicate_lap, "LAP received again")                                                          \
+    X(rx_times_cut, "messages that ask for longer waits than we grant")                                \
+    X(closings_cut_short, "closed connections forgotten at once because too many are being closed")    \
     X(rx_dropped_malformed, "MADs that are no message of the connection manager")                      \
     X(rx_dropped_class_version, "MADs of another version of the class")                                \
     X(rx_dropped_unknown_id, "messages of a connection that is not known")                             \

@@ -40,6 +40,10 @@ public:
     virtual Result<void> reply(const Reply& reply, Time now) = 0;                      ///< to REQ
     virtual Result<void> ready_to_use(const PrivateData& private_data, Time now) = 0;  ///< RTU, to REP
     virtual Result<void> reject(const Rejection& rejection, Time now) = 0;             ///< to REQ or REP
+    /// REJ to REQ, or SIDR_REP, without a trace: for requests that nobody has seen, of which anybody can send many. The
+    /// endpoint is over; should the same request come again, it is a new one (after `reject` it is refused again).
+    virtual Result<void> decline(const Rejection& rejection, Time now) = 0;
+    virtual Result<void> decline(const ServiceReply& reply, Time now) = 0;
     virtual Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now) = 0;  ///< MRA
     /// A message came on the connection before RTU did (IBV_EVENT_COMM_EST).
     virtual Result<void> established(Time now) = 0;

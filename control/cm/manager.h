@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "control/cm/endpoint.h"
+#include "control/cm/peer_limits.h"
 #include "control/mad/gmp.h"
 #include "pmd/counter.h"
 #include "pmd/error.h"
@@ -39,6 +40,9 @@ public:
         /// Whether one of these others has the service: its requests are left to that one. Must not block or call back;
         /// empty: nobody has.
         std::function<bool(wire::CmServiceId)> elsewhere;
+        /// How many requests of peers may be half open, and how many dropped endpoints close in the background; no peer
+        /// may have more of them than are still free (shares.h).
+        std::size_t most_half_open = cm::most_half_open, most_closing = cm::most_closing;
     };
 
     /// `channel` outlives the manager.
@@ -61,6 +65,8 @@ public:
     /// Makes endpoints ready whose time has come; call at or after `deadline`.
     virtual void tick(Time now) = 0;
     virtual std::optional<Time> deadline() const = 0;
+    /// Sends every DREQ that waits for its answer once more, before its time: for a process that ends and cannot wait.
+    virtual void repeat_disconnects(Time now) = 0;
 
     struct Shown {
         CommunicationId local{}, remote{};

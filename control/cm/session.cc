@@ -12,6 +12,12 @@ Session::~Session() {
     core_.timers().cancel(*this, id_);
 }
 
+void Session::take_half_open(Shares::Slot share) {
+    const std::lock_guard lock(mutex_);
+    place_ = Place::half_open;
+    share_ = share;
+}
+
 void Session::attach(const EndpointPointer& handle) {
     const std::lock_guard lock(mutex_);
     handle_ = handle;
@@ -97,8 +103,9 @@ void Session::abandon(Time now) {
         if (auto* const sidr = std::get_if<Sidr>(&machine_)) sidr->abandon(now, turn);
         if (std::holds_alternative<Listener>(machine_)) state_ = State::idle;
         settle(turn, now);
+        close_within_limits(turn, now);
         events = std::exchange(events_, {});
-        inbox_ = std::vector<Received>();
+        inbox_.clear();
         lock.unlock();
         turn.carry_out(now);
     }

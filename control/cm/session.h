@@ -18,8 +18,10 @@
 
 #include "control/cm/connection.h"
 #include "control/cm/endpoint.h"
+#include "control/cm/fifo.h"
 #include "control/cm/manager.h"
 #include "control/cm/reference.h"
+#include "control/cm/shares.h"
 #include "control/cm/sidr.h"
 #include "datapath/timer/timer.h"
 
@@ -53,6 +55,8 @@ public:
     State state() const { return state_.load(std::memory_order_acquire); }
     Manager::Shown shown() const;
 
+    /// It is new, and a request of a peer: the place is given back when that is answered for.
+    void take_half_open(Shares::Slot share);
     /// The user's handle; who gets `on_ready`.
     void attach(const EndpointPointer& handle);
     /// The handle is gone.
@@ -79,6 +83,9 @@ public:
     Result<void> step(Time now, Act&& act);
 
 private:
+    /// What of the peer's shares it takes (peer_limits.h).
+    enum class Place : std::uint8_t { none, half_open, closing };
+
     /// Takes what waits first, and runs the machine on it; none: nothing waits.
     bool run_one(Turn& turn, Time now);
     void run_all(Turn& turn, Time now);
@@ -89,6 +96,8 @@ private:
     void settle(Turn& turn, Time now);
     void settle_connection(const Connection& connection);
     void settle_timer(std::optional<Time> deadline, Time now);
+    void settle_place(bool half_open);
+    void close_within_limits(Turn& turn, Time now);
     bool over() const { return abandoned_ && state() == State::idle; }
     void retire_if_over();
     void notify(std::unique_lock<std::mutex>& lock);
@@ -96,16 +105,18 @@ private:
     Core& core_;
     const std::uint32_t id_;
     const bool listens_;
+    Shares::Slot share_ = 0;  ///< whose place `place_` is
     mutable std::mutex mutex_;
     std::atomic<State> state_ = State::idle;
     bool told_ = false;  ///< on_ready was called and nothing was drained since
     bool abandoned_ = false, stale_ = false;
     bool in_connections_ = false, in_queue_pairs_ = false, in_peers_ = false;
+    Place place_ = Place::none;
     Time armed_for_ = 0;
     std::weak_ptr<Endpoint> handle_;
-    std::vector<Received> inbox_;
-    std::vector<Event> events_;
-    Machine machine_;  ///< last: `push` needs what is in front of it
+    Fifo<Received> inbox_;
+    std::vector<Event> events_;  ///< few
+    Machine machine_;            ///< last: `push` needs what is in front of it
 
     friend class Core;
 };

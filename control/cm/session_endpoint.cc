@@ -32,6 +32,17 @@ Result<void> SessionEndpoint::reject(const Rejection& rejection, Time now) {
         now, [&](Connection& connection, Turn& turn) { return connection.reject(rejection, now, turn); });
 }
 
+Result<void> SessionEndpoint::decline(const Rejection& rejection, Time now) {
+    core_->saw(now);
+    return session_->step<Connection>(
+        now, [&](Connection& connection, Turn& turn) { return connection.decline(rejection, now, turn); });
+}
+
+Result<void> SessionEndpoint::decline(const ServiceReply& reply, Time now) {
+    core_->saw(now);
+    return session_->step<Sidr>(now, [&](Sidr& sidr, Turn& turn) { return sidr.decline(reply, now, turn); });
+}
+
 Result<void> SessionEndpoint::delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now) {
     core_->saw(now);
     return session_->step<Connection>(now, [&](Connection& connection, Turn& turn) {

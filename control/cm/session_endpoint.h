@@ -27,6 +27,8 @@ public:
     Result<void> reply(const Reply& reply, Time now) override;
     Result<void> ready_to_use(const PrivateData& private_data, Time now) override;
     Result<void> reject(const Rejection& rejection, Time now) override;
+    Result<void> decline(const Rejection& rejection, Time now) override;
+    Result<void> decline(const ServiceReply& reply, Time now) override;
     Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now) override;
     Result<void> established(Time now) override;
     Result<void> disconnect(const PrivateData& private_data, Time now) override;

@@ -18,7 +18,6 @@ std::optional<Event> Session::poll(Time now) {
     if (events_.empty()) {
         settle(turn, now);  // a timer that came before its time runs again
         told_ = false;
-        inbox_ = std::vector<Received>();  // an endpoint that rests takes no memory for what has been
     } else {
         event = std::move(events_.front());
         events_.erase(events_.begin());
@@ -37,18 +36,11 @@ std::optional<Event> Session::poll_listener(Time now) {
         std::unique_lock lock(mutex_);
         if (inbox_.empty()) {
             told_ = false;
-            inbox_ = std::vector<Received>();
             return std::nullopt;
         }
-        // From the front, in the order in which they came; a burst is moved up once, not for each.
-        std::vector<Received> burst = std::exchange(inbox_, {});
+        const auto received = inbox_.pop_front();
         lock.unlock();
-        auto event = core_.accept(burst.front(), now);
-        burst.erase(burst.begin());
-        lock.lock();
-        burst.insert(burst.end(), std::make_move_iterator(inbox_.begin()), std::make_move_iterator(inbox_.end()));
-        inbox_ = std::move(burst);
-        if (event) return event;
+        if (auto event = core_.accept(received, now)) return event;
     }
 }
 
@@ -62,9 +54,7 @@ bool Session::machine_due(Time now) const {
 bool Session::run_one(Turn& turn, Time now) {
     auto* const connection = std::get_if<Connection>(&machine_);
     if (!inbox_.empty()) {
-        const auto received = std::move(inbox_.front());
-        inbox_.erase(inbox_.begin());
-        run(received, turn, now);
+        run(inbox_.pop_front(), turn, now);
     } else if (std::exchange(stale_, false)) {
         if (connection != nullptr) connection->stale(now, turn);
     } else if (machine_due(now)) {
@@ -108,12 +98,44 @@ void Session::settle(Turn& turn, Time now) {
     if (const auto* const connection = std::get_if<Connection>(&machine_)) {
         state_.store(connection->state(), std::memory_order_release);
         settle_connection(*connection);
+        settle_place(connection->half_open());
         settle_timer(connection->deadline(), now);
     } else if (const auto* const sidr = std::get_if<Sidr>(&machine_)) {
         state_.store(sidr->state(), std::memory_order_release);
         if (sidr->state() == State::idle) core_.datagram_requests().erase(sidr->remote_request(), id_);
+        settle_place(sidr->half_open());
         settle_timer(sidr->deadline(), now);
     }
+}
+
+/// Gives a place back that is not needed any more.
+void Session::settle_place(bool half_open) {
+    if (place_ == Place::half_open && !half_open) {
+        core_.half_open().give_back(share_);
+    } else if (place_ == Place::closing && state() == State::idle) {
+        core_.closing().give_back(share_);
+    } else {
+        return;
+    }
+    place_ = Place::none;
+}
+
+/// What its user has dropped may close in peace if the peer has not too many of that kind; else it is over now. The
+/// first REJ or DREQ has gone out, and whatever the peer sends later is answered as of an unknown connection.
+void Session::close_within_limits(Turn& turn, Time now) {
+    if (listens_ || state() == State::idle) return;
+    auto* const connection = std::get_if<Connection>(&machine_);
+    auto* const sidr = std::get_if<Sidr>(&machine_);
+    const auto share = core_.closing().take(connection != nullptr ? connection->peer_port() : sidr->peer_port());
+    if (share) {
+        place_ = Place::closing;
+        share_ = *share;
+        return;
+    }
+    core_.count(Count::closings_cut_short, id_);
+    if (connection != nullptr) connection->forget(now);
+    if (sidr != nullptr) sidr->forget(now);
+    settle(turn, now);
 }
 
 void Session::settle_connection(const Connection& connection) {

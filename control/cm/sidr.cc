@@ -10,7 +10,7 @@ constexpr Time keep_answer = 2 * (wire::cm_nanoseconds(20) + 2 * wire::cm_nanose
 
 }  // namespace
 
-void Sidr::over(Time now) {
+void Sidr::forget(Time now) {
     deadline_ = 0;
     kept_.reset();
     enter(State::idle, now);
@@ -57,9 +57,15 @@ Result<void> Sidr::respond(const ServiceReply& reply, Time now, Context& context
     return {};
 }
 
+Result<void> Sidr::decline(const ServiceReply& reply, Time now, Context& context) {
+    auto result = respond(reply, now, context);
+    if (result) forget(now);
+    return result;
+}
+
 void Sidr::abandon(Time now, Context& context) {
     if (state_ == State::sidr_req_received) (void)respond({.status = wire::SidrStatus::rejected}, now, context);
-    if (state_ == State::sidr_req_sent) over(now);
+    if (state_ == State::sidr_req_sent) forget(now);
 }
 
 void Sidr::receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
@@ -73,7 +79,7 @@ void Sidr::receive(const Incoming& message, const mad::GmpPeer& from, Time now, 
     if (!server_.sent(from) && !PortAddress::of(peer_).sent(from)) return context.count(Count::rx_dropped_stranger);
     const auto rep = message.as<wire::CmSidrRep>();
     if (follow_redirect(rep, now, context)) return;
-    over(now);
+    forget(now);
     context.tell(ServiceReplyReceived{from_message(rep)});
 }
 
@@ -93,7 +99,7 @@ bool Sidr::follow_redirect(const wire::CmSidrRep& rep, Time now, Context& contex
 
 void Sidr::tick(Time now, Context& context) {
     if (deadline_ == 0 || now < deadline_) return;
-    if (state_ == State::timewait) return over(now);
+    if (state_ == State::timewait) return forget(now);
     if (retries_ < max_retries_) {
         ++retries_;
         deadline_ = now + patience_;
@@ -101,7 +107,7 @@ void Sidr::tick(Time now, Context& context) {
         return post_kept(context);
     }
     context.count(Count::timeouts_sidr_req);
-    over(now);
+    forget(now);
     context.tell(Unanswered{Unanswered::What::service_request});
 }
 

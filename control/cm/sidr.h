@@ -37,8 +37,12 @@ public:
 
     /// EINVAL: there is no question, or the answer is too long.
     Result<void> respond(const ServiceReply& reply, Time now, Context& context);
+    /// The same, and nothing is kept: should the question come again, it is a new one.
+    Result<void> decline(const ServiceReply& reply, Time now, Context& context);
     /// Its user is gone. It is over when `state` is idle.
     void abandon(Time now, Context& context);
+    /// It is over at once: repeats are not answered.
+    void forget(Time now);
 
     void receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context);
     /// At or after `deadline`.
@@ -51,6 +55,10 @@ public:
     unsigned retries() const { return retries_; }
     wire::CmServiceId service() const { return service_; }
     const wire::Gid& peer_gid() const { return peer_.path.address.dgid; }
+    /// Where our MADs go.
+    PortAddress peer_port() const { return PortAddress::of(peer_); }
+    /// Whether somebody has asked and has not been answered.
+    bool half_open() const { return state_ == State::sidr_req_received; }
     /// Server: for the table by which repeats are found.
     RemoteEnd remote_request() const {
         return RemoteEnd::datagram_request(peer_.path.address.dgid, peer_.path.address.dlid, request_id_);
@@ -58,7 +66,6 @@ public:
 
 private:
     void enter(State state, Time now) { state_ = state, since_ = now; }
-    void over(Time now);
     bool follow_redirect(const wire::CmSidrRep& rep, Time now, Context& context);
     void post_kept(Context& context);
 

@@ -3,31 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/control/cm/connected.h"
 #include "tests/control/cm/world.h"
 
 namespace verbline::cm::test {
 namespace {
 
 using enum wire::CmAttribute;
-
-/// Node 0 has connected to node 1.
-struct Connected {
-    World world{2};
-    EndpointPointer listener = *world.manager(1).listen(service, ~std::uint64_t{0}, world.now);
-    EndpointPointer active, passive;
-
-    Connected() {
-        active = *world.manager(0).connect(world.request(0, 1), world.now);
-        world.deliver_all();
-        passive = next<RequestReceived>(*listener, world.now)->endpoint;
-        EXPECT_TRUE(passive->reply({.qpn = wire::Qpn{0x200}}, world.now));
-        world.deliver_all();
-        EXPECT_TRUE(next<ReplyReceived>(*active, world.now));
-        EXPECT_TRUE(active->ready_to_use({}, world.now));
-        world.deliver_all();
-        EXPECT_TRUE(next<Established>(*passive, world.now));
-    }
-};
 
 TEST(Manager, Connects) {
     World world(2);
@@ -61,54 +43,6 @@ TEST(Manager, Connects) {
     EXPECT_TRUE(next<Established>(*asked->endpoint, world.now));
     EXPECT_FALSE(asked->endpoint->poll(world.now));
     EXPECT_EQ(asked->endpoint->state(), State::established);
-}
-
-TEST(Manager, DisconnectsAndLeavesNothingBehind) {
-    Connected c;
-    EXPECT_TRUE(c.active->disconnect({}, c.world.now));
-    EXPECT_EQ(c.world.deliver_one(), dreq);
-    EXPECT_TRUE(next<DisconnectRequested>(*c.passive, c.world.now));
-    EXPECT_TRUE(c.passive->disconnect({}, c.world.now)) << "it is what the user wants, and done";
-    EXPECT_EQ(c.world.deliver_one(), drep);
-    EXPECT_TRUE(next<Disconnected>(*c.active, c.world.now));
-    EXPECT_EQ(c.active->state(), State::timewait);
-    c.world.pass(10 * second);
-    EXPECT_TRUE(next<TimewaitExited>(*c.active, c.world.now));
-    EXPECT_TRUE(next<TimewaitExited>(*c.passive, c.world.now));
-    c.active.reset();
-    c.passive.reset();
-    c.listener.reset();
-    EXPECT_EQ(c.world.manager(0).size(), 0u);
-    EXPECT_EQ(c.world.manager(1).size(), 0u);
-    EXPECT_FALSE(c.world.manager(0).deadline());
-}
-
-TEST(Manager, AnswersBothOfCrossedDisconnects) {
-    Connected c;
-    EXPECT_TRUE(c.active->disconnect({}, c.world.now));
-    EXPECT_TRUE(c.passive->disconnect({}, c.world.now));
-    EXPECT_EQ(c.world.deliver_one(), dreq);
-    EXPECT_EQ(c.world.deliver_one(), dreq);
-    EXPECT_TRUE(next<Disconnected>(*c.active, c.world.now));
-    EXPECT_TRUE(next<Disconnected>(*c.passive, c.world.now));
-    EXPECT_EQ(c.world.deliver_one(), drep);
-    EXPECT_EQ(c.world.deliver_one(), drep);
-    EXPECT_FALSE(c.active->poll(c.world.now));
-    EXPECT_FALSE(c.passive->poll(c.world.now));
-}
-
-TEST(Manager, EndpointsDroppedCloseTheirConnectionsInTheBackground) {
-    Connected c;
-    c.active.reset();
-    EXPECT_EQ(c.world.flights.front().attribute(), dreq);
-    c.world.flights.clear();
-    c.world.pass(10 * second);
-    EXPECT_EQ(c.world.deliver_one(), dreq) << "repeated";
-    EXPECT_EQ(c.world.counter(0, "retries_dreq"), 1u);
-    EXPECT_TRUE(next<DisconnectRequested>(*c.passive, c.world.now));
-    c.world.deliver_all();
-    c.world.pass(10 * second);
-    EXPECT_EQ(c.world.manager(0).size(), 0u);
 }
 
 TEST(Manager, RefusesServicesThatNobodyListensFor) {

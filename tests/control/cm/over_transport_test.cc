@@ -20,7 +20,7 @@
 namespace verbline::cm {
 namespace {
 
-constexpr wire::CmServiceId service{0x0106'1234};
+constexpr wire::CmServiceId served_id{0x0106'1234};
 constexpr std::uint64_t exact = ~std::uint64_t{0};
 
 struct Host {
@@ -77,9 +77,9 @@ protected:
 };
 
 TEST_F(OverTransport, ConnectsAndDisconnects) {
-    const auto listener = *b.manager->listen(service, exact, loop->now());
+    const auto listener = *b.manager->listen(served_id, exact, loop->now());
     const auto active = *a.manager->connect(
-        {.primary = a.path_to(b), .service = service, .qpn = wire::Qpn{5}, .private_data = {std::byte{1}}},
+        {.primary = a.path_to(b), .service = served_id, .qpn = wire::Qpn{5}, .private_data = {std::byte{1}}},
         loop->now());
     const auto asked = wait<RequestReceived>(*listener);
     ASSERT_TRUE(asked);
@@ -104,15 +104,15 @@ TEST_F(OverTransport, ConnectsAndDisconnects) {
 
 TEST_F(OverTransport, IsRefusedWhereNobodyListens) {
     const auto active =
-        *a.manager->connect({.primary = a.path_to(b), .service = service, .qpn = wire::Qpn{5}}, loop->now());
+        *a.manager->connect({.primary = a.path_to(b), .service = served_id, .qpn = wire::Qpn{5}}, loop->now());
     const auto rejected = wait<Rejected>(*active);
     ASSERT_TRUE(rejected);
     EXPECT_EQ(rejected->rejection.reason, wire::CmRejectReason::invalid_service_id);
 }
 
 TEST_F(OverTransport, FindsADatagramService) {
-    const auto listener = *b.manager->listen(service, exact, loop->now());
-    const auto client = *a.manager->resolve({.path = a.path_to(b), .service = service}, loop->now());
+    const auto listener = *b.manager->listen(served_id, exact, loop->now());
+    const auto client = *a.manager->resolve({.path = a.path_to(b), .service = served_id}, loop->now());
     const auto asked = wait<ServiceRequestReceived>(*listener);
     ASSERT_TRUE(asked);
     ASSERT_TRUE(asked->endpoint->respond({.qpn = wire::Qpn{7}, .qkey = wire::QKey{8}}, loop->now()));
@@ -124,9 +124,9 @@ TEST_F(OverTransport, FindsADatagramService) {
 
 /// A third host says what the peer would.
 TEST_F(OverTransport, AnotherPortCannotClose) {
-    const auto listener = *b.manager->listen(service, exact, loop->now());
+    const auto listener = *b.manager->listen(served_id, exact, loop->now());
     const auto active =
-        *a.manager->connect({.primary = a.path_to(b), .service = service, .qpn = wire::Qpn{5}}, loop->now());
+        *a.manager->connect({.primary = a.path_to(b), .service = served_id, .qpn = wire::Qpn{5}}, loop->now());
     const auto asked = wait<RequestReceived>(*listener);
     ASSERT_TRUE(asked);
     ASSERT_TRUE(asked->endpoint->reply({.qpn = wire::Qpn{6}}, loop->now()));

@@ -184,21 +184,21 @@ TEST(RemoteTable, TellsPortsOfOneOwnerApart) {
     EXPECT_EQ(table.find(one), 1u);
 }
 
-constexpr std::uint64_t exact = ~std::uint64_t{0};
+constexpr std::uint64_t whole_id = ~std::uint64_t{0};
 
 TEST(Listeners, OfIdsAndOfRanges) {
     Listeners listeners;
-    EXPECT_TRUE(listeners.insert(wire::CmServiceId{0x100}, exact, 1));
+    EXPECT_TRUE(listeners.insert(wire::CmServiceId{0x100}, whole_id, 1));
     EXPECT_TRUE(listeners.insert(wire::CmServiceId{0x200}, ~std::uint64_t{0xff}, 2));
-    EXPECT_FALSE(listeners.insert(wire::CmServiceId{0x2ff}, exact, 3));
-    EXPECT_FALSE(listeners.insert(wire::CmServiceId{0x100}, exact, 3));
+    EXPECT_FALSE(listeners.insert(wire::CmServiceId{0x2ff}, whole_id, 3));
+    EXPECT_FALSE(listeners.insert(wire::CmServiceId{0x100}, whole_id, 3));
     EXPECT_FALSE(listeners.insert(wire::CmServiceId{0x100}, ~std::uint64_t{0xff}, 3));
     EXPECT_EQ(listeners.find(wire::CmServiceId{0x100}), 1u);
     EXPECT_EQ(listeners.find(wire::CmServiceId{0x101}), 0u);
     EXPECT_EQ(listeners.find(wire::CmServiceId{0x2ff}), 2u);
     listeners.erase(wire::CmServiceId{0x200}, ~std::uint64_t{0xff}, 2);
     EXPECT_EQ(listeners.find(wire::CmServiceId{0x2ff}), 0u);
-    EXPECT_TRUE(listeners.insert(wire::CmServiceId{0x2ff}, exact, 3));
+    EXPECT_TRUE(listeners.insert(wire::CmServiceId{0x2ff}, whole_id, 3));
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What a peer can make us keep at most, and for how long. Times stand in messages in five bits (4.096 us * 2^n), so
+/// that anybody can ask for 2 hours 26 minutes; we wait for none longer than these. Defaults of the field are well
+/// below: Linux sends 20 as response timeout, 18 as packet lifetime and 24 in MRA.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "datapath/wire/cm_req.h"
+
+namespace verbline::cm {
+
+constexpr std::uint8_t longest_response_timeout = 22;  ///< 17 s
+constexpr std::uint8_t longest_service_timeout = 25;   ///< 137 s, of MRA
+constexpr std::uint8_t longest_packet_lifetime = 20;   ///< 4.3 s
+constexpr std::uint8_t longest_ack_delay = 20;         ///< 4.3 s
+
+/// Connections and datagram requests of peers that are half open, of one manager.
+constexpr std::size_t most_half_open = 16'384;
+/// Endpoints that their users have dropped and that still close, repeat a refusal or wait for the end of TIMEWAIT.
+constexpr std::size_t most_closing = 16'384;
+
+/// Whether a REQ asks for longer waits than we grant.
+constexpr bool exceeds_limits(const wire::CmReq& req) {
+    return std::max(req.local_response_timeout, req.remote_response_timeout) > longest_response_timeout ||
+           req.primary.ack_timeout > longest_packet_lifetime + 1;
+}
+
+}  // namespace verbline::cm
