@@ -2,7 +2,6 @@
 #include "control/hub/client.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -12,8 +11,11 @@
 
 #include <fmt/format.h>
 
+#include "control/hub/conversation.h"
 #include "control/hub/directory.h"
 #include "control/hub/protocol.h"
+#include "pmd/runtime/runtime_directory.h"
+#include "pmd/runtime/trusted_path.h"
 
 namespace verbline::hub {
 namespace {
@@ -29,6 +31,10 @@ Result<FileDescriptor> connect_to(std::string_view name) {
                                            name));
     }
     const std::string path = control_socket(name);
+    if (auto good = pmd::check_path(path, pmd::runtime_advice); !good) {
+        if (good.error().code == ENOENT || good.error().code == ENOTDIR) return no_hub(name);
+        return failure(good.error().code, fmt::format("hub `{}`: {}", name, good.error().what));
+    }
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     if (path.size() >= sizeof(address.sun_path)) {
         return failure(ENAMETOOLONG, fmt::format("{}: too long for a socket's path; set XDG_RUNTIME_DIR to a shorter "
@@ -40,28 +46,17 @@ Result<FileDescriptor> connect_to(std::string_view name) {
     const timeval limit{.tv_sec = answer_limit.count(), .tv_usec = 0};
     setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));  // also while connecting to a full backlog
-    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
-    if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) return no_hub(name);
-    return failure(errno, fmt::format("hub `{}`: {}: {}", name, path, std::strerror(errno)));
-}
-
-/// One question, one answer. `who` begins the line that says why there is none.
-Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who) {
-    const auto bytes = encode(question);
-    if (send(control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
-        return failure(errno, fmt::format("{} has ended: {}", who, std::strerror(errno)));
+    const auto connects = [&] {
+        return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    };
+    if (uninterrupted(connects) != 0) {
+        if (errno == ENOENT || errno == ECONNREFUSED) return no_hub(name);
+        return failure(errno, fmt::format("hub `{}`: {}: {}", name, path, std::strerror(errno)));
     }
-    std::array<std::byte, largest_message> answer;
-    const auto n = recv(control.get(), answer.data(), answer.size(), 0);
-    if (n == 0) return failure(ECONNRESET, fmt::format("{} has ended; start it again", who));
-    if (n < 0) {
-        return failure(errno == EAGAIN ? ETIMEDOUT : errno,
-                       fmt::format("{} does not answer within {} s; it may be stopped", who, answer_limit.count()));
+    if (auto good = pmd::check_server(fd.get(), path, pmd::runtime_advice); !good) {
+        return failure(good.error().code, fmt::format("hub `{}`: {}", name, good.error().what));
     }
-    auto message = decode(std::span(answer).first(static_cast<std::size_t>(n)));
-    if (!message) return failure(EPROTO, fmt::format("{} is of another release than this program", who));
-    if (const auto* refused = std::get_if<Refused>(&*message)) return failure(refused->code, refused->reason);
-    return std::move(*message);
+    return fd;
 }
 
 std::unexpected<Error> unexpected_answer(std::string_view who) {
@@ -70,7 +65,7 @@ std::unexpected<Error> unexpected_answer(std::string_view who) {
 
 /// What there is nothing to say to but that it is done.
 Result<void> request(const Lane& lane, const Message& what) {
-    const auto answer = ask(lane.control, what, "the hub");
+    const auto answer = ask(lane.control, what, "the hub", lane.direct_news);
     if (!answer) return std::unexpected(answer.error());
     if (!std::holds_alternative<Done>(*answer)) return unexpected_answer("the hub");
     return {};
@@ -91,8 +86,10 @@ Result<Lane> join(const JoinRequest& request) {
     const auto who = fmt::format("hub `{}`", request.hub);
     const Join join{.mac = request.mac,
                     .addresses = request.addresses,
-                    .program = request.program.empty() ? program_invocation_short_name : request.program};
-    auto answer = ask(*control, join, who);
+                    .program = request.program.empty() ? program_invocation_short_name : request.program,
+                    .direct = request.direct};
+    std::vector<DirectNews> none;
+    auto answer = ask(*control, join, who, none);
     if (!answer) return std::unexpected(answer.error());
     auto* granted = std::get_if<Granted>(&*answer);
     if (granted == nullptr) return unexpected_answer(who);
@@ -100,7 +97,8 @@ Result<Lane> join(const JoinRequest& request) {
                 .memif_socket = std::move(granted->memif_socket),
                 .mac = granted->mac,
                 .addresses = std::move(granted->addresses),
-                .mtu = granted->mtu};
+                .mtu = granted->mtu,
+                .direct_news = {}};
 }
 
 Result<void> join_group(const Lane& lane, wire::MacAddress group) {
@@ -111,7 +109,7 @@ Result<void> leave_group(const Lane& lane, wire::MacAddress group) {
 }
 
 Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
-    const auto answer = ask(lane.control, Reserve{space, port}, "the hub");
+    const auto answer = ask(lane.control, Reserve{space, port}, "the hub", lane.direct_news);
     if (!answer) return std::unexpected(answer.error());
     const auto* const reserved = std::get_if<Reserved>(&*answer);
     if (reserved == nullptr || (port != 0 && reserved->port != port)) return unexpected_answer("the hub");

@@ -12,7 +12,21 @@ namespace {
 
 constexpr std::uint32_t mark = 0x76'6c'68'75;  // "vlhu"
 
-enum class Type : std::uint16_t { join = 1, granted, refused, group, done, reserve, reserved, release };
+enum class Type : std::uint16_t {
+    join = 1,
+    granted,
+    refused,
+    group,
+    done,
+    reserve,
+    reserved,
+    release,
+    direct,
+    direct_granted,
+    direct_refused,
+    direct_offer,
+    direct_end,
+};
 
 struct [[gnu::packed]] Header {
     std::uint32_t mark;
@@ -38,6 +52,7 @@ struct [[gnu::packed]] JoinMessage {
     Mac mac;
     AddressList addresses;
     Text<max_program> program;
+    std::uint8_t direct;
 };
 struct [[gnu::packed]] GrantedMessage {
     Header header;
@@ -70,6 +85,25 @@ struct [[gnu::packed]] ReservedMessage {
 struct [[gnu::packed]] ReleaseMessage {
     Header header;
     std::uint16_t space, port;
+};
+struct [[gnu::packed]] DirectMessage {
+    Header header;
+    Mac peer;
+};
+/// Granted, or offered.
+struct [[gnu::packed]] DirectLinkMessage {
+    Header header;
+    Mac peer;
+    std::uint32_t id;
+};
+struct [[gnu::packed]] DirectRefusedMessage {
+    Header header;
+    Mac peer;
+    std::int32_t code;
+};
+struct [[gnu::packed]] DirectEndMessage {
+    Header header;
+    std::uint32_t id;
 };
 static_assert(std::max({sizeof(JoinMessage), sizeof(GrantedMessage), sizeof(RefusedMessage)}) <= largest_message);
 
@@ -114,7 +148,11 @@ std::vector<std::byte> bytes_of(Fields fields, Type type) {
 
 struct Encoder {
     std::vector<std::byte> operator()(const Join& join) const {
-        JoinMessage out{.header = {}, .mac = join.mac.bytes, .addresses = to_list(join.addresses), .program = {}};
+        JoinMessage out{.header = {},
+                        .mac = join.mac.bytes,
+                        .addresses = to_list(join.addresses),
+                        .program = {},
+                        .direct = join.direct};
         put(out.program, join.program);
         return bytes_of(out, Type::join);
     }
@@ -145,13 +183,34 @@ struct Encoder {
     std::vector<std::byte> operator()(const Release& release) const {
         return bytes_of(ReleaseMessage{.header = {}, .space = release.space, .port = release.port}, Type::release);
     }
+    std::vector<std::byte> operator()(const Direct& direct) const {
+        return bytes_of(DirectMessage{.header = {}, .peer = direct.peer.bytes}, Type::direct);
+    }
+    std::vector<std::byte> operator()(const DirectGranted& granted) const {
+        return bytes_of(link_of(granted), Type::direct_granted);
+    }
+    std::vector<std::byte> operator()(const DirectRefused& refused) const {
+        return bytes_of(DirectRefusedMessage{.header = {}, .peer = refused.peer.bytes, .code = refused.code},
+                        Type::direct_refused);
+    }
+    std::vector<std::byte> operator()(const DirectOffer& offer) const {
+        return bytes_of(link_of(offer), Type::direct_offer);
+    }
+    std::vector<std::byte> operator()(const DirectEnd& end) const {
+        return bytes_of(DirectEndMessage{.header = {}, .id = static_cast<std::uint32_t>(end.id)}, Type::direct_end);
+    }
+
+private:
+    static DirectLinkMessage link_of(const auto& link) {
+        return {.header = {}, .peer = link.peer.bytes, .id = static_cast<std::uint32_t>(link.id)};
+    }
 };
 
 std::optional<Message> value(const JoinMessage& in) {
     const wire::MacAddress mac{in.mac};
     auto addresses = from_list(in.addresses);
-    if (!addresses || mac.multicast()) return std::nullopt;
-    return Join{mac, std::move(*addresses), printable(in.program)};
+    if (!addresses || mac.multicast() || in.direct > 1) return std::nullopt;
+    return Join{mac, std::move(*addresses), printable(in.program), in.direct == 1};
 }
 std::optional<Message> value(const GrantedMessage& in) {
     const wire::MacAddress mac{in.mac};
@@ -186,12 +245,45 @@ std::optional<Message> value(const ReleaseMessage& in) {
     return Release{in.space, in.port};
 }
 
+/// A lane's, or nothing.
+std::optional<wire::MacAddress> peer_of(const Mac& mac) {
+    const wire::MacAddress peer{mac};
+    if (peer.multicast() || peer == wire::MacAddress{}) return std::nullopt;
+    return peer;
+}
+std::optional<Message> value(const DirectMessage& in) {
+    const auto peer = peer_of(in.peer);
+    if (!peer) return std::nullopt;
+    return Direct{*peer};
+}
+template <class Link>
+std::optional<Message> value(const DirectLinkMessage& in) {
+    const auto peer = peer_of(in.peer);
+    if (!peer || in.id == 0) return std::nullopt;
+    return Link{*peer, DirectId{in.id}};
+}
+std::optional<Message> value(const DirectRefusedMessage& in) {
+    const auto peer = peer_of(in.peer);
+    if (!peer || in.code <= 0) return std::nullopt;
+    return DirectRefused{*peer, in.code};
+}
+std::optional<Message> value(const DirectEndMessage& in) {
+    if (in.id == 0) return std::nullopt;
+    return DirectEnd{DirectId{in.id}};
+}
+
 template <class Fields>
-std::expected<Message, Malformed> read(std::span<const std::byte> bytes) {
+std::optional<Message> value_of(const Fields& fields) {
+    return value(fields);
+}
+
+template <class Fields>
+std::expected<Message, Malformed> read(std::span<const std::byte> bytes,
+                                       std::optional<Message> (*to_value)(const Fields&) = value_of<Fields>) {
     if (bytes.size() != sizeof(Fields)) return std::unexpected(Malformed::foreign);
     Fields fields;
     std::memcpy(&fields, bytes.data(), sizeof(fields));
-    auto message = value(fields);
+    auto message = to_value(fields);
     if (!message) return std::unexpected(Malformed::foreign);
     return std::move(*message);
 }
@@ -217,6 +309,11 @@ std::expected<Message, Malformed> decode(std::span<const std::byte> bytes) {
         case Type::reserve: return read<ReserveMessage>(bytes);
         case Type::reserved: return read<ReservedMessage>(bytes);
         case Type::release: return read<ReleaseMessage>(bytes);
+        case Type::direct: return read<DirectMessage>(bytes);
+        case Type::direct_granted: return read<DirectLinkMessage>(bytes, value<DirectGranted>);
+        case Type::direct_refused: return read<DirectRefusedMessage>(bytes);
+        case Type::direct_offer: return read<DirectLinkMessage>(bytes, value<DirectOffer>);
+        case Type::direct_end: return read<DirectEndMessage>(bytes);
     }
     return std::unexpected(Malformed::foreign);
 }

@@ -14,6 +14,14 @@
 ///       ── release (one of those) ─────────────>
 ///       <───────────────────── done | refused ──
 ///
+///       ── direct (the MAC of another client) ──>               a link of their own, without the hub between them
+///       <──────── direct granted | direct refused ──            granted: with one end of a socket
+///                                        offer ──> the other    with the other end; unasked, at any time
+///       ── direct end (which one) ─────────────>                 no answer
+///
+/// Answers come in the order of the questions, but a client need not wait for that to `direct`: it may ask something
+/// else meanwhile. Offers come between answers.
+///
 /// Whoever hangs up ends the lane. Messages have one size for each type, the host's byte order, and a version;
 /// `refused` is the same in all versions, so that every client can read why. Both sides take what they receive for
 /// hostile: `decode` answers with checked, bounded values or not at all.
@@ -28,12 +36,13 @@
 
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
+#include "pmd/direct/broker.h"
 
 namespace verbline::hub {
 
 using link::InterfaceAddress;
 
-constexpr std::uint16_t version = 2;
+constexpr std::uint16_t version = 3;
 constexpr std::size_t max_addresses = 8;  ///< of one client
 constexpr std::size_t max_program = 32;   ///< bytes of a program's name
 constexpr std::size_t max_socket = 107;   ///< sun_path without its end
@@ -46,6 +55,7 @@ struct Join {
     wire::MacAddress mac{};                   ///< zero: any
     std::vector<InterfaceAddress> addresses;  ///< none: one of each of the hub's subnets
     std::string program;                      ///< printable ASCII
+    bool direct = false;                      ///< takes offers of direct links
     bool operator==(const Join&) const = default;
 };
 struct Granted {
@@ -85,7 +95,39 @@ struct Done {
     bool operator==(const Done&) const = default;
 };
 
-using Message = std::variant<Join, Granted, Refused, Group, Done, Reserve, Reserved, Release>;
+/// A link between two clients: memif over a connected socket, of which each has one end. Who asked is memif's client.
+using pmd::DirectId;
+
+struct Direct {
+    wire::MacAddress peer{};  ///< a lane's
+    bool operator==(const Direct&) const = default;
+};
+/// With a descriptor.
+struct DirectGranted {
+    wire::MacAddress peer{};
+    DirectId id{};  ///< not 0; none comes twice from a hub
+    bool operator==(const DirectGranted&) const = default;
+};
+/// The lane goes on as before, and is where frames for the peer go.
+struct DirectRefused {
+    wire::MacAddress peer{};
+    int code = 0;  ///< an errno value
+    bool operator==(const DirectRefused&) const = default;
+};
+/// With a descriptor.
+struct DirectOffer {
+    wire::MacAddress peer{};  ///< who has asked
+    DirectId id{};
+    bool operator==(const DirectOffer&) const = default;
+};
+/// Either of the two has hung up; who says so second is not minded.
+struct DirectEnd {
+    DirectId id{};
+    bool operator==(const DirectEnd&) const = default;
+};
+
+using Message = std::variant<Join, Granted, Refused, Group, Done, Reserve, Reserved, Release, Direct, DirectGranted,
+                             DirectRefused, DirectOffer, DirectEnd>;
 
 enum class Malformed : std::uint8_t {
     foreign,        ///< not of this protocol: wrong length, mark, type or values

@@ -49,14 +49,31 @@ std::vector<InterfaceAddress> default_subnets() {
 
 Registry::Registry(RegistrySetup setup) : setup_(std::move(setup)) {}
 
-Registry::Answer<LaneId> Registry::join(const Join& join, pid_t pid) {
+bool Registry::has_too_many_lanes(uid_t user) const {
+    const auto theirs = [user](const auto& entry) { return entry.second.peer.uid == user; };
+    return user != setup_.owner &&
+           static_cast<std::size_t>(std::ranges::count_if(tenants_, theirs)) >= setup_.max_user_lanes;
+}
+
+Registry::Answer<LaneId> Registry::join(const Join& join, Peer peer) {
     if (tenants_.size() >= setup_.max_lanes) {
         return refuse(ENOSPC, fmt::format("hub `{0}` is full: {1} programs use it; start another with `verbline hub "
                                           "NAME`",
                                           setup_.name, setup_.max_lanes));
     }
-    Tenant tenant{
-        .program = join.program, .pid = pid, .mac = join.mac, .addresses = join.addresses, .groups = {}, .ports = 0};
+    if (has_too_many_lanes(peer.uid)) {
+        return refuse(EDQUOT,
+                      fmt::format("hub `{}` keeps {} lanes for a user other than its own; end some programs, or "
+                                  "start the hub with a larger --user-lanes",
+                                  setup_.name, setup_.max_user_lanes));
+    }
+    Tenant tenant{.program = join.program,
+                  .peer = peer,
+                  .mac = join.mac,
+                  .addresses = join.addresses,
+                  .groups = {},
+                  .ports = 0,
+                  .takes_direct = join.direct};
     if (tenant.addresses.empty()) {
         auto chosen = choose_addresses();
         if (!chosen) return std::unexpected(std::move(chosen.error()));
@@ -87,6 +104,7 @@ void Registry::leave(LaneId lane) {
     std::erase_if(addresses_, [&](const auto& entry) { return entry.second == lane; });
     std::erase_if(macs_, [&](const auto& entry) { return entry.second == lane; });
     std::erase_if(ports_, [&](const auto& entry) { return entry.second == lane; });
+    std::erase_if(direct_, [&](const auto& entry) { return entry.second.joins(lane); });
     tenants_.erase(lane);
 }
 
@@ -97,8 +115,9 @@ Registry::Answer<void> Registry::set_group(LaneId lane, const Group& group) {
     } else if (groups.size() < setup_.max_groups || groups.contains(group.mac)) {
         groups.insert(group.mac);
     } else {
-        return refuse(ENOSPC, fmt::format("hub `{}` keeps {} multicast groups for a program; leave some", setup_.name,
-                                          setup_.max_groups));
+        return refuse(ENOSPC, fmt::format("hub `{}` keeps {} multicast groups for a program; leave some, or start "
+                                          "the hub with a larger --lane-groups",
+                                          setup_.name, setup_.max_groups));
     }
     return {};
 }
@@ -106,8 +125,10 @@ Registry::Answer<void> Registry::set_group(LaneId lane, const Group& group) {
 Registry::Answer<std::uint16_t> Registry::reserve(LaneId lane, const Reserve& wanted) {
     auto& tenant = tenants_.at(lane);
     if (tenant.ports >= setup_.max_ports) {
-        return refuse(
-            ENOSPC, fmt::format("hub `{}` keeps {} ports for a program; release some", setup_.name, setup_.max_ports));
+        return refuse(ENOSPC,
+                      fmt::format("hub `{}` keeps {} ports for a program; release some, or start the hub with a "
+                                  "larger --lane-ports",
+                                  setup_.name, setup_.max_ports));
     }
     const auto port = wanted.port != 0 ? std::optional(wanted.port) : choose_port(wanted.space);
     if (!port) {
@@ -180,7 +201,7 @@ std::optional<LaneId> Registry::holder(const wire::Gid& address) const {
 
 std::string Registry::describe(LaneId lane) const {
     const auto& tenant = tenants_.at(lane);
-    return fmt::format("{} (process {})", tenant.program.empty() ? "a program" : tenant.program, tenant.pid);
+    return fmt::format("{} (process {})", tenant.program.empty() ? "a program" : tenant.program, tenant.peer.pid);
 }
 
 }  // namespace verbline::hub

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Who on a hub has which lane, MAC address, IP addresses, groups and ports; and who is refused, and why.
+/// Who on a hub has which lane, MAC address, IP addresses, groups, ports and direct links; and who is refused, and why.
 ///
 /// Pure: no I/O, no clock. Owned by the control thread.
 
@@ -25,9 +25,25 @@ enum class LaneId : std::uint16_t {};
 struct RegistrySetup {
     std::string name;                       ///< of the hub, for refusals
     std::vector<InterfaceAddress> subnets;  ///< a client that names no address gets one of each; at most 8
+    uid_t owner = 0;                        ///< the hub's user, who may have all lanes
     std::size_t max_lanes = 256;
+    std::size_t max_user_lanes = 64;  ///< of any other user
     std::size_t max_groups = 256;     ///< of one lane
-    std::size_t max_ports = 1 << 17;  ///< of one lane, in all port spaces
+    std::size_t max_ports = 8192;     ///< of one lane, in all port spaces; a space has 28,232 ephemeral ones
+    std::size_t max_direct = 16;      ///< direct links of one lane at a time; 0: none on this hub
+    std::vector<wire::Gid> routers;   ///< lanes with one of these addresses have no direct links
+};
+
+/// Who asks: the kernel's word, not the client's.
+struct Peer {
+    pid_t pid = 0;
+    uid_t uid = 0;
+};
+
+/// A link between two lanes without the hub in it.
+struct DirectLink {
+    LaneId asker{}, peer{};
+    bool joins(LaneId lane) const { return lane == asker || lane == peer; }
 };
 
 /// 10.99.0.0/16, and a unique local prefix (RFC 4193): private ranges that few networks around a hub will use.
@@ -37,19 +53,20 @@ class Registry {
 public:
     struct Tenant {
         std::string program;
-        pid_t pid = 0;
+        Peer peer;
         wire::MacAddress mac{};
         std::vector<InterfaceAddress> addresses;
         std::set<wire::MacAddress> groups;
-        std::size_t ports = 0;  ///< how many it has reserved
+        std::size_t ports = 0;      ///< how many it has reserved
+        bool takes_direct = false;  ///< offers of direct links
     };
     template <class T>
     using Answer = std::expected<T, Refused>;
 
     explicit Registry(RegistrySetup setup);
 
-    /// Everything that was asked for, or nothing. `pid` is the kernel's word, not the client's.
-    Answer<LaneId> join(const Join& join, pid_t pid);
+    /// Everything that was asked for, or nothing.
+    Answer<LaneId> join(const Join& join, Peer peer);
     /// All that the lane had is free at once.
     void leave(LaneId lane);
     /// ENOSPC for one group too many. Asking twice is no error.
@@ -59,15 +76,26 @@ public:
     /// ENOENT: it is not this lane's.
     Answer<void> release(LaneId lane, const Release& port);
 
+    /// An errno value says why not. EOPNOTSUPP: not on this hub, or one of the two takes no offers. ENOENT: no other
+    /// lane has that address. EPERM: another user's, or a router's, all of whose frames the hub is to see. EALREADY:
+    /// the two have one. EDQUOT: one of them has too many.
+    std::expected<DirectId, int> link_directly(LaneId asker, const Direct& wanted);
+    /// Nothing, if the lane has no such link.
+    void end_direct(LaneId lane, DirectId link);
+    const std::map<DirectId, DirectLink>& direct_links() const { return direct_; }
+    std::size_t direct_links(LaneId lane) const;
+
     const Tenant& tenant(LaneId lane) const { return tenants_.at(lane); }
     const std::map<LaneId, Tenant>& tenants() const { return tenants_; }
 
 private:
+    bool has_too_many_lanes(uid_t user) const;
     Answer<std::vector<InterfaceAddress>> choose_addresses() const;
     wire::MacAddress choose_mac(const InterfaceAddress& address) const;
     std::optional<LaneId> holder(const wire::Gid& address) const;
     std::optional<std::uint16_t> choose_port(std::uint16_t space);
     std::string describe(LaneId lane) const;
+    bool routes(const Tenant& tenant) const;
 
     RegistrySetup setup_;
     std::map<LaneId, Tenant> tenants_;
@@ -76,6 +104,8 @@ private:
     using Port = std::pair<std::uint16_t, std::uint16_t>;  ///< space, number
     std::map<Port, LaneId> ports_;
     std::uint16_t next_ephemeral_ = first_ephemeral_port;
+    std::map<DirectId, DirectLink> direct_;
+    std::uint32_t last_direct_ = 0;
 };
 
 }  // namespace verbline::hub

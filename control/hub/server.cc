@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -14,6 +17,7 @@
 
 #include "control/hub/client.h"
 #include "control/hub/directory.h"
+#include "control/hub/server_session.h"
 
 namespace verbline::hub {
 namespace {
@@ -26,20 +30,14 @@ bool send_to(int fd, const Message& message) {
 }
 
 /// As the kernel knows the process at the other end; what it says of itself proves nothing.
-pid_t process_of(int fd) {
+std::optional<Peer> peer_of(int fd) {
     ucred peer{};
     socklen_t size = sizeof(peer);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+    return Peer{.pid = peer.pid, .uid = peer.uid};
 }
 
 }  // namespace
-
-struct Server::Session {
-    FileDescriptor fd;
-    control::Watch watch;
-    Time since = 0;
-    std::optional<LaneId> lane;
-};
 
 Result<std::unique_ptr<Server>> Server::open(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu,
                                              LaneHost& host) {
@@ -49,10 +47,21 @@ Result<std::unique_ptr<Server>> Server::open(control::Loop& loop, const Registry
 }
 
 Server::Server(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu, LaneHost& host)
-    : loop_(loop), name_(setup.name), mtu_(mtu), host_(host), registry_(setup) {}
+    : loop_(loop),
+      name_(setup.name),
+      mtu_(mtu),
+      host_(host),
+      registry_(setup),
+      acceptor_(
+          loop, [this](FileDescriptor fd) { accept(std::move(fd)); },
+          [this](int code) {
+              fmt::print(stderr,
+                         "verbline: hub `{}`: clients wait to be accepted: {}; raise the limit with `ulimit -n`\n",
+                         name_, std::strerror(code));
+          }) {}
 
 Server::~Server() {
-    if (listener_) unlink(control_socket(name_).c_str());
+    file_ = {};
     while (!sessions_.empty()) end(sessions_.begin()->first);
 }
 
@@ -69,23 +78,17 @@ Result<void> Server::listen() {
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
     unlink(path.c_str());  // a hub that was killed left it
     FileDescriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-        ::listen(fd.get(), SOMAXCONN) != 0) {
-        return failure(errno, fmt::format("{}: {}", path, std::strerror(errno)));
-    }
-    listener_ = std::move(fd);
-    timer_ = loop_.every(look_period, [this] { look_after(); });
-    look_after();
-    if (!listening_) return failure(EMFILE, "too many open files; raise the limit with `ulimit -n`");
-    return {};
+    const auto failed = [&] { return failure(errno, fmt::format("{}: {}", path, std::strerror(errno))); };
+    auto bound = path;
+    if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return failed();
+    file_ = SocketFile(std::move(bound));
+    if (::listen(fd.get(), SOMAXCONN) != 0) return failed();
+    timer_ = loop_.every(look_period, [this] { end_late(); });
+    return acceptor_.start(std::move(fd));
 }
 
-/// Listens again after a shortage of descriptors; ends those who only hold a connection.
-void Server::look_after() {
-    if (!listening_) {
-        if (auto watch = loop_.watch(listener_.get(), [this](std::uint32_t) { accept(); }))
-            listening_ = std::move(*watch);
-    }
+/// Ends those who only hold a connection.
+void Server::end_late() {
     std::vector<SessionId> late;
     for (const auto& [id, session] : sessions_) {
         if (!session.lane && loop_.now() - session.since > join_limit) late.push_back(id);
@@ -93,17 +96,29 @@ void Server::look_after() {
     for (const auto id : late) end(id);
 }
 
-void Server::accept() {
-    FileDescriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd) {
-        // The client would be announced again and again; the timer listens again.
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) listening_.cancel();
-        return;
+/// Ends those without a lane whose process has hung up, before the loop comes to tell of it.
+void Server::end_gone() {
+    std::vector<SessionId> strangers;
+    std::vector<pollfd> connections;
+    for (const auto& [id, session] : sessions_) {
+        if (session.lane) continue;
+        strangers.push_back(id);
+        connections.push_back({.fd = session.fd.get(), .events = 0, .revents = 0});
     }
-    if (sessions_.size() - registry_.tenants().size() >= max_strangers) return;
+    if (poll(connections.data(), connections.size(), 0) <= 0) return;
+    for (std::size_t i = 0; i < strangers.size(); ++i) {
+        if ((connections[i].revents & (POLLHUP | POLLERR)) != 0) end(strangers[i]);
+    }
+}
+
+void Server::accept(FileDescriptor fd) {
+    const auto full = [this] { return sessions_.size() - registry_.tenants().size() >= max_strangers; };
+    if (full()) end_gone();
+    if (full()) return;
     const auto id = ++last_id_;
     auto watch = loop_.watch(fd.get(), [this, id](std::uint32_t) { read(id); });
     if (!watch) return;
+    std::ignore = setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &most_unread, sizeof(most_unread));
     sessions_.try_emplace(id, Session{std::move(fd), std::move(*watch), loop_.now(), std::nullopt});
 }
 
@@ -127,12 +142,16 @@ bool Server::serve(Session& session, const Message& message) {
     if (const auto* group = std::get_if<Group>(&message)) return serve(session, *group);
     if (const auto* wanted = std::get_if<Reserve>(&message)) return serve(session, *wanted);
     if (const auto* port = std::get_if<Release>(&message)) return serve(session, *port);
+    if (const auto* wanted = std::get_if<Direct>(&message)) return serve(session, *wanted);
+    if (const auto* over = std::get_if<DirectEnd>(&message)) return serve(session, *over);
     return false;  // what only a hub says
 }
 
 bool Server::serve(Session& session, const Join& join) {
     if (session.lane) return false;
-    const auto lane = registry_.join(join, process_of(session.fd.get()));
+    const auto peer = peer_of(session.fd.get());
+    if (!peer) return false;
+    const auto lane = registry_.join(join, *peer);
     if (!lane) {
         send_to(session.fd.get(), lane.error());
         return false;

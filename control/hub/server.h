@@ -5,7 +5,7 @@
 /// A hub's side of the conversation with its clients: one connection each, which is the client's life.
 ///
 ///     hub.sock ──> Session, per client ──> Registry: who gets what
-///                     │ join, end, group, ports
+///                     │ join, end, group, ports, direct links
 ///                     └──────────────────> LaneHost: makes lanes, closes them
 ///
 /// Runs on the control thread's loop. Nothing a client does blocks it, and none can keep it busy: one message of a
@@ -16,9 +16,12 @@
 #include <string>
 
 #include "control/hub/registry.h"
+#include "control/loop/acceptor.h"
 #include "control/loop/loop.h"
+#include "pmd/counter.h"
 #include "pmd/error.h"
 #include "pmd/file_descriptor.h"
+#include "pmd/socket_file.h"
 
 namespace verbline::hub {
 
@@ -32,10 +35,21 @@ public:
     virtual void set_group(LaneId lane, const Group& group) = 0;
 };
 
+#define VERBLINE_HUB_DIRECT_COUNTERS(X)                                        \
+    X(direct_granted, "pairs of programs that were given a link of their own") \
+    X(direct_refused, "direct links that programs asked for and were refused")
+
+struct DirectCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_HUB_DIRECT_COUNTERS)
+};
+
 class Server {
 public:
     static constexpr Time join_limit = 5 * second;    ///< how long a connection may last without a lane
     static constexpr std::size_t max_strangers = 64;  ///< connections without a lane at the same time
+    /// Bytes of messages, as the kernel counts them, that wait for a client who does not read: some tens, each with a
+    /// descriptor that counts as one of the hub's user.
+    static constexpr int most_unread = 32 * 1024;
 
     /// EADDRINUSE if a hub of this name runs. `host` and `loop` outlive the server.
     static Result<std::unique_ptr<Server>> open(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu,
@@ -46,6 +60,8 @@ public:
     ~Server();
 
     const Registry& registry() const { return registry_; }
+    const control::AcceptorCounters& counters() const { return acceptor_.counters(); }
+    const DirectCounters& direct_counters() const { return counters_; }
 
 private:
     struct Session;
@@ -53,8 +69,9 @@ private:
 
     Server(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu, LaneHost& host);
     Result<void> listen();
-    void accept();
-    void look_after();
+    void accept(FileDescriptor fd);
+    void end_late();
+    void end_gone();
     void read(SessionId id);
     /// False: hang up.
     bool serve(Session& session, const Message& message);
@@ -62,6 +79,9 @@ private:
     bool serve(Session& session, const Group& group);
     bool serve(Session& session, const Reserve& wanted);
     bool serve(Session& session, const Release& port);
+    bool serve(Session& session, const Direct& wanted);
+    bool serve(Session& session, const DirectEnd& over);
+    int introduce(Session& asker, DirectId link);
     void end(SessionId id);
 
     control::Loop& loop_;
@@ -69,11 +89,12 @@ private:
     std::uint16_t mtu_;
     LaneHost& host_;
     Registry registry_;
-    FileDescriptor listener_;
-    control::Watch listening_;
+    control::Acceptor acceptor_;
+    SocketFile file_;  ///< of what `acceptor_` listens on
     control::Timer timer_;
     std::map<SessionId, Session> sessions_;
     SessionId last_id_ = 0;
+    DirectCounters counters_;
 };
 
 }  // namespace verbline::hub

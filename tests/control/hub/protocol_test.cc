@@ -12,20 +12,26 @@ namespace verbline::hub {
 namespace {
 
 constexpr wire::MacAddress mac{{std::byte{6}, std::byte{0x76}, std::byte{10}, std::byte{99}, {}, std::byte{1}}};
-constexpr wire::MacAddress group{{std::byte{1}, {}, std::byte{0x5e}, {}, std::byte{1}, std::byte{1}}};
+constexpr wire::MacAddress multicast_mac{{std::byte{1}, {}, std::byte{0x5e}, {}, std::byte{1}, std::byte{1}}};
 
 std::vector<Message> one_of_each() {
     return {Join{mac, {address("10.0.0.1/24"), address("fd00::1/64")}, "ib_send_bw"},
             Join{{}, {}, ""},
             Granted{"/run/lane-0.sock", mac, {address("10.99.0.1/16")}, 4200},
             Refused{EADDRINUSE, "address in use"},
-            Group{group, true},
-            Group{group, false},
+            Group{multicast_mac, true},
+            Group{multicast_mac, false},
             Done{},
             Reserve{0x0106, 0},
             Reserve{0x0106, 4791},
             Reserved{65535},
-            Release{0x0111, 7174}};
+            Release{0x0111, 7174},
+            Join{mac, {}, "takes offers", true},
+            Direct{mac},
+            DirectGranted{mac, DirectId{1}},
+            DirectRefused{mac, EPERM},
+            DirectOffer{mac, DirectId{0xffff'ffff}},
+            DirectEnd{DirectId{7}}};
 }
 
 /// With one byte changed.
@@ -91,9 +97,20 @@ TEST(HubProtocol, ValuesThatCannotBeAreForeign) {
     EXPECT_EQ(decode(encode(Refused{0, "no error"})), foreign);
     EXPECT_EQ(decode(encode(Group{mac, true})), foreign) << "no group";
     EXPECT_EQ(decode(encode(Group{wire::broadcast_mac, true})), foreign);
-    EXPECT_EQ(decode_changed(encode(Group{group, true}), 14, 2), foreign);
+    EXPECT_EQ(decode_changed(encode(Group{multicast_mac, true}), 14, 2), foreign);
     EXPECT_EQ(decode(encode(Reserved{0})), foreign) << "no port";
     EXPECT_EQ(decode(encode(Release{0x0106, 0})), foreign);
+    EXPECT_EQ(decode_changed(join, join.size() - 1, 2), foreign) << "neither takes offers nor does not";
+    for (const auto& nobody : {wire::MacAddress{}, multicast_mac}) {
+        EXPECT_EQ(decode(encode(Direct{nobody})), foreign);
+        EXPECT_EQ(decode(encode(DirectGranted{nobody, DirectId{1}})), foreign);
+        EXPECT_EQ(decode(encode(DirectOffer{nobody, DirectId{1}})), foreign);
+        EXPECT_EQ(decode(encode(DirectRefused{nobody, EPERM})), foreign);
+    }
+    EXPECT_EQ(decode(encode(DirectGranted{mac, {}})), foreign);
+    EXPECT_EQ(decode(encode(DirectOffer{mac, {}})), foreign);
+    EXPECT_EQ(decode(encode(DirectEnd{})), foreign);
+    EXPECT_EQ(decode(encode(DirectRefused{mac, 0})), foreign);
 }
 
 TEST(HubProtocol, TextsAreBoundedAndHarmless) {

@@ -18,14 +18,15 @@ wire::MacAddress mac_of(const char* text) {
 struct RegistryTest : ::testing::Test {
     /// What a client with these wishes gets, as text; or why not.
     std::string join(const Join& wishes, pid_t pid = 100) {
-        const auto lane = registry.join(wishes, pid);
+        const auto lane = registry.join(wishes, {pid, 0});
         if (!lane) return lane.error().reason;
         const auto& tenant = registry.tenant(*lane);
         auto text = std::to_string(static_cast<unsigned>(*lane)) + ' ' + to_string(tenant.mac);
         for (const auto& one : tenant.addresses) text += ' ' + to_string(one);
         return text;
     }
-    Registry registry{{.name = "lab", .subnets = default_subnets(), .max_lanes = 4, .max_groups = 2}};
+    Registry registry{
+        {.name = "lab", .subnets = default_subnets(), .max_lanes = 4, .max_groups = 2, .max_ports = 1 << 17}};
 };
 
 TEST_F(RegistryTest, WhoeverNamesNothingGetsOneOfEach) {
@@ -41,7 +42,7 @@ TEST_F(RegistryTest, WhatSomebodyChoseIsNotGivenToAnother) {
 
 TEST_F(RegistryTest, AnAddressInUseIsRefusedWithItsHolder) {
     join({.addresses = {address("10.1.0.1/24")}, .program = "ib_send_bw"}, 4711);
-    const auto refused = registry.join({.addresses = {address("10.1.0.2/24"), address("10.1.0.1/8")}}, 1);
+    const auto refused = registry.join({.addresses = {address("10.1.0.2/24"), address("10.1.0.1/8")}}, {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, EADDRINUSE);
     EXPECT_EQ(
@@ -73,23 +74,46 @@ TEST_F(RegistryTest, WhoeverLeavesFreesEverythingAtOnce) {
 
 TEST_F(RegistryTest, AFullHubSaysSo) {
     for (unsigned i = 0; i < 4; ++i) join({});
-    const auto refused = registry.join({}, 1);
+    const auto refused = registry.join({}, {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ENOSPC);
     EXPECT_EQ(refused.error().reason, "hub `lab` is full: 4 programs use it; start another with `verbline hub NAME`");
 }
 
+TEST_F(RegistryTest, AnotherUsersLanesAreBounded) {
+    Registry shared{{.name = "lab", .subnets = default_subnets(), .owner = 1000, .max_lanes = 6, .max_user_lanes = 2}};
+    for (unsigned i = 0; i < 2; ++i) EXPECT_TRUE(shared.join({}, {1, 1001}));
+    const auto refused = shared.join({}, {1, 1001});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, EDQUOT);
+    EXPECT_EQ(
+        refused.error().reason,
+        "hub `lab` keeps 2 lanes for a user other than its own; end some programs, or start the hub with a larger "
+        "--user-lanes");
+    EXPECT_TRUE(shared.join({}, {1, 1002})) << "each user has a quota";
+    for (unsigned i = 0; i < 3; ++i) EXPECT_TRUE(shared.join({}, {1, 1000})) << "the hub's own user has none";
+    shared.leave(LaneId{0});
+    EXPECT_TRUE(shared.join({}, {1, 1001}));
+}
+
+TEST_F(RegistryTest, OneLaneCannotHaveAllEphemeralPorts) {
+    Registry standard{{.name = "lab", .subnets = default_subnets()}};
+    const auto greedy = *standard.join({}, {}), other = *standard.join({}, {});
+    while (standard.reserve(greedy, {0x0106, 0})) {}
+    EXPECT_TRUE(standard.reserve(other, {0x0106, 0}));
+}
+
 TEST_F(RegistryTest, ASmallSubnetEnds) {
     Registry small{{.name = "lab", .subnets = {address("10.5.0.0/30")}}};
-    EXPECT_EQ(to_string(small.tenant(*small.join({}, 1)).addresses.front()), "10.5.0.1/30");
-    EXPECT_EQ(to_string(small.tenant(*small.join({}, 1)).addresses.front()), "10.5.0.2/30");
-    const auto refused = small.join({}, 1);
+    EXPECT_EQ(to_string(small.tenant(*small.join({}, {})).addresses.front()), "10.5.0.1/30");
+    EXPECT_EQ(to_string(small.tenant(*small.join({}, {})).addresses.front()), "10.5.0.2/30");
+    const auto refused = small.join({}, {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ENOSPC);
     EXPECT_EQ(
         refused.error().reason,
         "hub `lab` has no free address in 10.5.0.0/30; choose one outside, or start the hub with a larger --subnet");
-    EXPECT_TRUE(small.join({.addresses = {address("10.6.0.1/24")}}, 1));
+    EXPECT_TRUE(small.join({.addresses = {address("10.6.0.1/24")}}, {}));
 }
 
 TEST_F(RegistryTest, GroupsAreBounded) {
@@ -141,7 +165,7 @@ TEST_F(RegistryTest, EphemeralPortsAreGivenOnceAndNotAgainSoon) {
 
 TEST_F(RegistryTest, PortsAreBounded) {
     Registry small{{.name = "lab", .subnets = default_subnets(), .max_ports = 2}};
-    const auto lane = *small.join({}, 1);
+    const auto lane = *small.join({}, {});
     EXPECT_TRUE(small.reserve(lane, {1, 0}));
     EXPECT_TRUE(small.reserve(lane, {2, 5}));
     EXPECT_EQ(small.reserve(lane, {3, 0}).error().code, ENOSPC);

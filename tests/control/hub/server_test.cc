@@ -21,83 +21,10 @@
 #include "control/hub/client.h"
 #include "control/hub/directory.h"
 #include "datapath/wire/text.h"
+#include "tests/control/hub/server_fixture.h"
 
 namespace verbline::hub {
 namespace {
-
-/// Lanes without devices. Only the server's thread uses it, and the test once that has ended.
-struct FakeHost : LaneHost {
-    Result<std::string> open_lane(LaneId lane, const Registry::Tenant& /*tenant*/) override {
-        if (broken) return failure(ENOMEM, "no memory for packets");
-        ++open;
-        return "/run/lane-" + std::to_string(static_cast<unsigned>(lane));
-    }
-    void close_lane(LaneId) override { --open; }
-    void set_group(LaneId, const Group& group) override { groups.push_back(group); }
-
-    bool broken = false;
-    int open = 0;
-    std::vector<Group> groups;
-};
-
-struct HubServerTest : ::testing::Test {
-    void SetUp() override {
-        std::filesystem::remove_all(directory(name));
-        loop = control::Loop::create().value();
-        server = Server::open(*loop, {.name = name, .subnets = default_subnets(), .max_lanes = 2}, 4200, host).value();
-        thread = std::thread([this] { loop->run(); });
-    }
-    void TearDown() override {
-        stop();
-        std::filesystem::remove_all(directory(name));
-    }
-    void stop() {
-        if (!thread.joinable()) return;
-        loop->stop();
-        thread.join();
-        server.reset();
-    }
-    Result<Lane> join(std::vector<InterfaceAddress> addresses = {}) {
-        return hub::join({.hub = name, .addresses = std::move(addresses), .program = "test"});
-    }
-    /// A connection on which anything can be said.
-    FileDescriptor connect() const {
-        sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-        control_socket(name).string().copy(address.sun_path, sizeof(address.sun_path) - 1);
-        FileDescriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-        EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-        return fd;
-    }
-    /// What the server answers; nothing: it hangs up.
-    static std::optional<Message> answer(const FileDescriptor& fd) {
-        pollfd one{.fd = fd.get(), .events = POLLIN, .revents = 0};
-        EXPECT_EQ(poll(&one, 1, 10'000), 1) << "the server says nothing";
-        std::array<std::byte, largest_message> buffer;
-        const auto n = recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-        if (n <= 0) return std::nullopt;
-        return decode(std::span(buffer).first(static_cast<std::size_t>(n))).value();
-    }
-    static void say(const FileDescriptor& fd, std::span<const std::byte> bytes) {
-        EXPECT_EQ(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
-    }
-    /// Runs on the server's thread, after all that it has received before.
-    template <class Task>
-    void on_server(Task task) {
-        std::atomic<bool> done{false};
-        loop->post([&] {
-            task();
-            done = true;
-            done.notify_one();
-        });
-        done.wait(false);
-    }
-
-    const std::string name = "test-" + std::to_string(getpid());
-    FakeHost host;
-    std::unique_ptr<control::Loop> loop;
-    std::unique_ptr<Server> server;
-    std::thread thread;
-};
 
 TEST_F(HubServerTest, AClientGetsALane) {
     ASSERT_TRUE(runs(name));
@@ -217,6 +144,23 @@ TEST_F(HubServerTest, ConnectionsWithoutALaneAreBounded) {
     EXPECT_FALSE(answer(one_too_many));
     idle.clear();
     EXPECT_TRUE(join());
+}
+
+TEST_F(HubServerTest, ConnectionsThatEndedDoNotCountForTheNext) {
+    std::vector<FileDescriptor> idle;
+    for (std::size_t i = 0; i < Server::max_strangers; ++i) idle.push_back(connect());
+    for (std::uint64_t accepted = 0; accepted < idle.size();) {
+        on_server([&] { accepted = server->counters().connections_accepted.value(); });
+    }
+    FileDescriptor next;
+    on_server([&] {
+        next = connect();  // is seen first
+        idle.clear();
+    });
+    say(next, encode(Join{}));
+    const auto granted = answer(next);
+    ASSERT_TRUE(granted) << "the server hangs up";
+    EXPECT_TRUE(std::holds_alternative<Granted>(*granted));
 }
 
 TEST_F(HubServerTest, ASecondHubOfTheNameIsRefused) {

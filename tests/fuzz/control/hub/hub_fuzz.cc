@@ -2,7 +2,7 @@
 
 /// @file
 /// Any messages to a hub's registry: what is decoded is encoded back to what means the same, holds only usable values,
-/// and whatever is granted, no two tenants share a MAC address or an IP address.
+/// and whatever is granted, no two tenants share a MAC address or an IP address, or have two links with each other.
 
 #include <set>
 #include <vector>
@@ -39,6 +39,11 @@ void check(const hub::Registry& registry) {
         for (const auto& address : tenant.addresses) own.insert(address.gid);
         for (const auto& gid : own) expect(addresses.insert(gid).second);
     }
+    std::set<std::set<hub::LaneId>> pairs;
+    for (const auto& [id, link] : registry.direct_links()) {
+        expect(id != hub::DirectId{} && link.asker != link.peer && pairs.insert({link.asker, link.peer}).second);
+        expect(registry.tenants().contains(link.asker) && registry.tenants().contains(link.peer));
+    }
 }
 
 void play_ports(hub::Registry& registry, hub::LaneId speaker, const hub::Message& message) {
@@ -67,11 +72,15 @@ void play(wire::Bytes bytes) {
             continue;
         }
         check(*message);
-        if (const auto* join = std::get_if<hub::Join>(&*message)) (void)registry.join(*join, 1);
+        if (const auto* join = std::get_if<hub::Join>(&*message)) (void)registry.join(*join, {.pid = 1, .uid = 1});
         if (const auto* group = std::get_if<hub::Group>(&*message); group != nullptr && known) {
             (void)registry.set_group(speaker, *group);
         }
         if (known) play_ports(registry, speaker, *message);
+        if (const auto* direct = std::get_if<hub::Direct>(&*message); direct != nullptr && known) {
+            (void)registry.link_directly(speaker, *direct);
+        }
+        if (const auto* end = std::get_if<hub::DirectEnd>(&*message)) registry.end_direct(speaker, end->id);
         check(registry);
     }
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// One client of a hub, as its server knows it.
+
+#include <optional>
+
+#include "control/hub/server.h"
+
+namespace verbline::hub {
+
+struct Server::Session {
+    FileDescriptor fd;
+    control::Watch watch;
+    Time since = 0;
+    std::optional<LaneId> lane;
+};
+
+}  // namespace verbline::hub

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+/// @file
+/// A hub's server in conversation with several clients at once, which say what they like and hang up when they like:
+/// every answer is a message, no two lanes have the same address, nobody has more than its share, and what was open at
+/// the end of a connection is closed.
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+
+#include <unistd.h>
+
+#include "control/hub/directory.h"
+#include "control/hub/server.h"
+#include "tests/fuzz/datapath/packets.h"
+#include "tests/support/unix_socket.h"
+
+namespace verbline {
+namespace {
+
+using fuzz::expect;
+
+constexpr std::size_t max_lanes = 4, max_groups = 2, max_ports = 3, max_direct = 2;
+
+std::size_t open_descriptors() {
+    return static_cast<std::size_t>(std::ranges::distance(std::filesystem::directory_iterator("/proc/self/fd")));
+}
+
+/// Lanes without devices; now and then none is to be had.
+struct Host : hub::LaneHost {
+    Result<std::string> open_lane(hub::LaneId lane, const hub::Registry::Tenant& /*tenant*/) override {
+        if (broken) return failure(ENOMEM, "no memory for packets");
+        expect(lanes.try_emplace(lane).second);
+        return "/run/lane";
+    }
+    void close_lane(hub::LaneId lane) override { expect(lanes.erase(lane) == 1); }
+    void set_group(hub::LaneId lane, const hub::Group& group) override {
+        auto& groups = lanes.at(lane);
+        group.member ? (void)groups.insert(group.mac) : (void)groups.erase(group.mac);
+    }
+
+    bool broken = false;
+    std::map<hub::LaneId, std::set<wire::MacAddress>> lanes;
+};
+
+class Conversation {
+public:
+    Conversation(control::Loop& loop, hub::Server& server, Host& host, std::string socket)
+        : loop_(loop), server_(server), host_(host), socket_(std::move(socket)) {}
+
+    void play(fuzz::Input input) {
+        while (!input.empty()) {
+            auto& client = clients_[input.byte() % clients_.size()];
+            switch (input.byte() % 8) {
+                case 0: client = test::connect_to(socket_); break;
+                case 1: client = FileDescriptor(); break;
+                case 2: host_.broken = input.byte() % 4 == 0; break;
+                case 3: test::send_packet(client, input.take(input.byte())); break;
+                default: test::send_packet(client, hub::encode(message(input))); break;
+            }
+            if (input.byte() % 2 != 0) continue;  // several speak before the hub listens
+            listen();
+        }
+        listen();
+    }
+
+private:
+    static hub::InterfaceAddress address(fuzz::Input& input) {
+        hub::InterfaceAddress one{.gid = {}, .length = static_cast<std::uint8_t>(input.byte() % 130)};
+        if (input.byte() % 2 == 0) one.gid.bytes[10] = one.gid.bytes[11] = std::byte{0xff};
+        one.gid.bytes[12] = std::byte{10};
+        one.gid.bytes[15] = std::byte{input.byte()};
+        return one;
+    }
+    static hub::Message message(fuzz::Input& input) {
+        const wire::MacAddress mac{{std::byte(input.byte() % 4), {}, {}, {}, {}, std::byte(input.byte() % 8)}};
+        const std::uint16_t space = input.byte() % 2, port = input.byte() % 4;
+        switch (input.byte() % 8) {
+            case 0: {
+                hub::Join join{.mac = mac, .addresses = {}, .program = "fuzz", .direct = true};
+                for (unsigned n = input.byte() % 4; n > 0; --n) join.addresses.push_back(address(input));
+                return join;
+            }
+            case 1: return hub::Join{.mac = {}, .addresses = {}, .program = {}, .direct = true};
+            case 2: return hub::Group{mac, input.byte() % 3 != 0};
+            case 3: return hub::Reserve{space, port};
+            case 4: return hub::Release{space, port};
+            case 6: return hub::Direct{mac};
+            case 7: return hub::DirectEnd{hub::DirectId{1u + port}};
+            default: return hub::Done{};
+        }
+    }
+    void listen() {
+        for (unsigned i = 0; i < 4; ++i) loop_.run_once(0);
+        for (const auto& client : clients_) {
+            std::array<std::byte, hub::largest_message> answer;
+            for (ssize_t n; (n = recv(client.get(), answer.data(), answer.size(), 0)) > 0;) {
+                expect(hub::decode(std::span(answer).first(static_cast<std::size_t>(n))).has_value());
+            }
+        }
+        check();
+    }
+    void check() const {
+        std::set<wire::MacAddress> macs;
+        std::set<wire::Gid> addresses;
+        expect(server_.registry().tenants().size() == host_.lanes.size() && host_.lanes.size() <= max_lanes);
+        for (const auto& [lane, tenant] : server_.registry().tenants()) {
+            expect(macs.insert(tenant.mac).second && tenant.groups == host_.lanes.at(lane));
+            expect(tenant.groups.size() <= max_groups && tenant.ports <= max_ports);
+            std::set<wire::Gid> own;
+            for (const auto& one : tenant.addresses) own.insert(one.gid);
+            for (const auto& gid : own) expect(addresses.insert(gid).second);
+            expect(server_.registry().direct_links(lane) <= max_direct);
+        }
+    }
+
+    control::Loop& loop_;
+    hub::Server& server_;
+    Host& host_;
+    std::string socket_;
+    std::array<FileDescriptor, 6> clients_;
+};
+
+void play(fuzz::Input input) {
+    const std::string name = "fuzz-" + std::to_string(getpid());
+    const auto loop = control::Loop::create().value();
+    Host host;
+    {
+        const hub::RegistrySetup setup{.name = name,
+                                       .subnets = hub::default_subnets(),
+                                       .owner = geteuid(),
+                                       .max_lanes = max_lanes,
+                                       .max_groups = max_groups,
+                                       .max_ports = max_ports,
+                                       .max_direct = max_direct};
+        const auto server = hub::Server::open(*loop, setup, 4200, host).value();
+        Conversation(*loop, *server, host, hub::control_socket(name)).play(input);
+    }
+    expect(host.lanes.empty());
+    std::filesystem::remove_all(hub::directory(name));
+}
+
+}  // namespace
+}  // namespace verbline
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace verbline;
+    const auto descriptors = open_descriptors();
+    play(fuzz::Input(std::as_bytes(std::span(data, size))));
+    fuzz::expect(open_descriptors() == descriptors);
+    return 0;
+}
