@@ -68,12 +68,17 @@ const Header* body(nlmsghdr& message, int type) {
     return message.nlmsg_type == type && enough ? static_cast<const Header*>(nlmsg_data(&message)) : nullptr;
 }
 
-/// Hears messages until `done`; false when the time is over.
-Result<bool> hear(NetlinkSocket& socket, Time deadline, const std::function<bool(nlmsghdr&)>& done) {
+enum class Hears : bool { changes, answers };
+
+/// Hears messages until `done`; false when the time is over. Of changes some may be missed; what answers a question
+/// does not come again (ENOBUFS).
+Result<bool> hear(NetlinkSocket& socket, Hears what, Time deadline, const std::function<bool(nlmsghdr&)>& done) {
     for (bool finished = false;;) {
         const auto outcome = socket.receive([&](nlmsghdr& message) { finished = finished || done(message); });
         if (!outcome) return std::unexpected(outcome.error());
         if (finished) return true;
+        if (*outcome == NetlinkSocket::Outcome::lost && what == Hears::answers)
+            return failure(ENOBUFS, "the kernel's answer was lost");
         if (*outcome != NetlinkSocket::Outcome::nothing) continue;
         const auto left = deadline - monotonic_now();
         pollfd wait{.fd = socket.fd(), .events = POLLIN};
@@ -86,7 +91,7 @@ Result<void> ask(NetlinkSocket& socket, Result<std::uint32_t> sequence, const st
                  const std::function<void(nlmsghdr&)>& each) {
     if (!sequence) return std::unexpected(sequence.error());
     int code = 0;
-    const auto heard = hear(socket, monotonic_now() + 2 * second, [&](nlmsghdr& message) {
+    const auto heard = hear(socket, Hears::answers, monotonic_now() + 2 * second, [&](nlmsghdr& message) {
         if (!socket.answers(message, *sequence)) return false;
         if (const auto* error = body<nlmsgerr>(message, NLMSG_ERROR)) {
             code = -error->error;
@@ -218,6 +223,7 @@ Result<Neighbour> known_neighbour(NetlinkSocket& socket, unsigned ifindex, const
 /// Something to send is what makes the kernel ask.
 Result<void> send_something(unsigned ifindex, const std::string& interface, const Address& to) {
     const FileDescriptor sender(socket(to.family(), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!sender) return failure(errno, fmt::format("cannot ask for {}: {}", to.text(), std::strerror(errno)));
     setsockopt(sender.get(), SOL_SOCKET, SO_BINDTODEVICE, interface.c_str(), static_cast<socklen_t>(interface.size()));
     sockaddr_in ipv4{.sin_family = AF_INET, .sin_port = htons(discard_port)};
     sockaddr_in6 ipv6{.sin6_family = AF_INET6, .sin6_port = htons(discard_port), .sin6_scope_id = ifindex};
@@ -232,11 +238,13 @@ Result<void> send_something(unsigned ifindex, const std::string& interface, cons
 }  // namespace
 
 Result<InterfaceAddresses> kernel_addresses(const std::string& interface) {
-    InterfaceAddresses result{.ifindex = if_nametoindex(interface.c_str())};
+    InterfaceAddresses result;
     const auto mac = mac_of(interface);
     if (!mac) return std::unexpected(mac.error());
     const auto mtu = interface_request(SIOCGIFMTU, interface);
     if (!mtu) return std::unexpected(mtu.error());
+    result.ifindex = if_nametoindex(interface.c_str());
+    if (result.ifindex == 0) return failure(errno, fmt::format("{}: {}", interface, std::strerror(errno)));
     result.mac = *mac;
     result.mtu = static_cast<std::uint32_t>(mtu->ifr_mtu);
     auto socket = NetlinkSocket::open("");
@@ -270,7 +278,7 @@ Result<wire::MacAddress> resolve_kernel_neighbour(unsigned ifindex, const wire::
     if (auto sent = send_something(ifindex, name, hop); !sent) return std::unexpected(sent.error());
 
     Neighbour neighbour;
-    const auto heard = hear(*changes, deadline, [&](nlmsghdr& message) {
+    const auto heard = hear(*changes, Hears::changes, deadline, [&](nlmsghdr& message) {
         if (const auto found = parse_neighbour(message, ifindex, hop.bytes)) neighbour = *found;
         return neighbour.mac || neighbour.state == NUD_FAILED;
     });

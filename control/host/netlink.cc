@@ -28,6 +28,10 @@ using RtnlAddress = std::unique_ptr<rtnl_addr, Release<rtnl_addr_put>>;
 using RtnlLink = std::unique_ptr<rtnl_link, Release<rtnl_link_put>>;
 using RtnlRoute = std::unique_ptr<rtnl_route, Release<rtnl_route_put>>;
 
+std::unexpected<Error> out_of_memory(const std::string& what) {
+    return failure(ENOMEM, what + ": out of memory");
+}
+
 /// Runs one of libnl's message builders, whose last argument receives the message.
 template <class Build>
 Result<Message> build(const std::string& what, Build builder) {
@@ -43,29 +47,37 @@ NlAddress nl_address(wire::Ipv4Address address, std::uint8_t length) {
     return built;
 }
 
+/// Null: out of memory.
 RtnlAddress rtnl_address(int ifindex, wire::Ipv4Prefix address) {
     RtnlAddress built(rtnl_addr_alloc());
+    const auto local = nl_address(address.address, address.length);
+    if (!built || !local) return nullptr;
     rtnl_addr_set_ifindex(built.get(), ifindex);
-    rtnl_addr_set_local(built.get(), nl_address(address.address, address.length).get());
+    rtnl_addr_set_local(built.get(), local.get());
     return built;
 }
 
+/// Null: out of memory.
 RtnlRoute rtnl_route_of(const Route& route) {
     RtnlRoute built(rtnl_route_alloc());
+    const auto destination = nl_address(route.prefix.address, route.prefix.length);
+    if (!built || !destination) return nullptr;
     rtnl_route_set_family(built.get(), AF_INET);
-    rtnl_route_set_dst(built.get(), nl_address(route.prefix.address, route.prefix.length).get());
+    rtnl_route_set_dst(built.get(), destination.get());
     rtnl_route_set_table(built.get(), route.table);
     rtnl_route_set_priority(built.get(), route.metric);
     rtnl_route_set_tos(built.get(), route.tos);
     rtnl_route_set_type(built.get(), route.type);
     rtnl_route_set_protocol(built.get(), route.protocol);
     for (const auto& hop : route.hops) {
-        auto* nexthop = rtnl_route_nh_alloc();
+        auto* const nexthop = rtnl_route_nh_alloc();
+        if (nexthop == nullptr) return nullptr;
+        rtnl_route_add_nexthop(built.get(), nexthop);  // the route's from here on
         rtnl_route_nh_set_ifindex(nexthop, hop.ifindex);
-        if (hop.gateway != wire::Ipv4Address{}) {
-            rtnl_route_nh_set_gateway(nexthop, nl_address(hop.gateway, 32).get());
-        }
-        rtnl_route_add_nexthop(built.get(), nexthop);
+        if (hop.gateway == wire::Ipv4Address{}) continue;
+        const auto gateway = nl_address(hop.gateway, 32);
+        if (!gateway) return nullptr;
+        rtnl_route_nh_set_gateway(nexthop, gateway.get());
     }
     return built;
 }
@@ -158,6 +170,7 @@ Result<Link> Netlink::link(std::string_view name) {
 Result<void> Netlink::set_up(int ifindex, bool up) {
     const auto what = std::string("cannot set it ") + (up ? "up" : "down");
     const RtnlLink same(rtnl_link_alloc()), changes(rtnl_link_alloc());
+    if (!same || !changes) return out_of_memory(what);
     rtnl_link_set_ifindex(same.get(), ifindex);
     if (up) {
         rtnl_link_set_flags(changes.get(), IFF_UP);
@@ -172,6 +185,7 @@ Result<void> Netlink::set_up(int ifindex, bool up) {
 Result<void> Netlink::set_mtu(int ifindex, std::uint32_t mtu) {
     const auto what = fmt::format("cannot set the MTU to {}", mtu);
     const RtnlLink same(rtnl_link_alloc()), changes(rtnl_link_alloc());
+    if (!same || !changes) return out_of_memory(what);
     rtnl_link_set_ifindex(same.get(), ifindex);
     rtnl_link_set_mtu(changes.get(), mtu);
     auto message =
@@ -182,6 +196,7 @@ Result<void> Netlink::set_mtu(int ifindex, std::uint32_t mtu) {
 Result<void> Netlink::add_address(int ifindex, wire::Ipv4Prefix address) {
     const auto what = "cannot add address " + wire::to_string(address);
     const auto object = rtnl_address(ifindex, address);
+    if (!object) return out_of_memory(what);
     auto message = build(what, [&](nl_msg** out) {
         return rtnl_addr_build_add_request(object.get(), NLM_F_CREATE | NLM_F_REPLACE, out);
     });
@@ -191,6 +206,7 @@ Result<void> Netlink::add_address(int ifindex, wire::Ipv4Prefix address) {
 Result<void> Netlink::delete_address(int ifindex, wire::Ipv4Prefix address) {
     const auto what = "cannot remove address " + wire::to_string(address);
     const auto object = rtnl_address(ifindex, address);
+    if (!object) return out_of_memory(what);
     auto message = build(what, [&](nl_msg** out) { return rtnl_addr_build_delete_request(object.get(), 0, out); });
     return message ? request(**message, what) : std::unexpected(message.error());
 }
@@ -198,6 +214,7 @@ Result<void> Netlink::delete_address(int ifindex, wire::Ipv4Prefix address) {
 Result<void> Netlink::replace_route(const Route& route) {
     const auto what = "cannot add the route to " + described(route);
     const auto object = rtnl_route_of(route);
+    if (!object) return out_of_memory(what);
     auto message = build(what, [&](nl_msg** out) {
         return rtnl_route_build_add_request(object.get(), NLM_F_CREATE | NLM_F_REPLACE, out);
     });
@@ -207,6 +224,7 @@ Result<void> Netlink::replace_route(const Route& route) {
 Result<void> Netlink::delete_route(const Route& route) {
     const auto what = "cannot remove the route to " + described(route);
     const auto object = rtnl_route_of(route);
+    if (!object) return out_of_memory(what);
     auto message = build(what, [&](nl_msg** out) { return rtnl_route_build_del_request(object.get(), 0, out); });
     return message ? request(**message, what) : std::unexpected(message.error());
 }

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include <netlink/errno.h>
 #include <netlink/netlink.h>
@@ -43,7 +44,12 @@ Result<NetlinkSocket> NetlinkSocket::open(const std::string& netns) {
 
     Socket socket(nl_socket_alloc());
     if (!socket) return failure(ENOMEM, "cannot open a netlink socket: out of memory");
+    errno = 0;
     if (const int e = nl_connect(socket.get(), NETLINK_ROUTE); e < 0) {
+        const int code = errno;
+        // libnl has no word for "too many open files", among others.
+        if (e == -NLE_FAILURE && code != 0)
+            return failure(code, std::string("cannot open a netlink socket: ") + std::strerror(code));
         return std::unexpected(netlink_error(e, "cannot open a netlink socket"));
     }
     if (const int e = nl_socket_set_nonblocking(socket.get()); e < 0) {

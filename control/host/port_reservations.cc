@@ -8,11 +8,11 @@
 #include <span>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <fmt/format.h>
 
+#include "control/host/own_file.h"
 #include "control/hub/protocol.h"
 #include "datapath/wire/bytes.h"
 
@@ -21,8 +21,7 @@ namespace {
 
 using hub::first_ephemeral_port, hub::last_ephemeral_port;
 
-constexpr auto file_name = "/verbline-ports";  // in /dev/shm
-constexpr mode_t anyone = 0666;
+constexpr auto file_prefix = "verbline-ports-";
 
 /// FNV-1a. Two addresses that share a region, one time in two thousand million, keep each other from ports.
 constexpr std::uint64_t hash(std::span<const std::byte> bytes, std::uint64_t seed) {
@@ -39,14 +38,6 @@ std::uint64_t region_of(const wire::MacAddress& mac) {
     return hash(mac.bytes, hash(name, fnv_basis)) >> 33;  // 31 bits: offsets in files have a sign
 }
 
-FileDescriptor open_file() {
-    // First as it is: in a directory of all users the kernel may forbid O_CREAT on another's (fs.protected_regular).
-    if (FileDescriptor there(shm_open(file_name, O_RDWR | O_CLOEXEC, 0)); there || errno != ENOENT) return there;
-    FileDescriptor made(shm_open(file_name, O_RDWR | O_CREAT | O_CLOEXEC, anyone));
-    if (made) fchmod(made.get(), anyone);  // whatever the umask says; fails where another was quicker, and has done so
-    return made;
-}
-
 }  // namespace
 
 PortReservations::PortReservations(FileDescriptor file, std::uint64_t region)
@@ -55,15 +46,14 @@ PortReservations::PortReservations(FileDescriptor file, std::uint64_t region)
     next_ephemeral_ = static_cast<std::uint16_t>(first_ephemeral_port + std::random_device()() % count);
 }
 
-Result<PortReservations> PortReservations::open(const wire::MacAddress& mac) {
-    auto file = open_file();
+Result<PortReservations> PortReservations::open(const wire::MacAddress& mac, const std::filesystem::path& directory) {
+    auto file = open_own_file(directory, file_prefix);
     if (!file) {
-        const int code = errno;
-        return failure(code, fmt::format("/dev/shm{}: {}; it says which ports are in use, and must be open to all "
-                                         "users: remove it, if it is not",
-                                         file_name, std::strerror(code)));
+        return failure(file.error().code,
+                       fmt::format("{}; that file says which ports are in use: make {} writable, with room for a file",
+                                   file.error().what, directory.string()));
     }
-    return PortReservations(std::move(file), region_of(mac));
+    return PortReservations(*std::move(file), region_of(mac));
 }
 
 Result<std::uint16_t> PortReservations::reserve(std::uint16_t space, std::uint16_t port) {
@@ -97,20 +87,24 @@ struct flock PortReservations::lock_of(short type, std::uint16_t space, std::uin
 Result<bool> PortReservations::take(std::uint16_t space, std::uint16_t port) {
     if (held_.contains({space, port})) return false;
     auto lock = lock_of(F_WRLCK, space, port);
+    const auto held = held_.emplace(space, port).first;  // first: it may throw
     // Of the open file, not of the process: others in this program that open and close the file take nothing away.
-    if (fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) {
-        if (errno == EAGAIN || errno == EACCES) return false;
-        return failure(errno, fmt::format("port {} cannot be reserved: {}", port, std::strerror(errno)));
-    }
-    held_.emplace(space, port);
-    return true;
+    if (fcntl(file_.get(), F_OFD_SETLK, &lock) == 0) return true;
+    const int code = errno;
+    held_.erase(held);
+    if (code == EAGAIN || code == EACCES) return false;
+    return failure(code, fmt::format("port {} cannot be reserved: {}", port, std::strerror(code)));
 }
 
 Result<void> PortReservations::release(std::uint16_t space, std::uint16_t port) {
-    if (held_.erase({space, port}) == 0) return failure(ENOENT, fmt::format("port {} is not reserved", port));
+    const auto held = held_.find({space, port});
+    if (held == held_.end()) return failure(ENOENT, fmt::format("port {} is not reserved", port));
     auto lock = lock_of(F_UNLCK, space, port);
-    if (fcntl(file_.get(), F_OFD_SETLK, &lock) == 0) return {};
-    return failure(errno, fmt::format("port {} cannot be released: {}", port, std::strerror(errno)));
+    if (fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) {
+        return failure(errno, fmt::format("port {} cannot be released: {}", port, std::strerror(errno)));
+    }
+    held_.erase(held);
+    return {};
 }
 
 Result<bool> PortReservations::elsewhere(std::uint16_t space, std::uint16_t port) const {

@@ -5,13 +5,19 @@
 /// Port numbers of the connection manager's port spaces (annex A11), unique among the programs that share an address on
 /// this host without a hub that could give them out.
 ///
-/// Each is a byte of one empty file, locked: locks need no descriptor of their own, so that a program may have tens of
-/// thousands, and the kernel gives them back by whatever end the program goes. Programs of all users and all network
+/// Each is a byte of an empty file, locked: locks need no descriptor of their own, so that a program may have tens of
+/// thousands, and the kernel gives them back by whatever end the program goes. A user's programs in all network
 /// namespaces share the file; the bytes are another namespace's or address's own.
+///
+/// Promised: two programs of a user never have one port of an address, and no other user but root can keep them from
+/// any, for each user has a file that nobody else can open (own_file.h). Users do not see each other's ports. They need
+/// not: the addresses of a kernel's interface are one user's at a time (udp_guard.h says whose turn it is not), and
+/// whoever gives programs addresses of their own on it, which takes CAP_NET_RAW, must not give two of them the same.
 ///
 /// One thread at a time. Nothing blocks.
 
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -27,7 +33,9 @@ class PortReservations {
 public:
     /// What is reserved here ends with this object; the child of a fork should destroy its copy, or it lives on there.
     /// `mac`: of the interface, in the thread's network namespace.
-    static Result<PortReservations> open(const wire::MacAddress& mac);
+    /// `directory`: where the file is, or is made; all users may write there.
+    static Result<PortReservations> open(const wire::MacAddress& mac,
+                                         const std::filesystem::path& directory = "/dev/shm");
 
     /// `port`, or 0 for an ephemeral one. EADDRINUSE: somebody has it, or there is none left; who asks twice is no
     /// exception.

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "pmd/clock.h"
 
@@ -21,7 +20,7 @@ constexpr std::uint64_t wake_id = 0;  // no watch has this id
 void detail::cancel_watch(Loop& loop, std::uint64_t id) {
     const auto it = loop.watches_.find(id);
     if (it == loop.watches_.end()) return;
-    ::epoll_ctl(loop.epoll_, EPOLL_CTL_DEL, it->second->fd, nullptr);
+    ::epoll_ctl(loop.epoll_.get(), EPOLL_CTL_DEL, it->second->fd, nullptr);
     loop.watches_.erase(it);
 }
 
@@ -33,22 +32,14 @@ void detail::cancel_timer(Loop& loop, std::uint64_t id) {
 }
 
 Result<std::unique_ptr<Loop>> Loop::create() {
-    const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
-    if (epoll < 0) return failure(errno, std::string("cannot create an epoll instance: ") + std::strerror(errno));
-    const int wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    FileDescriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll) return failure(errno, std::string("cannot create an epoll instance: ") + std::strerror(errno));
+    FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event event{.events = EPOLLIN, .data = {.u64 = wake_id}};
-    if (wake < 0 || ::epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event) < 0) {
-        const int code = errno;
-        ::close(epoll);
-        if (wake >= 0) ::close(wake);
-        return failure(code, std::string("cannot create an eventfd: ") + std::strerror(code));
+    if (!wake || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, wake.get(), &event) < 0) {
+        return failure(errno, std::string("cannot create an eventfd: ") + std::strerror(errno));
     }
-    return std::unique_ptr<Loop>(new Loop(epoll, wake));
-}
-
-Loop::~Loop() {
-    ::close(wake_);
-    ::close(epoll_);
+    return std::unique_ptr<Loop>(new Loop(std::move(epoll), std::move(wake)));
 }
 
 Time Loop::now() const {
@@ -57,11 +48,13 @@ Time Loop::now() const {
 
 Result<Watch> Loop::watch(int fd, Ready ready, std::uint32_t events) {
     const auto id = ++last_id_;
+    watches_.emplace(id, std::make_shared<Watched>(fd, std::move(ready)));  // first: it may throw
     epoll_event event{.events = events, .data = {.u64 = id}};
-    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) < 0) {
-        return failure(errno, std::string("cannot watch a file descriptor: ") + std::strerror(errno));
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) < 0) {
+        const int code = errno;
+        watches_.erase(id);
+        return failure(code, std::string("cannot watch a file descriptor: ") + std::strerror(code));
     }
-    watches_.emplace(id, std::make_shared<Watched>(fd, std::move(ready)));
     return Watch(*this, id);
 }
 
@@ -99,9 +92,8 @@ void Loop::stop() {
 }
 
 void Loop::wake() {
-    const std::uint64_t one = 1;
-    // Fails only when the counter is full, and then the loop is awake anyway.
-    [[maybe_unused]] const auto n = ::write(wake_, &one, sizeof one);
+    // Otherwise fails only when the counter is full, and then the loop is awake anyway.
+    while (::eventfd_write(wake_.get(), 1) < 0 && errno == EINTR) {}
 }
 
 int Loop::wait_milliseconds(Time max_wait) const {
@@ -113,12 +105,13 @@ int Loop::wait_milliseconds(Time max_wait) const {
 
 void Loop::run_once(Time max_wait) {
     std::array<epoll_event, 64> events;  // NOLINT(cppcoreguidelines-pro-type-member-init): epoll_wait fills it
-    const int ready = ::epoll_wait(epoll_, events.data(), events.size(), wait_milliseconds(max_wait));
+    const int ready = ::epoll_wait(epoll_.get(), events.data(), events.size(), wait_milliseconds(max_wait));
+    if (ready < 0 && errno == EBADF) stopping_ = true;  // somebody else's close: it would not wait any more
     for (int i = 0; i < ready; ++i) {
         const std::uint64_t id = events[i].data.u64;  // a copy: epoll_event is packed, a reference would be misaligned
         if (id == wake_id) {
-            std::uint64_t count;
-            [[maybe_unused]] const auto n = ::read(wake_, &count, sizeof count);
+            eventfd_t count;
+            [[maybe_unused]] const auto taken = ::eventfd_read(wake_.get(), &count);  // if not now, then next round
             continue;
         }
         const auto it = watches_.find(id);

@@ -22,6 +22,7 @@
 #include <sys/epoll.h>
 
 #include "pmd/error.h"
+#include "pmd/file_descriptor.h"
 #include "pmd/time.h"
 
 namespace verbline::control {
@@ -68,11 +69,10 @@ public:
     using Task = std::function<void()>;
     using Ready = std::function<void(std::uint32_t events)>;  ///< given the EPOLL* bits that are set
 
-    /// Fails only if the process is out of file descriptors.
+    /// Fails only if the process is out of file descriptors or the kernel of memory.
     static Result<std::unique_ptr<Loop>> create();
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
-    ~Loop();
 
     Time now() const;
 
@@ -109,7 +109,7 @@ private:
         Task task;
     };
 
-    Loop(int epoll, int wake) : epoll_(epoll), wake_(wake) {}
+    Loop(FileDescriptor epoll, FileDescriptor wake) : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
 
     Timer add_timer(Time due, Time period, Task task);
     int wait_milliseconds(Time max_wait) const;
@@ -117,8 +117,8 @@ private:
     void run_posted();
     void wake();
 
-    int epoll_;
-    int wake_;  ///< eventfd that interrupts epoll_wait
+    FileDescriptor epoll_;
+    FileDescriptor wake_;  ///< eventfd that interrupts epoll_wait
     std::uint64_t last_id_ = 0;
     // Shared, so that a callback may remove itself and still return into its own body.
     std::map<std::uint64_t, std::shared_ptr<Watched>> watches_;

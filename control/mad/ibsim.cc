@@ -47,11 +47,13 @@ void IbsimTransport::refresh() {
         [[maybe_unused]] const auto later = attach();  // or at the next refresh
         return;
     }
+    if (!data_watch_ && !watch_data(!queue_.empty())) return fabric_gone();
     constexpr unsigned patience = 8;  // a simulator that answers nothing is not asked for ever
     if (unanswered_ >= patience) return fabric_gone();
     for (const auto command : {Command::get_port_info, Command::get_pkeys}) {
         const auto out = bytes_of(Control{.slot = slot_, .command = command});
-        if (::send(control_, out.data(), out.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EAGAIN) {
+        const auto sent = ::send(control_, out.data(), out.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS) {
             return fabric_gone();
         }
         ++unanswered_;
@@ -96,7 +98,10 @@ bool IbsimTransport::push(const Datagram::Bytes& bytes) {
             counters_.tx_errors.add();  // the next refresh finds out whether the fabric is gone
             return false;
         }
-        if (!watch_data(true)) return false;
+        if (!watch_data(true)) {
+            counters_.tx_errors.add();
+            return false;
+        }
     }
     if (queue_.size() >= max_queued) {
         counters_.tx_dropped_queue_full.add();

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "control/mad/ibsim.h"
+#include "pmd/clock.h"
 
 namespace verbline::mad {
 
@@ -54,8 +55,13 @@ bool connect_to(int fd, const std::string& name) {
 }
 
 bool readable(int fd, Time patience) {
-    pollfd p{.fd = fd, .events = POLLIN, .revents = 0};
-    return ::poll(&p, 1, static_cast<int>(std::max<Time>(patience, 0) / millisecond)) == 1;
+    const auto end = monotonic_now() + patience;
+    for (;;) {
+        pollfd p{.fd = fd, .events = POLLIN, .revents = 0};
+        const auto left = std::max<Time>(end - monotonic_now(), 0);
+        const int ready = ::poll(&p, 1, static_cast<int>((left + millisecond - 1) / millisecond));
+        if (ready >= 0 || errno != EINTR) return ready == 1;
+    }
 }
 
 }  // namespace
@@ -168,7 +174,9 @@ Result<Control> IbsimTransport::ask(Command command, std::span<const std::byte> 
     std::array<std::byte, sizeof(Control)> in{};
     if (::send(control_, out.data(), out.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(out.size())) {
         for (const Time end = loop_.now() + reply_patience; readable(control_, end - loop_.now());) {
-            if (::recv(control_, in.data(), in.size(), 0) != static_cast<ssize_t>(in.size())) break;
+            const auto size = ::recv(control_, in.data(), in.size(), 0);
+            if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+            if (size != static_cast<ssize_t>(in.size())) break;
             const auto reply = std::bit_cast<Control>(in);
             if (reply.command == command || reply.command == Command::error) return reply;
         }

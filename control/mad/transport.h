@@ -81,6 +81,10 @@ public:
     /// the caller waits before it repeats the MAD or gives up; 0 if it awaits no reply.
     virtual void send(const Address& to, MadBytes mad, Time reply_within) = 0;
 
+    /// Others, the kernel among them, may act on this port under its name: what the SA holds for the port need not be
+    /// ours, even if we asked for it as well.
+    virtual bool shared() const { return false; }
+
     /// Looks at the port again. Changes arrive at the listener, perhaps only after this call has returned.
     virtual void refresh() = 0;
 

@@ -62,6 +62,7 @@ Result<void> UmadTransport::attach() {
     }
     umad_ = umad_open_port(device_.c_str(), port_number_);
     if (umad_ < 0) {
+        umad_done();
         return failure(ENODEV,
                        fmt::format("cannot open port {} of RDMA device '{}': {}; see `ibstat -l`, and run as root",
                                    port_number_, device_, std::strerror(umad_ == -1 ? ENODEV : -umad_)));
@@ -103,6 +104,7 @@ Result<void> UmadTransport::register_agents() {
 bool UmadTransport::read_sysfs(PortFacts& facts) const {
     umad_port_t port{};
     if (umad_get_port(device_.c_str(), port_number_, &port) < 0) return false;
+    const std::unique_ptr<umad_port_t, decltype([](umad_port_t* of) { umad_release_port(of); })> held(&port);
     facts.lid = wire::Lid{static_cast<std::uint16_t>(port.base_lid)};
     facts.sm_lid = wire::Lid{static_cast<std::uint16_t>(port.sm_lid)};
     facts.sm_sl = static_cast<std::uint8_t>(port.sm_sl);
@@ -113,7 +115,6 @@ bool UmadTransport::read_sysfs(PortFacts& facts) const {
     facts.mtu = mtu_without_smps;
     facts.pkeys.clear();
     for (unsigned i = 0; i < port.pkeys_size; ++i) facts.pkeys.push_back(wire::PKey{port.pkeys[i]});
-    umad_release_port(&port);
     return true;
 }
 

@@ -29,6 +29,7 @@ public:
     ~UmadTransport() override;
 
     const std::string& spec() const override { return spec_; }
+    bool shared() const override { return true; }
     void send(const Address& to, MadBytes mad, Time reply_within) override;
     void refresh() override;
 

@@ -36,6 +36,12 @@ struct SocketAddress {
     }
 };
 
+/// 127.0.0.0/8 and ::1: whoever says them means this host.
+constexpr bool loopback(const SocketAddress& address) {
+    if (address.family == Family::ipv4) return address.gid.bytes[12] == std::byte{127};
+    return address.family == Family::ipv6 && address.gid == wire::Gid::of(0, wire::Guid{1});
+}
+
 /// RFC 4291, 2.5.6: means something on its link only.
 constexpr bool link_local(const wire::Gid& gid) {
     return gid.bytes[0] == std::byte{0xfe} && (gid.bytes[1] & std::byte{0xc0}) == std::byte{0x80};

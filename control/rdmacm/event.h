@@ -4,6 +4,7 @@
 /// @file
 /// What RDMA CM tells the user of an id, with the values of enum rdma_cm_event_type.
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -74,6 +75,7 @@ struct Event {
 struct EventQueue {
     std::deque<Event> events{};
     std::function<void()> on_event{};
+    std::size_t ids = 0;  ///< whose events come here; the service's to change
 };
 
 }  // namespace verbline::rdmacm

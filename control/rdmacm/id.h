@@ -12,9 +12,11 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "control/cm/shares.h"
 #include "control/rdmacm/address.h"
 #include "control/rdmacm/event.h"
 #include "control/rdmacm/incoming.h"
@@ -66,8 +68,13 @@ struct Connection {
 
 /// A listener's: requests that the user has not taken yet.
 struct Backlog {
-    unsigned room = 0;               ///< how many more may become events
-    std::deque<Incoming> waiting{};  ///< those for which there was no room
+    struct Waiting {
+        Incoming request;
+        cm::Shares::Slot share = 0;
+    };
+    unsigned room = 0;                     ///< how many more may become events
+    std::deque<Waiting> waiting{};         ///< those for which there was no room
+    std::unique_ptr<cm::Shares> places{};  ///< of those that wait; made for the first
 };
 
 struct Id {

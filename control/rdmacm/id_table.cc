@@ -14,6 +14,7 @@ Id& IdTable::create(EventQueue& queue, std::uint64_t user, PortSpace space, Queu
     id->space = space;
     id->type = type;
     by_queue_[&queue].insert(id->number);
+    ++queue.ids;
     return *ids_.emplace(id->number, std::move(id)).first->second;
 }
 
@@ -32,6 +33,7 @@ void IdTable::erase(Id& id) {
     wait_until(id, std::nullopt);
     const auto queue = by_queue_.find(id.queue);
     queue->second.erase(id.number);
+    --id.queue->ids;
     if (queue->second.empty()) by_queue_.erase(queue);
     ids_.erase(id.number);
 }
@@ -41,6 +43,7 @@ void IdTable::move(Id& id, EventQueue& queue) {
     before->second.erase(id.number);
     if (before->second.empty()) by_queue_.erase(before);
     by_queue_[&queue].insert(id.number);
+    --id.queue->ids, ++queue.ids;
     id.queue = &queue;
 }
 

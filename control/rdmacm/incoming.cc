@@ -13,6 +13,10 @@ wire::CmServiceId Incoming::service() const {
     return std::visit([](const auto& received) { return received.request.service; }, what);
 }
 
+cm::PortAddress Incoming::sender() const {
+    return std::visit([](const auto& received) { return cm::PortAddress::of(received.from); }, what);
+}
+
 wire::PKey Incoming::pkey() const {
     return std::visit([](const auto& received) { return received.request.pkey; }, what);
 }
@@ -51,12 +55,12 @@ cm::Path Incoming::path() const {
 
 void Incoming::refuse(wire::CmRejectReason reason, Time now) const {
     if (!datagram()) {
-        (void)endpoint()->reject({.reason = reason}, now);
+        (void)endpoint()->decline(cm::Rejection{.reason = reason}, now);
         return;
     }
     const bool nobody = reason == wire::CmRejectReason::invalid_service_id;
-    (void)endpoint()->respond({.status = nobody ? wire::SidrStatus::unsupported_service : wire::SidrStatus::rejected},
-                              now);
+    const auto status = nobody ? wire::SidrStatus::unsupported_service : wire::SidrStatus::rejected;
+    (void)endpoint()->decline(cm::ServiceReply{.status = status}, now);
 }
 
 }  // namespace verbline::rdmacm

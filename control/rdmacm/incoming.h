@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "control/cm/event.h"
+#include "control/cm/port_address.h"
 #include "control/rdmacm/address.h"
 #include "control/rdmacm/network.h"
 #include "control/rdmacm/private_header.h"
@@ -24,6 +25,8 @@ struct Incoming {
 
     const cm::EndpointPointer& endpoint() const;
     wire::CmServiceId service() const;
+    /// Who has sent it, by its packet and not by what stands in it.
+    cm::PortAddress sender() const;
     wire::PKey pkey() const;
     const cm::PrivateData& private_data() const;
     QueuePairType type() const;
@@ -31,7 +34,7 @@ struct Incoming {
     cm::Path path() const;
     bool datagram() const { return std::holds_alternative<cm::ServiceRequestReceived>(what); }
 
-    /// Answers no, with the reason; a datagram service says the same in its own words.
+    /// Answers no, with the reason; a datagram service says the same in its own words. Nothing is kept of it.
     void refuse(wire::CmRejectReason reason, Time now) const;
 };
 

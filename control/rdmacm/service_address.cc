@@ -62,6 +62,7 @@ Result<void> ServiceCore::bind_source(Id& id, const SocketAddress& address, Time
         const auto owner = owner_of(ports_, address);
         if (!owner) return std::unexpected(owner.error());
         if (auto adopted = adopt(id, *owner); !adopted) return adopted;
+        source.gid = owner->address;  // of a loopback address: what peers can reach
     }
     id.source = source;
     if (auto bound = bindings_.bind(id, space, ports_of(id)); !bound) {
@@ -100,6 +101,7 @@ Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<S
     if (from.family != destination.family) return failure(EINVAL, "source and destination are of different families");
 
     auto to = destination;
+    if (loopback(to)) to = any_of(to.family, to.port);
     if (from.any()) {
         const auto chosen = to.any() ? loopback_source(ports_, to.family) : source_towards(ports_, to);
         if (!chosen) return std::unexpected(chosen.error());

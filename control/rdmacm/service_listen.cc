@@ -66,8 +66,9 @@ Result<void> ServiceCore::listen_on(Id& id, NetworkPort& port, Time now) {
 
 void ServiceCore::stop_listening(Id& id) {
     while (!id.listening_on.empty()) stop_listening(id, *id.listening_on.back());
-    for (const auto& request : std::exchange(id.backlog.waiting, {}))
-        request.refuse(wire::CmRejectReason::invalid_service_id, now_);
+    for (const auto& waiting : std::exchange(id.backlog.waiting, {}))
+        waiting.request.refuse(wire::CmRejectReason::invalid_service_id, now_);
+    id.backlog.places.reset();
 }
 
 void ServiceCore::stop_listening(Id& id, NetworkPort& port) {
@@ -105,12 +106,15 @@ void ServiceCore::requested(Incoming request, Time now) {
         return request.refuse(wire::CmRejectReason::consumer, now);
     }
     if (listener->backlog.room != 0) return admit(*listener, std::move(request), now);
-    if (listener->backlog.waiting.size() >= default_backlog) {
+    auto& backlog = listener->backlog;
+    if (!backlog.places) backlog.places = std::make_unique<cm::Shares>(default_backlog, random_());
+    const auto share = backlog.places->take(request.sender());
+    if (!share) {
         counters_.rx_requests_backlog_full.add();
         return request.refuse(wire::CmRejectReason::no_resources, now);
     }
     counters_.rx_requests_waiting.add();
-    listener->backlog.waiting.push_back(std::move(request));
+    backlog.waiting.push_back({.request = std::move(request), .share = *share});
 }
 
 Id* ServiceCore::listener_of(const Incoming& request) const {
@@ -155,8 +159,9 @@ void ServiceCore::admit(Id& listener, Incoming request, Time now) {
 
 void ServiceCore::admit_waiting(Id& listener, Time now) {
     while (listener.backlog.room != 0 && !listener.backlog.waiting.empty()) {
-        auto request = std::move(listener.backlog.waiting.front());
+        auto [request, share] = std::move(listener.backlog.waiting.front());
         listener.backlog.waiting.pop_front();
+        listener.backlog.places->give_back(share);
         admit(listener, std::move(request), now);
     }
 }

@@ -51,6 +51,7 @@ unsigned suits(const link::InterfaceAddress& from, const wire::Gid& to) {
 }  // namespace
 
 Result<Source> owner_of(std::span<NetworkPort* const> ports, const SocketAddress& address) {
+    if (loopback(address)) return loopback_source(ports, address.family);
     for (NetworkPort* port : ports) {
         auto facts = port->facts();
         if (!in_scope(facts, address)) continue;
@@ -89,7 +90,8 @@ Result<Source> loopback_source(std::span<NetworkPort* const> ports, Family famil
         const auto own = addresses(facts, family);
         if (facts.active && !own.empty()) return Source{port, std::move(facts), own.front().gid};
     }
-    return failure(ENODEV, "no RDMA port is up that has an address of this family");
+    return failure(ENODEV, family == Family::ipv4 ? "no RDMA port that is up has an IPv4 address: give one an address"
+                                                  : "no RDMA port that is up has an IPv6 address: give one an address");
 }
 
 std::optional<unsigned> gid_index_of(const NetworkPort& port, const NetworkPort::Facts& facts, const wire::Gid& gid) {

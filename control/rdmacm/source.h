@@ -27,7 +27,7 @@ Result<Source> owner_of(std::span<NetworkPort* const> ports, const SocketAddress
 /// without such a network that of the first port that is up and can have a router. ENETUNREACH.
 Result<Source> source_towards(std::span<NetworkPort* const> ports, const SocketAddress& destination);
 
-/// For a destination that is any address: ourselves. ENODEV.
+/// For a loopback address, and a destination that is any address: the first port that is up. ENODEV.
 Result<Source> loopback_source(std::span<NetworkPort* const> ports, Family family);
 
 /// How packets are sent from an address of a port: RoCE v2 if it can. None: it has no such GID.

@@ -45,11 +45,14 @@ std::pair<wire::McMemberRecord, wire::ComponentMask> join_request(const wire::Gi
 }
 
 Groups::Groups(Client& client, control::Loop& loop, const MembershipTiming& timing)
-    : client_(client), loop_(loop), timing_(timing) {}
+    : client_(client),
+      loop_(loop),
+      timing_(timing),
+      use_(client.transport().shared() ? PortUse::shared : PortUse::ours_alone) {}
 
 void Groups::join(const wire::Gid& mgid, UserId user, JoinStates state, const JoinParameters& parameters,
                   Notify notify) {
-    auto& entry = groups_.try_emplace(mgid, Entry{Membership(timing_), parameters, {}}).first->second;
+    auto& entry = groups_.try_emplace(mgid, Entry{Membership(timing_, use_), parameters, {}}).first->second;
     if (parameters.create_like || !entry.parameters.create_like) entry.parameters = parameters;
     entry.users.insert_or_assign(user, std::move(notify));
     Membership::Actions now, later;

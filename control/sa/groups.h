@@ -34,6 +34,7 @@ public:
     /// Called at every grant (again when the group's record changed) and once at a refusal, which ends the membership.
     using Notify = std::function<void(const std::expected<Group, SaStatus>&)>;
 
+    /// On a shared port (Transport::shared) groups are joined, and never left.
     Groups(Client& client, control::Loop& loop, const MembershipTiming& timing = {});
     Groups(const Groups&) = delete;
     Groups& operator=(const Groups&) = delete;
@@ -70,7 +71,8 @@ private:
 
     Client& client_;
     control::Loop& loop_;
-    MembershipTiming timing_;
+    const MembershipTiming timing_;
+    const PortUse use_;
     std::map<wire::Gid, Entry> groups_;
     control::Timer timer_;
     std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by tasks in the loop

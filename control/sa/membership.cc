@@ -86,6 +86,11 @@ std::optional<Time> Membership::deadline() const {
 
 void Membership::reconcile(Actions& out, Time now) {
     if (asked_) return;
+    if (use_ == PortUse::shared) {
+        const JoinStates surplus = ours_ & ~wanted();
+        held_ &= ~surplus;
+        given_back(surplus);
+    }
     const JoinStates missing = wanted() & ~held_;
     const JoinStates surplus = ours_ & ~wanted();
     if (missing == 0 && surplus == 0) return end_rest();

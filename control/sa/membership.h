@@ -20,6 +20,10 @@
 /// is repeated. A user who has been in the group before is never refused: what the SA granted once it will grant again,
 /// and until then we keep asking, ever more slowly.
 ///
+/// On a port that is shared with others (the kernel's own IPoIB interface) nothing is ever given back: a DELETE would
+/// take the port out of the group for them as well, and whether they are in it cannot be known. The port stays a member
+/// until it goes down; nobody here listens any more, and the adapter drops what arrives.
+///
 /// Pure: no I/O, no clock. Owned by the control thread. Time is the caller's, in nanoseconds.
 
 #include <cstdint>
@@ -59,6 +63,8 @@ struct MembershipTiming {
     unsigned patience = 3;  ///< refusals before a new user is refused
 };
 
+enum class PortUse : bool { ours_alone, shared };
+
 class Membership {
 public:
     /// Send MCMemberRecord SET (join) or DELETE to the SA. A repeat carries the same id, a new request a new one.
@@ -81,7 +87,7 @@ public:
     using Action = std::variant<Ask, Grant, Refuse>;
     using Actions = std::vector<Action>;
 
-    explicit Membership(MembershipTiming timing = {}) : timing_(timing) {}
+    explicit Membership(MembershipTiming timing = {}, PortUse use = PortUse::ours_alone) : timing_(timing), use_(use) {}
 
     /// A user joins with exactly one join-state bit. Joining again replaces the user's earlier bit.
     Actions join(UserId user, JoinStates state, Time now);
@@ -122,6 +128,7 @@ private:
     void end_rest();
 
     MembershipTiming timing_;
+    PortUse use_;
     std::map<UserId, User> users_;
     Group group_;
     JoinStates held_ = 0;       ///< bits the SA has granted us and that we have not asked to give back

@@ -2,19 +2,17 @@
 #pragma once
 
 /// @file
-/// Where programs that run on our verbs library are found by `verbline show`: one socket each, NAME-PID.
-///
-///     /run/verbline/programs/                   root's
-///     $XDG_RUNTIME_DIR/verbline/programs/       anyone else's; without XDG_RUNTIME_DIR: /tmp/verbline-UID/programs/
+/// Where programs that run on our verbs library are found by `verbline show`: in `programs` below the run-time
+/// directory (pmd/runtime), one socket each, NAME-PID.
 
 #include <filesystem>
 
-#include "control/hub/directory.h"
+#include "pmd/runtime/runtime_directory.h"
 
 namespace verbline::telemetry {
 
 inline std::filesystem::path program_directory() {
-    return hub::base_directory() / "programs";
+    return pmd::runtime_directory() / "programs";
 }
 
 }  // namespace verbline::telemetry

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 
 #include <sys/socket.h>
@@ -13,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "control/hub/directory.h"
+#include "pmd/runtime/runtime_directory.h"
 
 namespace verbline::telemetry {
 namespace {
@@ -47,12 +48,19 @@ Result<std::unique_ptr<ProgramServer>> ProgramServer::open(control::Loop& loop, 
     return server;
 }
 
-ProgramServer::~ProgramServer() {
-    if (listener_) unlink(socket_.c_str());
-}
+ProgramServer::ProgramServer(control::Loop& loop, std::filesystem::path socket, std::vector<Table> tables)
+    : loop_(loop),
+      socket_(std::move(socket)),
+      tables_(std::move(tables)),
+      acceptor_(
+          loop, [this](FileDescriptor fd) { accept(std::move(fd)); },
+          [this](int code) {
+              fmt::print(stderr, "verbline: {}: `verbline show` has to wait: {}; raise the limit with `ulimit -n`\n",
+                         socket_.string(), std::strerror(code));
+          }) {}
 
 Result<void> ProgramServer::listen() {
-    if (auto made = hub::make_own_directory(socket_.parent_path()); !made) return made;
+    if (auto made = pmd::make_runtime_directory(socket_.parent_path()); !made) return made;
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     const auto& path = socket_.native();
     if (path.size() >= sizeof(address.sun_path)) {
@@ -61,20 +69,16 @@ Result<void> ProgramServer::listen() {
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
     FileDescriptor fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     unlink(path.c_str());  // of a process of this number that was killed
-    if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-        ::listen(fd.get(), max_clients) != 0) {
-        return failure(errno, fmt::format("{}: {}", path, std::strerror(errno)));
-    }
-    auto watch = loop_.watch(fd.get(), [this](std::uint32_t) { accept(); });
-    if (!watch) return std::unexpected(watch.error());
-    listener_ = std::move(fd);
-    listening_ = std::move(*watch);
-    return {};
+    const auto failed = [&] { return failure(errno, fmt::format("{}: {}", path, std::strerror(errno))); };
+    auto bound = path;
+    if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return failed();
+    file_ = SocketFile(std::move(bound));
+    if (::listen(fd.get(), max_clients) != 0) return failed();
+    return acceptor_.start(std::move(fd));
 }
 
-void ProgramServer::accept() {
-    FileDescriptor fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd || clients_.size() >= max_clients) return;
+void ProgramServer::accept(FileDescriptor fd) {
+    if (clients_.size() >= max_clients) return;
     const Json greeting{{"version", "Verbline"}, {"pid", getpid()}, {"max_output_len", page_bytes}};
     if (!send_to(fd.get(), greeting)) return;
     const auto id = ++last_client_;

@@ -21,10 +21,12 @@
 #include <string_view>
 #include <vector>
 
+#include "control/loop/acceptor.h"
 #include "control/loop/loop.h"
 #include "control/telemetry/server.h"
 #include "pmd/error.h"
 #include "pmd/file_descriptor.h"
+#include "pmd/socket_file.h"
 
 namespace verbline::telemetry {
 
@@ -36,7 +38,6 @@ public:
     /// left there is replaced.
     static Result<std::unique_ptr<ProgramServer>> open(control::Loop& loop, std::filesystem::path socket,
                                                        std::vector<Table> tables);
-    ~ProgramServer();
     ProgramServer(const ProgramServer&) = delete;
     ProgramServer& operator=(const ProgramServer&) = delete;
 
@@ -48,11 +49,10 @@ private:
         Json rows{};
     };
 
-    ProgramServer(control::Loop& loop, std::filesystem::path socket, std::vector<Table> tables)
-        : loop_(loop), socket_(std::move(socket)), tables_(std::move(tables)) {}
+    ProgramServer(control::Loop& loop, std::filesystem::path socket, std::vector<Table> tables);
 
     Result<void> listen();
-    void accept();
+    void accept(FileDescriptor fd);
     void read(std::uint64_t id);
     bool answer(Client& client, std::string_view command);
     Json page(Client& client, std::string_view table, std::size_t first);
@@ -60,8 +60,8 @@ private:
     control::Loop& loop_;
     const std::filesystem::path socket_;
     const std::vector<Table> tables_;
-    FileDescriptor listener_;
-    control::Watch listening_;
+    control::Acceptor acceptor_;
+    SocketFile file_;  ///< of what `acceptor_` listens on
     std::map<std::uint64_t, Client> clients_;
     std::uint64_t last_client_ = 0;
 };

@@ -56,10 +56,11 @@ int reply(const char* command, const char* parameters, rte_tel_data* data) {
     if (!rows->is_array()) {
         encode_object(*rows, data);
         exchange->finished(table);
-    } else if (*first + encode_rows(*rows, *first, data) >= rows->size()) {
-        exchange->finished(table);
+        return 0;
     }
-    return 0;
+    const auto encoded = encode_rows(*rows, *first, data);
+    if (*first + encoded >= rows->size()) exchange->finished(table);
+    return encoded == 0 && *first < rows->size() ? -1 : 0;  // no memory for a row: there are more, nevertheless
 }
 
 bool well_named(const Table& table) {

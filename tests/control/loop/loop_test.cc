@@ -189,5 +189,15 @@ TEST_F(LoopTest, ATaskMayPostAndStop) {
     EXPECT_EQ(order, 2);
 }
 
+/// A program that closes what it has not opened: waiting would not wait any more.
+TEST_F(LoopTest, EndsWhenItsDescriptorIsClosed) {
+    const int next = ::dup(STDOUT_FILENO);
+    ::close(next);
+    const auto other = *Loop::create();  // its epoll instance has the lowest number
+    ::close(next);
+    other->run();
+    ASSERT_EQ(::dup2(STDOUT_FILENO, next), next) << "for it to close";
+}
+
 }  // namespace
 }  // namespace verbline::control

@@ -43,7 +43,45 @@ TEST_F(Address, BoundToAnyIsOnNone) {
 
 TEST_F(Address, OfSomebodyElseIsNotAvailable) {
     EXPECT_EQ(bind(create(), ipv4(10, 0, 0, 2)), EADDRNOTAVAIL);
-    EXPECT_EQ(bind(create(), ipv4(127, 0, 0, 1)), EADDRNOTAVAIL);
+}
+
+/// The kernel leaves such an id without a device; libfabric, which binds endpoints like that when it is told nothing,
+/// finds none in programs whose addresses are no interface's then.
+TEST_F(Address, OfLoopbackIsTheFirstPorts) {
+    const auto id = create();
+    ASSERT_EQ(bind(id, ipv4(127, 0, 0, 1)), 0);
+    const auto route = service.route(id).value();
+    EXPECT_EQ(route.port, &host.port());
+    EXPECT_EQ(route.source.gid, gid4(10, 0, 0, 1)) << "what peers can be told";
+    EXPECT_EQ(route.source_gid, gid4(10, 0, 0, 1));
+    EXPECT_GE(route.source.port, 40'000);
+    EXPECT_EQ(bind(create(), ipv4(127, 1, 2, 3, 7174)), 0) << "any of 127.0.0.0/8";
+    EXPECT_EQ(bind(create(), ipv4(10, 0, 0, 1, 7174)), EADDRINUSE) << "it is the same address";
+    const auto six = create();
+    ASSERT_EQ(bind(six, ipv6(0, 1)), 0);
+    EXPECT_EQ(service.route(six)->source.gid, ipv6(0xfd00'0000'0000'0000, 1).gid);
+}
+
+TEST_F(Address, OfLoopbackNeedsAPortThatIsUp) {
+    host.port().change().active = false;
+    EXPECT_EQ(bind(create(), ipv4(127, 0, 0, 1)), ENODEV);
+    host.port().change().active = true;
+    host.port().change().addresses.clear();
+    EXPECT_EQ(bind(create(), ipv4(127, 0, 0, 1)), ENODEV) << "with an address of that family";
+}
+
+TEST_F(Address, TowardsLoopbackIsOurselves) {
+    const auto id = create();
+    ASSERT_TRUE(service.resolve_address(id, std::nullopt, ipv4(127, 0, 0, 1, 7174), second, network.now));
+    EXPECT_EQ(host.expect(EventKind::address_resolved).status, 0);
+    const auto route = service.route(id).value();
+    EXPECT_EQ(route.source.gid, gid4(10, 0, 0, 1));
+    EXPECT_EQ(route.destination.gid, gid4(10, 0, 0, 1));
+    EXPECT_EQ(route.destination.port, 7174);
+    const auto both = create();
+    ASSERT_TRUE(service.resolve_address(both, ipv6(0, 1), ipv6(0, 1, 7174), second, network.now));
+    EXPECT_EQ(host.expect(EventKind::address_resolved).status, 0);
+    EXPECT_EQ(service.route(both)->destination.gid, ipv6(0xfd00'0000'0000'0000, 1).gid);
 }
 
 TEST_F(Address, OnePortNumberForOneId) {

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "tests/control/rdmacm/two_hosts.h"
+#include "tests/support/counter.h"
 
 namespace verbline::rdmacm {
 namespace {
@@ -281,6 +282,34 @@ TEST_P(Connect, CallsOutOfTurnAreRefused) {
     EXPECT_EQ(service.disconnect(id, 0).error().code, EINVAL);
     EXPECT_EQ(service.notify_established(id, 0).error().code, EINVAL);
     EXPECT_EQ(service.connect(IdNumber{4711}, {}, 0).error().code, ENOENT);
+}
+
+/// 1024 may wait; of one port as many as are still free.
+TEST(Backlog, OnePortCannotKeepOthersFromWaiting) {
+    Network network(link::GidTable::Kind::roce, 3);
+    Host& server = network.host(1);
+    const auto listener = server.service->create_id(server.queue, 77, PortSpace::tcp, QueuePairType::rc);
+    ASSERT_TRUE(server.service->bind(listener, any4(service_port), network.now));
+    ASSERT_TRUE(server.service->listen(listener, 1, network.now));
+    const auto ask = [&](unsigned from, unsigned number) {
+        Host& host = network.host(from);
+        const auto id = host.service->create_id(host.queue, 11, PortSpace::tcp, QueuePairType::rc);
+        EXPECT_TRUE(
+            host.service->resolve_address(id, std::nullopt, ipv4(10, 0, 0, 2, service_port), second, network.now));
+        host.expect(EventKind::address_resolved);
+        EXPECT_TRUE(host.service->resolve_route(id, second, network.now));
+        host.expect(EventKind::route_resolved);
+        EXPECT_TRUE(host.service->connect(id, {.qpn = wire::Qpn{0x111 + number}}, network.now));
+        network.settle();
+        return host.quiet();
+    };
+    constexpr unsigned event = 1, share = 512;
+    for (unsigned i = 0; i < event + share; ++i) ASSERT_TRUE(ask(0, i)) << i;
+    EXPECT_FALSE(ask(0, event + share)) << "refused";
+    EXPECT_EQ(network.host(0).expect(EventKind::rejected).status, static_cast<int>(wire::CmRejectReason::no_resources));
+    EXPECT_EQ(verbline::test::counter(*server.service, "rx_requests_backlog_full"), 1u);
+    EXPECT_TRUE(ask(2, 0)) << "another port's request waits";
+    EXPECT_EQ(verbline::test::counter(*server.service, "rx_requests_waiting"), share + 1u);
 }
 
 }  // namespace

@@ -8,12 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "control/sa/agent.h"
+#include "datapath/wire/ipoib.h"
 #include "tests/support/fake_transport.h"
 
 namespace verbline::sa {
 namespace {
 
-constexpr wire::Lid sm{1}, stranger{9};
+constexpr wire::Lid sm_lid{1}, stranger{9};
 
 /// The MAD as a SA would answer it: the same record, a status.
 mad::MadBuffer answer(const mad::MadBuffer& request, std::uint16_t status = 0) {
@@ -57,7 +58,7 @@ TEST_F(ClientTest, APathQueryNamesThePartitionAndAsksForOneReversiblePath) {
     std::optional<Answer<wire::PathRecord>> got;
     client.path_by_lid(wire::Lid{3}, wire::Lid{4}, wire::PKey{0x8001}, [&](const auto& a) { got = a; });
     ASSERT_EQ(transport.sent.size(), 1u);
-    EXPECT_EQ(transport.sent[0].to.lid, sm);
+    EXPECT_EQ(transport.sent[0].to.lid, sm_lid);
     const auto& mad = transport.sent[0].mad;
     const auto record = *wire::PathRecord::parse(wire::Bytes(mad).subspan(wire::sa_data_offset));
     EXPECT_EQ(record.pkey, wire::PKey{0x8001});
@@ -65,7 +66,7 @@ TEST_F(ClientTest, APathQueryNamesThePartitionAndAsksForOneReversiblePath) {
     EXPECT_EQ(record.path_count, 1);
     const auto mask = wire::SaHeader::parse(wire::Bytes(mad).subspan(wire::sa_header_offset))->components;
     EXPECT_EQ(mask, wire::ComponentMask{1 << 4 | 1 << 5 | 1 << 11 | 1 << 12 | 1 << 13});
-    deliver(sm, answer(mad));
+    deliver(sm_lid, answer(mad));
     ASSERT_TRUE(got && got->has_value());
     EXPECT_EQ((*got)->destination_lid, wire::Lid{4});
 }
@@ -73,7 +74,7 @@ TEST_F(ClientTest, APathQueryNamesThePartitionAndAsksForOneReversiblePath) {
 TEST_F(ClientTest, ARefusalArrivesWithItsStatus) {
     std::optional<Answer<wire::PathRecord>> got;
     client.path_by_lid(wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [&](const auto& a) { got = a; });
-    deliver(sm, answer(transport.sent[0].mad, 0x0300));
+    deliver(sm_lid, answer(transport.sent[0].mad, 0x0300));
     ASSERT_TRUE(got);
     EXPECT_EQ(got->error(), (Failure{.status = SaStatus::no_records}));
 }
@@ -92,20 +93,20 @@ TEST_F(ClientTest, WhatIsNoAnswerIsDroppedByName) {
     client.path_by_lid(wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [](const auto&) { FAIL(); });
     auto mad = answer(transport.sent[0].mad);
     wire::store8(mad, 2, 1);  // class version
-    deliver(sm, mad);
+    deliver(sm_lid, mad);
     EXPECT_EQ(client.counters().rx_dropped_malformed.value(), 1u);
-    deliver(sm, transport.sent[0].mad);  // a GET: we are no SA
+    deliver(sm_lid, transport.sent[0].mad);  // a GET: we are no SA
     EXPECT_EQ(client.counters().rx_dropped_unexpected_method.value(), 1u);
     mad = answer(transport.sent[0].mad);
     wire::store32(mad, 12, wire::load32(mad, 12) + 1000);
-    deliver(sm, mad);
+    deliver(sm_lid, mad);
     EXPECT_EQ(client.transactions().counters().rx_dropped_unknown_tid.value(), 1u);
     wire::store8(mad, 0, 2);  // base version
-    deliver(sm, mad);
+    deliver(sm_lid, mad);
     EXPECT_EQ(transport.counters().rx_dropped_bad_version.value(), 1u);
     auto bad_report = report(wire::Trap::gid_in_service, {});
     wire::store16(bad_report, 16, 0x0035);
-    deliver(sm, bad_report);
+    deliver(sm_lid, bad_report);
     EXPECT_EQ(client.counters().rx_dropped_malformed.value(), 2u);
 }
 
@@ -113,14 +114,14 @@ TEST_F(ClientTest, AReportIsAcknowledgedAndHandedOn) {
     std::vector<wire::Notice> notices;
     client.on_report([&](const auto& notice) { notices.push_back(notice); });
     const auto mad = report(wire::Trap::gid_out_of_service, transport.port().gid());
-    deliver(sm, mad);
+    deliver(sm_lid, mad);
     ASSERT_EQ(notices.size(), 1u);
     EXPECT_EQ(notices[0].trap, 65);
     EXPECT_EQ(wire::notice_gid(notices[0]), transport.port().gid());
     ASSERT_EQ(transport.sent.size(), 1u);
     EXPECT_EQ(header(0).method, wire::MadMethod::report_response);
     EXPECT_EQ(header(0).transaction, 0x1234u);
-    EXPECT_EQ(transport.sent[0].to.lid, sm);
+    EXPECT_EQ(transport.sent[0].to.lid, sm_lid);
     EXPECT_TRUE(std::ranges::equal(wire::Bytes(transport.sent[0].mad).subspan(24), wire::Bytes(mad).subspan(24)));
 }
 
@@ -165,15 +166,15 @@ TEST_F(ClientTest, AReplyMayAskAgainOrEndEverything) {
     auto ending = std::make_unique<Client>(*other, *loop);
     ending->path({}, 0, [&](const auto&) { ending.reset(); });
     ending->path({}, 0, [](const auto&) { FAIL() << "the client is gone"; });
-    other->deliver(loop->now(), {.lid = sm}, answer(other->sent[0].mad));
+    other->deliver(loop->now(), {.lid = sm_lid}, answer(other->sent[0].mad));
     EXPECT_FALSE(ending);
     int answers = 0;
     client.path({}, 0, [&](const auto&) {
         ++answers;
         client.path({}, 0, [&](const auto&) { ++answers; });
     });
-    deliver(sm, answer(transport.sent[0].mad));
-    deliver(sm, answer(transport.sent[1].mad));
+    deliver(sm_lid, answer(transport.sent[0].mad));
+    deliver(sm_lid, answer(transport.sent[1].mad));
     EXPECT_EQ(answers, 2);
 }
 
@@ -202,6 +203,23 @@ protected:
             n += header(from).attribute == static_cast<std::uint16_t>(attribute);
         return n;
     }
+    /// Joins and leaves one group, granted by the SA: how many requests to leave there were.
+    std::size_t leaves_after_join(bool shared) {
+        const wire::Gid mgid = wire::ipoib_broadcast_mgid(wire::PKey{0xffff});
+        transport.is_shared = shared;
+        Agent agent(transport, *loop);
+        bool granted = false;
+        const auto before = transport.sent.size();
+        agent.groups().join(mgid, UserId{1}, wire::join_state::full_member, {}, [&](const auto&) { granted = true; });
+        EXPECT_EQ(transport.sent.size(), before + 1);
+        deliver(sm_lid, answer(transport.sent.back().mad));
+        EXPECT_TRUE(run_until([&] { return granted; }));
+        agent.groups().leave(mgid, UserId{1});
+        loop->run_once(0);
+        std::size_t leaves = 0;
+        for (auto n = before; n < transport.sent.size(); ++n) leaves += header(n).method == wire::MadMethod::remove;
+        return leaves;
+    }
 };
 
 TEST_F(AgentTest, SeveralEventsAtOnceMakeOneNewStart) {
@@ -224,6 +242,15 @@ TEST_F(AgentTest, SeveralEventsAtOnceMakeOneNewStart) {
         if (name == "start_overs") start_overs = value;
     });
     EXPECT_EQ(start_overs, 1u);
+}
+
+TEST_F(AgentTest, APortOfOursAloneLeavesItsGroups) {
+    EXPECT_EQ(leaves_after_join(false), 1u);
+}
+
+/// The kernel's ib0 is in the broadcast group by the same port: one DELETE would take it out.
+TEST_F(AgentTest, ASharedPortNeverLeavesAGroup) {
+    EXPECT_EQ(leaves_after_join(true), 0u);
 }
 
 TEST_F(AgentTest, APortThatGoesDownIsNoReasonToAskAnything) {

@@ -40,6 +40,22 @@ TEST(Membership, LeavesNothingThatAnotherProgramJoined) {
     EXPECT_TRUE(m.idle());
 }
 
+TEST(Membership, OnASharedPortNothingIsLeft) {
+    Membership m({}, PortUse::shared);
+    m.join(alice, full_member, 0);
+    m.join(bob, send_only_non_member, 0);
+    m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);
+    m.answered(2, SaStatus::ok, full_member | send_only_non_member, broadcast_record, 0);
+    EXPECT_TRUE(m.leave(bob, 0).empty());
+    EXPECT_EQ(m.held(), full_member) << "who wants it again asks again: it may have been lost meanwhile";
+    EXPECT_TRUE(m.leave(alice, 0).empty());
+    EXPECT_TRUE(m.idle());
+    EXPECT_TRUE(only<Membership::Ask>(m.join(alice, full_member, 0)));
+    EXPECT_TRUE(m.leave(alice, 0).empty()) << "with the request still out";
+    EXPECT_TRUE(m.answered(3, SaStatus::ok, full_member, broadcast_record, 0).empty());
+    EXPECT_TRUE(m.idle());
+}
+
 TEST(Membership, OneUsersLeaveKeepsTheOtherIn) {
     Membership m;
     ASSERT_TRUE(only<Membership::Ask>(m.join(alice, full_member, 0)));

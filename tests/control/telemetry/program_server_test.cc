@@ -21,7 +21,7 @@ protected:
         directory_ = std::filesystem::temp_directory_path() / ("verbline-program-server-" + std::to_string(getpid()));
         setenv("XDG_RUNTIME_DIR", directory_.c_str(), 1);
         std::filesystem::create_directories(directory_);
-        socket_ = hub_base() / "programs" / "test-1";
+        socket_ = run_directory() / "programs" / "test-1";
     }
     ~ProgramServerTest() override {
         stop();
@@ -29,7 +29,7 @@ protected:
         std::filesystem::remove_all(directory_);
     }
 
-    static std::filesystem::path hub_base() { return geteuid() == 0 ? "/run/verbline" : directory() / "verbline"; }
+    static std::filesystem::path run_directory() { return geteuid() == 0 ? "/run/verbline" : directory() / "verbline"; }
     static std::filesystem::path directory() { return std::getenv("XDG_RUNTIME_DIR"); }
 
     void serve(std::vector<Table> tables) {

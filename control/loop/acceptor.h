@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Connections of a listening socket, accepted on a loop.
+///
+/// A process that is out of descriptors cannot accept, and the loop would report the waiting client again and again,
+/// with a whole CPU. The acceptor then looks away for `rest` and tries again: the client waits in the socket's backlog
+/// meanwhile, and is served when there are descriptors.
+
+#include <functional>
+
+#include "control/loop/loop.h"
+#include "pmd/counter.h"
+#include "pmd/error.h"
+#include "pmd/file_descriptor.h"
+
+namespace verbline::control {
+
+#define VERBLINE_ACCEPTOR_COUNTERS(X)                 \
+    X(connections_accepted, "connections of clients") \
+    X(accept_shortages, "times no connection could be accepted for want of descriptors or memory")
+
+struct AcceptorCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_ACCEPTOR_COUNTERS)
+};
+
+class Acceptor {
+public:
+    static constexpr Time rest = 200 * millisecond;
+
+    using Accepted = std::function<void(FileDescriptor connection)>;  ///< non-blocking, close-on-exec
+    using Shortage = std::function<void(int code)>;  ///< an errno; once, until a connection has been accepted again
+
+    /// Callbacks come from the loop, which outlives the acceptor. They must not destroy it.
+    Acceptor(Loop& loop, Accepted accepted, Shortage shortage)
+        : loop_(loop), accepted_(std::move(accepted)), shortage_(std::move(shortage)) {}
+    Acceptor(const Acceptor&) = delete;
+    Acceptor& operator=(const Acceptor&) = delete;
+
+    /// Takes a non-blocking socket that listens, and accepts from now on. An error leaves it as it was made.
+    Result<void> start(FileDescriptor listener);
+
+    const AcceptorCounters& counters() const { return counters_; }
+
+private:
+    Result<void> watch();
+    void accept();
+    void look_away();
+
+    Loop& loop_;
+    const Accepted accepted_;
+    const Shortage shortage_;
+    FileDescriptor listener_;
+    Watch watch_;
+    Timer again_;
+    bool short_ = false;  ///< and it has been said
+    AcceptorCounters counters_;
+};
+
+}  // namespace verbline::control
