@@ -37,11 +37,11 @@ constexpr Masks all(int mask) {
 // What belongs together. "Path" stands for what may be changed about a connection in every state it has.
 constexpr int place = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 constexpr int current = IBV_QP_CUR_STATE;
-constexpr int path = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS;
+constexpr int path_attributes = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS;
 constexpr int peer = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 constexpr int responder = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 constexpr int retries = IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-constexpr int migration = path | IBV_QP_PATH_MIG_STATE;
+constexpr int migration = path_attributes | IBV_QP_PATH_MIG_STATE;
 constexpr int timer = IBV_QP_MIN_RNR_TIMER;
 
 /// A connection in RTS, or on its way there.
@@ -62,8 +62,8 @@ constexpr Transition transitions[] = {
     {IBV_QPS_INIT,
      IBV_QPS_RTR,
      {0, peer, peer | responder, peer, peer | responder},
-     {IBV_QP_PKEY_INDEX | IBV_QP_QKEY, path | IBV_QP_PKEY_INDEX, path | IBV_QP_PKEY_INDEX, path | IBV_QP_PKEY_INDEX,
-      path | IBV_QP_PKEY_INDEX}},
+     {IBV_QP_PKEY_INDEX | IBV_QP_QKEY, path_attributes | IBV_QP_PKEY_INDEX, path_attributes | IBV_QP_PKEY_INDEX,
+      path_attributes | IBV_QP_PKEY_INDEX, path_attributes | IBV_QP_PKEY_INDEX}},
 
     {IBV_QPS_RTR, IBV_QPS_RESET},
     {IBV_QPS_RTR, IBV_QPS_ERR},

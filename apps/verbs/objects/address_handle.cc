@@ -3,40 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <memory>
-#include <mutex>
 
 #include "apps/verbs/abi/hooks.h"
-#include "pmd/clock.h"
+#include "apps/verbs/objects/retired_handles.h"
 
 namespace verbline::verbs {
-namespace {
-
-/// Handles that the program has destroyed, for as long as requests that name them may still be waiting to be sent:
-/// programs destroy a handle as soon as they have posted, and HCAs, which copy it into the request, let them.
-class Retired {
-public:
-    static Retired& get() {
-        static auto* const retired = new Retired;
-        return *retired;
-    }
-    void add(std::unique_ptr<AddressHandle> handle) {
-        const auto now = monotonic_now();
-        const std::scoped_lock lock(mutex_);
-        handles_.emplace_back(now, std::move(handle));
-        while (handles_.size() > most || handles_.front().first + kept < now) handles_.pop_front();
-    }
-
-private:
-    static constexpr Time kept = 10 * second;
-    static constexpr std::size_t most = 1 << 16;  ///< twice as many as a send queue has requests
-    std::mutex mutex_;
-    std::deque<std::pair<Time, std::unique_ptr<AddressHandle>>> handles_;
-};
-
-}  // namespace
-
 Result<rdma::Path> to_path(Context& context, const ibv_ah_attr& attributes) {
     const auto& grh = attributes.grh;
     rdma::Path path{.address = {.dlid = wire::Lid{attributes.dlid}, .sl = attributes.sl}};
@@ -96,7 +68,7 @@ int ibv_destroy_ah(ibv_ah* ah) {
     if (!Context::of(ah->context).alive()) return 0;
     auto& handle = AddressHandle::of(ah);
     --ProtectionDomain::of(ah->pd).users;
-    Retired::get().add(std::unique_ptr<AddressHandle>(&handle));
+    RetiredHandles::get().add(std::unique_ptr<AddressHandle>(&handle));
     return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbs/objects/async_events.h"
 
+#include <cerrno>
 #include <tuple>
 
 #include <unistd.h>
@@ -29,18 +30,20 @@ const void* element_of(const ibv_async_event& event) {
 }  // namespace
 
 void AsyncEvents::push(const ibv_async_event& event) {
-    {
-        const std::scoped_lock lock(mutex_);
-        waiting_.push_back(event);
-    }
+    const std::scoped_lock lock(mutex_);
+    if (!descriptor_) return;  // closed
+    waiting_.push_back(event);
     const std::uint64_t one = 1;
-    std::ignore = write(descriptor_.get(), &one, sizeof one);
+    std::ignore = write(descriptor_.ours(), &one, sizeof one);
 }
 
 int AsyncEvents::get(ibv_async_event& event) {
     for (std::uint64_t one = 0;;) {
-        if (read(descriptor_.get(), &one, sizeof one) != sizeof one) return -1;
+        const bool counted = read(descriptor_.ours(), &one, sizeof one) == sizeof one;
+        if (!counted && errno != EBADF) return -1;
         const std::scoped_lock lock(mutex_);
+        // Of a device that was lost with its descriptors, the list still tells.
+        if (!counted && waiting_.empty()) return errno = EBADF, -1;
         if (waiting_.empty()) continue;  // it was forgotten meanwhile
         event = waiting_.front();
         waiting_.pop_front();
@@ -56,6 +59,14 @@ void AsyncEvents::acknowledge(const ibv_async_event& event) {
     const auto found = read_.find(element);
     if (found == read_.end()) return;
     if (--found->second == 0) read_.erase(found);
+    acknowledged_.notify_all();
+}
+
+void AsyncEvents::close() {
+    const std::scoped_lock lock(mutex_);
+    descriptor_ = {};
+    waiting_.clear();
+    read_.clear();
     acknowledged_.notify_all();
 }
 

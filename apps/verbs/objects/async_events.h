@@ -15,27 +15,29 @@
 
 #include <infiniband/verbs.h>
 
-#include "pmd/file_descriptor.h"
+#include "apps/verbs/port/program_descriptor.h"
 
 namespace verbline::verbs {
 
 class AsyncEvents {
 public:
     /// `descriptor`: an eventfd that counts (EFD_SEMAPHORE); what the program polls.
-    explicit AsyncEvents(FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
+    explicit AsyncEvents(ProgramDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
 
-    int descriptor() const { return descriptor_.get(); }
+    int descriptor() const { return descriptor_.programs(); }
 
     /// Any thread; does not block.
     void push(const ibv_async_event& event);
     /// Blocks, unless the descriptor is O_NONBLOCK. 0, or -1 and errno.
     int get(ibv_async_event& event);
     void acknowledge(const ibv_async_event& event);
+    /// The context is closed: its descriptor goes, and nobody is told of anything any more.
+    void close();
     /// Before an object is destroyed: `element` is its ibv_cq *, ibv_qp *, ... Blocks until all is acknowledged.
     void forget(const void* element);
 
 private:
-    FileDescriptor descriptor_;
+    ProgramDescriptor descriptor_;
     std::mutex mutex_;
     std::condition_variable acknowledged_;
     std::deque<ibv_async_event> waiting_;

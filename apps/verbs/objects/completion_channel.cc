@@ -22,12 +22,13 @@ constexpr Time stale_limit = 10 * millisecond;
 
 }  // namespace
 
-CompletionChannel::CompletionChannel(Context& context, FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {
-    face_ = {{.context = context.abi(), .fd = descriptor_.get(), .refcnt = 0}, this};
+CompletionChannel::CompletionChannel(Context& context, ProgramDescriptor descriptor)
+    : hold_(context), descriptor_(std::move(descriptor)) {
+    face_ = {{.context = context.abi(), .fd = descriptor_.programs(), .refcnt = 0}, this};
 }
 
 Result<CompletionChannel*> CompletionChannel::create(Context& context) {
-    FileDescriptor descriptor(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
+    ProgramDescriptor descriptor(FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)));
     if (!descriptor) return failure(errno, "no descriptor for a completion channel");
     return new CompletionChannel(context, std::move(descriptor));
 }
@@ -39,7 +40,7 @@ void CompletionChannel::push(CompletionQueue& queue) {
         count_.store(waiting_.size(), std::memory_order_relaxed);
     }
     const std::uint64_t one = 1;
-    std::ignore = write(descriptor_.get(), &one, sizeof one);
+    std::ignore = write(descriptor_.ours(), &one, sizeof one);
 }
 
 CompletionQueue* CompletionChannel::get() {
@@ -48,7 +49,7 @@ CompletionQueue* CompletionChannel::get() {
     while (count_.load(std::memory_order_relaxed) == 0 && monotonic_now() < until) progress.drive();
     if (count_.load(std::memory_order_relaxed) == 0) progress.leave();
     for (std::uint64_t one = 0;;) {
-        if (read(descriptor_.get(), &one, sizeof one) != sizeof one) return nullptr;
+        if (read(descriptor_.ours(), &one, sizeof one) != sizeof one) return nullptr;
         auto* const queue = pop();
         if (queue == nullptr) continue;  // of a queue that is gone
         await_completion(*queue);
@@ -67,10 +68,10 @@ CompletionQueue* CompletionChannel::pop() {
 }
 
 void CompletionChannel::await_completion(CompletionQueue& queue) const {
-    if (queue.native().size() != 0 || (fcntl(descriptor_.get(), F_GETFL) & O_NONBLOCK) != 0) return;
+    if (queue.has_completions() || (fcntl(descriptor_.ours(), F_GETFL) & O_NONBLOCK) != 0) return;
     auto& progress = Context::of(face_.abi.context).progress();
     const auto began = monotonic_now();
-    for (auto waited = Time{0}; queue.native().size() == 0 && waited < stale_limit; waited = monotonic_now() - began) {
+    for (auto waited = Time{0}; !queue.has_completions() && waited < stale_limit; waited = monotonic_now() - began) {
         if (!progress.drive() && waited > poll_before_sleep) sched_yield();
     }
 }

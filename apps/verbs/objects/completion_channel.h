@@ -20,6 +20,7 @@
 
 #include "apps/verbs/objects/context.h"
 #include "apps/verbs/objects/face.h"
+#include "apps/verbs/port/program_descriptor.h"
 
 namespace verbline::verbs {
 
@@ -42,12 +43,13 @@ public:
     std::atomic<unsigned> users{0};  ///< queues
 
 private:
-    CompletionChannel(Context& context, FileDescriptor descriptor);
+    CompletionChannel(Context& context, ProgramDescriptor descriptor);
     CompletionQueue* pop();
     void await_completion(CompletionQueue& queue) const;
 
+    Context::Hold hold_;
     Face<ibv_comp_channel, CompletionChannel> face_;
-    FileDescriptor descriptor_;
+    ProgramDescriptor descriptor_;
     std::mutex mutex_;
     std::deque<CompletionQueue*> waiting_;
     std::atomic<std::size_t> count_{0};  ///< of `waiting_`

@@ -8,7 +8,7 @@
 
 namespace verbline::verbs {
 
-CompletionQueue::CompletionQueue(Context& context, const ibv_cq_init_attr_ex& attributes) {
+CompletionQueue::CompletionQueue(Context& context, const ibv_cq_init_attr_ex& attributes) : hold_(context) {
     face_.object = this;
     auto& abi = face_.abi;
     abi.context = context.abi();
@@ -17,13 +17,9 @@ CompletionQueue::CompletionQueue(Context& context, const ibv_cq_init_attr_ex& at
     pthread_mutex_init(&abi.mutex, nullptr);
     pthread_cond_init(&abi.cond, nullptr);
     set_extended_polling(abi, attributes.wc_flags);
-    if (attributes.channel != nullptr) {
-        channel_ = &CompletionChannel::of(attributes.channel);
-        ++channel_->users;
-    }
+    if (attributes.channel != nullptr) channel_ = &CompletionChannel::of(attributes.channel);
     if ((attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 && attributes.parent_domain != nullptr) {
         parent_domain_ = &ProtectionDomain::of(attributes.parent_domain);
-        ++parent_domain_->users;
     }
     native_ = context.device().create_cq(attributes.cqe, [this] {
         if (channel_ != nullptr) channel_->push(*this);
@@ -35,6 +31,9 @@ CompletionQueue::CompletionQueue(Context& context, const ibv_cq_init_attr_ex& at
         event.element.cq = this->abi();
         this->context().events().push(event);
     });
+    // Last: where there is no memory, it has not been made.
+    if (channel_ != nullptr) ++channel_->users;
+    if (parent_domain_ != nullptr) ++parent_domain_->users;
 }
 
 Result<CompletionQueue*> CompletionQueue::create(Context& context, const ibv_cq_init_attr_ex& attributes) {
@@ -60,28 +59,35 @@ CompletionQueue::~CompletionQueue() {
 std::size_t CompletionQueue::take(std::span<transport::Completion> out) noexcept {
     auto n = native_->poll(out);
     if (n != 0) return n;
-    auto& progress = context().progress();
-    progress.drive();
-    n = native_->poll(out);
-    if (n == 0) progress.idle();
-    return n;
+    context().progress().drive();
+    return native_->poll(out);
+}
+
+std::size_t CompletionQueue::take_all(std::span<ibv_wc> out) noexcept {
+    std::array<transport::Completion, most> taken;
+    std::size_t filled = 0;
+    const std::scoped_lock lock(lock_);
+    while (filled < out.size()) {
+        const auto wanted = std::span(taken).first(std::min(out.size() - filled, most));
+        const auto n = filled == 0 ? take(wanted) : native_->poll(wanted);
+        for (const auto& completion : wanted.first(n)) out[filled++] = to_wc(completion);
+        if (n < wanted.size()) break;
+    }
+    return filled;
 }
 
 int CompletionQueue::poll(std::span<ibv_wc> out) noexcept {
     if (!context().alive()) return 0;  // of the thread that had the lock there is no copy
-    std::array<transport::Completion, most> taken;
-    std::size_t filled = 0;
-    {
-        const std::scoped_lock lock(lock_);
-        while (filled < out.size()) {
-            const auto wanted = std::span(taken).first(std::min(out.size() - filled, most));
-            const auto n = filled == 0 ? take(wanted) : native_->poll(wanted);
-            for (const auto& completion : wanted.first(n)) out[filled++] = to_wc(completion);
-            if (n < wanted.size()) break;
-        }
-    }
+    auto filled = take_all(out);
+    if (filled == 0 && !out.empty() && context().progress().idle()) filled = take_all(out);
     if (filled != 0) context().progress().linger();
     return static_cast<int>(filled);
+}
+
+bool CompletionQueue::has_completions() noexcept {
+    if (!lock_.try_lock()) return true;  // somebody polls
+    const std::scoped_lock lock(std::adopt_lock, lock_);
+    return native_->size() != 0;
 }
 
 void CompletionQueue::arm(bool solicited_only) noexcept {

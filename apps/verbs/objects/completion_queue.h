@@ -43,6 +43,9 @@ public:
     /// A queue pair is gone; nothing of it is to be seen any more.
     void purge(wire::Qpn qpn) noexcept;
 
+    /// Something may be there to be polled. Any thread.
+    bool has_completions() noexcept;
+
     // Events read and acknowledged; destroying waits until these are the same.
     void event_read() { events_read_.fetch_add(1, std::memory_order_relaxed); }
     void acknowledge(unsigned count);
@@ -60,11 +63,16 @@ private:
     CompletionQueue(Context& context, const ibv_cq_init_attr_ex& attributes);
     /// Under the lock. Drives the shard if nothing is there.
     std::size_t take(std::span<transport::Completion> out) noexcept;
+    /// As many as there are and have room; takes the lock.
+    std::size_t take_all(std::span<ibv_wc> out) noexcept;
+    /// The next one in `current_`, and the lock held, if there is one.
+    bool take_current() noexcept;
     void show_current() noexcept;
     Context& context() { return Context::of(face_.abi.context); }
 
     static constexpr std::size_t most = 16;  ///< completions taken at a time
 
+    Context::Hold hold_;
     Face<ibv_cq_ex, CompletionQueue> face_;
     std::unique_ptr<transport::CompletionQueue> native_;
     CompletionChannel* channel_ = nullptr;

@@ -6,9 +6,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "apps/verbs/objects/queue_pair.h"
+#include "pmd/free_descriptors.h"
+
 namespace verbline::verbs {
 
-Context::Context(ibv_device& device, Port& port, FileDescriptor command, FileDescriptor events)
+Context::Context(ibv_device& device, Port& port, ProgramDescriptor command, ProgramDescriptor events)
     : port_(port), command_(std::move(command)), events_(std::move(events)) {
     face_.object = this;
     auto& verbs = face_.abi;
@@ -17,7 +20,7 @@ Context::Context(ibv_device& device, Port& port, FileDescriptor command, FileDes
     auto& context = verbs.context;
     context.device = &device;
     context.abi_compat = __VERBS_ABI_IS_EXTENDED;
-    context.cmd_fd = command_.get();
+    context.cmd_fd = command_.programs();
     context.async_fd = events_.descriptor();
     context.num_comp_vectors = 1;
     pthread_mutex_init(&context.mutex, nullptr);
@@ -32,9 +35,9 @@ Context::Context(ibv_device& device, Port& port, FileDescriptor command, FileDes
 Result<std::unique_ptr<Context>> Context::open(ibv_device& device, Port& port) {
     // Programs pass copies of the command descriptor to each other (ibv_import_device): a file of its own tells whose
     // it is.
-    FileDescriptor command(memfd_create("verbline", MFD_CLOEXEC));
-    FileDescriptor events(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
-    if (!command || !events) return failure(errno, "no descriptors left; raise the limit on open files");
+    ProgramDescriptor command(FileDescriptor(memfd_create("verbline", MFD_CLOEXEC)));
+    ProgramDescriptor events(FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)));
+    if (!command || !events) return no_descriptors(errno);
     return std::unique_ptr<Context>(new Context(device, port, std::move(command), std::move(events)));
 }
 
@@ -43,9 +46,29 @@ Context::~Context() {
     pthread_mutex_destroy(&face_.abi.context.mutex);
 }
 
+void Context::add(QueuePair& pair) {
+    const std::scoped_lock lock(pairs_mutex_);
+    pairs_.insert(&pair);
+}
+
+void Context::remove(QueuePair& pair) {
+    const std::scoped_lock lock(pairs_mutex_);
+    pairs_.erase(&pair);
+}
+
+void Context::close() {
+    {
+        const std::scoped_lock lock(pairs_mutex_);
+        for (auto* const pair : pairs_) pair->silence();
+    }
+    port_.stop_listening(0, this);
+    events_.close();
+    command_ = {};
+}
+
 bool Context::is_behind(int cmd_fd) const {
     struct stat ours{}, theirs{};
-    return fstat(command_.get(), &ours) == 0 && fstat(cmd_fd, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+    return fstat(command_.ours(), &ours) == 0 && fstat(cmd_fd, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
            ours.st_ino == theirs.st_ino;
 }
 

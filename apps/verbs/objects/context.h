@@ -4,7 +4,10 @@
 /// @file
 /// A device as a program has opened it (ibv_context): its operations, and its queue of asynchronous events.
 
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 
 #include <infiniband/verbs.h>
 
@@ -14,8 +17,22 @@
 
 namespace verbline::verbs {
 
+class QueuePair;
+
 class Context {
 public:
+    /// What an object has that refers to its context.
+    class Hold {
+    public:
+        explicit Hold(Context& context) noexcept : context_(context) { ++context_.holds_; }
+        ~Hold() { --context_.holds_; }
+        Hold(const Hold&) = delete;
+        Hold& operator=(const Hold&) = delete;
+
+    private:
+        Context& context_;
+    };
+
     /// EMFILE and the like.
     static Result<std::unique_ptr<Context>> open(ibv_device& device, Port& port);
     ~Context();
@@ -25,8 +42,8 @@ public:
     bool is_behind(int cmd_fd) const;
 
     static Context& of(ibv_context* context);
-    /// Not in the child of a fork, which inherits contexts that nothing is behind any more.
-    bool alive() const { return !port_.abandoned(); }
+    /// Not in a child, which inherits contexts that nothing is behind any more, nor on a device that is lost.
+    bool alive() const { return !port_.abandoned() && !port_.lost(); }
 
     ibv_context* abi() { return &face_.abi.context; }
     Port& port() { return port_; }
@@ -38,19 +55,32 @@ public:
     void share() { ++users_; }
     bool drop() { return --users_ == 0; }
 
+    // Queue pairs that were made with it.
+    void add(QueuePair& pair);
+    void remove(QueuePair& pair);
+
+    /// Its last user has closed it. Objects that he has left behind do nothing any more: queue pairs are reset, nobody
+    /// is told of events. Their handles may still be destroyed, until when the context is `held`.
+    void close();
+    bool closed() const { return users_ == 0; }
+    bool held() const { return holds_ != 0; }
+
 private:
     struct Abi {
         verbs_context abi;
         Context* object;
     };
 
-    Context(ibv_device& device, Port& port, FileDescriptor command, FileDescriptor events);
+    Context(ibv_device& device, Port& port, ProgramDescriptor command, ProgramDescriptor events);
 
     Abi face_{};
     Port& port_;
-    FileDescriptor command_;
+    ProgramDescriptor command_;
     AsyncEvents events_;
     unsigned users_ = 1;
+    std::atomic<unsigned> holds_{0};
+    std::mutex pairs_mutex_;
+    std::set<QueuePair*> pairs_;
 };
 
 /// Fills the tables of operations; what we do not have stays null, which the verbs answer EOPNOTSUPP for.

@@ -48,7 +48,8 @@ int copy_from(void* to, ibv_dm* dm, std::uint64_t offset, std::size_t length) {
 }  // namespace
 
 DeviceMemory::DeviceMemory(Context& context, std::size_t size, std::size_t alignment)
-    : bytes_(static_cast<std::byte*>(std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment))),
+    : hold_(context),
+      bytes_(static_cast<std::byte*>(std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment))),
       size_(size) {
     if (bytes_ == nullptr) throw std::bad_alloc();
     std::memset(bytes_.get(), 0, size);

@@ -27,22 +27,23 @@ struct OpenContexts {
         static auto* const contexts = new OpenContexts;
         return *contexts;
     }
+    /// Those that are closed go when nothing refers to them any more.
+    void sweep() {
+        std::erase_if(list, [](const auto& each) { return each->closed() && !each->held(); });
+    }
 };
 
-ibv_context* open_device(ibv_device& device) {
+Result<ibv_context*> open_device(ibv_device& device) {
     auto port = Process::get().open(device);
     if (!port) {
         complain(port.error());
-        errno = port.error().code;
-        return nullptr;
+        return std::unexpected(port.error());
     }
     auto context = Context::open(device, **port);
-    if (!context) {
-        errno = context.error().code;
-        return nullptr;
-    }
+    if (!context) return std::unexpected(context.error());
     auto& contexts = OpenContexts::get();
     const std::scoped_lock lock(contexts.mutex);
+    contexts.sweep();
     return contexts.list.emplace_back(std::move(*context))->abi();
 }
 
@@ -52,12 +53,14 @@ extern "C" {
 
 ibv_device** ibv_get_device_list(int* count) {
     if (count != nullptr) *count = 0;
-    auto* const devices = Process::get().devices();
-    if (devices == nullptr) return nullptr;
-    auto list = std::make_unique<ibv_device*[]>(devices->size() + 1);
-    std::ranges::transform(*devices, list.get(), [](auto& device) { return &device.abi; });
-    if (count != nullptr) *count = static_cast<int>(devices->size());
-    return list.release();
+    return made([&]() -> Result<ibv_device**> {
+        auto* const devices = Process::get().devices();
+        if (devices == nullptr) return failure(errno, "the settings cannot be understood");
+        auto list = std::make_unique<ibv_device*[]>(devices->size() + 1);
+        std::ranges::transform(*devices, list.get(), [](auto& device) { return &device.abi; });
+        if (count != nullptr) *count = static_cast<int>(devices->size());
+        return list.release();
+    });
 }
 
 void ibv_free_device_list(ibv_device** list) {
@@ -78,7 +81,7 @@ __be64 ibv_get_device_guid(ibv_device* device) {
 }
 
 ibv_context* ibv_open_device(ibv_device* device) {
-    return open_device(*device);
+    return made([&] { return open_device(*device); });
 }
 
 int ibv_close_device(ibv_context* abi) {
@@ -86,7 +89,8 @@ int ibv_close_device(ibv_context* abi) {
     const std::scoped_lock lock(contexts.mutex);
     auto& context = Context::of(abi);
     if (!context.alive() || !context.drop()) return 0;
-    std::erase_if(contexts.list, [&](const auto& each) { return each.get() == &context; });
+    context.close();
+    contexts.sweep();
     return 0;
 }
 
@@ -104,7 +108,7 @@ ibv_context* ibv_import_device(int cmd_fd) {
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
     auto& opened = Context::of(context);
-    if (!opened.alive()) return errno = EIO, -1;  // the descriptor is the parent's, too
+    if (opened.port().abandoned()) return errno = EIO, -1;  // the descriptor is the parent's, too
     opened.progress().leave();
     return opened.events().get(*event);
 }

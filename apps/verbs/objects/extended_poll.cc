@@ -79,13 +79,16 @@ void CompletionQueue::show_current() noexcept {
     face_.abi.wr_id = current().id;
 }
 
+bool CompletionQueue::take_current() noexcept {
+    lock_.lock();
+    if (take(std::span(&current_, 1)) != 0) return true;
+    lock_.unlock();
+    return false;
+}
+
 int CompletionQueue::start_poll() noexcept {
     if (!context().alive()) return ENOENT;
-    lock_.lock();
-    if (take(std::span(&current_, 1)) == 0) {
-        lock_.unlock();
-        return ENOENT;
-    }
+    if (!take_current() && !(context().progress().idle() && take_current())) return ENOENT;
     show_current();
     return 0;
 }

@@ -64,9 +64,10 @@ MemoryRegion::MemoryRegion(ProtectionDomain& domain, void* start, const memory::
               .lkey = key,
               .rkey = static_cast<std::uint32_t>(native_.rkey())},
              this};
+    domain.context().port().share(SharedKind::memory_region, face_.abi.handle, this);
+    // Last: where there is no memory, it has not been made.
     ++domain_->users;
     if (device_memory_ != nullptr) ++device_memory_->users;
-    domain.context().port().share(SharedKind::memory_region, face_.abi.handle, this);
 }
 
 MemoryRegion::~MemoryRegion() {

@@ -34,6 +34,7 @@ private:
     struct Free {
         void operator()(std::byte* memory) const { std::free(memory); }
     };
+    Context::Hold hold_;
     Face<ibv_dm, DeviceMemory> face_;
     std::unique_ptr<std::byte, Free> bytes_;
     std::size_t size_;

@@ -3,13 +3,13 @@
 
 namespace verbline::verbs {
 
-ProtectionDomain::ProtectionDomain(Context& context, memory::PdId id) : id_(id) {
+ProtectionDomain::ProtectionDomain(Context& context, memory::PdId id) : hold_(context), id_(id) {
     face_ = {{.context = context.abi(), .handle = static_cast<std::uint32_t>(id)}, this};
     context.port().share(SharedKind::protection_domain, face_.abi.handle, this);
 }
 
 ProtectionDomain::ProtectionDomain(Context& context, ProtectionDomain& original, ThreadDomain* thread)
-    : id_(original.id_), original_(&original), thread_(thread) {
+    : hold_(context), id_(original.id_), original_(&original), thread_(thread) {
     face_ = {{.context = context.abi(), .handle = original.face_.abi.handle}, this};
     ++original.users;
     if (thread != nullptr) ++thread->users;

@@ -20,13 +20,14 @@ namespace verbline::verbs {
 /// contends for are cheap.
 class ThreadDomain {
 public:
-    explicit ThreadDomain(Context& context) { face_ = {{.context = context.abi()}, this}; }
+    explicit ThreadDomain(Context& context) : hold_(context) { face_ = {{.context = context.abi()}, this}; }
     static ThreadDomain& of(ibv_td* td) { return Face<ibv_td, ThreadDomain>::object_of(td); }
     ibv_td* abi() { return &face_.abi; }
 
     std::atomic<unsigned> users{0};
 
 private:
+    Context::Hold hold_;
     Face<ibv_td, ThreadDomain> face_;
 };
 
@@ -48,6 +49,7 @@ public:
     std::atomic<unsigned> users{0};  ///< objects made with this handle
 
 private:
+    Context::Hold hold_;
     Face<ibv_pd, ProtectionDomain> face_;
     memory::PdId id_;
     ProtectionDomain* original_ = nullptr;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "apps/verbs/abi/convert.h"
+#include "apps/verbs/objects/retired_handles.h"
 
 namespace verbline::verbs {
 namespace {
@@ -123,7 +124,7 @@ void each_user_count(const QueuePairParts& parts, Change change) {
 
 QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, const QueuePairParts& parts,
                      std::unique_ptr<rdma::QueuePair> native)
-    : parts_(parts), native_(std::move(native)) {
+    : hold_(context), parts_(parts), native_(std::move(native)) {
     face_.object = this;
     auto& abi = face_.abi.qp_base;
     abi.context = context.abi();
@@ -152,8 +153,17 @@ QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, co
         builder_.emplace(*native_, attributes.qp_type, attributes.cap);
         set_work_operations(face_.abi);
     }
+    const auto identity = Port::identity(native_->qpn());
+    try {
+        context.add(*this);
+        context.port().listen(identity, this, [this](const auto& event) { tell(event); });
+        if (abi.qp_type == IBV_QPT_UD) RetiredHandles::get().add(*native_);
+    } catch (...) {  // no memory: nobody may know of what is not made
+        context.port().stop_listening(identity, this);
+        context.remove(*this);
+        throw;
+    }
     each_user_count(parts_, [](auto& users) { ++users; });
-    context.port().listen(Port::identity(native_->qpn()), this, [this](const auto& event) { tell(event); });
 }
 
 Result<QueuePair*> QueuePair::create(Context& context, ibv_qp_init_attr_ex& attributes) {
@@ -189,6 +199,8 @@ Result<QueuePair*> QueuePair::open(Context& context, const ibv_qp_open_attr& att
 QueuePair::~QueuePair() {
     auto& opened = context();
     const auto qpn = native_->qpn();
+    opened.remove(*this);
+    if (face_.abi.qp_base.qp_type == IBV_QPT_UD) RetiredHandles::get().remove(*native_);
     native_.reset();
     opened.port().stop_listening(Port::identity(qpn), this);
     if (parts_.send_queue != nullptr) parts_.send_queue->purge(qpn);
@@ -197,6 +209,10 @@ QueuePair::~QueuePair() {
     each_user_count(parts_, [](auto& users) { --users; });
     pthread_cond_destroy(&face_.abi.qp_base.cond);
     pthread_mutex_destroy(&face_.abi.qp_base.mutex);
+}
+
+void QueuePair::silence() {
+    if (!native_->shared()) native_->reset();
 }
 
 void QueuePair::tell(const transport::Event& told) {

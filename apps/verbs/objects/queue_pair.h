@@ -71,6 +71,8 @@ public:
     WorkBuilder& builder() { return *builder_; }
 
     rdma::QueuePair& native() { return *native_; }
+    /// Its context is closed: it neither sends nor receives any more, unless it is an XRC target that others hold, too.
+    void silence();
 
 private:
     QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, const QueuePairParts& parts,
@@ -87,6 +89,7 @@ private:
     Result<void> change(int mask);
     rdma::ReadyToSend ready_to_send() const;
 
+    Context::Hold hold_;
     Face<ibv_qp_ex, QueuePair> face_;
     QueuePairParts parts_;
     std::unique_ptr<rdma::QueuePair> native_;

@@ -19,15 +19,16 @@ SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain& domain, void* srq_conte
     abi.pd = domain.abi();
     pthread_mutex_init(&abi.mutex, nullptr);
     pthread_cond_init(&abi.cond, nullptr);
-    ++domain_.users;
-    if (xrc_ != nullptr) ++xrc_->users;
-    if (completions_ != nullptr) ++completions_->users;
     context().port().listen(Port::identity(native_->id()), this, [this](const transport::Event& told) {
         ibv_async_event event{};
         event.event_type = to_event_type(told.kind);
         event.element.srq = this->abi();
         this->context().events().push(event);
     });
+    // Last: where there is no memory, it has not been made.
+    ++domain_.users;
+    if (xrc_ != nullptr) ++xrc_->users;
+    if (completions_ != nullptr) ++completions_->users;
 }
 
 Result<SharedReceiveQueue*> SharedReceiveQueue::create(Context& context, ProtectionDomain& domain, void* srq_context,
@@ -47,7 +48,10 @@ Result<SharedReceiveQueue*> SharedReceiveQueue::create(Context& context, Protect
 }
 
 SharedReceiveQueue::~SharedReceiveQueue() {
-    context().port().stop_listening(Port::identity(native_->id()), this);
+    // First of all: an XRC queue may be in use until then, and with it the completion queue.
+    const auto identity = Port::identity(native_->id());
+    native_.reset();
+    context().port().stop_listening(identity, this);
     context().events().forget(abi());
     --domain_.users;
     if (xrc_ != nullptr) --xrc_->users;

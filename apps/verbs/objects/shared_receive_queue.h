@@ -20,7 +20,7 @@ namespace verbline::verbs {
 /// Domains of the same file (ibv_open_xrcd) are one. Other processes have devices of their own, and their own domains.
 class XrcDomain {
 public:
-    XrcDomain(Context& context, rdma::XrcDomain native) : native_(native) {
+    XrcDomain(Context& context, rdma::XrcDomain native) : hold_(context), native_(native) {
         face_ = {{.context = context.abi()}, this};
     }
     static XrcDomain& of(ibv_xrcd* domain) { return Face<ibv_xrcd, XrcDomain>::object_of(domain); }
@@ -30,6 +30,7 @@ public:
     std::atomic<unsigned> users{0};
 
 private:
+    Context::Hold hold_;
     Face<ibv_xrcd, XrcDomain> face_;
     rdma::XrcDomain native_;
 };

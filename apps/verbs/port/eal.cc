@@ -1,35 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbs/port/eal.h"
 
-#include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <fmt/format.h>
 
 #include "apps/verbs/port/quiet_thread.h"
-
-/// Stands in for memfd_create in all that is linked here (--wrap). Without hugepages EAL would put its heap into a
-/// memfd and share it with every child of a fork; refused one, it takes private memory.
-extern "C" int __real_memfd_create(const char* name, unsigned flags);
-extern "C" int __wrap_memfd_create(const char* name, unsigned flags) {
-    if (std::string_view(name) == "nohuge") {
-        errno = ENOSYS;
-        return -1;
-    }
-    return __real_memfd_create(name, flags);
-}
+#include "pmd/free_descriptors.h"
 
 namespace verbline::verbs {
 namespace {
@@ -46,38 +32,53 @@ std::string this_cpus() {
     return text;
 }
 
-int initialise(std::string& log) {
-    std::vector<std::string> arguments{
-        "verbline", "--no-huge",      "-m",       std::to_string(memory_mb),          "--no-shconf",
-        "--no-pci", "--no-telemetry", "--lcores", fmt::format("0@({})", this_cpus()), "--log-level",
-        "error"};
-    std::vector<char*> argv;
-    argv.reserve(arguments.size());
-    for (auto& argument : arguments) argv.push_back(argument.data());
+std::vector<std::string> eal_arguments() {
+    return {"verbline", "--no-huge",      "-m",       std::to_string(memory_mb),          "--no-shconf",
+            "--no-pci", "--no-telemetry", "--lcores", fmt::format("0@({})", this_cpus()), "--log-level",
+            "error"};
+}
+
+struct Started {
+    int code = 0;  ///< an errno value; 0: it runs
+    std::string_view log;
+};
+
+Started initialise(std::vector<char*>& argv) noexcept {
     char* text = nullptr;
     std::size_t size = 0;
-    // What it has to say is not for the program's standard error.
+    // What it has to say is not for the program's standard error. The stream stays open: DPDK writes to it whenever it
+    // likes. It is small.
     auto* const stream = open_memstream(&text, &size);
     if (stream != nullptr) rte_openlog_stream(stream);
     const int code = rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0 ? rte_errno : 0;
-    if (stream != nullptr) {
-        std::fflush(stream);
-        log.assign(text, size);
-        // The stream stays open: DPDK writes to it whenever it likes. It is small.
-    }
-    return code;
+    if (stream == nullptr || std::fflush(stream) != 0) return {.code = code, .log = {}};
+    return {.code = code, .log = {text, size}};
+}
+
+Result<void> outcome_of(Started started) {
+    if (started.code == 0) return {};
+    auto& log = started.log;
+    while (log.ends_with('\n')) log.remove_suffix(1);
+    const auto last = log.substr(log.rfind('\n') + 1);
+    return failure(started.code,
+                   fmt::format("DPDK does not start: {}", last.empty() ? rte_strerror(started.code) : last));
 }
 
 }  // namespace
 
-Result<void> start_eal() {
-    int code = 0;
-    std::string log;
-    QuietThread([&] { code = initialise(log); }).join();
-    if (code == 0) return {};
-    while (log.ends_with('\n')) log.pop_back();
-    const auto last = log.substr(log.rfind('\n') + 1);
-    return failure(code, fmt::format("DPDK does not start: {}", last.empty() ? rte_strerror(code) : last));
+Result<void> Eal::need() {
+    if (outcome_) return *outcome_;
+    if (auto enough = check_free_descriptors(descriptors_to_start_dpdk(0)); !enough) return enough;
+    auto arguments = eal_arguments();
+    std::vector<char*> argv;
+    argv.reserve(arguments.size());
+    for (auto& argument : arguments) argv.push_back(argument.data());
+    Started started;
+    auto thread = QuietThread::start([&] { started = initialise(argv); });
+    if (!thread) return std::unexpected(thread.error());
+    thread->join();
+    outcome_ = outcome_of(started);
+    return *outcome_;
 }
 
 }  // namespace verbline::verbs

@@ -8,11 +8,22 @@
 /// program's threads keep their CPUs and signals. Its memory is private to the process, so that a child after fork has
 /// a copy that works.
 
+#include <optional>
+
 #include "pmd/error.h"
 
 namespace verbline::verbs {
 
-/// Once in a process; takes about 0.1 s.
-Result<void> start_eal();
+/// One for a process, called by one thread at a time.
+class Eal {
+public:
+    /// Starts DPDK, if it does not run yet; takes about 0.1 s. What is missing before it can be started, descriptors
+    /// (EMFILE, ENFILE) or a thread (EAGAIN), may be there when it is called again. Where DPDK itself has failed, every
+    /// later call gives that error.
+    Result<void> need();
+
+private:
+    std::optional<Result<void>> outcome_;  ///< of rte_eal_init, which is called once; nothing: not called yet
+};
 
 }  // namespace verbline::verbs

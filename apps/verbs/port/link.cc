@@ -48,9 +48,7 @@ public:
     }
 
 private:
-    Result<void> device(const HubLink& link) {
-        return open_lane(hub::join({.hub = link.name, .mac = out_.mac, .addresses = out_.addresses, .program = {}}));
-    }
+    Result<void> device(const HubLink& link);
     Result<void> device(const pmd::MemifSpec& spec) {
         out_.peer_comes_and_goes = true;
         return open_device(spec, memif_slot(mtu()), memif_log2_ring);
@@ -65,6 +63,7 @@ private:
     Result<void> device(const InfinibandLink& link);
 
     Result<void> open_lane(Result<hub::Lane> lane);
+    Result<void> add_direct_links();
     Result<void> open_device(const pmd::DeviceSpec& spec, std::uint32_t slot = 0, unsigned log2_ring = 0);
     Result<void> decorate(bool infiniband);
     std::uint16_t mtu() const { return settings_.mtu != 0 ? settings_.mtu : default_mtu; }
@@ -109,6 +108,26 @@ Result<void> Opener::open_lane(Result<hub::Lane> lane) {
                        hub::Lane::log2_ring_size);
 }
 
+Result<void> Opener::device(const HubLink& link) {
+    auto lane = hub::join(
+        {.hub = link.name, .mac = out_.mac, .addresses = out_.addresses, .program = {}, .direct = settings_.direct});
+    if (auto opened = open_lane(std::move(lane)); !opened) return opened;
+    return settings_.direct ? add_direct_links() : Result<void>();
+}
+
+/// Below all that impairs and captures this program's packets. Lanes of a soft fabric have none: there the hub is the
+/// switch, whose P_Keys and multicast the packets are to pass.
+Result<void> Opener::add_direct_links() {
+    auto device = pmd::DirectLinks::create(std::move(out_.device), {.pool = pool_,
+                                                                    .buffer_size = out_.lane.slot_size(),
+                                                                    .log2_ring_size = hub::Lane::log2_ring_size,
+                                                                    .clock = monotonic_now});
+    if (!device) return std::unexpected(device.error());
+    out_.direct = device->get();
+    out_.device = std::move(*device);
+    return {};
+}
+
 Result<void> Opener::device(const pmd::EthernetSpec& link) {
     auto kernel = host::kernel_addresses(link.interface);
     if (!kernel) return std::unexpected(kernel.error());
@@ -137,7 +156,10 @@ Result<void> Opener::device(const InfinibandLink& link) {
 }
 
 Result<void> Opener::decorate(bool infiniband) {
-    if (out_.interface.empty() && !infiniband) out_.ifindex = if_nametoindex("lo");
+    if (out_.interface.empty() && !infiniband) {
+        // Where there are no descriptors left to ask with, it has its usual number.
+        if (const auto loopback = if_nametoindex("lo"); loopback != 0) out_.ifindex = loopback;
+    }
     if (!settings_.impair.empty()) {
         const auto spec = pmd::parse_impairments(settings_.impair);
         if (!spec) return std::unexpected(spec.error());

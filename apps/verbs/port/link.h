@@ -13,6 +13,7 @@
 #include "control/mad/port_facts.h"
 #include "datapath/neighbour/device.h"
 #include "pmd/capture/capture_file.h"
+#include "pmd/direct/direct_links.h"
 #include "pmd/netdev.h"
 
 struct rte_mempool;
@@ -23,14 +24,12 @@ class UdpGuard;
 
 namespace verbline::verbs {
 
-/// Room in each packet buffer: the largest path MTU, and headers.
-constexpr std::uint16_t packet_room = 4352;
-
 struct OpenedLink {
     std::string text;  ///< as the user wrote it
     std::unique_ptr<pmd::CaptureFile> capture;
     std::unique_ptr<pmd::NetDevice> device;            ///< up; impaired, captured, with neighbours, as it should be
     neighbour::NeighbourDevice* neighbours = nullptr;  ///< in `device`; none: the kernel knows them, or there are LIDs
+    pmd::DirectLinks* direct = nullptr;  ///< in `device`: a lane with links to other programs of its hub; or none
     wire::MacAddress mac{};
     std::vector<InterfaceAddress> addresses;
     unsigned ifindex = 1;                   ///< of the kernel's interface; without one, the loopback interface's

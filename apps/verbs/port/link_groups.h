@@ -24,6 +24,7 @@ public:
     LinkGroups& operator=(const LinkGroups&) = delete;
 
     /// On the soft fabric `mlid` names the group to the link, elsewhere the MGID does. Blocks until a hub has answered.
+    /// An error, or std::bad_alloc: not joined.
     Result<void> join(const wire::Gid& mgid, wire::Lid mlid);
     /// Once for each `join`.
     void leave(const wire::Gid& mgid, wire::Lid mlid);
@@ -35,7 +36,9 @@ private:
     };
 
     wire::MacAddress mac_of(const wire::Gid& mgid, wire::Lid mlid) const;
-    Result<void> let_in(const wire::Gid& mgid, wire::Lid mlid);
+    pmd::MulticastAddress address_of(const wire::Gid& mgid, wire::Lid mlid) const;
+    Result<void> let_in(const pmd::MulticastAddress& group);
+    void let_go(const pmd::MulticastAddress& group);
     void tell(const wire::Gid& mgid);
     void tell_no_longer(const wire::Gid& mgid);
 

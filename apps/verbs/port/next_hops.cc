@@ -31,8 +31,12 @@ void NextHops::ask(const wire::Gid& from, const wire::Gid& to) {
     if (in_hand_ == question || std::ranges::find(asked_, question, &Asked::question) != asked_.end()) return;
     if (asked_.size() >= max_asks) return counters_.next_hop_asks_dropped.add();
     counters_.next_hop_asks.add();
+    if (!resolver_.joinable()) {
+        auto started = QuietThread::start([this](const std::stop_token& stop) { resolve(stop); });
+        if (!started) return counters_.next_hop_failures.add();  // who asked gives up in its own time
+        resolver_ = std::move(*started);
+    }
     asked_.push_back({question, monotonic_now() + patience});
-    if (!resolver_.joinable()) resolver_ = QuietThread([this](const std::stop_token& stop) { resolve(stop); });
     more_.notify_one();
 }
 

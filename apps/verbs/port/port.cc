@@ -15,16 +15,18 @@
 #include <fmt/format.h>
 
 #include "apps/verbs/port/eal.h"
+#include "apps/verbs/port/packet_pool.h"
+#include "apps/verbs/port/process.h"
 #include "apps/verbs/port/sysfs_facts.h"
 #include "control/host/kernel_neighbour.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
 #include "pmd/clock.h"
+#include "pmd/free_descriptors.h"
 
 namespace verbline::verbs {
 namespace {
 
-constexpr unsigned packets = 4096;
 constexpr std::uint32_t max_queue_pairs = 1 << 14;
 constexpr std::uint16_t mads = 4096;  ///< who connects to many does so at once, and asks again only after seconds
 constexpr Time neighbour_limit = 3 * second;  ///< RFC 4861, 10: three solicitations, a second apart
@@ -56,12 +58,13 @@ Result<std::unique_ptr<Port>> Port::open(const PortIdentity& identity, const Lin
 }
 
 Result<void> Port::start(const Link& link, const Settings& settings) {
-    pool_.reset(rte_pktmbuf_pool_create(identity_.instance.c_str(), packets, 256, 0, RTE_PKTMBUF_HEADROOM + packet_room,
-                                        SOCKET_ID_ANY));
+    pool_.reset(rte_pktmbuf_pool_create(identity_.instance.c_str(), packet_count, packet_cache, 0,
+                                        RTE_PKTMBUF_HEADROOM + packet_room, SOCKET_ID_ANY));
     if (pool_ == nullptr) return failure(rte_errno, fmt::format("{}: no memory for packets", name()));
     auto opened = open_link(link, settings, identity_, pool_.get());
     if (!opened) return std::unexpected(opened.error());
     link_ = std::move(*opened);
+    if (link_.direct != nullptr) link_.direct->use(broker_);
 
     const bool ib = is_infiniband(link);
     auto device = rdma::Device::create({.name = identity_.instance,
@@ -84,19 +87,28 @@ Result<void> Port::start(const Link& link, const Settings& settings) {
     sysfs_ = settings.sysfs;
     write_sysfs();
     progress_ = std::make_unique<Progress>(*link_.device, *device_, link_.held_back);
-    helper_ = QuietThread([this](const std::stop_token& stop) { progress_->run(stop); });
-    if (link_.capture != nullptr) {
-        capture_writer_ = QuietThread([this](const std::stop_token& stop) {
-            std::mutex mutex;
-            std::condition_variable_any interval;  // which the end of the process does not wait for
-            std::unique_lock lock(mutex);
-            while (!stop.stop_requested()) {
-                std::ignore = link_.capture->drain();
-                interval.wait_for(lock, stop, std::chrono::nanoseconds(capture_interval), [] { return false; });
-            }
+    if (!progress_->usable()) return no_descriptors(EMFILE, name());
+    progress_->on_lost([this] { lose(); });
+    return start_threads();
+}
+
+Result<void> Port::start_threads() {
+    auto helper = QuietThread::start([this](const std::stop_token& stop) { progress_->run(stop); });
+    if (!helper) return std::unexpected(helper.error());
+    helper_ = std::move(*helper);
+    if (link_.capture == nullptr) return {};
+    auto writer = QuietThread::start([this](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any interval;  // which the end of the process does not wait for
+        std::unique_lock lock(mutex);
+        while (!stop.stop_requested()) {
             std::ignore = link_.capture->drain();
-        });
-    }
+            interval.wait_for(lock, stop, std::chrono::nanoseconds(capture_interval), [] { return false; });
+        }
+        std::ignore = link_.capture->drain();
+    });
+    if (!writer) return std::unexpected(writer.error());
+    capture_writer_ = std::move(*writer);
     return {};
 }
 
@@ -243,10 +255,21 @@ void Port::finish(Time until) {
     capture_writer_ = {};
 }
 
+/// What is left of the link would still carry packets, but wake nobody.
+void Port::lose() {
+    lost_.store(true, std::memory_order_relaxed);
+    complain({.code = EBADF,
+              .what = fmt::format("{}: the program has closed descriptors that are not its own, past the C library's "
+                                  "close; the device is dead. Leave alone descriptors that the program has not opened",
+                                  name())});
+    dispatch({.kind = transport::EventKind::device_fatal});
+}
+
 void Port::abandon() {
     abandoned_.store(true, std::memory_order_relaxed);
     progress_->abandon();
-    link_.lane.control = {};  // or the hub would take us for our parent
+    link_.lane.control = {};  // or the hub would take us for our parent, as would those with direct links
+    if (link_.direct != nullptr) link_.direct->abandon();
     ports_.abandon();
 }
 

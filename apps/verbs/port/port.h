@@ -13,10 +13,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "apps/verbs/port/hub_broker.h"
 #include "apps/verbs/port/link.h"
 #include "apps/verbs/port/link_groups.h"
 #include "apps/verbs/port/link_ports.h"
 #include "apps/verbs/port/next_hops.h"
+#include "apps/verbs/port/owner.h"
 #include "apps/verbs/port/progress.h"
 #include "apps/verbs/port/quiet_thread.h"
 #include "control/mad/gsi.h"
@@ -89,7 +91,10 @@ public:
 
     /// In the child of a fork.
     void abandon();
-    bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
+    /// The caller is a child, and this its parent's.
+    bool abandoned() const { return abandoned_.load(std::memory_order_relaxed) || Owner::in_copy(); }
+    /// The program has closed descriptors of ours: the device is dead, as events have told.
+    bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
     /// At the end of the process: what was posted is sent, what was captured written.
     void finish(Time until);
@@ -101,6 +106,8 @@ public:
 private:
     explicit Port(const PortIdentity& identity) : identity_(identity) {}
     Result<void> start(const Link& link, const Settings& settings);
+    Result<void> start_threads();
+    void lose();
     void dispatch(const transport::Event& event);
     void await_link(const Link& link);
     void write_sysfs() const;
@@ -117,6 +124,7 @@ private:
     std::mutex hub_mutex_;
     LinkGroups groups_{link_, hub_mutex_};
     LinkPorts ports_{link_, hub_mutex_};
+    HubBroker broker_{link_, hub_mutex_};
     NextHops next_hops_{link_};
     std::mutex listeners_mutex_;
     struct Listening {
@@ -131,7 +139,7 @@ private:
     std::mutex gsi_mutex_;
     std::unique_ptr<mad::Gsi> gsi_;
     std::atomic<bool> active_{false};  ///< as the last event says
-    std::atomic<bool> abandoned_{false};
+    std::atomic<bool> abandoned_{false}, lost_{false};
     std::string sysfs_;  ///< directory; empty: none
     QuietThread helper_, capture_writer_;
 };

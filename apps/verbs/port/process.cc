@@ -3,16 +3,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include <pthread.h>
 
 #include <fmt/format.h>
 
-#include "apps/verbs/port/eal.h"
+#include "apps/verbs/port/own_descriptors.h"
+#include "apps/verbs/port/owner.h"
 #include "datapath/link/gid_table.h"
 #include "pmd/clock.h"
 
@@ -51,6 +54,7 @@ Process& Process::get() {
 
 Process::Process() : settings_(settings_from_environment()) {
     new_identity();
+    Owner::claim();
     std::atexit([] { get().at_exit(); });
     pthread_atfork([] { get().before_fork(); }, [] { get().after_fork_in_parent(); },
                    [] { get().after_fork_in_child(); });
@@ -75,13 +79,14 @@ std::vector<DeviceEntry>* Process::devices() {
 }
 
 Result<Port*> Process::open(const ibv_device& device) {
+    // Nobody has told what the child inherits that it is dead, and locks may be held by threads that it has not.
+    if (Owner::caller() != Owner::Caller::owner)
+        return failure(EIO, "a child that was not made by fork() opens a device; use fork(), or execute a program");
     const std::scoped_lock lock(mutex_);
     const auto index = entry(device).index;
     auto& port = ports_[index];
     if (port != nullptr) return port.get();
-    if (!std::exchange(eal_started_, true)) {
-        if (auto started = start_eal(); !started) return std::unexpected(started.error());
-    }
+    if (auto started = eal_.need(); !started) return std::unexpected(started.error());
     // Addresses are the first Ethernet link's; where there is none, of IPoIB on the first.
     const auto ethernet = std::ranges::find_if_not(settings_->links, is_infiniband);
     const auto first = ethernet != settings_->links.end() ? ethernet - settings_->links.begin() : 0;
@@ -108,13 +113,16 @@ Result<wire::Guid> Process::guid(const ibv_device& device) {
 }
 
 void Process::before_fork() {
+    if (Owner::caller() != Owner::Caller::owner) return;
     mutex_.lock();
+    forking_ = true;
     for (auto& port : ports_) {
         if (port != nullptr) port->before_fork();
     }
 }
 
 void Process::after_fork_in_parent() {
+    if (!std::exchange(forking_, false)) return;
     for (auto& port : ports_) {
         if (port != nullptr) port->after_fork();
     }
@@ -122,17 +130,21 @@ void Process::after_fork_in_parent() {
 }
 
 void Process::after_fork_in_child() {
+    if (!std::exchange(forking_, false)) return;
+    Owner::claim();
     for (auto& port : ports_) {
         if (port == nullptr) continue;
         port->abandon();
         abandoned_.push_back(std::move(port));
     }
+    OwnDescriptors::abandon();
     ++generation_;
     new_identity();
     mutex_.unlock();
 }
 
 void Process::at_exit() {
+    if (Owner::caller() != Owner::Caller::owner) return;
     const auto until = monotonic_now() + farewell;
     for (auto& port : ports_) {
         if (port != nullptr) port->finish(until);

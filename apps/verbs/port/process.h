@@ -7,8 +7,8 @@
 /// It is made when the first verb asks for it and stays until the process ends, since programs call verbs from
 /// destructors. Nothing is started before a device is opened.
 ///
-/// fork: a child has copies of everything, and none of the threads. Contexts it inherits are dead (EIO); when it opens
-/// a device itself it gets a port of its own, with an address of its own.
+/// Children have copies of everything, or share it, and have none of the threads (owner.h). Contexts they inherit are
+/// dead (EIO). A child of fork that opens a device itself gets a port of its own, with an address of its own.
 
 #include <memory>
 #include <mutex>
@@ -17,6 +17,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "apps/verbs/port/eal.h"
 #include "apps/verbs/port/port.h"
 #include "apps/verbs/settings/settings.h"
 
@@ -64,7 +65,8 @@ private:
     std::vector<std::unique_ptr<Port>> abandoned_;  ///< a parent's
     wire::MacAddress own_mac_;
     unsigned generation_ = 0;  ///< forks between the process that began and this one
-    bool eal_started_ = false, told_ = false;
+    Eal eal_;
+    bool told_ = false, forking_ = false;
 };
 
 /// One line on standard error, of what the verbs can only say by errno.

@@ -31,10 +31,13 @@ public:
         // Also true for a counter that went back: the difference is then enormous.
         if (ticks - set_at_ > set_interval * ticks_per_millisecond_) [[unlikely]]
             set(ticks);
+        read_at_ = ticks;
         const auto now = base_ + static_cast<Time>((ticks - set_at_) * rate_ >> 32);
         return last_ = std::max(last_, now);
     }
 
+    /// The counter when `now` was last called.
+    std::uint64_t read_at() const noexcept { return read_at_; }
     std::uint64_t ticks(Time time) const noexcept {
         return static_cast<std::uint64_t>(time) * ticks_per_millisecond_ / millisecond;
     }
@@ -48,7 +51,7 @@ private:
     }
 
     std::uint64_t ticks_per_millisecond_, rate_;  ///< rate: nanoseconds per tick, 32 binary places
-    std::uint64_t set_at_ = 0;
+    std::uint64_t set_at_ = 0, read_at_ = 0;
     Time base_ = 0, last_ = 0;
 };
 

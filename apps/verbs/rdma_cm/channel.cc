@@ -5,9 +5,7 @@
 #include <cstdint>
 
 #include <fcntl.h>
-#include <linux/kcmp.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,31 +17,29 @@ constexpr Time look_interval = millisecond;
 }  // namespace
 
 Result<std::shared_ptr<Channel>> Channel::open(int flags, OnEvent on_event) {
-    FileDescriptor copy(eventfd(0, EFD_CLOEXEC | ((flags & O_NONBLOCK) != 0 ? EFD_NONBLOCK : 0)));
-    if (!copy) return failure(errno, "no descriptor for an event channel");
-    std::shared_ptr<Channel> channel(new Channel(std::move(copy)));
-    channel->descriptor_ =
-        fcntl(channel->copy_.get(), (flags & O_CLOEXEC) != 0 ? F_DUPFD_CLOEXEC : F_DUPFD, /* from */ 0);
-    if (channel->descriptor_ < 0) return failure(errno, "no descriptor for an event channel");
+    FileDescriptor ours(eventfd(0, EFD_CLOEXEC | ((flags & O_NONBLOCK) != 0 ? EFD_NONBLOCK : 0)));
+    ProgramDescriptor event(std::move(ours), (flags & O_CLOEXEC) != 0);
+    if (!event) return failure(errno, "no descriptor for an event channel");
+    std::shared_ptr<Channel> channel(new Channel(std::move(event)));
     channel->queue_.on_event = [raw = channel.get(), tell = std::move(on_event)] { tell(raw->shared_from_this()); };
     return channel;
 }
 
 void Channel::signal() {
     const std::uint64_t one = 1;
-    if (::write(copy_.get(), &one, sizeof one) == sizeof one) ++signals_;
+    if (::write(event_.ours(), &one, sizeof one) == sizeof one) ++signals_;
 }
 
 /// Must not block: somebody who waits may have been faster, and will find nothing.
 void Channel::quench() {
     std::uint64_t count = 0;
     const iovec into{.iov_base = &count, .iov_len = sizeof count};
-    if (preadv2(copy_.get(), &into, 1, -1, RWF_NOWAIT) == sizeof count) signals_ -= count;
+    if (preadv2(event_.ours(), &into, 1, -1, RWF_NOWAIT) == sizeof count) signals_ -= count;
 }
 
 int Channel::wait() {
     std::uint64_t count = 0;
-    if (::read(copy_.get(), &count, sizeof count) != sizeof count) return errno;
+    if (::read(event_.ours(), &count, sizeof count) != sizeof count) return errno;
     const std::scoped_lock lock(signal_mutex_);
     signals_ -= count;
     return 0;
@@ -56,12 +52,6 @@ void Channel::settle() {
     const bool events = events_.load(std::memory_order_relaxed) != 0;
     if (events == (signals_ != 0)) return;
     events ? signal() : quench();
-}
-
-bool Channel::intact() const {
-    const auto self = getpid();
-    // Negative: this kernel does not tell (CONFIG_KCMP, seccomp).
-    return syscall(SYS_kcmp, self, self, KCMP_FILE, descriptor_, copy_.get()) <= 0;
 }
 
 bool Channel::intact(Time now) {

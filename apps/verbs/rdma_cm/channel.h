@@ -18,9 +18,9 @@
 #include <memory>
 #include <mutex>
 
+#include "apps/verbs/port/program_descriptor.h"
 #include "control/rdmacm/event.h"
 #include "pmd/error.h"
-#include "pmd/file_descriptor.h"
 #include "pmd/time.h"
 
 namespace verbline::verbs {
@@ -35,14 +35,19 @@ public:
     Channel& operator=(const Channel&) = delete;
     ~Channel() = default;
 
-    int descriptor() const { return descriptor_; }
+    int descriptor() const { return event_.programs(); }
     rdmacm::EventQueue& queue() { return queue_; }
 
     /// Until an event has come, unless the descriptor is O_NONBLOCK: 0, EAGAIN or EINTR. The event may be gone when one
     /// looks. Others who wait are told by the next `settle`. A cancellation point: pthread_cancel unwinds through it.
     int wait();
-    /// The queue has got events, or lost some.
-    void changed() { events_.store(queue_.events.size(), std::memory_order_relaxed); }
+    /// The queue has got events or ids, or lost some.
+    void changed() {
+        events_.store(queue_.events.size(), std::memory_order_relaxed);
+        has_ids_.store(queue_.ids != 0, std::memory_order_relaxed);
+    }
+    /// Whether closing it has consequences. Any thread.
+    bool has_ids() const { return has_ids_.load(std::memory_order_relaxed); }
     /// Makes the descriptor readable if there are events, and only then.
     void settle();
 
@@ -54,20 +59,22 @@ public:
     bool abandoned() const { return abandoned_; }
 
     /// Whether a descriptor still is what it was when we gave it to the program: dup2 may have put another file there.
-    bool intact() const;
+    bool intact() const { return event_.intact(); }
     /// The same, as of a millisecond ago at most: for every command, which must not take two system calls more. Any
     /// thread.
     bool intact(Time now);
 
+    Channel* next_closing = nullptr;  ///< of those that RdmaCmDevice is to close
+
 private:
-    explicit Channel(FileDescriptor copy) : copy_(std::move(copy)) {}
+    explicit Channel(ProgramDescriptor event) : event_(std::move(event)) { event_.disown(); }
     void signal();
     void quench();
 
-    int descriptor_ = -1;  ///< the program's, who closes it
-    FileDescriptor copy_;  ///< of it, ours
+    ProgramDescriptor event_;
     rdmacm::EventQueue queue_;
     std::atomic<std::size_t> events_{0};  ///< in the queue
+    std::atomic<bool> has_ids_{false};    ///< the queue
     std::mutex signal_mutex_;             ///< of the next
     std::uint64_t signals_ = 0;           ///< written to the eventfd, and read by nobody who has said so
     bool closed_ = false, abandoned_ = false;

@@ -5,9 +5,13 @@
 #include <cerrno>
 #include <iterator>
 #include <random>
+#include <tuple>
+#include <utility>
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -18,17 +22,20 @@
 #include "apps/verbs/rdma_cm/tables.h"
 #include "control/telemetry/program_directory.h"
 #include "pmd/clock.h"
+#include "pmd/free_descriptors.h"
 
 namespace verbline::verbs {
 namespace {
 
 constexpr Time farewell = second;  ///< for peers to answer that they have heard of the end
 constexpr int longest_look = 16;   ///< ms, between two looks whether they have
-constexpr int most_turns = 4;      ///< of receiving, before the control thread has to go on with it
+/// Between a DREQ and the next: most peers have answered by then, and in the time there is room for many to be lost.
+constexpr Time repeat_interval = 50 * millisecond;
+constexpr int most_turns = 4;  ///< of receiving, before the control thread has to go on with it
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::start(Process& process) {
+Result<std::unique_ptr<Engine>> Engine::start(Process& process, std::function<void()> asked) {
     const auto* const devices = process.devices();
     if (devices == nullptr) return failure(errno, "the settings cannot be understood");
     auto loop = control::Loop::create();
@@ -48,8 +55,11 @@ Result<std::unique_ptr<Engine>> Engine::start(Process& process) {
     std::random_device random;
     engine->service_ = rdmacm::Service::create(std::move(networks), std::uint64_t{random()} << 32 | random());
     if (auto watching = engine->watch_ports(); !watching) return std::unexpected(watching.error());
+    if (auto watching = engine->watch_asked(std::move(asked)); !watching) return std::unexpected(watching.error());
     engine->show();
-    engine->thread_ = QuietThread([loop = engine->loop_.get()] { loop->run(); });
+    auto thread = QuietThread::start([loop = engine->loop_.get()] { loop->run(); });
+    if (!thread) return std::unexpected(thread.error());
+    engine->thread_ = std::move(*thread);
     return engine;
 }
 
@@ -111,16 +121,40 @@ Result<void> Engine::watch_ports() {
     return {};
 }
 
+Result<void> Engine::watch_asked(std::function<void()> asked) {
+    asked_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!asked_) return no_descriptors(errno, "rdma_cm");
+    auto watch = loop_->watch(asked_.get(), [this, act = std::move(asked)](std::uint32_t) {
+        std::uint64_t count = 0;
+        std::ignore = read(asked_.get(), &count, sizeof count);
+        if (act) act();
+    });
+    if (!watch) return std::unexpected(watch.error());
+    watches_.push_back(std::move(*watch));
+    return {};
+}
+
+void Engine::ask() noexcept {
+    constexpr std::uint64_t one = 1;
+    // Not by name, which is the program's: a cancellation point.
+    syscall(SYS_write, asked_.get(), &one, sizeof one);
+}
+
 void Engine::leave() {
     for (const auto& port : ports_) port->port().progress().leave();
 }
 
-/// A DREQ may be lost, and there is nobody to repeat it when the process is gone: the kernel's rdma_cm would go on.
+/// A DREQ may be lost, and there is nobody to repeat it when the process is gone: the kernel's rdma_cm would go on,
+/// every 4 s. So it is repeated more often meanwhile.
 void Engine::finish() {
-    const auto until = monotonic_now() + farewell;
-    for (int look = 1; unanswered() && monotonic_now() < until; look = std::min(2 * look, longest_look)) {
+    const auto began = monotonic_now();
+    auto repeat = began + repeat_interval;
+    for (int look = 1; unanswered() && monotonic_now() < began + farewell; look = std::min(2 * look, longest_look)) {
         leave();
         ::poll(nullptr, 0, look);
+        if (monotonic_now() < repeat) continue;
+        repeat = monotonic_now() + repeat_interval;
+        repeat_disconnects();
     }
     if (shown_ != nullptr) unlink(shown_at_.c_str());  // the server itself is the control thread's, which runs on
 }
@@ -133,6 +167,12 @@ bool Engine::unanswered() {
             const auto asks = [](const auto& endpoint) { return endpoint.state == cm::State::dreq_sent; };
             return std::ranges::any_of(port->manager().show(), asks);
         });
+    });
+}
+
+void Engine::repeat_disconnects() {
+    with([this](rdmacm::Service&, Time now) {
+        for (const auto& port : ports_) port->manager().repeat_disconnects(now);
     });
 }
 

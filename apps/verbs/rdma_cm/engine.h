@@ -32,6 +32,7 @@
 #include "control/rdmacm/service.h"
 #include "control/telemetry/program_server.h"
 #include "pmd/error.h"
+#include "pmd/file_descriptor.h"
 #include "pmd/time.h"
 
 namespace verbline::verbs {
@@ -41,7 +42,8 @@ class Process;
 class Engine {
 public:
     /// Opens all devices of the process. One that cannot be opened is left out, with a line that says why. ENODEV.
-    static Result<std::unique_ptr<Engine>> start(Process& process);
+    /// `asked`: what the control thread does when it has been asked to (`ask`).
+    static Result<std::unique_ptr<Engine>> start(Process& process, std::function<void()> asked = {});
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     ~Engine();
@@ -63,6 +65,8 @@ public:
     void leave();
     /// The process ends.
     void finish();
+    /// Any thread; async-signal-safe.
+    void ask() noexcept;
 
     void before_fork() { mutex_.lock(); }
     void after_fork() { mutex_.unlock(); }
@@ -89,8 +93,10 @@ private:
     Engine() = default;
     Result<void> add_port(Port& port);
     Result<void> watch_ports();
+    Result<void> watch_asked(std::function<void()> asked);
     void show();
     bool unanswered();
+    void repeat_disconnects();
     std::vector<std::shared_ptr<Channel>> settle();
     void arm();
     void tick();
@@ -107,6 +113,7 @@ private:
     std::vector<cm::Endpoint*> ready_;  ///< told of by the managers; may be gone
     std::vector<std::shared_ptr<Channel>> changed_;
     std::optional<Time> armed_;  ///< when the control thread wakes by itself
+    FileDescriptor asked_;
     // The control thread's.
     std::vector<control::Watch> watches_;
     control::Timer timer_;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbs/rdma_cm/tables.h"
 
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "control/cm/state_name.h"
 #include "control/telemetry/counters.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
@@ -36,6 +39,24 @@ std::string hexadecimal(cm::CommunicationId id) {
     return fmt::format("{:#x}", static_cast<std::uint32_t>(id));
 }
 
+/// An endpoint that no id of the program has: its user has dropped it and it closes, or it waits for room in a backlog.
+Json background_row(const cm::Manager::Shown& endpoint, Time now) {
+    const auto port = rdmacm::port_of(endpoint.service);
+    const auto family = link::ipv4_of(endpoint.peer) ? rdmacm::Family::ipv4 : rdmacm::Family::ipv6;
+    return {
+        {"id", 0},
+        {"space", port ? name(port->first) : ""},
+        {"state", cm::state_name(endpoint.state)},
+        {"local", hexadecimal(endpoint.local)},
+        {"remote", hexadecimal(endpoint.remote)},
+        {"source", ""},
+        {"destination", text({.family = family, .gid = endpoint.peer, .port = port ? port->second : std::uint16_t{0}})},
+        {"qpn", static_cast<std::uint32_t>(endpoint.local_qpn)},
+        {"peer_qpn", static_cast<std::uint32_t>(endpoint.remote_qpn)},
+        {"retries", endpoint.retries},
+        {"age_s", (now - endpoint.since) / second}};
+}
+
 }  // namespace
 
 Json cm_table(const rdmacm::Service& service, Networks ports, Time now) {
@@ -58,7 +79,10 @@ Json cm_table(const rdmacm::Service& service, Networks ports, Time now) {
                         {"peer_qpn", static_cast<std::uint32_t>(endpoint.remote_qpn)},
                         {"retries", endpoint.retries},
                         {"age_s", (now - id.since) / second}});
+        if (found != endpoints.end()) endpoints.erase(found);
     }
+    for (const auto& [local, endpoint] : endpoints)
+        if (endpoint.state != cm::State::listen) rows.push_back(background_row(endpoint, now));
     return rows;
 }
 

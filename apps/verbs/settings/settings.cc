@@ -97,7 +97,9 @@ std::string text(const Link& link) {
     return std::visit(Overloaded{
                           [](const HubLink& hub) { return "hub:" + hub.name; },
                           [](const pmd::MemifSpec& memif) {
-                              return fmt::format("memif:{}{}", memif.path, memif.server ? ",server" : "");
+                              auto out = fmt::format("memif:{}{}", memif.path, memif.server ? ",server" : "");
+                              if (memif.trust.user) out += fmt::format(",owner={}", *memif.trust.user);
+                              return out;
                           },
                           [](const pmd::EthernetSpec& ethernet) { return "eth:" + ethernet.interface; },
                           [](const pmd::TapSpec& tap) {
@@ -149,6 +151,11 @@ Result<Settings> settings_from_environment(const Environment& environment) {
     settings.impair = value("VERBLINE_IMPAIR");
     settings.capture = value("VERBLINE_CAPTURE");
     settings.sysfs = value("VERBLINE_SYSFS");
+    if (const auto direct = value("VERBLINE_DIRECT"); direct == "no") {
+        settings.direct = false;
+    } else if (!direct.empty() && direct != "yes") {
+        return failure(EINVAL, fmt::format("VERBLINE_DIRECT: `{}` is neither yes nor no", direct));
+    }
     if (auto good = check(settings); !good) return std::unexpected(std::move(good.error()));
     return settings;
 }
@@ -178,6 +185,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const Settings& 
             {"VERBLINE_MTU", settings.mtu == 0 ? "" : fmt::format("{}", settings.mtu)},
             {"VERBLINE_IMPAIR", settings.impair},
             {"VERBLINE_CAPTURE", settings.capture},
+            {"VERBLINE_DIRECT", settings.direct ? "" : "no"},
             {"VERBLINE_SYSFS", settings.sysfs}};
 }
 

@@ -11,11 +11,12 @@
 ///     VERBLINE_MTU       bytes behind the Ethernet header; unset: the link's own
 ///     VERBLINE_IMPAIR    pmd/impair/spec.h; on every link
 ///     VERBLINE_CAPTURE   a pcapng file
+///     VERBLINE_DIRECT    `no`: on a hub, exchange all packets through it, none by direct links (pmd/direct)
 ///     VERBLINE_SYSFS     the directory of the devices' sysfs entries (apps/verbs/namespace/sysfs_tree.h)
 ///
 /// A link is written
 ///
-///     memif:SOCKET[,server]                 shared memory with one other process
+///     memif:SOCKET[,server][,owner=UID]     shared memory with one other process
 ///     hub:NAME                              a lane of `verbline hub NAME`
 ///     eth:IFNAME                            an Ethernet interface of the kernel
 ///     tap:IFNAME[,netns=NS][,queues=N]      a new interface of the kernel, whose other end is ours
@@ -80,6 +81,7 @@ struct Settings {
     std::string impair;     ///< empty: none
     std::string capture;    ///< file; empty: none
     std::string sysfs;      ///< directory; empty: none
+    bool direct = true;     ///< direct links with other programs of a hub
 
     bool operator==(const Settings&) const = default;
 };

@@ -13,8 +13,8 @@ namespace {
 class Memory : public test::VerbsTest {};
 
 TEST_F(Memory, AccessThatCannotBe) {
-    EXPECT_REFUSED(EINVAL, ibv_reg_mr(pd, memory.data(), 64, IBV_ACCESS_REMOTE_WRITE));
-    EXPECT_REFUSED(EINVAL, ibv_reg_mr(pd, memory.data(), 64, IBV_ACCESS_REMOTE_ATOMIC));
+    EXPECT_REFUSED(EINVAL, ibv_reg_mr(pd, memory.data(), 64, int{IBV_ACCESS_REMOTE_WRITE}));
+    EXPECT_REFUSED(EINVAL, ibv_reg_mr(pd, memory.data(), 64, int{IBV_ACCESS_REMOTE_ATOMIC}));
     EXPECT_REFUSED(EINVAL, ibv_reg_mr(pd, memory.data(), 64, 1 << 19));
     auto* const optional = ibv_reg_mr(pd, memory.data(), 64, static_cast<int>(1u << 25));
     EXPECT_NE(optional, nullptr) << "optional access is what a device may ignore";
@@ -27,8 +27,8 @@ TEST_F(Memory, WhatIsNotMapped) {
     auto* const hole =
         static_cast<std::byte*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_EQ(munmap(hole, 8192), 0);
-    EXPECT_REFUSED(EFAULT, ibv_reg_mr(pd, hole, 8192, IBV_ACCESS_LOCAL_WRITE));
-    EXPECT_REFUSED(EFAULT, ibv_reg_mr(pd, nullptr, 64, IBV_ACCESS_LOCAL_WRITE));
+    EXPECT_REFUSED(EFAULT, ibv_reg_mr(pd, hole, 8192, int{IBV_ACCESS_LOCAL_WRITE}));
+    EXPECT_REFUSED(EFAULT, ibv_reg_mr(pd, nullptr, 64, int{IBV_ACCESS_LOCAL_WRITE}));
     EXPECT_EQ(ibv_reg_mr(pd, memory.data(), std::numeric_limits<std::size_t>::max(), 0), nullptr)
         << "around the end of memory";
 }

@@ -1,104 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/verbs/port/progress.h"
-
-#include <chrono>
-#include <functional>
-#include <mutex>
-#include <optional>
+#include <algorithm>
 #include <semaphore>
 #include <thread>
 
-#include <sched.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <gtest/gtest.h>
-
-#include "pmd/clock.h"
-#include "tests/support/eal.h"
-#include "tests/support/fake_netdev.h"
+#include "apps/verbs/port/own_descriptors.h"
+#include "tests/apps/verbs/port/progress_fixture.h"
 
 namespace verbline::verbs {
 namespace {
-
-/// A link that signals, counts who looks at it, and may be stopped in the middle of a look.
-class SignallingLink : public test::FakeNetDevice {
-public:
-    std::uint16_t rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept override {
-        if (stops.exchange(false)) {
-            entered.release();
-            leave.acquire();
-        }
-        ++looks;
-        if (on_look) on_look();
-        const std::scoped_lock lock(mutex_);
-        return FakeNetDevice::rx_burst(queue, burst);
-    }
-    int rx_event(std::uint16_t) const noexcept override { return event_.get(); }
-    void want_rx_event(std::uint16_t, bool wanted) noexcept override {
-        std::uint64_t count = 0;
-        std::ignore = read(event_.get(), &count, sizeof count);
-        wants = wanted;
-    }
-    void arrive() {
-        const std::scoped_lock lock(mutex_);
-        receive(std::array<std::byte, 64>{});
-    }
-    void signal() const {
-        const std::uint64_t one = 1;
-        std::ignore = write(event_.get(), &one, sizeof one);
-    }
-
-    std::atomic<unsigned> looks{0};
-    std::atomic<bool> wants{false}, stops{false};
-    std::function<void()> on_look;  ///< by whoever polls
-    std::binary_semaphore entered{0}, leave{0};
-
-private:
-    FileDescriptor event_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
-    std::mutex mutex_;
-};
-
-class ProgressTest : public testing::Test {
-protected:
-    ProgressTest() {
-        link.capabilities().max_packet = 2100;
-        device = std::move(*rdma::Device::create(
-            {.name = "progress", .device = &link, .pool = test::packet_pool(), .start = monotonic_now()}));
-        progress.emplace(link, *device, false);
-    }
-    ~ProgressTest() override {
-        if (!helper.joinable()) return;
-        helper.request_stop();
-        progress->wake();
-        helper.join();
-    }
-    void start_helper() {
-        helper = std::jthread([this](const std::stop_token& stop) { progress->run(stop); });
-    }
-    template <class Condition>
-    static bool within_two_seconds(Condition condition) {
-        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-        while (!condition()) {
-            if (std::chrono::steady_clock::now() > until) return false;
-            std::this_thread::yield();
-        }
-        return true;
-    }
-    /// The program receives often enough to be left alone.
-    void own() {
-        for (int i = 0; i < 16; ++i) {
-            link.arrive();
-            progress->drive();
-        }
-    }
-    std::uint64_t received() const { return device->received(0); }
-
-    SignallingLink link;
-    std::unique_ptr<rdma::Device> device;
-    std::optional<Progress> progress;
-    std::jthread helper;
-};
 
 TEST_F(ProgressTest, TheHelperSleepsUntilSomethingArrives) {
     start_helper();
@@ -142,6 +56,43 @@ TEST_F(ProgressTest, WhatIsPostedDuringAPollIsNotLost) {
     EXPECT_EQ(link.looks.load(), before + 2) << "who polls goes once more";
 }
 
+/// The program may end right then, with _exit(2) even, and whoever polls with it.
+TEST_F(ProgressTest, WhatAServicePostsHasLeftWhenTheCallReturns) {
+    link.stops = true;
+    std::thread polling([&] { progress->drive(); });
+    link.entered.acquire();
+    const auto before = link.looks.load();
+    std::atomic<bool> returned = false;
+    std::thread posting([&] {
+        progress->posted_by_service();
+        returned = true;
+    });
+    for (int i = 0; i < 50; ++i) std::this_thread::yield();
+    EXPECT_FALSE(returned);
+    link.leave.release();
+    posting.join();
+    polling.join();
+    EXPECT_GE(link.looks.load(), before + 2) << "the round that was under way does not count";
+}
+
+TEST_F(ProgressTest, AServiceGetsItsTurnBesideAThreadThatPollsAllTheTime) {
+    std::atomic<bool> end = false;
+    std::thread polling([&] {
+        while (!end) progress->drive();
+    });
+    for (int i = 0; i < 100; ++i) progress->posted_by_service();
+    end = true;
+    polling.join();
+}
+
+TEST_F(ProgressTest, AServiceDoesNotWaitWhereNothingHappensAnyMore) {
+    progress->hold();
+    progress->abandon();
+    progress->posted_by_service();
+    EXPECT_EQ(link.looks.load(), 0u);
+    progress->release();
+}
+
 TEST_F(ProgressTest, NobodyPollsWhileItIsHeld) {
     progress->hold();
     EXPECT_FALSE(progress->drive());
@@ -162,12 +113,72 @@ TEST_F(ProgressTest, HoldingWaitsForThePoll) {
     std::thread holding([&] {
         progress->hold();
         held = true;
+        progress->release();
     });
     EXPECT_FALSE(held);
     link.leave.release();
     holding.join();
     polling.join();
-    progress->release();
+}
+
+TEST_F(ProgressTest, ALinkThatWantsToBeLookedAfterIsSoon) {
+    // 200 ms else, of which only one passes here.
+    const auto soon = [&](unsigned times) {
+        const auto before = link.looks_after.load();
+        const auto until = monotonic_now() + 150 * millisecond;
+        while (link.looks_after < before + times && monotonic_now() < until) std::this_thread::yield();
+        return link.looks_after >= before + times;
+    };
+    start_helper();
+    ASSERT_TRUE(within_two_seconds([&] { return link.looks_after > 0 && link.wants; }));
+    EXPECT_TRUE(within_two_seconds([&] { return !soon(2); })) << "seldom, when nothing is urgent";
+    link.urgent = true;
+    EXPECT_TRUE(within_two_seconds([&] { return soon(3); })) << "while the helper sleeps, too";
+    own();
+    EXPECT_TRUE(within_two_seconds([&] {
+        progress->drive();
+        return soon(3);
+    })) << "and while the program polls";
+}
+
+TEST_F(ProgressTest, AnUrgentLinkDoesNotKeepTheHelperAwake) {
+    link.urgent = true;
+    start_helper();
+    ASSERT_TRUE(within_two_seconds([&] { return link.looks_after > 2; }));
+    const auto before = link.looks_after.load();
+    const auto began = monotonic_now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_LE(link.looks_after - before, (monotonic_now() - began) / millisecond + 1);
+}
+
+TEST_F(ProgressTest, NobodyLooksAfterTheLinkWhileItIsHeld) {
+    std::binary_semaphore entered{0}, leave{0}, begun{0}, end{0};
+    link.on_link_up = [&, first = true]() mutable {
+        if (!std::exchange(first, false)) return;
+        entered.release();
+        leave.acquire();
+    };
+    start_helper();
+    entered.acquire();
+    std::atomic<bool> held = false;
+    std::thread holding([&] {
+        progress->hold();
+        held = true;
+        begun.release();
+        end.acquire();
+        progress->release();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(held) << "as long as somebody does";
+    leave.release();
+    begun.acquire();
+    link.urgent = true;
+    const auto before = link.looks_after.load();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(link.looks_after, before);
+    end.release();
+    holding.join();
+    EXPECT_TRUE(within_two_seconds([&] { return link.looks_after > before; }));
 }
 
 TEST_F(ProgressTest, WhatIsAbandonedDoesNothing) {
@@ -238,109 +249,46 @@ TEST_F(ProgressTest, LingeringIsForThoseWhoMissPackets) {
     }));
 }
 
-/// The whole process, as far as this thread and those it starts see it.
-class OneCpu {
-public:
-    OneCpu() {
-        sched_getaffinity(0, sizeof before_, &before_);
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(sched_getcpu(), &one);
-        sched_setaffinity(0, sizeof one, &one);
+/// The last descriptor of ours that was made.
+int wake_descriptor() {
+    int wake = -1;
+    for (int each = OwnDescriptors::next(0); each < DescriptorSet::capacity; each = OwnDescriptors::next(each + 1)) {
+        if (fcntl(each, F_GETFD) >= 0) wake = std::max(wake, each);
     }
-    OneCpu(const OneCpu&) = delete;
-    OneCpu& operator=(const OneCpu&) = delete;
-    ~OneCpu() { sched_setaffinity(0, sizeof before_, &before_); }
-
-private:
-    cpu_set_t before_{};
-};
-
-class ProgressOnOneCpu : public OneCpu, public ProgressTest {
-protected:
-    /// What whoever polls next is told when it asks the helper.
-    void ask_at_next_look() {
-        link.on_look = [this, asked = false]() mutable {
-            if (!std::exchange(asked, true)) accepted = progress->ask_helper();
-        };
-    }
-    bool arrives_at_helper() {
-        link.arrive();
-        link.signal();
-        return within_two_seconds([&] { return received() != 0 && link.wants.load(); });
-    }
-
-    std::atomic<bool> accepted{false};
-    std::atomic<unsigned> served{0};
-};
-
-TEST_F(ProgressOnOneCpu, TheHelperServesWhenItIsAsked) {
-    progress->serve([this] {
-        const auto before = link.looks.load();
-        progress->drive();
-        EXPECT_GT(link.looks.load(), before) << "outside of the gate: others may poll";
-        ++served;
-    });
-    ask_at_next_look();
-    start_helper();
-    ASSERT_TRUE(arrives_at_helper());
-    EXPECT_TRUE(accepted);
-    EXPECT_TRUE(within_two_seconds([&] { return served == 1; }));
+    return wake;
 }
 
-TEST_F(ProgressOnOneCpu, OthersAreNotAskedToServe) {
-    progress->serve([this] { ++served; });
-    ask_at_next_look();
-    progress->drive();
-    EXPECT_FALSE(accepted) << "the program polls: who asks has to tell somebody else";
+/// Past the C library, for which the library stands in.
+TEST_F(ProgressTest, TheDeviceIsLostWithTheDescriptorThatTheHelperSleepsOn) {
+    const int wake = wake_descriptor();
+    std::atomic<unsigned> told = 0;
+    progress->on_lost([&] { ++told; });
+    start_helper();
+    ASSERT_TRUE(within_two_seconds([&] { return link.looks > 10; }));
+    syscall(SYS_close, wake);
+    ASSERT_TRUE(within_two_seconds([&] { return told == 1; })) << "descriptor " << wake;
+    const unsigned looks = link.looks;
+    EXPECT_FALSE(progress->drive());
+    progress->posted();
+    EXPECT_EQ(link.looks, looks) << "it is left alone";
 }
 
-TEST_F(ProgressOnOneCpu, NobodyServesWhenThatHasEnded) {
-    progress->serve([this] { ++served; });
-    progress->serve({});
-    ask_at_next_look();
+/// Nothing but the file itself tells: there was a descriptor of this number all the time.
+TEST_F(ProgressTest, TheDeviceIsLostWhenAnotherFileIsPutInItsPlace) {
+    const int wake = wake_descriptor();
+    const auto of_program = static_cast<int>(syscall(SYS_eventfd2, 1, EFD_NONBLOCK));  // readable
+    std::atomic<unsigned> told = 0;
+    progress->on_lost([&] { ++told; });
     start_helper();
-    ASSERT_TRUE(arrives_at_helper());
-    EXPECT_FALSE(accepted);
-    EXPECT_EQ(served, 0u);
-}
-
-/// Or it would get packets one at a time.
-TEST_F(ProgressOnOneCpu, TheHelperThatServesDoesNotTakeTheCpuFromWhoeverWakesIt) {
-    std::atomic<int> policy{-1};
-    progress->serve([] {});
-    link.on_look = [&policy] { policy = sched_getscheduler(0); };
-    start_helper();
-    ASSERT_TRUE(arrives_at_helper());
-    EXPECT_EQ(policy, SCHED_BATCH);
-}
-
-TEST_F(ProgressOnOneCpu, TheHelperThatServesSleepsAtOnce) {
-    progress->serve([] {});
-    start_helper();
-    ASSERT_TRUE(within_two_seconds([&] { return link.wants.load(); }));
-    const auto before = link.looks.load();
-    ASSERT_TRUE(arrives_at_helper());
-    EXPECT_LE(link.looks.load(), before + 24) << "and does not wake every now and then";
-}
-
-TEST_F(ProgressOnOneCpu, WhatTheServicePostsIsNotTheProgram) {
-    std::atomic<bool> still_wanted{false};
-    progress->serve([&] {
-        link.wants = true;
-        for (int each = 0; each < 16; ++each) {
-            link.arrive();
-            progress->posted_by_service();
-        }
-        still_wanted = link.wants.load();
-        ++served;
-    });
-    ask_at_next_look();
-    start_helper();
-    ASSERT_TRUE(arrives_at_helper());
-    EXPECT_TRUE(within_two_seconds([&] { return served == 1; }));
-    EXPECT_GE(received(), 16u);
-    EXPECT_TRUE(still_wanted) << "who receives that often owns, if it is the program";
+    ASSERT_TRUE(within_two_seconds([&] { return link.looks > 10; }));
+    ASSERT_EQ(syscall(SYS_dup3, of_program, wake, 0), wake);
+    ASSERT_TRUE(within_two_seconds([&] { return told == 1; }));
+    helper.join();
+    progress.reset();
+    eventfd_t count = 0;
+    EXPECT_EQ(eventfd_read(wake, &count), 0) << "still open, and not read by us";
+    EXPECT_EQ(count, 1u);
+    for (const int each : {wake, of_program}) EXPECT_EQ(close(each), 0);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/verbs/rdma_cm/descriptor_set.h"
+#include "apps/verbs/rdma_cm/channel_table.h"
 
 namespace verbline::verbs {
 namespace {
@@ -126,18 +126,51 @@ TEST_F(Channels, LookForAnotherFileOnceAMillisecond) {
     EXPECT_FALSE(channel->intact(second + millisecond)) << "and at once, once that is known";
 }
 
-TEST(DescriptorSets, HoldWhatWasAdded) {
-    static DescriptorSet set;
-    for (const int descriptor : {0, 63, 64, DescriptorSet::capacity - 1}) {
-        EXPECT_FALSE(set.contains(descriptor));
-        set.add(descriptor);
-        EXPECT_TRUE(set.contains(descriptor));
+TEST_F(Channels, AreNotIntactWhenTheDescriptorIsClosed) {
+    const auto closed = *Channel::open(O_RDWR, [](const auto&) {});
+    close(closed->descriptor());
+    EXPECT_FALSE(closed->intact()) << "a write to it is the kernel's to refuse";
+}
+
+TEST_F(Channels, SayWhetherTheyHaveIds) {
+    EXPECT_FALSE(channel->has_ids());
+    channel->queue().ids = 2;
+    channel->changed();
+    EXPECT_TRUE(channel->has_ids());
+}
+
+TEST(ChannelTables, HoldWhatWasPut) {
+    static ChannelTable table;
+    const auto channel = *Channel::open(O_RDWR, [](const auto&) {});
+    for (const int descriptor : {0, 63, ChannelTable::capacity - 1}) {
+        EXPECT_FALSE(table.contains(descriptor));
+        table.put(descriptor, *channel);
+        EXPECT_EQ(table.find(descriptor), channel.get());
     }
-    set.remove(63);
-    EXPECT_FALSE(set.contains(63));
-    EXPECT_TRUE(set.contains(64));
-    EXPECT_FALSE(set.contains(-1));
-    EXPECT_FALSE(set.contains(DescriptorSet::capacity));
+    EXPECT_EQ(table.next(-5), 0);
+    EXPECT_EQ(table.next(1), 63);
+    EXPECT_EQ(table.next(64), ChannelTable::capacity - 1);
+    EXPECT_EQ(table.begin_closing(63), channel.get());
+    EXPECT_EQ(table.begin_closing(63), nullptr) << "one only closes it";
+    EXPECT_TRUE(table.contains(63) && table.is_closing(63));
+    EXPECT_EQ(table.find(63), nullptr);
+    table.end_closing(63);
+    EXPECT_FALSE(table.contains(63) || table.is_closing(63));
+    table.put(63, *channel);
+    EXPECT_EQ(table.begin_closing(63), channel.get());
+    EXPECT_EQ(table.take(63), nullptr) << "another file has its number";
+    table.put(63, *channel);
+    table.end_closing(63);
+    EXPECT_EQ(table.find(63), channel.get()) << "another channel has";
+    EXPECT_EQ(table.take(63), channel.get());
+    EXPECT_EQ(table.take(63), nullptr) << "one only gets it";
+    EXPECT_EQ(table.next(1), ChannelTable::capacity - 1);
+    for (const int none : {-1, ChannelTable::capacity}) {
+        EXPECT_FALSE(table.contains(none));
+        EXPECT_EQ(table.take(none), nullptr);
+    }
+    EXPECT_EQ(table.next(ChannelTable::capacity), ChannelTable::capacity);
+    close(channel->descriptor());
 }
 
 }  // namespace

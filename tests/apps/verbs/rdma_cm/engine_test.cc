@@ -2,6 +2,7 @@
 // The engine on a link that nobody else is on: connections are to ourselves.
 #include "apps/verbs/rdma_cm/engine.h"
 
+#include <memory>
 #include <thread>
 
 #include "apps/verbs/objects/context.h"
@@ -101,12 +102,12 @@ TEST_F(EngineTest, TheEndWaitsForNobodyWhereNothingIsConnected) {
     EXPECT_LT(monotonic_now() - began, second / 2);
 }
 
-TEST_F(EngineTest, PeersThatDoNotAnswerAreWaitedForASecondAndNoLonger) {
+TEST_F(EngineTest, PeersThatDoNotAnswerAreAskedOftenForASecondAndNoLonger) {
     auto* const gsi = Context::of(context).port().gsi().value();
-    unsigned lost = 0;
+    const auto lost = std::make_shared<std::size_t>(0);  // for as long as MADs may come
     engine->with([&](auto&, Time) {
         gsi->receive(wire::MadClass::communication,
-                     [&](std::span<const mad::GmpArrival> burst) { lost += static_cast<unsigned>(burst.size()); });
+                     [lost](std::span<const mad::GmpArrival> burst) { *lost += burst.size(); });
     });
     close(actives);
     const auto began = monotonic_now();
@@ -114,7 +115,7 @@ TEST_F(EngineTest, PeersThatDoNotAnswerAreWaitedForASecondAndNoLonger) {
     const auto took = monotonic_now() - began;
     EXPECT_GE(took, second);
     EXPECT_LT(took, 2 * second);
-    engine->with([&](auto&, Time) { EXPECT_GE(lost, 1u); });
+    engine->with([&](auto&, Time) { EXPECT_GE(*lost, 5u) << "one might be lost"; });
     EXPECT_TRUE(passives.events.empty());
 }
 

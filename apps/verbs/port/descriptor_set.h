@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Which file descriptors are ours. Asked at every write and close of the program, and answered by one load.
+/// A set of file descriptors. Asked at every close of the program, and answered by one load.
 ///
 /// Threads: any, signal handlers included.
 
@@ -15,13 +15,26 @@ namespace verbline::verbs {
 
 class DescriptorSet {
 public:
-    static constexpr int capacity = 1 << 16;  ///< none above that can be one of ours
+    static constexpr int capacity = 1 << 16;  ///< none above that can be in it
 
     bool contains(int descriptor) const noexcept {
         return in_range(descriptor) && (word(descriptor).load(std::memory_order_relaxed) & bit(descriptor)) != 0;
     }
     void add(int descriptor) noexcept { word(descriptor).fetch_or(bit(descriptor), std::memory_order_relaxed); }
-    void remove(int descriptor) noexcept { word(descriptor).fetch_and(~bit(descriptor), std::memory_order_relaxed); }
+    void remove(int descriptor) noexcept {
+        if (in_range(descriptor)) word(descriptor).fetch_and(~bit(descriptor), std::memory_order_relaxed);
+    }
+    void clear() noexcept {
+        for (auto& each : words_) each.store(0, std::memory_order_relaxed);
+    }
+    /// The first from `from` on, or `capacity`.
+    int next(int from) const noexcept {
+        while (from < capacity && !contains(from)) {
+            const bool empty = word(from).load(std::memory_order_relaxed) == 0;
+            from = empty ? (from / bits + 1) * bits : from + 1;
+        }
+        return from;
+    }
 
     static bool in_range(int descriptor) noexcept { return descriptor >= 0 && descriptor < capacity; }
 
