@@ -26,6 +26,8 @@
 
 #include "datapath/link/ip_gid.h"
 #include "pmd/file_descriptor.h"
+#include "pmd/runtime/runtime_directory.h"
+#include "pmd/runtime/trusted_path.h"
 
 namespace verbline::verbs {
 namespace {
@@ -48,14 +50,31 @@ bool served(const sockaddr_un& address) {
     return connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN;
 }
 
+/// Of the socket and of what is above it, as far as they are there.
+Result<void> check_owners(const pmd::MemifSpec& memif) {
+    auto good = pmd::check_path(memif.path,
+                                "use a directory that only root and you may write to, or name whom you trust with "
+                                "`,owner=UID`",
+                                memif.trust);
+    if (!good && good.error().code == EPERM) return good;
+    return {};
+}
+
 Result<void> check_link(const pmd::MemifSpec& memif) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (memif.path.size() >= sizeof address.sun_path)
         return failure(ENAMETOOLONG, fmt::format("a socket's path has at most {} bytes", sizeof address.sun_path - 1));
+    // A relative path has become absolute by now, and links travel in a variable that is split at blanks.
+    if (memif.path.find_first_of(" \t\n") != std::string::npos)
+        return failure(
+            EINVAL, fmt::format("a socket's path has no blanks, `{}` has; name one in another directory", memif.path));
     std::memcpy(address.sun_path, memif.path.data(), memif.path.size());
     std::error_code problem;
     const auto directory = fs::absolute(memif.path).parent_path();
+    if (directory == pmd::runtime_directory())
+        if (auto made = pmd::make_runtime_directory(directory); !made) return made;
+    if (auto good = check_owners(memif); !good) return good;
     if (!fs::is_directory(directory, problem))
         return failure(ENOENT,
                        fmt::format("there is no directory {0}; make it with `mkdir -p {0}`", directory.string()));

@@ -21,13 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned uverbs_major = 231, first_uverbs_minor = 192;  // Documentation/admin-guide/devices.txt of Linux
+constexpr unsigned null_major = 1, null_minor = 3;  // Documentation/admin-guide/devices.txt of Linux
 
-constexpr unsigned misc_major = 10, rdma_cm_minor = 58;  // the kernel takes any minor that is free
-
-/// Programs only look whether it is a character device. As /dev/null where we may make none.
-Result<void> build_node(const fs::path& node, dev_t device) {
-    if (mknod(node.c_str(), S_IFCHR | 0666, device) == 0) {
+/// Programs only look whether it is a character device, and what they open by this name reaches our library. It is
+/// /dev/null: with the number of a device of RDMA it would open the machine's own adapter, which is nobody's to give.
+Result<void> build_node(const fs::path& node) {
+    if (mknod(node.c_str(), S_IFCHR | 0666, makedev(null_major, null_minor)) == 0) {
         if (chmod(node.c_str(), 0666) != 0) return system_failure(node.string());
         return {};
     }
@@ -38,9 +37,9 @@ Result<void> build_node(const fs::path& node, dev_t device) {
 Result<void> build_nodes(const fs::path& directory, std::size_t count) {
     for (unsigned i = 0; i < count; ++i) {
         const auto node = directory / fmt::format("uverbs{}", i);
-        if (auto done = build_node(node, makedev(uverbs_major, first_uverbs_minor + i)); !done) return done;
+        if (auto done = build_node(node); !done) return done;
     }
-    return build_node(directory / "rdma_cm", makedev(misc_major, rdma_cm_minor));
+    return build_node(directory / "rdma_cm");
 }
 
 struct Entry {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "datapath/wire/bytes.h"
+#include "pmd/directory.h"
 #include "pmd/file_descriptor.h"
 
 namespace verbline::verbs {
@@ -47,14 +49,11 @@ public:
 
     /// Removes the entries that are numbers from `first` on: the table has become shorter.
     void end_at(std::size_t first) {
-        std::error_code problem;
-        for (const auto& entry : fs::directory_iterator(at_, problem)) {
-            const auto name = entry.path().filename().string();
+        for_each_entry(at_, [&](const std::string& name) {
             std::size_t number = 0;
             const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-            if (error == std::errc{} && end == name.data() + name.size() && number >= first)
-                unlink(entry.path().c_str());
-        }
+            if (error == std::errc{} && end == name.data() + name.size() && number >= first) remove(name);
+        });
     }
     void remove(const std::string& name) const { unlink((at_ / name).c_str()); }
 

@@ -18,7 +18,7 @@ namespace {
 using test::FakeDevice;
 using Area = std::array<std::byte, wire::Grh::size>;
 
-constexpr wire::Ipv4Address peer{0x0a000002}, ours{0x0a000001};
+constexpr wire::Ipv4Address peer{0x0a000002}, our_address{0x0a000001};
 constexpr auto udp = std::to_underlying(wire::IpProtocol::udp);
 
 wire::Gid gid(std::uint8_t last) {
@@ -34,7 +34,7 @@ constexpr wire::Ipv4 ip_header{.dscp = 26,
                                .dont_fragment = true,
                                .protocol = wire::IpProtocol::udp,
                                .source = peer,
-                               .destination = ours};
+                               .destination = our_address};
 
 /// As a receive buffer begins: what stands before the IPv4 header was there already.
 Area over_ipv4(const wire::Ipv4& header, std::byte before = std::byte{0x6f}) {
@@ -61,8 +61,8 @@ struct AddressFromCompletion : testing::Test {
         device.table_size = 5;
         add(0, gid(1), IBV_GID_TYPE_ROCE_V1);
         add(1, gid(1), IBV_GID_TYPE_ROCE_V2);
-        add(3, link::gid_of(ours), IBV_GID_TYPE_ROCE_V1);
-        add(4, link::gid_of(ours), IBV_GID_TYPE_ROCE_V2);
+        add(3, link::gid_of(our_address), IBV_GID_TYPE_ROCE_V1);
+        add(4, link::gid_of(our_address), IBV_GID_TYPE_ROCE_V2);
         completion.wc_flags = IBV_WC_GRH;
     }
     void add(std::uint32_t index, const wire::Gid& entry, ibv_gid_type type) {

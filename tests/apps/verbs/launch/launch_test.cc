@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pmd/runtime/runtime_directory.h"
 #include "tests/apps/verbline/scratch.h"
 
 namespace verbline::verbs {
@@ -40,13 +41,14 @@ TEST(SetEnvironment, PutsTheLibraryBeforeAllOthersOnce) {
 }
 
 TEST(AbsolutePaths, AreWhatAProgramInAnotherDirectoryFinds) {
-    Settings settings{.links = {*parse_link("memif:a.sock,server"), *parse_link("hub:a")},
+    Settings settings{.links = {*parse_link("memif:b/a.sock,server"), *parse_link("hub:a"), *parse_link("memif:a")},
                       .addresses = {},
                       .impair = {},
                       .capture = "b.pcapng",
                       .sysfs = {}};
     settings = with_absolute_paths(settings);
-    EXPECT_EQ(text(settings.links[0]), "memif:" + (fs::current_path() / "a.sock").string() + ",server");
+    EXPECT_EQ(text(settings.links[0]), "memif:" + (fs::current_path() / "b/a.sock").string() + ",server");
+    EXPECT_EQ(text(settings.links[2]), "memif:" + (pmd::runtime_directory() / "a").string());
     EXPECT_EQ(text(settings.links[1]), "hub:a");
     EXPECT_EQ(settings.capture, fs::current_path() / "b.pcapng");
 }

@@ -61,6 +61,22 @@ TEST(MemifLink, NeedsADirectory) {
     EXPECT_THAT(verdict("memif:/" + std::string(120, 'a')), HasSubstr("at most 107 bytes"));
 }
 
+TEST(MemifLink, IsNotWhereOthersCouldReplaceIt) {
+    const cli::Scratch scratch;
+    const auto link = "memif:" + (scratch.path() / "a.sock").string();
+    ASSERT_EQ(chmod(scratch.path().c_str(), 0777), 0);
+    for (const auto* role : {"", ",server"}) {
+        EXPECT_THAT(verdict(link + role), HasSubstr(scratch.path().string() + " may be written to by anyone"));
+        EXPECT_THAT(verdict(link + role), HasSubstr("owner=UID"));
+    }
+    ASSERT_EQ(chmod(scratch.path().c_str(), 01777), 0);
+    EXPECT_EQ(verdict(link + ",server"), "good");
+}
+
+TEST(MemifLink, HasNoBlanks) {
+    EXPECT_THAT(check_local_link(pmd::MemifSpec{.path = "/tmp/a b/c.sock"}, {}).error().what, HasSubstr("no blanks"));
+}
+
 TEST(MemifLink, MayHaveNoServerYet) {
     const cli::Scratch scratch;
     const auto path = (scratch.path() / "a.sock").string();

@@ -101,7 +101,8 @@ TEST(Settings, ComeBackFromTheEnvironmentAsTheyWere) {
                             .mtu = 4200,
                             .impair = "loss=0.01,seed=7",
                             .capture = "/tmp/a file.pcapng",
-                            .sysfs = "/sys/class"};
+                            .sysfs = "/sys/class",
+                            .direct = false};
     Variables variables;
     for (const auto& [name, value] : environment_of(settings)) variables[name] = value;
     EXPECT_EQ(variables["VERBLINE_LINK"], "hub:lab eth:eth1 ib:H2@vl");
@@ -114,6 +115,7 @@ TEST(Settings, NameTheVariableThatIsWrong) {
     EXPECT_THAT(error_of({{"VERBLINE_IP", "10.9.0.1/24 10.9.0.0/24"}}), HasSubstr("VERBLINE_IP: 10.9.0.0/24"));
     for (const auto* mtu : {"575", "65536", "-1", "1500x", "0x1000"})
         EXPECT_THAT(error_of({{"VERBLINE_MTU", mtu}}), HasSubstr("VERBLINE_MTU: ")) << mtu;
+    EXPECT_EQ(error_of({{"VERBLINE_DIRECT", "0"}}), "VERBLINE_DIRECT: `0` is neither yes nor no");
 }
 
 TEST(Settings, RefuseContradictions) {
