@@ -24,6 +24,7 @@
 #include <fmt/ranges.h>
 
 #include "apps/verbline/instance.h"
+#include "pmd/free_descriptors.h"
 
 namespace verbline::cli {
 namespace {
@@ -73,11 +74,8 @@ std::string owner_of(const std::string& name) {
 
 /// The kernel drops this lock when the process ends, so that a killed instance never stands in the way of the next.
 Result<FileDescriptor> lock_name(const std::string& name) {
-    const auto directory = instance_directory(name);
-    std::error_code error;
-    std::filesystem::create_directories(directory.parent_path(), error);
-    ::mkdir(directory.c_str(), S_IRWXU);
-    const auto path = directory / lock_file;
+    if (auto made = make_instance_directory(name); !made) return std::unexpected(made.error());
+    const auto path = instance_directory(name) / lock_file;
     FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
     if (!fd)
         return failure(errno, fmt::format("{}: {}; run as root, or set XDG_RUNTIME_DIR to a directory of yours",
@@ -140,6 +138,9 @@ Result<Eal> Eal::start(const EalOptions& options) {
     argv.reserve(arguments.size());
     for (auto& argument : arguments) argv.push_back(argument.data());
 
+    if (auto enough = check_free_descriptors(descriptors_to_start_dpdk(options.workers)); !enough)
+        return std::unexpected(enough.error());
+    setenv("RUNTIME_DIRECTORY", runtime_directory().parent_path().c_str(), 1);  // where DPDK makes its own
     const StartupLog log;
     if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
         const auto reason = log.last_line();

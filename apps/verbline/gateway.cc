@@ -21,11 +21,9 @@ public:
                  "in the kernel, through which ping, ssh and routing daemons reach the gateway itself; routes that a "
                  "daemon puts there are followed.",
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
-                 "Meanwhile "
-                 "`verbline show` tells what it sees.",
+                 "Meanwhile `verbline show` tells what it sees.",
                  "A wrong configuration is one line, FILE:LINE: reason, and exit status 2. The file's keys are "
-                 "explained "
-                 "in config/gateway.toml."},
+                 "explained in config/gateway.toml."},
             .examples = {{"verbline gateway --check gateway.toml", "say whether the file is right, and start nothing"},
                          {"verbline gateway gateway.toml --capture gw.pcapng",
                           "run, and write all packets and MADs to a file"}},

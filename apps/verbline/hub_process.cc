@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -23,8 +24,10 @@
 #include "apps/verbline/stop_signals.h"
 #include "control/hub/directory.h"
 #include "control/hub/server.h"
+#include "datapath/link/gid_table.h"
 #include "pmd/clock.h"
 #include "pmd/factory/open_device.h"
+#include "pmd/free_descriptors.h"
 #include "pmd/impair/impair.h"
 #include "pmd/memif/memif.h"
 #include "pmd/packet/packet.h"
@@ -80,6 +83,7 @@ private:
         return std::max(mtu_ <= RTE_ETHER_MTU ? slot_of_ethernet : slot_of_path_mtu_4096,
                         mtu_ + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 0u);
     }
+    std::optional<pmd::SourceGuard> guard_of(const hub::Registry::Tenant& tenant) const;
     void expect_connection();
     void write_capture();
 
@@ -90,6 +94,7 @@ private:
     std::optional<Eal> eal_;
     rte_mempool* pool_ = nullptr;  ///< goes with the EAL
     std::unique_ptr<pmd::CaptureFile> capture_;
+    std::shared_ptr<const pmd::memif::Notifier> notifier_ = std::make_shared<const pmd::memif::Notifier>();
     std::unique_ptr<pmd::Switch> switch_;
     std::map<std::string, pmd::Switch::PortId> uplinks_;
     std::map<hub::LaneId, pmd::Switch::PortId> lanes_;
@@ -150,6 +155,7 @@ Outcome HubProcess::make_switch() {
     }
     switch_ = std::make_unique<pmd::Switch>(
         pmd::Switch::Options{.pool = pool_, .waiting = pool_waiting, .capture = capture_.get()});
+    if (!switch_->can_sleep()) return run_failure(no_descriptors(EMFILE).error().what);
     return {};
 }
 
@@ -182,12 +188,25 @@ Outcome HubProcess::open_uplinks() {
 }
 
 Outcome HubProcess::serve() {
-    auto tables =
-        telemetry::Server::open(hub_tables([this] { return HubView{server_->registry(), *switch_, lanes_, uplinks_}; }),
-                                [this](std::function<void()> task) { loop_->post(std::move(task)); });
+    auto tables = telemetry::Server::open(
+        hub_tables([this] {
+            return HubView{server_->registry(),       *switch_, lanes_, uplinks_, server_->counters(),
+                           server_->direct_counters()};
+        }),
+        [this](std::function<void()> task) { loop_->post(std::move(task)); });
     if (!tables) return run_failure(tables.error().what);
     telemetry_.emplace(std::move(*tables));
-    auto server = hub::Server::open(*loop_, {.name = options_.name, .subnets = options_.subnets}, mtu_, *this);
+    // Who captures or impairs means all frames; who trusts all sources has routers anywhere.
+    const bool sees_all = !options_.direct || !options_.capture.empty() || options_.impair || options_.any_source;
+    const hub::RegistrySetup setup{.name = options_.name,
+                                   .subnets = options_.subnets,
+                                   .owner = geteuid(),
+                                   .max_user_lanes = options_.user_lanes,
+                                   .max_groups = options_.lane_groups,
+                                   .max_ports = options_.lane_ports,
+                                   .max_direct = sees_all ? 0 : hub::RegistrySetup{}.max_direct,
+                                   .routers = options_.routers};
+    auto server = hub::Server::open(*loop_, setup, mtu_, *this);
     if (!server) return run_failure(server.error().what);
     server_ = std::move(*server);
     look_timer_ = loop_->every(look_period, [this] { switch_->look_after(loop_->now(), pmd::Switch::Links::all); });
@@ -225,12 +244,22 @@ HubProcess::~HubProcess() {
 
 Result<std::string> HubProcess::open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) {
     const std::string socket = hub::lane_socket(options_.name, static_cast<unsigned>(lane));
-    auto device = pmd::Memif::create({.path = socket, .server = true, .buffer_size = slot_size(), .mtu = mtu_}, pool_);
+    auto device = pmd::Memif::create(
+        {.path = socket, .server = true, .buffer_size = slot_size(), .mtu = mtu_, .notifier = notifier_}, pool_);
     if (!device) return std::unexpected(device.error());
     if (auto up = (*device)->up(); !up) return std::unexpected(up.error());
-    lanes_[lane] = switch_->add_lane(impaired(std::move(*device), lane), tenant.mac);
+    lanes_[lane] = switch_->add_lane(impaired(std::move(*device), lane), tenant.mac, guard_of(tenant));
     expect_connection();
     return socket;
+}
+
+/// None for routers, which send what others gave them.
+std::optional<pmd::SourceGuard> HubProcess::guard_of(const hub::Registry::Tenant& tenant) const {
+    std::vector<wire::Gid> addresses{link::link_local_gid(tenant.mac)};
+    for (const auto& address : tenant.addresses) addresses.push_back(address.gid);
+    const auto is_router = [this](const wire::Gid& gid) { return std::ranges::count(options_.routers, gid) > 0; };
+    if (options_.any_source || std::ranges::any_of(addresses, is_router)) return std::nullopt;
+    return pmd::SourceGuard(tenant.mac, addresses);
 }
 
 void HubProcess::close_lane(hub::LaneId lane) {

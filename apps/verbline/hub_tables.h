@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "control/hub/registry.h"
+#include "control/hub/server.h"
+#include "control/loop/acceptor.h"
 #include "control/telemetry/server.h"
 #include "pmd/bridge/switch.h"
 
@@ -21,6 +23,8 @@ struct HubView {
     const pmd::Switch& fabric;
     const std::map<hub::LaneId, pmd::Switch::PortId>& lanes;
     const std::map<std::string, pmd::Switch::PortId>& uplinks;  ///< by device
+    const control::AcceptorCounters& clients;
+    const hub::DirectCounters& direct;
 };
 
 /// `view` is called on the control thread, once for each query.

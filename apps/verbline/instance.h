@@ -8,7 +8,8 @@
 /// prefix under DPDK's runtime directory:
 ///
 ///     /var/run/dpdk/verbline-NAME/dpdk_telemetry.v2    its tables (root)
-///     $XDG_RUNTIME_DIR/dpdk/..., /tmp/dpdk/...         anyone else's; $RUNTIME_DIRECTORY/dpdk/... under systemd
+///     $XDG_RUNTIME_DIR/dpdk/...                        anyone else's; without it /tmp/verbline-UID/dpdk/...
+///     $RUNTIME_DIRECTORY/dpdk/...                      under systemd
 ///     .../verbline.lock                                tells it from other programs; held locked while it runs
 ///
 /// Programs under `verbline run` that connect by RDMA CM are found where control/telemetry/program_directory.h says, by
@@ -37,6 +38,8 @@ std::string file_prefix(std::string_view name);
 /// DPDK's directory for processes of this user and environment.
 std::filesystem::path runtime_directory();
 std::filesystem::path instance_directory(std::string_view name);
+/// EPERM: others could put their sockets there.
+Result<void> make_instance_directory(std::string_view name);
 
 struct Instance {
     std::string name;
@@ -47,7 +50,7 @@ struct Instance {
 };
 
 /// Those that answer on their socket, by name: root's, this user's and those of this environment, and programs.
-/// Sockets that killed programs left are taken away.
+/// Sockets that killed programs left are taken away, those of other users left out.
 std::vector<Instance> running_instances();
 
 /// The one called `name`, or the only one if `name` is empty. The error says which ones run, or how to start one.

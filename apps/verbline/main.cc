@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <unistd.h>
 
 #include "apps/verbline/arguments.h"
 #include "apps/verbline/command.h"
@@ -15,10 +20,19 @@ Outcome main(std::vector<std::string> words) {
     return run(arguments->command, {.eal_arguments = std::move(arguments->eal)});
 }
 
+/// On whatever thread: nothing here can go on without memory, and what is half done is better left than unwound. The
+/// next start clears away what this one leaves, as after a kill.
+[[noreturn]] void end_without_memory() {
+    constexpr std::string_view line = "verbline: out of memory; give it more, or serve fewer\n";
+    [[maybe_unused]] const auto n = write(STDERR_FILENO, line.data(), line.size());
+    _exit(EXIT_FAILURE);
+}
+
 }  // namespace
 }  // namespace verbline::cli
 
 int main(int argc, char** argv) {
+    std::set_new_handler(verbline::cli::end_without_memory);
     const auto outcome = verbline::cli::main({argv + 1, argv + argc});
     if (outcome) return 0;
     std::fprintf(stderr, "%s\n", outcome.error().line.c_str());

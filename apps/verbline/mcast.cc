@@ -34,15 +34,13 @@ public:
                 "--sm SM leave MGID [--send-only]\n"
                 "--sm SM list [--json]",
             .description = {"join makes the port a member of the group, prints what the subnet administrator says of "
-                            "it, keeps the "
-                            "membership through restarts of the subnet manager, and ends it on Ctrl-C. A group that "
-                            "does not exist "
-                            "yet is created like the partition's IPoIB broadcast group. leave ends a membership; list "
-                            "prints every "
-                            "group of the subnet and how this port is in it.",
+                            "it, keeps the membership through restarts of the subnet manager, and ends it on Ctrl-C. A "
+                            "group that does not exist yet is created like the partition's IPoIB broadcast group. "
+                            "leave ends a membership; list prints every group of the subnet and how this port is in "
+                            "it.",
                             "The subnet administrator knows ports, not programs: leave also takes the group from any "
-                            "other program "
-                            "that uses it on this port. join does not: if the port was a member before, it stays one.",
+                            "other program that uses it on this port. join does not: if the port was a member before, "
+                            "it stays one.",
                             "SM is where the subnet manager is reached: ibsim:FABRIC,host=NODE for a simulated fabric, "
                             "umad:DEVICE,port=N for an adapter."},
             .examples = {{"verbline mcast --sm ibsim:vl,host=H2 list", "all groups of the fabric vl"},

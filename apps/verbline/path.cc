@@ -21,8 +21,8 @@ public:
             .summary = "ask the subnet administrator for the path between two ports",
             .synopsis = "--sm SM A B [--pkey P] [--json]\n--stats [--json]",
             .description = {"Prints the PathRecord from port A to port B as the subnet administrator answers it now, "
-                            "past any cache. "
-                            "A and B are a LID (4, 0x4), a GID (fe80::2:c903:0:1) or a port GUID (0x0002c90300000001).",
+                            "past any cache. A and B are a LID (4, 0x4), a GID (fe80::2:c903:0:1) or a port GUID "
+                            "(0x0002c90300000001).",
                             "SM is where the subnet manager is reached: ibsim:FABRIC,host=NODE for a simulated fabric, "
                             "umad:DEVICE,port=N for an adapter.",
                             "--stats prints what the local path caches of running gateways and programs have saved: "

@@ -154,6 +154,7 @@ Outcome Router::make_pool_and_fib() {
     if (pool_ == nullptr) return run_failure("no memory for packets: give more with -m, or free hugepages");
     const auto size = rte_rcu_qsbr_get_memsize(RTE_MAX_LCORE);
     readers_.reset(static_cast<rte_rcu_qsbr*>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, size)));
+    if (readers_ == nullptr) return run_failure("no memory for the readers of the forwarding table");
     rte_rcu_qsbr_init(readers_.get(), RTE_MAX_LCORE);
     auto fib = forward::Fib::create({}, *readers_);
     if (!fib) return run_failure(fib.error().what);

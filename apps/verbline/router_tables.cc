@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/verbline/record_view.h"
+#include "apps/verbline/table.h"
 #include "control/telemetry/counters.h"
 #include "control/telemetry/path_cache_row.h"
 #include "datapath/wire/text.h"
@@ -16,7 +17,6 @@ namespace verbline::cli {
 namespace {
 
 using forward::NextHop;
-using telemetry::Json;
 
 std::string seconds(Time t) {
     return fmt::format("{:.1f}", static_cast<double>(t) / second);

@@ -13,6 +13,7 @@
 #include "apps/verbline/verbs_options.h"
 #include "apps/verbs/launch/launch.h"
 #include "apps/verbs/launch/preflight.h"
+#include "apps/verbs/launch/preload_path.h"
 #include "apps/verbs/launch/program_file.h"
 
 namespace verbline::cli {
@@ -35,29 +36,33 @@ public:
             .name = "run",
             .summary = "run an RDMA program on links that need no RDMA hardware",
             .synopsis =
-                "[--link LINK]... [--ip CIDR]... [--mtu N] [--ns auto|none] [--impair SPEC] [--capture FILE] [-v] "
-                "[--] CMD [ARGS]",
+                "[--link LINK]... [--ip CIDR]... [--mtu N] [--ns auto|none] [--impair SPEC] [--capture FILE] "
+                "[--no-direct] [-v] [--] CMD [ARGS]",
             .description =
                 {"Starts CMD with the libibverbs.so.1 of Verbline in place of the distribution's. The program and what "
                  "it starts see a device verbline0 for each Ethernet link, verbline_ib0 for each soft InfiniBand link, "
                  "and reach whoever is on the other end: other programs under verbline run, RoCE v2 adapters, the "
                  "kernel's soft-RoCE.",
-                 "LINK is hub:NAME, a lane of verbline hub NAME; memif:SOCKET[,server], shared memory with one other "
-                 "process; eth:IFNAME, an interface of the kernel, with its addresses, or with --ip beside them; "
-                 "tap:IFNAME, a new interface of the kernel whose other end is the device; ib:HOST@FABRIC, a port of "
-                 "an ibsim fabric with a subnet manager, joined by a hub of the fabric's name; "
+                 "LINK is hub:NAME, a lane of verbline hub NAME; memif:SOCKET[,server][,owner=UID], shared memory with "
+                 "one other process of root, this user or the user named, by a socket in the run-time directory if "
+                 "SOCKET has no slash; eth:IFNAME, an interface of the kernel, with its addresses, or with --ip beside "
+                 "them; tap:IFNAME, a new interface of the kernel whose other end is the device; ib:HOST@FABRIC, a "
+                 "port of an ibsim fabric with a subnet manager, joined by a hub of the fabric's name; "
                  "dpdk:net_af_packet0,iface=IFNAME, an interface by DPDK's own driver, without the kernel's addresses. "
                  "Other DPDK ports (PCI, AF_XDP) are for a hub: verbline hub NAME --uplink dpdk:DEVARGS. Without "
                  "--link it is hub:default. That hub and a fabric's are started if they do not run.",
                  "What can be checked is checked before the program starts. If something is missing, one line says so, "
                  "the exit status is 1, and the program is not started. From then on it is the program's own: no "
                  "process stays in between.",
+                 "Two programs of the same user on one hub exchange their packets by shared memory of their own once "
+                 "they have begun to talk to each other, which the hub neither counts nor captures. With --no-direct "
+                 "all packets go through the hub.",
                  "With --ns auto the program has entries for the devices in /sys/class/infiniband and /dev/infiniband, "
                  "in a mount namespace of its own; UCX and Open MPI look for them. That needs root, or a kernel that "
                  "gives users namespaces of their own, in which setuid programs do not work. Where it cannot be had "
                  "the program runs without; -v says why.",
-                 "Options left out are taken from VERBLINE_LINK, VERBLINE_IP, VERBLINE_MTU, VERBLINE_IMPAIR and "
-                 "VERBLINE_CAPTURE in the environment."},
+                 "Options left out are taken from VERBLINE_LINK, VERBLINE_IP, VERBLINE_MTU, VERBLINE_IMPAIR, "
+                 "VERBLINE_CAPTURE and VERBLINE_DIRECT (no: --no-direct) in the environment."},
             .examples = {{"verbline run ib_send_bw", "a server on the default hub"},
                          {"verbline run ib_send_bw localhost", "its client, in another terminal"},
                          {"verbline run --link eth:eth1 -- ibv_rc_pingpong -g 3", "RoCE v2 on an Ethernet interface"},
@@ -88,7 +93,8 @@ public:
         if (!settings) return failed(settings.error());
         const auto program = verbs::find_program(words.front(), verbs::process_environment("PATH").value_or(""));
         if (!program) return failed(program.error());
-        const auto library = verbs::find_library(verbs::own_program());
+        auto library = verbs::find_library(verbs::own_program());
+        if (library) library = verbs::preload_path(*library);
         if (!library) return failed(library.error());
         *settings = verbs::with_absolute_paths(*settings);
         const auto good = verbs::preflight(

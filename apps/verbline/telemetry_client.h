@@ -20,7 +20,8 @@ namespace verbline::cli {
 
 class TelemetryClient {
 public:
-    /// ECONNREFUSED if nobody serves the socket, ETIMEDOUT if whoever serves it does not greet.
+    /// ECONNREFUSED if nobody serves the socket, EPERM if it is not root's or ours (pmd/runtime/trusted_path.h),
+    /// ETIMEDOUT if whoever serves it does not greet.
     static Result<TelemetryClient> connect(const std::filesystem::path& socket);
 
     pid_t pid() const { return pid_; }

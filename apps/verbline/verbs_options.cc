@@ -17,6 +17,7 @@ void VerbsOptions::declare(CLI::App& app) {
     app.add_option("--mtu", mtu, "bytes behind the Ethernet header; without it, the link's own")->type_name("N");
     app.add_option("--impair", impair, "worsen the links, e.g. loss=0.01,seed=7")->type_name("SPEC");
     app.add_option("--capture", capture, "write packets to a pcapng file")->type_name("FILE");
+    app.add_flag("--no-direct", no_direct, "on a hub, have no links with other programs but through it");
 }
 
 Result<verbs::Settings> VerbsOptions::settings() const {
@@ -41,6 +42,7 @@ Result<verbs::Settings> VerbsOptions::settings() const {
     }
     if (impair) settings->impair = *impair;
     if (capture) settings->capture = *capture;
+    if (no_direct) settings->direct = false;
     settings->sysfs.clear();
     if (auto good = verbs::check(*settings); !good) return std::unexpected(good.error());
     return settings;

@@ -20,6 +20,7 @@ namespace verbline::cli {
 struct VerbsOptions {
     std::vector<std::string> links, addresses;
     std::optional<std::string> mtu, impair, capture;
+    bool no_direct = false;
 
     void declare(CLI::App& app);
 

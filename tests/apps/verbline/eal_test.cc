@@ -87,6 +87,8 @@ void start_and_kill(const EalOptions& options) {
 
 // One test, as DPDK can be started once in a process.
 TEST(Eal, StartsAfterAKilledInstanceAndRefusesASecondOne) {
+    // DPDK's threads outlive rte_eal_cleanup(), and what they sleep on.
+    RecordProperty("left_behind", "pipe:;[eventpoll];[timerfd];(socket:;eal-intr-thread;rte-worker;telemetry-v2");
     const Scratch scratch;
     const Variable runtime("RUNTIME_DIRECTORY", scratch.path());
     const EalOptions options{.name = "gw", .workers = 1, .memory_mb = 64};
