@@ -15,6 +15,7 @@
 #include "pmd/capture/capture.h"
 #include "pmd/clock.h"
 #include "pmd/factory/open_device.h"
+#include "pmd/free_descriptors.h"
 #include "pmd/impair/impair.h"
 
 namespace verbline::rdma_ping {
@@ -35,6 +36,8 @@ Result<Environment> Environment::start(std::vector<std::string> arguments) {
     std::vector<char*> argv;
     argv.reserve(arguments.size());
     for (auto& argument : arguments) argv.push_back(argument.data());
+    if (auto enough = check_free_descriptors(descriptors_to_start_dpdk(0)); !enough)
+        return std::unexpected(enough.error());
     // The EAL pins this thread to one CPU, which on a small machine is the peer's as well.
     cpu_set_t before;
     const bool known = sched_getaffinity(0, sizeof before, &before) == 0;
