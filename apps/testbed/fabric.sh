@@ -4,7 +4,12 @@
 # IBSIM_SOCKNAME ($fabric) names it; its sockets are abstract, so they end with the process and are found in this network
 # namespace only.
 
-umad2sim=$(echo /usr/lib/*/umad2sim/libumad2sim.so)
+# umad2sim: the path of ibsim's preload library. A function: on a bare machine the package is installed after this file is read.
+umad2sim() {
+    local found=(/usr/lib/*/umad2sim/libumad2sim.so)
+    [[ -e ${found[0]} ]] || die "there is no libumad2sim.so in /usr/lib: install the package ibsim-utils"
+    printf '%s\n' "${found[0]}"
+}
 
 # fabric_start NAME [LEAVES SPINES HOSTS]: returns with the subnet up; leaves the seconds it took in $subnet_up_s. With three numbers
 # it is a fat tree, HOSTS to a leaf.
@@ -57,7 +62,11 @@ fabric_write_files() {
 
 # as_host HOST COMMAND...: a libibumad program as a host of the fabric. umad2sim writes a false sysfs into the working directory,
 # and would take the place of every file call in the shell that runs it: nothing but the program itself may load it.
-as_host() { (cd "$bed/umad" && exec env IBSIM_SOCKNAME="$fabric" SIM_HOST="$1" LD_PRELOAD="$umad2sim" "${@:2}"); }
+as_host() {
+    local library
+    library=$(umad2sim)
+    (cd "$bed/umad" && exec env IBSIM_SOCKNAME="$fabric" SIM_HOST="$1" LD_PRELOAD="$library" "${@:2}")
+}
 
 # fabric_console COMMAND: what ibsim's console answers.
 fabric_console() {
@@ -81,10 +90,12 @@ fabric_forget() {
 
 # fabric_sm_start: OpenSM on H1, until it has brought the subnet up.
 fabric_sm_start() {
+    local library
+    library=$(umad2sim)
     fabric_forget opensm
     rm -f "$bed/opensm/opensm.log" # of an earlier one: its SUBNET UP is not this one's
     start opensm env -C "$bed/umad" OSM_TMP_DIR="$bed/opensm" OSM_CACHE_DIR="$bed/opensm" \
-        IBSIM_SOCKNAME="$fabric" SIM_HOST=H1 LD_PRELOAD="$umad2sim" \
+        IBSIM_SOCKNAME="$fabric" SIM_HOST=H1 LD_PRELOAD="$library" \
         opensm -F "$bed/opensm.conf" -f "$bed/opensm/opensm.log" -P "$bed/partitions.conf"
     await_line_in "$bed/opensm/opensm.log" opensm 'SUBNET UP' 30 ||
         die "OpenSM did not bring the subnet up within 30 s" "$bed/opensm.log"

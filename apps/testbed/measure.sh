@@ -13,7 +13,7 @@ ping_loss() {
 # iperf_server NAMESPACE
 iperf_server() {
     start "iperf-$1" ip netns exec "$1" iperf3 -s --forceflush
-    await_line "iperf-$1" 'Server listening' 5
+    await_line "iperf-$1" 'Server listening' 30
 }
 
 # iperf NAMESPACE ADDRESS SECONDS ARGUMENT...: the client's whole report; says why on standard error if there was no traffic.
@@ -52,7 +52,7 @@ web_server() {
     echo "$directory" >>"$bed/leftovers"
     web_sha256=$(head -c "$3" /dev/urandom | tee "$directory/file" | sha256sum)
     start "web-$1" ip netns exec "$1" python3 -u -m http.server --bind "$2" --directory "$directory" 8000
-    await_line "web-$1" 'Serving HTTP' 5
+    await_line "web-$1" 'Serving HTTP' 30
     # shellcheck disable=SC2034 # for the caller
     web_url=http://$2:8000/file
 }
