@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 
+import busy_machine
 import verbs_pairs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -236,6 +237,18 @@ def verbs_bandwidth(text, size, count):
                  lambda: verbs_pairs.ucx_bandwidth(size, count))
 
 
+def busy(processes, program, ours):
+    """At most twice what TCP takes, whoever else computes."""
+    def measure(_):
+        built("apps/verbs/libibverbs.so.1.14.0")
+        try:
+            return busy_machine.beside(built("apps/verbline/verbline"), processes, ours)
+        except verbs_pairs.Failed as reason:
+            raise CannotRun(reason) from reason
+
+    return Row(f"busy {processes}: {program}", "us", "sockperf, TCP on loopback", 0.5, measure, over_network=True)
+
+
 def job_start(_):
     """Milliseconds for 100,000 routes from one host of a fat tree of 648, with the path cache and without."""
     need_root()
@@ -341,6 +354,9 @@ def all_rows():
         verbs_bandwidth("1 MiB", 1 << 20, 6_000),
         verbs("ib_write_bw 8 B, -l 16", "M/s", "limit", 1,
               lambda verbline: verbs_pairs.message_rate(verbline, 4_000_000), 2),
+        *(busy(processes, program, ours) for processes in (0, 2, 4, 8)
+          for program, ours in (("rstream -S 64", busy_machine.rstream_latency),
+                                ("ib_send_lat 64 B", busy_machine.send_latency))),
         Row("job start, 100,000 routes", "ms", "every route asked for", None, job_start),
         # The manager finds those of MADs that have arrived together as the bursts do; one that comes alone waits.
         lookup("endpoint by id, of a burst of 32", "id_lookup_burst", 0.5),

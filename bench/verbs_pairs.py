@@ -27,16 +27,23 @@ def listening(port):
     return bool(table.stdout.strip())
 
 
+def await_port(process, port):
+    """False: it has ended, or takes too long."""
+    until = time.monotonic() + LIMIT
+    while not listening(port):
+        if process.poll() is not None or time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
+
+
 @contextlib.contextmanager
 def server(command, port, environment):
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                start_new_session=True)
     try:
-        until = time.monotonic() + LIMIT
-        while not listening(port):
-            if process.poll() is not None or time.monotonic() > until:
-                raise Failed((process.communicate(timeout=5)[0].strip() or "the server did not start").splitlines()[-1])
-            time.sleep(0.02)
+        if not await_port(process, port):
+            raise Failed((process.communicate(timeout=5)[0].strip() or "the server did not start").splitlines()[-1])
         yield process
         process.wait(LIMIT)
     finally:
