@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../apps/testbed/testbed.sh"
 
-only='*' quick=0 all=0 fuzz_seconds=4
+only='*' quick=0 all=0 bare=0 fuzz_seconds=4 soak_minutes=1
 passed=0 failed=0 skipped=0
 logs=$root/build/test-logs
 # Tests that run threads beside each other, for the thread sanitizer.
@@ -12,7 +12,7 @@ threaded='datapath/memory datapath/transport datapath/rdma datapath/shard contro
 
 usage() {
     cat <<'END'
-usage: sudo tests/run.sh [--only GLOB] [--quick | --all] [--fuzz-seconds N]
+usage: sudo tests/run.sh [--only GLOB] [--quick | --all | --bare] [--fuzz-seconds N] [--soak MINUTES]
 
 Installs what the tests need, builds, runs every test and prints how many passed. The kinds, in this order:
 
@@ -22,11 +22,14 @@ Installs what the tests need, builds, runs every test and prints how many passed
   tsan/...     those of them with threads under ThreadSanitizer
   fuzz/...     the parsers on mutated input under AddressSanitizer and UndefinedBehaviorSanitizer
   unit/...     the unit tests of the release build; without --quick or --all only the simulations, 10,000 schedules
+  bare/...     README's commands, each on a Debian 12 on which nothing is installed; only with --all or --bare
 
   --only GLOB        those whose name matches, e.g. 'system/*' or 'unit/datapath/wire'
   --quick            without sanitizers, fuzzing and clang-tidy; the unit tests are those of the release build
-  --all              the unit tests and benchmarks of the release build as well, and all of clang-tidy: twice the time
+  --all              the unit tests and benchmarks of the release build as well, all of clang-tidy, and bare/...: three times the time
+  --bare             only bare/..., which takes an hour
   --fuzz-seconds N   for each fuzz target (4); what it finds is kept in build-asan/fuzz
+  --soak MINUTES     how long system/soak goes on (1)
 END
 }
 
@@ -36,7 +39,9 @@ parse_arguments() {
             --only) only=${2:?--only needs a pattern} && shift ;;
             --quick) quick=1 ;;
             --all) all=1 ;;
+            --bare) bare=1 only='bare/*' ;;
             --fuzz-seconds) fuzz_seconds=${2:?--fuzz-seconds needs a number} && shift ;;
+            --soak) soak_minutes=${2:?--soak needs a number} && shift ;;
             -h | --help) usage && exit 0 ;;
             *) usage >&2 && exit 2 ;;
         esac
@@ -151,7 +156,7 @@ unit_tests() {
     mapfile -t targets < <(programs "$directory" "${selected[@]}")
     build "$directory" "${targets[@]}" || return 0
     rm -f "$directory"/meson-logs/testlog.*
-    timeout -k 10 600 meson test -C "$directory" --no-rebuild "${selected[@]}" >"$log" 2>&1 || status=$?
+    timeout -k 10 1500 meson test -C "$directory" --no-rebuild "${selected[@]}" >"$log" 2>&1 || status=$?
     count_cases "$kind" "$directory" "$log" "$status"
 }
 
@@ -192,12 +197,13 @@ fuzz() {
     done
 }
 
-# fuzz_one NAME: new finds go to the build directory; those of tests/fuzz/corpus are where it starts.
+# fuzz_one NAME: new finds go to the build directory; those of tests/fuzz/corpus are where it starts. What was kept is run first, in
+# time of its own: after a long night there is a lot.
 fuzz_one() {
     local kept=$root/tests/fuzz/corpus/$1 new=$root/build-asan/fuzz/corpus/$1 crashes=$root/build-asan/fuzz/crashes status=0
     mkdir -p "$new" "$crashes"
     [[ -d $kept ]] || kept=
-    timeout -k 10 $((fuzz_seconds + 60)) "build-asan/tests/fuzz/fuzz_$1" -max_total_time="$fuzz_seconds" -timeout=10 \
+    timeout -k 10 $((fuzz_seconds + 300)) "build-asan/tests/fuzz/fuzz_$1" -max_total_time="$fuzz_seconds" -timeout=10 \
         -rss_limit_mb=2048 -artifact_prefix="$crashes/$1-" "$new" ${kept:+"$kept"} >"$logs/fuzz-$1.log" 2>&1 || status=$?
     echo "$status" >"$logs/fuzz-$1.status"
 }
@@ -212,8 +218,9 @@ why_no_system_tests() {
 }
 
 system_tests() {
-    local name why
+    local name why limit
     why=$(why_no_system_tests)
+    export VERBLINE_SOAK_SECONDS=$((soak_minutes * 60))
     for name in "$@"; do
         if [[ -n $why ]]; then
             echo "$why" >"$logs/why"
@@ -221,9 +228,22 @@ system_tests() {
             continue
         fi
         export VERBLINE_BED=/run/verbline/test-$$-$name
-        run_test "system/$name" 180 "tests/system/$name"
+        limit=180
+        [[ $name != soak ]] || limit=$((VERBLINE_SOAK_SECONDS + 240))
+        run_test "system/$name" "$limit" "tests/system/$name"
         apps/testbed/close "$VERBLINE_BED" # should it have been killed
     done
+}
+
+# bare_tests: one after the other, as each is a whole machine's work.
+bare_tests() {
+    local name names=()
+    ((all || bare)) || [[ $only == bare/* ]] || return 0
+    mapfile -t names < <(wanted_files bare 'tests/bare/*')
+    ((${#names[@]})) || return 0
+    step "on a bare machine"
+    install_packages bare
+    for name in "${names[@]}"; do run_test "bare/$name" 5400 "tests/bare/$name"; done
 }
 
 # close_dead_beds: of runs that were killed.
@@ -251,7 +271,7 @@ run_release() {
     step "release build and its unit tests"
     mapfile -t units < <(meson introspect --tests build | jq -r '.[].name')
     if ((!quick && !all)) && [[ $only != unit/* ]]; then
-        mapfile -t units < <(printf '%s\n' "${units[@]}" | grep '^sim')
+        mapfile -t units < <(printf '%s\n' "${units[@]}" | grep -E '^sim|many_queue_pairs')
     fi
     unit_tests unit build "${units[@]}"
     # What the simulations went through.
@@ -282,8 +302,10 @@ run_sanitized() {
     if ((${#targets[@]})) && build build-asan "${targets[@]/#/tests/fuzz/fuzz_}"; then fuzz "${targets[@]}"; fi
     step "ThreadSanitizer"
     set_up_sanitized build-tsan '' -Dsanitize=thread
-    # shellcheck disable=SC2086
-    unit_tests tsan build-tsan $threaded
+    # Some run in several parts: NAME-0, NAME-1, ...
+    mapfile -t tests < <(meson introspect --tests build-tsan | jq -r --arg threaded "$threaded" \
+        '.[].name | select(sub("-[0-9]+$"; "") | IN($threaded | splits(" ")))')
+    unit_tests tsan build-tsan "${tests[@]}"
 }
 
 # tally: the last line, whatever happened.
@@ -300,9 +322,13 @@ main() {
     cd "$root"
     trap tally EXIT
     trap 'exit 130' INT TERM HUP
+    mkdir -p "$logs"
+    if [[ $only == bare/* ]]; then
+        bare_tests
+        return
+    fi
     step "packages"
     install_packages run test
-    mkdir -p "$logs"
     close_dead_beds
     source_files >"$logs/sources"
     set_up build -Dbuildtype=release -Dtests=true -Dbench=true
@@ -315,6 +341,7 @@ main() {
         ((!all)) || export VERBLINE_ANALYZE=1
         checks tidy
     fi
+    bare_tests
 }
 
 main "$@"

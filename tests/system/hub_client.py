@@ -12,7 +12,7 @@ import socket
 import struct
 import sys
 
-MARK, VERSION = 0x766C6875, 2
+MARK, VERSION = 0x766C6875, 3
 JOIN, GRANTED, REFUSED, GROUP, DONE = range(1, 6)
 HEADER = struct.Struct("=IHH")
 MOST_ADDRESSES = 8
@@ -57,8 +57,9 @@ class Hub:
         return body
 
     def join(self, mac, addresses, program):
+        """Of direct links it takes no offers: its frames all go through the hub."""
         fields = b"".join(map(address_field, addresses)).ljust(MOST_ADDRESSES * ADDRESS.size, b"\0")
-        body = struct.pack("=6sB", mac_bytes(mac), len(addresses)) + fields + program.encode()[:32].ljust(32, b"\0")
+        body = struct.pack("=6sB", mac_bytes(mac), len(addresses)) + fields + program.encode()[:32].ljust(32, b"\0") + b"\0"
         granted = self.ask(JOIN, body, GRANTED)
         mac, mtu, count = struct.unpack_from("=6sHB", granted)
         places = [9 + i * ADDRESS.size for i in range(count)]

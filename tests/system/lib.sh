@@ -9,6 +9,22 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../apps/testbed/testbed.sh"
 test_name=$(basename "$0")
 prefix=t$$-
 network_names "$prefix"
+# What the test starts has this in its environment, and so has what that starts.
+export VERBLINE_TEST=$prefix$test_name
+
+# left_behind: a line for every process, namespace, mount and file of this test that is still there.
+left_behind() {
+    local process name # not its own helpers, which lack the mark
+    name=".*[^[:alnum:]](t|test-)$$([^0-9].*)?"
+    env -u VERBLINE_TEST grep -lsxzF "VERBLINE_TEST=$VERBLINE_TEST" /proc/[0-9]*/environ | while IFS=/ read -r _ _ process _; do
+        [[ $process == "$BASHPID" || $process == "$$" || ! -e /proc/$process/exe ]] ||
+            echo "process $process: $(tr '\0' ' ' <"/proc/$process/cmdline")"
+    done
+    ip netns list | grep -E "^$prefix" | sed 's/^/network namespace /'
+    grep -oE "[^ ]*[^[:alnum:]](t|test-)$$[^0-9][^ ]*" /proc/self/mountinfo | sed 's/^/mount /'
+    find /run/verbline /dev/shm -regextype posix-extended -regex "$name" -printf 'file %p\n' 2>/dev/null
+}
+nothing_is_left() { [[ -z $(left_behind || true) ]]; }
 
 # end_of_test: the logs of a failed test, then a clean machine.
 end_of_test() {
@@ -20,6 +36,11 @@ end_of_test() {
         done
     fi
     bed_close "$bed"
+    if ! within 3 nothing_is_left >/dev/null; then
+        echo "NOT so: nothing is left of the test"
+        left_behind || true
+        ((status)) || status=1
+    fi
     exit "$status"
 }
 
@@ -64,6 +85,10 @@ within() {
     done
     seconds_since "$began"
 }
+
+# descriptors NAME: how many a process has. has_descriptors NAME COUNT: no more than these.
+descriptors() { find "/proc/$(process_pid "$1")/fd" -mindepth 1 | wc -l; }
+has_descriptors() { (($(descriptors "$1") <= $2)); }
 
 in_lan() { ip netns exec "$ns_lan" "$@"; }
 in_a() { ip netns exec "$ns_a" "$@"; }

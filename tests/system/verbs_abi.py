@@ -23,9 +23,14 @@ PACKAGES = (
 )  # fmt: skip
 DPDK_DRIVERS = "/usr/lib/*/dpdk/pmds-*"
 OURS_ALONE = {"VERBLINE_1.0@VERBLINE_1.0", "verbline_describe@VERBLINE_1.0"}
-# The C library's, that librdmacm calls on its device.
-INTERPOSED = {"close@GLIBC_2.2.5", "dup2@GLIBC_2.2.5", "open@GLIBC_2.2.5", "write@GLIBC_2.2.5", "dup3@GLIBC_2.9", "fstat@GLIBC_2.33",
-              "GLIBC_2.2.5", "GLIBC_2.9", "GLIBC_2.33"}
+# The C library's, that the library stands in for.
+INTERPOSED = {
+    "close@GLIBC_2.2.5", "dup2@GLIBC_2.2.5", "open@GLIBC_2.2.5", "write@GLIBC_2.2.5", "dup3@GLIBC_2.9", "fstat@GLIBC_2.33",
+    "close_range@GLIBC_2.34", "closefrom@GLIBC_2.34", "sigaction@GLIBC_2.2.5", "signal@GLIBC_2.2.5", "bsd_signal@GLIBC_2.2.5",
+    "ssignal@GLIBC_2.2.5", "sysv_signal@GLIBC_2.2.5", "__sysv_signal@GLIBC_2.2.5", "sigprocmask@GLIBC_2.2.5",
+    "pthread_sigmask@GLIBC_2.2.5", "pthread_sigmask@GLIBC_2.32", "pthread_attr_setsigmask_np@GLIBC_2.32",
+    "GLIBC_2.2.5", "GLIBC_2.9", "GLIBC_2.32", "GLIBC_2.33", "GLIBC_2.34",
+}  # fmt: skip
 VERSION = re.compile(r"@+IBVERBS_")
 
 
@@ -93,6 +98,13 @@ sys.exit(0 if found == {sys.argv[2]} else f'loads {sorted(found)}')
 """
 
 
+def is_plug_in(file):
+    """It lacks symbols of the program that it belongs to, whichever libibverbs there is."""
+    command = [sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", str(file)]
+    environment = dict(os.environ, LD_BIND_NOW="1")
+    return ".so" in file.name and subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False).returncode != 0
+
+
 def failed_loads(ours):
     ours = str(Path(ours).resolve())
     environment = dict(os.environ, LD_PRELOAD=ours, LD_BIND_NOW="1")
@@ -101,6 +113,8 @@ def failed_loads(ours):
         command = [sys.executable, "-c", LOADER, str(file), ours] if ".so" in file.name else ["ldd", "-r", str(file)]
         result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
         missing = re.findall(".*(?:undefined symbol|not found).*", result.stdout + result.stderr)
+        if (missing or result.returncode != 0) and is_plug_in(file):
+            continue  # its imports of ours are looked at in missing_imports
         if missing or result.returncode != 0:
             yield f"{file}: {'; '.join(missing) or result.stderr.strip()}"
         elif command[0] == "ldd" and ours not in result.stdout:

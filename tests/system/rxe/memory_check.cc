@@ -217,6 +217,16 @@ bool equal(std::span<std::uint8_t> bytes, std::span<std::uint8_t> others) {
     return std::ranges::equal(bytes, others.first(bytes.size()));
 }
 
+/// Ends with where the two differ, which tells a missing packet from a wrong one.
+void need_equal(std::span<std::uint8_t> bytes, std::span<std::uint8_t> others, const std::string& what) {
+    const auto from = std::ranges::mismatch(bytes, others).in1;
+    if (from == bytes.end()) return;
+    auto to = bytes.size();
+    while (bytes[to - 1] == others[to - 1]) --to;
+    fail(what + " in bytes " + std::to_string(from - bytes.begin()) + " to " + std::to_string(to - 1) + " of " +
+         std::to_string(bytes.size()));
+}
+
 void write_and_read_back(End& end, std::span<std::uint8_t> bytes, unsigned number) {
     ibv_sge from[] = {end.piece(bytes.first(bytes.size() / 3)), end.piece(bytes.subspan(bytes.size() / 3))};
     const std::uint64_t offset = number % 7;
@@ -225,7 +235,7 @@ void write_and_read_back(End& end, std::span<std::uint8_t> bytes, unsigned numbe
     post(end, IBV_WR_RDMA_WRITE, from, offset, 0);
     post(end, IBV_WR_RDMA_READ, to, offset, IBV_SEND_SIGNALED);
     await_completion(end);
-    need(equal(bytes, end.arrived()), "invalid data: READ is not what was WRITTEN");
+    need_equal(bytes, end.arrived(), "invalid data: READ is not what was WRITTEN");
 }
 
 /// The server gets it, and looks at it.
@@ -298,6 +308,8 @@ int main(int count, char** words) {
     connect(end, options, socket);
     const auto began = std::chrono::steady_clock::now();
     options.host != nullptr ? run_client(end, options) : run_server(end, options);
+    std::puts("waiting for the other end");
+    std::fflush(stdout);
     exchange(socket, 1);
     const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     std::printf("%u iters in %.2f seconds\n", options.iterations, seconds);
