@@ -29,8 +29,8 @@
 
 #include "datapath/wire/address_handle.h"
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
-#include "pmd/error.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
 #include "pmd/rss.h"
 
 struct rte_mbuf;

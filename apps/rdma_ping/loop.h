@@ -13,7 +13,7 @@
 #include "apps/rdma_ping/must.h"
 #include "apps/rdma_ping/port.h"
 #include "datapath/rdma/device.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::rdma_ping {
 

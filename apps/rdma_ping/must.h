@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "datapath/rdma/queue_pair.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::rdma_ping {
 

@@ -11,7 +11,7 @@
 
 #include "datapath/link/gid_table.h"
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 #include "pmd/factory/device_spec.h"
 #include "pmd/impair/spec.h"
 

@@ -14,7 +14,7 @@
 #include "apps/rdma_ping/must.h"
 #include "apps/rdma_ping/port.h"
 #include "apps/rdma_ping/times.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::rdma_ping {
 

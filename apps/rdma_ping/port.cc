@@ -12,10 +12,10 @@
 
 #include <fmt/format.h>
 
+#include "pmd/base/clock.h"
+#include "pmd/base/free_descriptors.h"
 #include "pmd/capture/capture.h"
-#include "pmd/clock.h"
 #include "pmd/factory/open_device.h"
-#include "pmd/free_descriptors.h"
 #include "pmd/impair/impair.h"
 
 namespace verbline::rdma_ping {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "apps/rdma_ping/options.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 #include "pmd/capture/capture_file.h"
-#include "pmd/error.h"
 #include "pmd/netdev.h"
-#include "pmd/time.h"
 
 struct rte_mempool;
 

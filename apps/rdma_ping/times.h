@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::rdma_ping {
 

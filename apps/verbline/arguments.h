@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::cli {
 

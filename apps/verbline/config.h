@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::cli {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "apps/verbline/table.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::cli {
 

@@ -24,7 +24,7 @@
 #include <fmt/ranges.h>
 
 #include "apps/verbline/instance.h"
-#include "pmd/free_descriptors.h"
+#include "pmd/base/free_descriptors.h"
 
 namespace verbline::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "datapath/wire/path_record.h"
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::cli {
 

@@ -25,7 +25,7 @@
 #include "control/telemetry/server.h"
 #include "datapath/shard/runner.h"
 #include "datapath/wire/text.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 #include "pmd/factory/device_spec.h"
 
 namespace verbline::cli {

@@ -5,8 +5,8 @@
 /// How a command that runs until told otherwise is told: SIGINT or SIGTERM stop its loop.
 
 #include "control/loop/loop.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::cli {
 

@@ -15,8 +15,8 @@
 #include "control/loop/loop.h"
 #include "control/mad/transport.h"
 #include "control/sa/client.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::cli {
 

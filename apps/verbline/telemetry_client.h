@@ -13,8 +13,8 @@
 #include <sys/types.h>
 
 #include "apps/verbline/table.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::cli {
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "apps/verbline/table.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 struct ibv_context;
 struct ibv_device;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "apps/verbs/settings/settings.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace CLI {
 class App;

@@ -17,7 +17,7 @@
 #include "bench/support/ring_cable.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/rdma/queue_pair.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::bench {
 

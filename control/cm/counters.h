@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "datapath/wire/cm.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::cm {
 

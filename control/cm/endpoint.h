@@ -19,8 +19,8 @@
 
 #include "control/cm/event.h"
 #include "control/cm/state.h"
-#include "pmd/error.h"
-#include "pmd/time.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 
 namespace verbline::cm {
 

@@ -18,9 +18,9 @@
 #include "control/cm/endpoint.h"
 #include "control/cm/peer_limits.h"
 #include "control/mad/gmp.h"
-#include "pmd/counter.h"
-#include "pmd/error.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 
 namespace verbline::cm {
 

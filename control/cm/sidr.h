@@ -20,8 +20,8 @@
 #include "control/cm/port_address.h"
 #include "control/cm/state.h"
 #include "control/mad/gmp.h"
-#include "pmd/error.h"
-#include "pmd/time.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 
 namespace verbline::cm {
 

@@ -13,7 +13,7 @@
 
 #include "control/cm/reference.h"
 #include "datapath/timer/wheel.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::cm {
 

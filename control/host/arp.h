@@ -36,8 +36,8 @@
 #include "control/host/arp_message.h"
 #include "control/host/kernel_event.h"
 #include "datapath/forward/token_bucket.h"
-#include "pmd/counter.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 
 namespace verbline::host {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "control/host/netlink_socket.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::host {
 

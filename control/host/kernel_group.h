@@ -6,8 +6,8 @@
 /// and lets the group's frames in.
 
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::host {
 

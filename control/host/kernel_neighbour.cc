@@ -22,8 +22,8 @@
 #include "control/host/netlink_socket.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
-#include "pmd/clock.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/clock.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::host {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
-#include "pmd/time.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 
 namespace verbline::host {
 

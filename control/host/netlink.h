@@ -15,7 +15,7 @@
 
 #include "control/host/kernel_event.h"
 #include "control/host/netlink_socket.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::host {
 

@@ -20,7 +20,7 @@
 
 #include "control/host/kernel_event.h"
 #include "control/host/netlink_socket.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::host {
 

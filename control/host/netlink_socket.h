@@ -15,7 +15,7 @@
 #include <netlink/msg.h>
 #include <netlink/socket.h>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::host {
 

@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "pmd/directory.h"
+#include "pmd/base/directory.h"
 
 namespace verbline::host {
 namespace {

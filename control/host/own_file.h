@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <string>
 
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::host {
 

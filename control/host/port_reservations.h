@@ -24,8 +24,8 @@
 #include <fcntl.h>
 
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::host {
 

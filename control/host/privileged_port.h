@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::host {
 

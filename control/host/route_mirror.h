@@ -29,7 +29,7 @@
 
 #include "control/host/kernel_event.h"
 #include "datapath/forward/next_hop.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::host {
 

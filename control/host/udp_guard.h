@@ -7,8 +7,8 @@
 
 #include <array>
 
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::host {
 

@@ -22,9 +22,9 @@
 #include "control/hub/protocol.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 #include "pmd/direct/broker.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
 
 namespace verbline::hub {
 

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "pmd/descriptor_message.h"
+#include "pmd/base/descriptor_message.h"
 
 namespace verbline::hub {
 namespace {

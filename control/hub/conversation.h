@@ -11,8 +11,8 @@
 
 #include "control/hub/client.h"
 #include "control/hub/protocol.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::hub {
 

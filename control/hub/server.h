@@ -18,10 +18,10 @@
 #include "control/hub/registry.h"
 #include "control/loop/acceptor.h"
 #include "control/loop/loop.h"
-#include "pmd/counter.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
-#include "pmd/socket_file.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
+#include "pmd/base/socket_file.h"
 
 namespace verbline::hub {
 

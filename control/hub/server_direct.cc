@@ -10,7 +10,7 @@
 
 #include "control/hub/server.h"
 #include "control/hub/server_session.h"
-#include "pmd/descriptor_message.h"
+#include "pmd/base/descriptor_message.h"
 
 namespace verbline::hub {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "control/hub/client.h"
 #include "control/hub/directory.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::hub {
 namespace {

@@ -11,9 +11,9 @@
 #include <functional>
 
 #include "control/loop/loop.h"
-#include "pmd/counter.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::control {
 

@@ -9,7 +9,7 @@
 
 #include <sys/eventfd.h>
 
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::control {
 

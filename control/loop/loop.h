@@ -21,9 +21,9 @@
 
 #include <sys/epoll.h>
 
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
-#include "pmd/time.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
+#include "pmd/base/time.h"
 
 namespace verbline::control {
 

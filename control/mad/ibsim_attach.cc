@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "control/mad/ibsim.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::mad {
 

@@ -26,8 +26,8 @@
 #include <vector>
 
 #include "control/mad/transport.h"
-#include "pmd/counter.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 
 namespace verbline::mad {
 

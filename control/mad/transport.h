@@ -25,9 +25,9 @@
 #include "datapath/wire/deth.h"
 #include "datapath/wire/mad.h"
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
-#include "pmd/error.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 
 namespace verbline::mad {
 

@@ -18,7 +18,7 @@
 #include "control/loop/loop.h"
 #include "control/mad/gmp.h"
 #include "control/mad/transport.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::mad {
 

@@ -27,8 +27,8 @@
 #include "datapath/link/interface_address.h"
 #include "datapath/neighbour/discovery.h"
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 
 namespace verbline::port {
 

@@ -22,7 +22,7 @@
 #include "datapath/wire/address_handle.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::port {
 

@@ -13,7 +13,7 @@
 #include "control/loop/loop.h"
 #include "datapath/shard/messages.h"
 #include "datapath/shard/ring.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::port {
 

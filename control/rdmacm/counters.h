@@ -4,7 +4,7 @@
 /// @file
 /// What RDMA CM could not do as asked, by name.
 
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::rdmacm {
 

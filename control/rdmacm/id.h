@@ -22,7 +22,7 @@
 #include "control/rdmacm/incoming.h"
 #include "control/rdmacm/network.h"
 #include "control/rdmacm/service.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::rdmacm {
 

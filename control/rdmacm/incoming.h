@@ -14,7 +14,7 @@
 #include "control/rdmacm/network.h"
 #include "control/rdmacm/private_header.h"
 #include "control/rdmacm/service.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::rdmacm {
 

@@ -19,7 +19,7 @@
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/path_record.h"
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::rdmacm {
 

@@ -20,7 +20,7 @@
 
 #include "control/rdmacm/id.h"
 #include "control/rdmacm/network.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::rdmacm {
 

@@ -11,7 +11,7 @@
 
 #include "control/cm/parameters.h"
 #include "control/rdmacm/address.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::rdmacm {
 

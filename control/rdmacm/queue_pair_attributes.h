@@ -9,7 +9,7 @@
 
 #include "control/rdmacm/id.h"
 #include "control/rdmacm/service.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::rdmacm {
 

@@ -25,9 +25,9 @@
 #include "control/rdmacm/network.h"
 #include "datapath/transport/queue_pair.h"
 #include "datapath/wire/path_record.h"
-#include "pmd/counter.h"
-#include "pmd/error.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 
 namespace verbline::rdmacm {
 

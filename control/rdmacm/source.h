@@ -10,7 +10,7 @@
 #include "control/rdmacm/address.h"
 #include "control/rdmacm/network.h"
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::rdmacm {
 

@@ -35,7 +35,7 @@
 #include "control/sa/status.h"
 #include "datapath/wire/mcmember_record.h"
 #include "datapath/wire/types.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::sa {
 

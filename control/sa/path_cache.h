@@ -33,8 +33,8 @@
 #include "control/sa/path_key.h"
 #include "control/sa/status.h"
 #include "datapath/wire/path_record.h"
-#include "pmd/counter.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 
 namespace verbline::sa {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "control/telemetry/server.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::telemetry {
 

@@ -24,9 +24,9 @@
 #include "control/loop/acceptor.h"
 #include "control/loop/loop.h"
 #include "control/telemetry/server.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
-#include "pmd/socket_file.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
+#include "pmd/base/socket_file.h"
 
 namespace verbline::telemetry {
 

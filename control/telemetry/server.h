@@ -27,7 +27,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::telemetry {
 

@@ -21,7 +21,7 @@
 
 #include "datapath/wire/bth.h"
 #include "datapath/wire/types.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::congestion {
 

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::congestion {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::congestion {
 

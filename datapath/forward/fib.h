@@ -32,7 +32,7 @@
 
 #include "datapath/forward/next_hop.h"
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 struct rte_fib;
 struct rte_rcu_qsbr;

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 struct rte_mbuf;
 

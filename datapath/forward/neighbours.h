@@ -32,8 +32,8 @@
 
 #include "datapath/forward/interface_id.h"
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 
 namespace verbline::forward {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::forward {
 

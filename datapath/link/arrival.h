@@ -17,7 +17,7 @@
 #include "datapath/link/envelope.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::link {
 

@@ -24,7 +24,7 @@
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/grh.h"
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 struct rte_mbuf;
 

@@ -5,7 +5,7 @@
 /// Why memory is not reached. To a peer all are one NAK, remote access error; to a requester's own work request
 /// IBV_WC_LOC_PROT_ERR or, for a bind, IBV_WC_MW_BIND_ERR. The reason is for counters.
 
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::memory {
 

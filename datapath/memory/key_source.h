@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::memory {
 

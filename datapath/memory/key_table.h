@@ -29,7 +29,7 @@
 
 #include "datapath/memory/key_slots.h"
 #include "datapath/memory/key_source.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::memory {
 

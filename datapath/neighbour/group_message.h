@@ -14,7 +14,7 @@
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/igmp.h"
 #include "datapath/wire/types.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::neighbour {
 

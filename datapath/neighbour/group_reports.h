@@ -26,8 +26,8 @@
 
 #include "datapath/neighbour/group_message.h"
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 
 namespace verbline::neighbour {
 

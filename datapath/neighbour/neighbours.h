@@ -24,8 +24,8 @@
 
 #include "datapath/link/interface_address.h"
 #include "datapath/neighbour/message.h"
-#include "pmd/counter.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 
 namespace verbline::neighbour {
 

@@ -29,7 +29,7 @@
 #include "datapath/rdma/door.h"
 #include "datapath/timer/wheel.h"
 #include "datapath/transport/queue_pair.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 #include "pmd/netdev.h"
 
 struct rte_ring;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "datapath/memory/key_table.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::rdma {
 

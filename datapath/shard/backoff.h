@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::shard {
 

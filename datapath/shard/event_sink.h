@@ -7,7 +7,7 @@
 
 #include "datapath/shard/messages.h"
 #include "datapath/shard/ring.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::shard {
 

@@ -14,7 +14,7 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::shard {
 

@@ -19,7 +19,7 @@
 #include "datapath/forward/neighbours.h"
 #include "datapath/shard/event_sink.h"
 #include "datapath/shard/port.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::shard {
 

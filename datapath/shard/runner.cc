@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::shard {
 namespace {

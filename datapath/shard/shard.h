@@ -22,7 +22,7 @@
 #include "datapath/shard/port.h"
 #include "datapath/shard/ring.h"
 #include "datapath/shard/router.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 struct rte_rcu_qsbr;
 

@@ -6,7 +6,7 @@
 ///
 /// A timer in a list knows its neighbours and nothing else: it can leave without the wheel, and does so when destroyed.
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::timer {
 

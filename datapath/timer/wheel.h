@@ -27,7 +27,7 @@
 #include <optional>
 
 #include "datapath/timer/timer.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::timer {
 

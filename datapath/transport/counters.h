@@ -5,7 +5,7 @@
 /// What transports count, under the names that RoCE hardware uses where the meaning is the same (the hw_counters of an
 /// mlx5 port), and every discard by its reason.
 
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::transport {
 

@@ -30,7 +30,7 @@
 #include "datapath/transport/packet.h"
 #include "datapath/transport/request_writer.h"
 #include "datapath/transport/turn.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::transport {
 

@@ -27,7 +27,7 @@
 #include "datapath/link/arrival.h"
 #include "datapath/transport/counters.h"
 #include "datapath/wire/types.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 struct rte_mbuf;
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::transport {
 

@@ -15,7 +15,7 @@
 #include "datapath/transport/outbox.h"
 #include "datapath/transport/reorder.h"
 #include "datapath/transport/resend_set.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::transport {
 

@@ -12,7 +12,7 @@
 
 #include "datapath/link/soft_ib.h"
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::transport {
 

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::pmd {
 

@@ -26,12 +26,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pmd/base/cpu_contention.h"
 #include "pmd/bridge/forwarding_table.h"
 #include "pmd/bridge/output_queue.h"
 #include "pmd/bridge/source_guard.h"
 #include "pmd/bridge/wakeups.h"
 #include "pmd/capture/capture_file.h"
-#include "pmd/cpu_contention.h"
 #include "pmd/memif/gate.h"
 #include "pmd/netdev.h"
 

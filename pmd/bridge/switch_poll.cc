@@ -8,10 +8,10 @@
 #include <rte_pause.h>
 #include <sys/prctl.h>
 
+#include "pmd/base/clock.h"
 #include "pmd/bridge/frame.h"
 #include "pmd/bridge/switch.h"
 #include "pmd/bridge/switch_topology.h"
-#include "pmd/clock.h"
 
 namespace verbline::pmd {
 namespace {

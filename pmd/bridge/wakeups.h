@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <span>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
+#include "pmd/base/time.h"
 #include "pmd/netdev.h"
-#include "pmd/time.h"
 
 namespace verbline::pmd {
 

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pmd/error.h"
-#include "pmd/time.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 
 namespace verbline::pmd::pcapng {
 

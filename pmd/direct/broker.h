@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "datapath/wire/types.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::pmd {
 

@@ -4,7 +4,7 @@
 /// @file
 /// What a device with direct links counts beside its lane and its pairs, by the thread that counts.
 
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::pmd {
 

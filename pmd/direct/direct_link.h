@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <memory>
 
+#include "pmd/base/time.h"
 #include "pmd/direct/broker.h"
 #include "pmd/direct/direct_counters.h"
 #include "pmd/memif/memif.h"
 #include "pmd/netdev.h"
-#include "pmd/time.h"
 
 namespace verbline::pmd {
 

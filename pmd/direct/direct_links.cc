@@ -10,9 +10,9 @@
 #include <sys/eventfd.h>
 
 #include "datapath/wire/text.h"
+#include "pmd/base/free_descriptors.h"
 #include "pmd/bridge/frame.h"
 #include "pmd/direct/table.h"
-#include "pmd/free_descriptors.h"
 
 namespace verbline::pmd {
 namespace {

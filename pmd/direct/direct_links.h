@@ -27,15 +27,15 @@
 #include <vector>
 
 #include "datapath/wire/types.h"
+#include "pmd/base/file_descriptor.h"
+#include "pmd/base/time.h"
 #include "pmd/bridge/wakeups.h"
 #include "pmd/decorator.h"
 #include "pmd/direct/broker.h"
 #include "pmd/direct/direct_counters.h"
 #include "pmd/direct/direct_link.h"
-#include "pmd/file_descriptor.h"
 #include "pmd/memif/gate.h"
 #include "pmd/netdev.h"
-#include "pmd/time.h"
 
 struct rte_mempool;
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <variant>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 #include "pmd/runtime/trusted_path.h"
 
 namespace verbline::pmd {

@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 
+#include "pmd/base/time.h"
 #include "pmd/factory/device_spec.h"
 #include "pmd/netdev.h"
-#include "pmd/time.h"
 
 struct rte_mempool;
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "pmd/error.h"
-#include "pmd/time.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 
 namespace verbline::pmd {
 

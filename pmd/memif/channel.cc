@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "pmd/descriptor_message.h"
+#include "pmd/base/descriptor_message.h"
 #include "pmd/runtime/runtime_directory.h"
 
 namespace verbline::pmd::memif {

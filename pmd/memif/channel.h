@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
+#include "pmd/base/socket_file.h"
 #include "pmd/memif/protocol.h"
 #include "pmd/runtime/trusted_path.h"
-#include "pmd/socket_file.h"
 
 namespace verbline::pmd::memif {
 

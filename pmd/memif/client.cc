@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "pmd/free_descriptors.h"
+#include "pmd/base/free_descriptors.h"
 #include "pmd/memif/channel.h"
 #include "pmd/memif/connection.h"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 #include "pmd/memif/ring.h"
 #include "pmd/memif/shared_memory.h"
 #include "pmd/runtime/trusted_path.h"

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::pmd {
 namespace {

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "pmd/base/time.h"
 #include "pmd/memif/connection.h"
 #include "pmd/memif/gate.h"
 #include "pmd/netdev.h"
-#include "pmd/time.h"
 
 struct rte_mempool;
 

@@ -12,7 +12,7 @@
 
 #include <linux/aio_abi.h>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::pmd::memif {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::pmd::memif {
 

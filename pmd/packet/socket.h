@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::pmd::packet {
 

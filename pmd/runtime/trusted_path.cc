@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::pmd {
 namespace {

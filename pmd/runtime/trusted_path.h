@@ -20,7 +20,7 @@
 
 #include <sys/types.h>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::pmd {
 

@@ -9,8 +9,8 @@
 
 #include <string_view>
 
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::pmd {
 

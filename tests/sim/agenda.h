@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::sim {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 #include "tests/sim/random.h"
 
 namespace verbline::sim {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 #include "tests/sim/random.h"
 
 namespace verbline::sim {

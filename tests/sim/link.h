@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 #include "pmd/impair/lane.h"
 #include "pmd/impair/spec.h"
-#include "pmd/time.h"
 #include "tests/sim/random.h"
 
 struct rte_mbuf;

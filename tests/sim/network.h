@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "datapath/wire/types.h"
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 #include "tests/sim/port.h"
 #include "tests/sim/random.h"
 

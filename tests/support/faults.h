@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::test {
 

@@ -12,7 +12,7 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::test {
 namespace {

@@ -22,7 +22,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 #define SKIP_UNLESS_ROOT() \
     if (geteuid() != 0) GTEST_SKIP() << "needs root, to make network namespaces and interfaces"

@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 #define SKIP_WITHOUT_OTHER_USERS() \
     if (geteuid() != 0) GTEST_SKIP() << "needs root, to act as another user"

@@ -11,7 +11,7 @@
 
 #include "apps/verbs/namespace/sysfs_tree.h"
 #include "apps/verbs/settings/settings.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

@@ -25,7 +25,7 @@
 #include <fmt/format.h>
 
 #include "datapath/link/ip_gid.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 #include "pmd/runtime/runtime_directory.h"
 #include "pmd/runtime/trusted_path.h"
 

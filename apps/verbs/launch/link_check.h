@@ -7,7 +7,7 @@
 #include <span>
 
 #include "apps/verbs/settings/settings.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "apps/verbs/settings/settings.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

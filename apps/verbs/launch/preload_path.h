@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

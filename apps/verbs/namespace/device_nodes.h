@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

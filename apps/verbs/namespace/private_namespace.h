@@ -12,7 +12,7 @@
 #include <span>
 
 #include "apps/verbs/namespace/sysfs_tree.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

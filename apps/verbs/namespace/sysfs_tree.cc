@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 
 #include "datapath/wire/bytes.h"
-#include "pmd/directory.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/directory.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::verbs {
 namespace {

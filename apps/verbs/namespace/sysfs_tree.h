@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "apps/verbs/objects/completion_queue.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::verbs {
 namespace {

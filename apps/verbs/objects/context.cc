@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "apps/verbs/objects/queue_pair.h"
-#include "pmd/free_descriptors.h"
+#include "pmd/base/free_descriptors.h"
 
 namespace verbline::verbs {
 

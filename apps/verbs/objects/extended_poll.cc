@@ -2,7 +2,7 @@
 // Extended polling: ibv_start_poll, ibv_next_poll, ibv_end_poll, and the fields of the completion in hand.
 #include "apps/verbs/abi/convert.h"
 #include "apps/verbs/objects/completion_queue.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::verbs {
 namespace {

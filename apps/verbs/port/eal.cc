@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "apps/verbs/port/quiet_thread.h"
-#include "pmd/free_descriptors.h"
+#include "pmd/base/free_descriptors.h"
 
 namespace verbline::verbs {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <optional>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "control/host/kernel_neighbour.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::verbs {
 namespace {

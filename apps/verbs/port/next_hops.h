@@ -24,8 +24,8 @@
 
 #include "apps/verbs/port/link.h"
 #include "apps/verbs/port/quiet_thread.h"
-#include "pmd/counter.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 
 namespace verbline::verbs {
 

@@ -21,8 +21,8 @@
 #include "control/host/kernel_neighbour.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
-#include "pmd/clock.h"
-#include "pmd/free_descriptors.h"
+#include "pmd/base/clock.h"
+#include "pmd/base/free_descriptors.h"
 
 namespace verbline::verbs {
 namespace {

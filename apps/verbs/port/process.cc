@@ -17,7 +17,7 @@
 #include "apps/verbs/port/own_descriptors.h"
 #include "apps/verbs/port/owner.h"
 #include "datapath/link/gid_table.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::verbs {
 namespace {

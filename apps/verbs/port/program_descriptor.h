@@ -9,7 +9,7 @@
 
 #include <utility>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::verbs {
 

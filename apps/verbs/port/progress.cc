@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "apps/verbs/port/lcore.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::verbs {
 namespace {

@@ -40,8 +40,8 @@
 #include "apps/verbs/port/owner.h"
 #include "apps/verbs/port/tsc_clock.h"
 #include "datapath/rdma/device.h"
-#include "pmd/cpu_contention.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/cpu_contention.h"
+#include "pmd/base/file_descriptor.h"
 #include "pmd/netdev.h"
 
 namespace verbline::verbs {

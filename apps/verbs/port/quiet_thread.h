@@ -11,7 +11,7 @@
 
 #include <signal.h>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

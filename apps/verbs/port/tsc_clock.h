@@ -14,7 +14,7 @@
 
 #include <rte_cycles.h>
 
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::verbs {
 

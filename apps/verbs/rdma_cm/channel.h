@@ -20,8 +20,8 @@
 
 #include "apps/verbs/port/program_descriptor.h"
 #include "control/rdmacm/event.h"
-#include "pmd/error.h"
-#include "pmd/time.h"
+#include "pmd/base/error.h"
+#include "pmd/base/time.h"
 
 namespace verbline::verbs {
 

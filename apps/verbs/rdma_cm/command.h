@@ -19,7 +19,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "apps/verbs/rdma_cm/user_memory.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

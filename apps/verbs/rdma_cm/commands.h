@@ -14,7 +14,7 @@
 
 #include "apps/verbs/rdma_cm/command.h"
 #include "control/rdmacm/service.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::verbs {
 

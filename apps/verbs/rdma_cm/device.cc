@@ -20,7 +20,7 @@
 #include "apps/verbs/port/owner.h"
 #include "apps/verbs/port/process.h"
 #include "apps/verbs/rdma_cm/commands.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::verbs {
 namespace {

@@ -21,8 +21,8 @@
 #include "apps/verbs/rdma_cm/fabric_network.h"
 #include "apps/verbs/rdma_cm/tables.h"
 #include "control/telemetry/program_directory.h"
-#include "pmd/clock.h"
-#include "pmd/free_descriptors.h"
+#include "pmd/base/clock.h"
+#include "pmd/base/free_descriptors.h"
 
 namespace verbline::verbs {
 namespace {

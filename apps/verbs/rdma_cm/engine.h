@@ -31,9 +31,9 @@
 #include "control/loop/loop.h"
 #include "control/rdmacm/service.h"
 #include "control/telemetry/program_server.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
-#include "pmd/time.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
+#include "pmd/base/time.h"
 
 namespace verbline::verbs {
 

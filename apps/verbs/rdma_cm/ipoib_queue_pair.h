@@ -16,9 +16,9 @@
 #include "control/sa/membership.h"
 #include "datapath/rdma/datagrams.h"
 #include "datapath/wire/address_handle.h"
-#include "pmd/counter.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::verbs {
 

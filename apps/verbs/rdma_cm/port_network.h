@@ -20,10 +20,10 @@
 #include "control/loop/loop.h"
 #include "control/mad/gsi.h"
 #include "control/rdmacm/network.h"
-#include "pmd/counter.h"
-#include "pmd/error.h"
-#include "pmd/file_descriptor.h"
-#include "pmd/time.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
+#include "pmd/base/time.h"
 
 namespace verbline::verbs {
 

@@ -23,7 +23,7 @@
 #include "control/host/interface_watch.h"
 #include "control/loop/loop.h"
 #include "datapath/wire/types.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

@@ -11,7 +11,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include "control/rdmacm/address.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

@@ -10,7 +10,7 @@
 #include "apps/verbs/rdma_cm/port_network.h"
 #include "control/rdmacm/service.h"
 #include "control/telemetry/server.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::verbs {
 

@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include "datapath/memory/guarded.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline::verbs {
 

@@ -38,7 +38,7 @@
 #include <vector>
 
 #include "datapath/link/interface_address.h"
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 #include "pmd/factory/device_spec.h"
 
 namespace verbline::verbs {

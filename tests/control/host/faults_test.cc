@@ -17,7 +17,7 @@
 #include "control/host/port_reservations.h"
 #include "control/host/udp_guard.h"
 #include "datapath/link/ip_gid.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 #include "tests/support/namespace.h"
 
 namespace verbline::host::faults {

@@ -31,7 +31,7 @@
 #include "control/host/netlink_monitor.h"
 #include "control/host/route_mirror.h"
 #include "datapath/wire/text.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 #include "tests/support/namespace.h"
 
 namespace verbline::host {

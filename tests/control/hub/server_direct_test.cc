@@ -10,7 +10,7 @@
 
 #include "control/hub/client.h"
 #include "datapath/wire/text.h"
-#include "pmd/descriptor_message.h"
+#include "pmd/base/descriptor_message.h"
 #include "tests/control/hub/server_fixture.h"
 
 namespace verbline::hub {

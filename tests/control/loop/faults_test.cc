@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "control/loop/loop.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::control {
 namespace {

@@ -11,7 +11,7 @@
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/ipv4.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 #include "pmd/tun/tun.h"
 #include "tests/datapath/neighbour/link.h"
 #include "tests/support/decorator.h"

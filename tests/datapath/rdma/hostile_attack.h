@@ -15,7 +15,7 @@
 #include "datapath/memory/access.h"
 #include "datapath/transport/queue_pair.h"
 #include "datapath/wire/aeth.h"
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::hostile {
 

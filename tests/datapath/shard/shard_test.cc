@@ -12,7 +12,7 @@
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/ipv4.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/packet.h"
 

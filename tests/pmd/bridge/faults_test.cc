@@ -16,9 +16,9 @@
 
 #include <gtest/gtest.h>
 
+#include "pmd/base/clock.h"
 #include "pmd/bridge/bridge.h"
 #include "pmd/bridge/switch.h"
-#include "pmd/clock.h"
 #include "tests/support/counter.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/faulty_pool.h"

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "pmd/base/clock.h"
 #include "pmd/bridge/switch.h"
-#include "pmd/clock.h"
 #include "tests/pmd/bridge/frames.h"
 #include "tests/support/fake_netdev.h"
 

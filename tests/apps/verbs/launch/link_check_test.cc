@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 #include "tests/apps/verbline/scratch.h"
 #include "tests/support/namespace.h"
 

@@ -24,7 +24,7 @@
 #include <gtest/gtest.h>
 
 #include "datapath/wire/text.h"
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::verbs {
 namespace {

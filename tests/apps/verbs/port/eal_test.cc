@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pmd/free_descriptors.h"
+#include "pmd/base/free_descriptors.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/stranger.h"
 

@@ -20,7 +20,7 @@
 #include "control/hub/directory.h"
 #include "control/hub/server.h"
 #include "datapath/link/ip_gid.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 #include "pmd/memif/memif.h"
 #include "tests/support/namespace.h"
 

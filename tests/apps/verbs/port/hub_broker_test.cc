@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "control/hub/protocol.h"
-#include "pmd/descriptor_message.h"
+#include "pmd/base/descriptor_message.h"
 #include "tests/support/unix_socket.h"
 
 namespace verbline::verbs {

@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/verbs/port/progress.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 #include "tests/support/eal.h"
 #include "tests/support/fake_netdev.h"
 

@@ -6,7 +6,7 @@
 
 #include "apps/verbs/objects/context.h"
 #include "datapath/link/ip_gid.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 #include "tests/support/verbs_device.h"
 
 namespace verbline::verbs {

@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmd/free_descriptors.h"
+#include "pmd/base/free_descriptors.h"
 
 #include <gtest/gtest.h>
 

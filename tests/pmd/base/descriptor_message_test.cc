@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmd/descriptor_message.h"
+#include "pmd/base/descriptor_message.h"
 
 #include <array>
 #include <cerrno>

@@ -10,7 +10,7 @@
 
 #include <sys/socket.h>
 
-#include "pmd/file_descriptor.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmd/counter.h"
+#include "pmd/base/counter.h"
 
 #include <array>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmd/directory.h"
+#include "pmd/base/directory.h"
 
 #include <new>
 #include <vector>

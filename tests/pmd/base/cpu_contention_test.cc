@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmd/cpu_contention.h"
+#include "pmd/base/cpu_contention.h"
 
 #include <gtest/gtest.h>
 
