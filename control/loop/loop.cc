@@ -7,8 +7,6 @@
 #include <climits>
 #include <cstring>
 
-#include <sys/eventfd.h>
-
 #include "pmd/base/clock.h"
 
 namespace verbline::control {
@@ -34,7 +32,7 @@ void detail::cancel_timer(Loop& loop, std::uint64_t id) {
 Result<std::unique_ptr<Loop>> Loop::create() {
     FileDescriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
     if (!epoll) return failure(errno, std::string("cannot create an epoll instance: ") + std::strerror(errno));
-    FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    auto wake = EventDescriptor::make();
     epoll_event event{.events = EPOLLIN, .data = {.u64 = wake_id}};
     if (!wake || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, wake.get(), &event) < 0) {
         return failure(errno, std::string("cannot create an eventfd: ") + std::strerror(errno));
@@ -92,8 +90,7 @@ void Loop::stop() {
 }
 
 void Loop::wake() {
-    // Otherwise fails only when the counter is full, and then the loop is awake anyway.
-    while (::eventfd_write(wake_.get(), 1) < 0 && errno == EINTR) {}
+    wake_.signal();
 }
 
 int Loop::wait_milliseconds(Time max_wait) const {
@@ -110,8 +107,7 @@ void Loop::run_once(Time max_wait) {
     for (int i = 0; i < ready; ++i) {
         const std::uint64_t id = events[i].data.u64;  // a copy: epoll_event is packed, a reference would be misaligned
         if (id == wake_id) {
-            eventfd_t count;
-            [[maybe_unused]] const auto taken = ::eventfd_read(wake_.get(), &count);  // if not now, then next round
+            wake_.drain();  // if not now, then next round
             continue;
         }
         const auto it = watches_.find(id);

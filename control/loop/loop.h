@@ -22,6 +22,7 @@
 #include <sys/epoll.h>
 
 #include "pmd/base/error.h"
+#include "pmd/base/event_descriptor.h"
 #include "pmd/base/file_descriptor.h"
 #include "pmd/base/time.h"
 
@@ -109,7 +110,7 @@ private:
         Task task;
     };
 
-    Loop(FileDescriptor epoll, FileDescriptor wake) : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
+    Loop(FileDescriptor epoll, EventDescriptor wake) : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
 
     Timer add_timer(Time due, Time period, Task task);
     int wait_milliseconds(Time max_wait) const;
@@ -118,7 +119,7 @@ private:
     void wake();
 
     FileDescriptor epoll_;
-    FileDescriptor wake_;  ///< eventfd that interrupts epoll_wait
+    EventDescriptor wake_;  ///< interrupts epoll_wait
     std::uint64_t last_id_ = 0;
     // Shared, so that a callback may remove itself and still return into its own body.
     std::map<std::uint64_t, std::shared_ptr<Watched>> watches_;

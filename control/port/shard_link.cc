@@ -2,13 +2,10 @@
 #include "control/port/shard_link.h"
 
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include <rte_mbuf.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace verbline::port {
 namespace {
@@ -31,7 +28,7 @@ Result<std::unique_ptr<ShardLink>> ShardLink::create(control::Loop& loop, const 
     if (!commands) return std::unexpected(commands.error());
     auto events = shard::Ring<shard::Event>::create(name + "_events", ring_capacity);
     if (!events) return std::unexpected(events.error());
-    FileDescriptor wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    auto wake = EventDescriptor::make();
     if (!wake) return failure(errno, std::string("cannot create an eventfd: ") + std::strerror(errno));
     auto link = std::unique_ptr<ShardLink>(
         new ShardLink(loop, std::move(*commands), std::move(*events), std::move(wake), std::move(handler)));
@@ -42,7 +39,7 @@ Result<std::unique_ptr<ShardLink>> ShardLink::create(control::Loop& loop, const 
 }
 
 ShardLink::ShardLink(control::Loop& loop, shard::Ring<shard::Command> commands, shard::Ring<shard::Event> events,
-                     FileDescriptor wake, Handler handler)
+                     EventDescriptor wake, Handler handler)
     : loop_(loop),
       commands_(std::move(commands)),
       events_(std::move(events)),
@@ -68,8 +65,7 @@ void ShardLink::send_backlog() {
 
 void ShardLink::drain() {
     // Reset before reading the ring: a wake-up for an event that comes in between then finds us awake again.
-    std::uint64_t wakes = 0;
-    [[maybe_unused]] const auto n = ::read(wake_.get(), &wakes, sizeof wakes);
+    wake_.drain();
     while (const auto event = events_.pop()) handler_(*event);
 }
 

@@ -13,7 +13,7 @@
 #include "control/loop/loop.h"
 #include "datapath/shard/messages.h"
 #include "datapath/shard/ring.h"
-#include "pmd/base/file_descriptor.h"
+#include "pmd/base/event_descriptor.h"
 
 namespace verbline::port {
 
@@ -34,14 +34,14 @@ public:
 
 private:
     ShardLink(control::Loop& loop, shard::Ring<shard::Command> commands, shard::Ring<shard::Event> events,
-              FileDescriptor wake, Handler handler);
+              EventDescriptor wake, Handler handler);
     void drain();
     void send_backlog();
 
     control::Loop& loop_;
     shard::Ring<shard::Command> commands_;
     shard::Ring<shard::Event> events_;
-    FileDescriptor wake_;  ///< eventfd
+    EventDescriptor wake_;
     Handler handler_;
     std::deque<shard::Command> backlog_;
     control::Watch watch_;

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <sys/eventfd.h>
-
 #include "pmd/bridge/frame.h"
 #include "pmd/bridge/switch_topology.h"
 
 namespace verbline::pmd {
 
-Switch::Switch(const Options& options) : options_(options), gate_(1), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Switch::Switch(const Options& options) : options_(options), gate_(1), wake_(EventDescriptor::make()) {
     if (wake_ && !wakeups_.add(wake_.get(), 0)) wake_ = {};
     if (options_.capture != nullptr) source_ = options_.capture->add_source("hub", Carries::ethernet);
 }
@@ -130,7 +128,7 @@ const SwitchPortCounters& Switch::counters(PortId port) const {
 }
 
 void Switch::wake() const noexcept {
-    eventfd_write(wake_.get(), 1);  // edge-triggered: its value does not matter, and is never read
+    wake_.signal();  // edge-triggered: its value does not matter, and is never read
 }
 
 }  // namespace verbline::pmd

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "pmd/base/cpu_contention.h"
+#include "pmd/base/event_descriptor.h"
 #include "pmd/bridge/forwarding_table.h"
 #include "pmd/bridge/output_queue.h"
 #include "pmd/bridge/source_guard.h"
@@ -156,7 +157,7 @@ private:
     std::uint32_t last_id_ = 0;
     ForwardingTable learned_;  ///< which uplink
     memif::Gate<Topology> gate_;
-    FileDescriptor wake_;
+    EventDescriptor wake_;
     SwitchCounters counters_;
 
     // The poll thread's.

@@ -7,8 +7,6 @@
 #include <string>
 #include <utility>
 
-#include <sys/eventfd.h>
-
 #include "datapath/wire/text.h"
 #include "pmd/base/free_descriptors.h"
 #include "pmd/bridge/frame.h"
@@ -40,7 +38,7 @@ Result<std::unique_ptr<DirectLinks>> DirectLinks::create(std::unique_ptr<NetDevi
 }
 
 DirectLinks::DirectLinks(std::unique_ptr<NetDevice> lane, const DirectOptions& options)
-    : Decorator(std::move(lane)), options_(options), changed_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), gate_(2) {
+    : Decorator(std::move(lane)), options_(options), changed_(EventDescriptor::make()), gate_(2) {
     gate_.set(std::make_unique<Table>());
 }
 
@@ -249,7 +247,7 @@ void DirectLinks::publish(Time now) {
     gate_.set(std::move(table));
     for (const auto& link : retired_) link->pair().counters(ended_.add());
     retired_.clear();
-    eventfd_write(changed_.get(), 1);
+    changed_.signal();
 }
 
 void DirectLinks::counters(const CounterVisitor& visit) const {

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "datapath/wire/types.h"
-#include "pmd/base/file_descriptor.h"
+#include "pmd/base/event_descriptor.h"
 #include "pmd/base/time.h"
 #include "pmd/bridge/wakeups.h"
 #include "pmd/decorator.h"
@@ -118,7 +118,7 @@ private:
     const DirectOptions options_;
     DirectBroker* broker_ = nullptr;
     Wakeups wakeups_;
-    FileDescriptor changed_;  ///< an eventfd: whoever sleeps looks at what is there now
+    EventDescriptor changed_;  ///< whoever sleeps looks at what is there now
     memif::Gate<Table> gate_;
 
     mutable std::mutex control_;  ///< between the control thread and whoever reads counters

@@ -27,14 +27,13 @@ bool is_eventfd(int fd) {
     return size >= 0 && std::string_view(name.data(), static_cast<std::size_t>(size)) == wanted;
 }
 
-Notifier::Notifier() : always_ready_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+Notifier::Notifier() : always_ready_(EventDescriptor::make()) {
     if (!always_ready_ || syscall(SYS_io_setup, events, &context_) != 0) {
         context_ = 0;
         return;
     }
-    const FileDescriptor trial(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    eventfd_t value = 0;
-    if (submit(trial.get()) && eventfd_read(trial.get(), &value) == 0) return;
+    const auto trial = EventDescriptor::make();
+    if (submit(trial.get()) && trial.drain()) return;
     syscall(SYS_io_destroy, context_);
     context_ = 0;
 }

@@ -12,7 +12,7 @@
 
 #include <linux/aio_abi.h>
 
-#include "pmd/base/file_descriptor.h"
+#include "pmd/base/event_descriptor.h"
 
 namespace verbline::pmd::memif {
 
@@ -37,7 +37,7 @@ public:
 private:
     bool submit(int eventfd) const noexcept;
 
-    FileDescriptor always_ready_;  ///< an eventfd of our own that nobody else has: the operation that completes at once
+    EventDescriptor always_ready_;  ///< our own, that nobody else has: the operation that completes at once
     aio_context_t context_ = 0;
 };
 

@@ -5,13 +5,10 @@
 #include <cerrno>
 #include <iterator>
 #include <random>
-#include <tuple>
 #include <utility>
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -122,11 +119,10 @@ Result<void> Engine::watch_ports() {
 }
 
 Result<void> Engine::watch_asked(std::function<void()> asked) {
-    asked_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    asked_ = EventDescriptor::make();
     if (!asked_) return no_descriptors(errno, "rdma_cm");
     auto watch = loop_->watch(asked_.get(), [this, act = std::move(asked)](std::uint32_t) {
-        std::uint64_t count = 0;
-        std::ignore = read(asked_.get(), &count, sizeof count);
+        asked_.drain();
         if (act) act();
     });
     if (!watch) return std::unexpected(watch.error());
@@ -135,9 +131,7 @@ Result<void> Engine::watch_asked(std::function<void()> asked) {
 }
 
 void Engine::ask() noexcept {
-    constexpr std::uint64_t one = 1;
-    // Not by name, which is the program's: a cancellation point.
-    syscall(SYS_write, asked_.get(), &one, sizeof one);
+    asked_.signal();
 }
 
 void Engine::leave() {

@@ -32,7 +32,7 @@
 #include "control/rdmacm/service.h"
 #include "control/telemetry/program_server.h"
 #include "pmd/base/error.h"
-#include "pmd/base/file_descriptor.h"
+#include "pmd/base/event_descriptor.h"
 #include "pmd/base/time.h"
 
 namespace verbline::verbs {
@@ -113,7 +113,7 @@ private:
     std::vector<cm::Endpoint*> ready_;  ///< told of by the managers; may be gone
     std::vector<std::shared_ptr<Channel>> changed_;
     std::optional<Time> armed_;  ///< when the control thread wakes by itself
-    FileDescriptor asked_;
+    EventDescriptor asked_;
     // The control thread's.
     std::vector<control::Watch> watches_;
     control::Timer timer_;

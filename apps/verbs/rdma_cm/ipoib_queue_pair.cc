@@ -4,9 +4,6 @@
 #include <cerrno>
 #include <tuple>
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 namespace verbline::verbs {
@@ -24,13 +21,10 @@ Result<std::unique_ptr<IpoibQueuePair>> IpoibQueuePair::create(Port& port) {
 }
 
 Result<void> IpoibQueuePair::start() {
-    arrivals_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    arrivals_ = EventDescriptor::make();
     if (!arrivals_) return failure(errno, fmt::format("{}: no descriptor for IPoIB packets", port_.name()));
     auto datagrams = rdma::Datagrams::create(
-        {.device = &port_.device(), .longest = longest, .on_arrival = [descriptor = arrivals_.get()] {
-             const std::uint64_t one = 1;
-             std::ignore = write(descriptor, &one, sizeof one);
-         }});
+        {.device = &port_.device(), .longest = longest, .on_arrival = [this] { arrivals_.signal(); }});
     if (!datagrams) return std::unexpected(datagrams.error());
     datagrams_ = std::move(*datagrams);
     return {};
@@ -71,8 +65,7 @@ void IpoibQueuePair::send(const wire::AddressHandle& to, wire::Qpn qpn, wire::By
 }
 
 void IpoibQueuePair::drain(const Receiver& receive) {
-    std::uint64_t count = 0;
-    std::ignore = read(arrivals_.get(), &count, sizeof count);
+    arrivals_.drain();
     const auto take = [&](const transport::Completion&, rdma::Datagrams::Route, wire::Bytes packet) {
         if (packet.empty()) return counters_.ipoib_rx_errors.add();
         counters_.ipoib_rx_packets.add();

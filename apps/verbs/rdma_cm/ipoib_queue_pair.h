@@ -18,7 +18,7 @@
 #include "datapath/wire/address_handle.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/error.h"
-#include "pmd/base/file_descriptor.h"
+#include "pmd/base/event_descriptor.h"
 
 namespace verbline::verbs {
 
@@ -59,7 +59,7 @@ private:
     void leave(const wire::Gid& mgid);
 
     Port& port_;
-    FileDescriptor arrivals_;
+    EventDescriptor arrivals_;
     std::map<wire::Gid, sa::Group> joined_;
     std::optional<wire::QKey> qkey_;
     IpoibQueuePairCounters counters_;

@@ -8,9 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include "apps/verbs/abi/convert.h"
@@ -29,11 +26,11 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-PortNetwork::PortNetwork(Port& port, Surroundings around, FileDescriptor arrivals)
+PortNetwork::PortNetwork(Port& port, Surroundings around, EventDescriptor arrivals)
     : port_(port), around_(std::move(around)), arrivals_(std::move(arrivals)) {}
 
-Result<FileDescriptor> PortNetwork::make_arrivals(const Port& port) {
-    FileDescriptor arrivals(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+Result<EventDescriptor> PortNetwork::make_arrivals(const Port& port) {
+    auto arrivals = EventDescriptor::make();
     if (!arrivals) return failure(errno, fmt::format("{}: no descriptor for its MADs", port.name()));
     return arrivals;
 }
@@ -80,8 +77,7 @@ void PortNetwork::tell_of_arrivals() {
 }
 
 void PortNetwork::tell_others() const {
-    const std::uint64_t one = 1;
-    std::ignore = write(arrivals_.get(), &one, sizeof one);
+    arrivals_.signal();
 }
 
 PortNetwork::~PortNetwork() {
@@ -102,8 +98,7 @@ void PortNetwork::link_changed(const PortWatch::News& news) {
 }
 
 void PortNetwork::clear_arrivals() const {
-    std::uint64_t count = 0;
-    std::ignore = read(arrivals_.get(), &count, sizeof count);
+    arrivals_.drain();
 }
 
 void PortNetwork::receive() {

@@ -22,7 +22,7 @@
 #include "control/rdmacm/network.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/error.h"
-#include "pmd/base/file_descriptor.h"
+#include "pmd/base/event_descriptor.h"
 #include "pmd/base/time.h"
 
 namespace verbline::verbs {
@@ -71,8 +71,8 @@ public:
     void release(rdmacm::PortSpace space, std::uint16_t number) override;
 
 protected:
-    PortNetwork(Port& port, Surroundings around, FileDescriptor arrivals);
-    static Result<FileDescriptor> make_arrivals(const Port& port);
+    PortNetwork(Port& port, Surroundings around, EventDescriptor arrivals);
+    static Result<EventDescriptor> make_arrivals(const Port& port);
     Result<void> start();
     const Surroundings& around() const { return around_; }
     /// On the control thread, without the service.
@@ -95,7 +95,7 @@ private:
 
     Port& port_;
     const Surroundings around_;
-    FileDescriptor arrivals_;
+    EventDescriptor arrivals_;
     std::atomic<bool> arrived_{false};
     mad::Gsi* gsi_ = nullptr;
     std::unique_ptr<cm::Manager> manager_;
