@@ -28,12 +28,12 @@
 
 #include "pmd/base/cpu_contention.h"
 #include "pmd/base/event_descriptor.h"
+#include "pmd/base/gate.h"
 #include "pmd/bridge/forwarding_table.h"
 #include "pmd/bridge/output_queue.h"
 #include "pmd/bridge/source_guard.h"
 #include "pmd/bridge/wakeups.h"
 #include "pmd/capture/capture_file.h"
-#include "pmd/memif/gate.h"
 #include "pmd/netdev.h"
 
 namespace verbline::pmd {
@@ -156,7 +156,7 @@ private:
     CounterSums removed_ports_, removed_devices_;
     std::uint32_t last_id_ = 0;
     ForwardingTable learned_;  ///< which uplink
-    memif::Gate<Topology> gate_;
+    Gate<Topology> gate_;
     EventDescriptor wake_;
     SwitchCounters counters_;
 

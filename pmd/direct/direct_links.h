@@ -15,7 +15,7 @@
 /// come. Until a link is up, after it has ended, and where it was refused, frames take the lane. Frames of one
 /// destination keep their order but where they change over.
 ///
-/// Threads: as for any NetDevice, one queue. The control thread changes the links behind a Gate (pmd/memif/gate.h);
+/// Threads: as for any NetDevice, one queue. The control thread changes the links behind a Gate (pmd/base/gate.h);
 /// the threads of the packets take no lock, allocate nothing and make no system call.
 
 #include <atomic>
@@ -28,13 +28,13 @@
 
 #include "datapath/wire/types.h"
 #include "pmd/base/event_descriptor.h"
+#include "pmd/base/gate.h"
 #include "pmd/base/time.h"
 #include "pmd/bridge/wakeups.h"
 #include "pmd/decorator.h"
 #include "pmd/direct/broker.h"
 #include "pmd/direct/direct_counters.h"
 #include "pmd/direct/direct_link.h"
-#include "pmd/memif/gate.h"
 #include "pmd/netdev.h"
 
 struct rte_mempool;
@@ -119,7 +119,7 @@ private:
     DirectBroker* broker_ = nullptr;
     Wakeups wakeups_;
     EventDescriptor changed_;  ///< whoever sleeps looks at what is there now
-    memif::Gate<Table> gate_;
+    Gate<Table> gate_;
 
     mutable std::mutex control_;  ///< between the control thread and whoever reads counters
     std::map<std::uint64_t, Peer> peers_;

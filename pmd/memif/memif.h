@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "pmd/base/gate.h"
 #include "pmd/base/time.h"
 #include "pmd/memif/connection.h"
-#include "pmd/memif/gate.h"
 #include "pmd/netdev.h"
 
 struct rte_mempool;
@@ -88,8 +88,8 @@ private:
     Capabilities capabilities_;
     bool is_up_ = false;
     std::unique_ptr<memif::Endpoint> endpoint_;
-    memif::Gate<memif::Connection> gate_;  ///< users: receivers by queue, then transmitters by queue
-    std::vector<Lane> lanes_;              ///< as the gate's users
+    Gate<memif::Connection> gate_;  ///< users: receivers by queue, then transmitters by queue
+    std::vector<Lane> lanes_;       ///< as the gate's users
     MemifLinkCounters link_;
     std::optional<Time> hung_up_;               ///< when we saw that the peer had
     std::vector<FileDescriptor> last_signals_;  ///< of the connection before

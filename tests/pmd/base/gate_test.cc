@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmd/memif/gate.h"
+#include "pmd/base/gate.h"
 
 #include <atomic>
 #include <memory>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace verbline::pmd::memif {
+namespace verbline::pmd {
 namespace {
 
 /// Says when it is destroyed, and by its value whether it is used after that.
@@ -102,4 +102,4 @@ TEST(GateTest, SetWaitsForTheVisitUnderWay) {
 }
 
 }  // namespace
-}  // namespace verbline::pmd::memif
+}  // namespace verbline::pmd

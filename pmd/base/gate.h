@@ -25,7 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace verbline::pmd::memif {
+namespace verbline::pmd {
 
 template <class T>
 class Gate {
@@ -86,4 +86,4 @@ private:
     mutable std::vector<Visits> visits_;
 };
 
-}  // namespace verbline::pmd::memif
+}  // namespace verbline::pmd

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "pmd/memif/gate.h"
+#include "pmd/base/gate.h"
 #include "tests/support/deny_membarrier.h"
 
-namespace verbline::pmd::memif {
+namespace verbline::pmd {
 namespace {
 
 using test::deny_membarrier;
@@ -78,4 +78,4 @@ TEST(GateWithoutMembarrier, AFilterThatComesLaterIsFound) {
 }
 
 }  // namespace
-}  // namespace verbline::pmd::memif
+}  // namespace verbline::pmd
