@@ -16,7 +16,7 @@ usage: sudo tests/run.sh [--only GLOB] [--quick | --all | --bare] [--fuzz-second
 
 Installs what the tests need, builds, runs every test and prints how many passed. The kinds, in this order:
 
-  check/...    the sources: licence, format, includes, headers, scripts, clang-tidy
+  check/...    the sources: licence, format, includes, dependencies, headers, scripts, clang-tidy
   system/...   real OpenSM, gateway, hosts, kernel TCP, RDMA processes in network namespaces, with the release build
   asan/...     the unit tests, which mirror the sources, under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan/...     those of them with threads under ThreadSanitizer
@@ -333,7 +333,7 @@ main() {
     source_files >"$logs/sources"
     set_up build -Dbuildtype=release -Dtests=true -Dbench=true
     step "the sources"
-    checks spdx readmes names includes format shell headers
+    checks spdx readmes names includes arrows format shell headers
     run_release
     if ((!quick)); then
         run_sanitized

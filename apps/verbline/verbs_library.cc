@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "apps/verbline/device_view.h"
-#include "apps/verbs/objects/describe.h"
+#include "apps/verbs/abi/describe.h"
 
 namespace verbline::cli {
 

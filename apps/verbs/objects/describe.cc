@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/verbs/objects/describe.h"
+#include "apps/verbs/abi/describe.h"
 
 #include <cerrno>
 #include <cstring>

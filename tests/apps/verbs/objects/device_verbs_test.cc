@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/verbs/abi/describe.h"
 #include "apps/verbs/objects/context.h"
-#include "apps/verbs/objects/describe.h"
 #include "tests/support/verbs_device.h"
 
 namespace verbline::verbs {
