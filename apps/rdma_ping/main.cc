@@ -5,13 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "apps/environment/environment.h"
 #include "apps/rdma_ping/ping.h"
 
 namespace verbline::rdma_ping {
 namespace {
 
 void run(const Options& options) {
-    const auto environment = must(Environment::start(options.eal));
+    const auto environment = must(Environment::start("rdma_ping", options.eal));
     auto port = must(Port::open(options));
     const bool server = options.server.empty();
     auto exchange =

@@ -2,11 +2,9 @@
 #pragma once
 
 /// @file
-/// What lies below an RDMA device: DPDK's environment, packet buffers, a network device, and a capture of its frames.
+/// What lies below an RDMA device: packet buffers, a network device, and a capture of its frames.
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "apps/rdma_ping/options.h"
 #include "pmd/base/error.h"
@@ -17,20 +15,6 @@
 struct rte_mempool;
 
 namespace verbline::rdma_ping {
-
-/// DPDK, started with `arguments` or, if there are none, so that it runs anywhere: ordinary pages, no PCI devices, no
-/// files. Ended with the object, which goes last.
-class Environment {
-public:
-    static Result<Environment> start(std::vector<std::string> arguments);
-    Environment(Environment&& other) noexcept : running_(std::exchange(other.running_, false)) {}
-    Environment& operator=(Environment&&) = delete;
-    ~Environment();
-
-private:
-    Environment() = default;
-    bool running_ = true;
-};
 
 class Port {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/rdma_ping/port.h"
+#include "apps/environment/environment.h"
 
 #include <cerrno>
 
@@ -7,15 +7,15 @@
 
 #include "tests/support/descriptor_limit.h"
 
-namespace verbline::rdma_ping {
+namespace verbline {
 namespace {
 
-TEST(RdmaPingEnvironment, TooFewDescriptorsAreAnError) {
+TEST(Environment, TooFewDescriptorsAreAnError) {
     const test::DescriptorLimit few(2);
-    const auto started = Environment::start({});
+    const auto started = Environment::start("example", {});
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().code, EMFILE);
 }
 
 }  // namespace
-}  // namespace verbline::rdma_ping
+}  // namespace verbline

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The datapath's API in one file: a device opened from a user's words, a link on it, bursts from one link to the
+/// other.
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <tuple>
+
+#include "apps/environment/must.h"
+#include "apps/forwarder/frame_link.h"
+#include "datapath/shard/backoff.h"
+#include "pmd/clock.h"
+#include "pmd/factory/open_device.h"
+
+namespace verbline::forwarder {
+
+/// A device, up, and a link that polls its only queue. `pool` outlives it: so do packets that others still hold.
+struct Port {
+    Port(const pmd::DeviceSpec& spec, rte_mempool& pool)
+        : device(must(pmd::open_device(spec, {.pool = &pool, .persistent = false}))), link(*device, 0, pool) {
+        must(device->up());
+    }
+
+    const std::unique_ptr<pmd::NetDevice> device;
+    FrameLink link;
+};
+
+/// A burst of `from` goes out of `to`. False: there was none.
+inline bool forward(FrameLink& from, FrameLink& to) {
+    to.flush();  // what the device did not take last time
+    if (to.congested() && from.device().capabilities().sender_waits) return true;  // it does: nothing need be lost
+    link::Reception burst;
+    from.receive(burst);
+    for (auto* packet : pmd::Burst(burst.ip).first(burst.ip_count)) {
+        to.transmit(packet, FrameLink::destination_of(*packet));
+    }
+    to.flush();
+    return !burst.idle;
+}
+
+/// Both ways on the calling thread until `stop` says so. A link comes up, and up again, in `link_up`.
+template <class Stop>
+void carry(Port& left, Port& right, Stop stop) {
+    shard::Backoff backoff({});
+    for (Time next = 0; !stop();) {
+        if (const auto now = monotonic_now(); now >= next) {
+            std::ignore = left.device->link_up(), std::ignore = right.device->link_up();
+            next = now + millisecond;
+        }
+        const bool rightwards = forward(left.link, right.link), leftwards = forward(right.link, left.link);
+        if (rightwards || leftwards) {
+            backoff.busy();
+        } else if (backoff.idle() == shard::Idle::sleep) {
+            std::this_thread::sleep_for(std::chrono::nanoseconds(backoff.sleep_time()));
+        }
+    }
+}
+
+}  // namespace verbline::forwarder

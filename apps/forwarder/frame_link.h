@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// An Ethernet link whose frames keep their headers: what comes off a frame on the way in goes back on on the way out.
+///
+/// link::Interface does what every link needs: work that packets bring along and the device cannot do (checksums,
+/// segmentation: pmd/README.md) is done in software, frames that the device does not take wait, and what has to be
+/// dropped is counted by name. A link says how its header comes off and how it goes on.
+
+#include <array>
+#include <cstring>
+
+#include <rte_mbuf.h>
+
+#include "datapath/link/interface.h"
+#include "datapath/link/mbuf.h"
+#include "datapath/wire/ethernet.h"
+
+namespace verbline::forwarder {
+
+#define VERBLINE_FRAME_LINK_COUNTERS(X) X(rx_dropped_malformed, "frames shorter than their Ethernet header")
+
+struct FrameLinkCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_FRAME_LINK_COUNTERS)
+};
+
+class FrameLink final : public link::Interface {
+public:
+    using Interface::Interface;
+
+    void receive(link::Reception& out) noexcept override {
+        out.ip_count = out.punt_count = 0;
+        std::array<rte_mbuf*, pmd::max_burst> frames;
+        const auto received = poll_device(frames);
+        out.idle = received.empty();
+        for (auto* frame : received) {
+            // A frame with a request says how far its header goes, VLAN tags and all. Without one it is not looked at.
+            const bool request = (frame->ol_flags & (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6)) != 0;
+            if (!request) frame->l2_len = wire::Ethernet::size;
+            if (frame->l2_len > link::Header::capacity || rte_pktmbuf_adj(frame, frame->l2_len) == nullptr) {
+                frame_counters_.rx_dropped_malformed.add();
+                rte_pktmbuf_free(frame);
+                continue;
+            }
+            counters_.rx_packets.add();
+            counters_.rx_bytes.add(frame->pkt_len);
+            out.ip[out.ip_count++] = frame;
+        }
+    }
+
+    /// Where `packet` was going: its header, which still lies in front of it.
+    static link::Destination destination_of(const rte_mbuf& packet) {
+        link::Destination to;
+        const auto room = to.header.append(packet.l2_len);
+        std::memcpy(room.data(), rte_pktmbuf_mtod(&packet, const std::byte*) - room.size(), room.size());
+        return to;
+    }
+
+    void counters(const CounterVisitor& visit) const override {
+        Interface::counters(visit);
+        frame_counters_.each(visit);
+    }
+
+private:
+    std::uint16_t encapsulate(pmd::Burst packets, const link::Destination& to) noexcept override {
+        std::uint16_t kept = 0;
+        for (auto* packet : packets) {
+            if (!link::prepend(*packet, to.header)) {
+                counters_.tx_dropped_no_room.add();
+                rte_pktmbuf_free(packet);
+                continue;
+            }
+            packet->l2_len = to.header.size;  // a device that satisfies a request looks behind it
+            packets[kept++] = packet;
+        }
+        return kept;
+    }
+
+    FrameLinkCounters frame_counters_;
+};
+
+}  // namespace verbline::forwarder

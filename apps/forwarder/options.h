@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The command line of forwarder.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pmd/error.h"
+#include "pmd/factory/device_spec.h"
+
+namespace verbline::forwarder {
+
+struct Options {
+    std::vector<std::string> eal;  ///< what stood before `--`
+    pmd::DeviceSpec left, right;
+};
+
+/// Nothing: help was asked for, and printed.
+Result<std::optional<Options>> parse_options(int argc, const char* const* argv);
+
+}  // namespace verbline::forwarder
