@@ -203,14 +203,6 @@ Result<void> Netlink::add_address(int ifindex, wire::Ipv4Prefix address) {
     return message ? request(**message, what) : std::unexpected(message.error());
 }
 
-Result<void> Netlink::delete_address(int ifindex, wire::Ipv4Prefix address) {
-    const auto what = "cannot remove address " + wire::to_string(address);
-    const auto object = rtnl_address(ifindex, address);
-    if (!object) return out_of_memory(what);
-    auto message = build(what, [&](nl_msg** out) { return rtnl_addr_build_delete_request(object.get(), 0, out); });
-    return message ? request(**message, what) : std::unexpected(message.error());
-}
-
 Result<void> Netlink::replace_route(const Route& route) {
     const auto what = "cannot add the route to " + described(route);
     const auto object = rtnl_route_of(route);
@@ -218,14 +210,6 @@ Result<void> Netlink::replace_route(const Route& route) {
     auto message = build(what, [&](nl_msg** out) {
         return rtnl_route_build_add_request(object.get(), NLM_F_CREATE | NLM_F_REPLACE, out);
     });
-    return message ? request(**message, what) : std::unexpected(message.error());
-}
-
-Result<void> Netlink::delete_route(const Route& route) {
-    const auto what = "cannot remove the route to " + described(route);
-    const auto object = rtnl_route_of(route);
-    if (!object) return out_of_memory(what);
-    auto message = build(what, [&](nl_msg** out) { return rtnl_route_build_del_request(object.get(), 0, out); });
     return message ? request(**message, what) : std::unexpected(message.error());
 }
 

@@ -30,13 +30,9 @@ public:
     Result<void> set_mtu(int ifindex, std::uint32_t mtu);
 
     Result<void> add_address(int ifindex, wire::Ipv4Prefix address);
-    /// EADDRNOTAVAIL if it is not there.
-    Result<void> delete_address(int ifindex, wire::Ipv4Prefix address);
 
     /// Adds, or takes the place of the first route of the same prefix, table, TOS and metric.
     Result<void> replace_route(const Route& route);
-    /// ESRCH if it is not there.
-    Result<void> delete_route(const Route& route);
 
     /// All links, addresses and routes there are, as events that add.
     Result<std::vector<KernelEvent>> list();

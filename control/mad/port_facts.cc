@@ -31,28 +31,4 @@ std::vector<PortEvent> changes(const PortFacts& before, const PortFacts& now) {
     return events;
 }
 
-const char* name(PortEvent event) {
-    switch (event) {
-        case PortEvent::lid_change: return "LID change";
-        case PortEvent::sm_change: return "SM change";
-        case PortEvent::client_reregister: return "client reregister";
-        case PortEvent::port_down: return "port down";
-        case PortEvent::port_up: return "port up";
-        case PortEvent::pkey_change: return "P_Key change";
-        case PortEvent::gid_change: return "GID change";
-    }
-    return "unknown event";
-}
-
-const char* name(wire::PortState state) {
-    switch (state) {
-        case wire::PortState::no_change: return "unknown";
-        case wire::PortState::down: return "down";
-        case wire::PortState::initialise: return "initialise";
-        case wire::PortState::armed: return "armed";
-        case wire::PortState::active: return "active";
-    }
-    return "unknown";
-}
-
 }  // namespace verbline::mad

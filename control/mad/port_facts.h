@@ -53,7 +53,4 @@ enum class PortEvent : std::uint8_t {
 /// What happened between two looks at a port, in the order in which to tell it: down first, up last.
 std::vector<PortEvent> changes(const PortFacts& before, const PortFacts& now);
 
-const char* name(PortEvent event);
-const char* name(wire::PortState state);
-
 }  // namespace verbline::mad

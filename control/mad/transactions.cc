@@ -48,7 +48,6 @@ void Transactions::launch(Transaction transaction, Time now, Actions& out) {
     transaction.due = now + transaction.wait;
     out.push_back(Send{transaction.to, transaction.mad, transaction.wait});
     agenda_.emplace(transaction.due, tid);
-    tids_.emplace(transaction.ticket, tid);
     outstanding_.emplace(tid, transaction);
 }
 
@@ -56,15 +55,6 @@ void Transactions::launch_queued(Time now, Actions& out) {
     while (!queue_.empty() && outstanding_.size() < max_outstanding) {
         launch(queue_.front(), now, out);
         queue_.pop_front();
-    }
-}
-
-void Transactions::cancel(Ticket ticket, Time now, Actions& out) {
-    if (const auto it = tids_.find(ticket); it != tids_.end()) {
-        finish(it->second, End::abandoned);
-        launch_queued(now, out);
-    } else {
-        std::erase_if(queue_, [&](const Transaction& t) { return t.ticket == ticket; });
     }
 }
 
@@ -111,7 +101,6 @@ std::optional<Time> Transactions::deadline() const {
 void Transactions::finish(std::uint32_t tid, End how) {
     const auto it = outstanding_.find(tid);
     agenda_.erase({it->second.due, tid});
-    tids_.erase(it->second.ticket);
     outstanding_.erase(it);
     recent_[tid % recent_.size()] = {tid, how};
 }

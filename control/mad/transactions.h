@@ -17,7 +17,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -48,7 +47,7 @@ struct Patience {
     X(busy, "answers that asked to come back later")                                 \
     X(queue_full, "transactions refused because too many wait")                      \
     X(rx_dropped_duplicate_response, "answers to a request that has had its answer") \
-    X(rx_dropped_late_response, "answers to a request given up or cancelled")        \
+    X(rx_dropped_late_response, "answers to a request given up")                     \
     X(rx_dropped_unknown_tid, "answers to nothing we asked")                         \
     X(rx_dropped_mismatched_response, "answers whose class or attribute is not what was asked")
 struct TransactionCounters {
@@ -78,8 +77,6 @@ public:
     /// Begins a transaction; the MAD's transaction id is overwritten. Nothing if too many wait already.
     std::optional<Ticket> start(const MadBuffer& request, const Address& to, const Patience& patience, Time now,
                                 Actions& out);
-    /// Forgets a transaction; its answer will be counted as late.
-    void cancel(Ticket ticket, Time now, Actions& out);
 
     /// Any MAD with the response bit.
     void received(MadBytes mad, Time now, Actions& out);
@@ -113,7 +110,6 @@ private:
     std::uint64_t last_ticket_ = 0;
     std::unordered_map<std::uint32_t, Transaction> outstanding_;  ///< by transaction id
     std::set<std::pair<Time, std::uint32_t>> agenda_;             ///< outstanding, by the time they are due
-    std::map<Ticket, std::uint32_t> tids_;                        ///< outstanding, by ticket
     std::deque<Transaction> queue_;
     /// How recent transactions ended, so that a stray answer can be called by its name.
     std::array<std::pair<std::uint32_t, End>, 1024> recent_{};

@@ -71,12 +71,12 @@ void IpoibPort::reconcile() {
     if (up() && now == identity_ && attached_ == group_->mlid) return;
     identity_ = now;
     // What the device does not filter, the shard does: these two are help, not need.
-    device_filters_identity_ = !device().set_identity({.mac = mac_of(now.lid), .pkey = now.pkey, .qpn = now.qpn});
+    (void)device().set_identity({.mac = mac_of(now.lid), .pkey = now.pkey, .qpn = now.qpn});
     if (attached_ != wire::Lid{} && attached_ != group_->mlid) {
         (void)device().detach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});
     }
     attached_ = group_->mlid;
-    device_filters_groups_ = !device().attach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});
+    (void)device().attach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});
     shard().send(shard::SetIpoib{id(), now});
     shard().send(shard::AttachGroup{id(), attached_});
     link_is_up(wire::IpoibAddress{.qpn = now.qpn, .gid = now.gid});

@@ -47,9 +47,6 @@ public:
     const Link& link() const { return link_; }
     const ipoib::Port& identity() const { return identity_; }
     sa::Agent& agent() { return agent_; }
-    /// Which of its optional operations the device carries out itself: the rest is done in software.
-    bool device_filters_identity() const { return device_filters_identity_; }
-    bool device_filters_groups() const { return device_filters_groups_; }
 
     void counters(const CounterVisitor& visit) const override;
 
@@ -73,7 +70,6 @@ private:
     wire::Lid attached_{};  ///< MLID that the shard and the device have
     std::string trouble_;
     std::function<void(const std::string&)> on_trouble_ = [](const std::string&) {};
-    bool device_filters_identity_ = false, device_filters_groups_ = false;
     IpoibPortCounters ipoib_counters_;
 };
 

@@ -66,7 +66,6 @@ public:
 
     /// The share of marked intervals, 0 to 1, as the next notification would find it.
     double alpha(Time now) const noexcept;
-    double target_bps() const { return limited_ ? target_ : static_cast<double>(parameters_->line_rate_bps); }
 
 private:
     void count(std::uint32_t bytes, Time now) noexcept;

@@ -72,11 +72,6 @@ Fib::Fib(rte_rcu_qsbr& readers, Table first, Table second, std::size_t max_next_
 
 Fib::~Fib() = default;
 
-Result<void> Fib::add(const Prefix& prefix, const NextHop& next_hop) {
-    if (routes_.contains(prefix)) return failure(EEXIST, text(prefix) + ": there is a route to it already");
-    return replace(prefix, next_hop);
-}
-
 Result<void> Fib::replace(const Prefix& prefix, const NextHop& next_hop) {
     if (auto valid = check(prefix); !valid) return valid;
     // First, because it makes the next-hop numbers that the last change freed available again.

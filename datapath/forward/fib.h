@@ -64,9 +64,7 @@ public:
 
     // The writer's.
 
-    /// EEXIST if the prefix has a route.
-    Result<void> add(const Prefix& prefix, const NextHop& next_hop);
-    /// As `add`, or in place of the route that is there; packets find the one or the other, never none.
+    /// A new route, or one in place of that which is there; packets find the one or the other, never none.
     Result<void> replace(const Prefix& prefix, const NextHop& next_hop);
     /// ENOENT if the prefix has no route.
     Result<void> remove(const Prefix& prefix);

@@ -45,10 +45,6 @@ std::optional<Ipv4> answerable(const rte_mbuf& offending) {
 
 }  // namespace
 
-bool may_cause_icmp_error(const rte_mbuf& offending) {
-    return answerable(offending).has_value();
-}
-
 rte_mbuf* icmp_error(const rte_mbuf& offending, const IcmpError& error, wire::Ipv4Address source, rte_mempool& pool) {
     const auto about = answerable(offending);
     if (!about) return nullptr;

@@ -36,13 +36,10 @@ private:
     static constexpr IcmpError unreachable(std::uint8_t code) { return {wire::icmp_type::unreachable, code}; }
 };
 
-/// Whether a packet may be answered with an ICMP error at all (RFC 1812, 4.3.2.7): not if it is itself an ICMP error,
-/// or a fragment other than the first, or was sent to many, or comes from no single host. That it did not arrive as a
-/// link-layer broadcast is for the caller to know.
-bool may_cause_icmp_error(const rte_mbuf& offending);
-
 /// A new packet for the sender of `offending`, which begins at its IP header and stays the caller's. `source` is an
-/// address of ours. Null if there must be no such error, or no mbuf is free.
+/// address of ours. Null if no mbuf is free, or there must be no such error (RFC 1812, 4.3.2.7): the packet is itself
+/// an ICMP error, or a fragment other than the first, or was sent to many, or comes from no single host. That it did
+/// not arrive as a link-layer broadcast is for the caller to know.
 rte_mbuf* icmp_error(const rte_mbuf& offending, const IcmpError& error, wire::Ipv4Address source, rte_mempool& pool);
 
 }  // namespace verbline::forward

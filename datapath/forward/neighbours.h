@@ -183,16 +183,6 @@ public:
         return pending_.empty() ? std::nullopt : std::optional(entries_[pending_.front()].deadline);
     }
 
-    /// use(key, state, const Address* (null while pending), packets waiting) for each neighbour, in no order.
-    template <class Use>
-    void for_each(Use use) const {
-        for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-            if (slots_[slot] == empty) continue;
-            const auto& entry = entry_at(slot);
-            use(entry.key, entry.state, address_at(slot), entry.waiting.size);
-        }
-    }
-
     std::size_t size() const { return entries_.size() - free_.size(); }
     std::size_t pending() const { return pending_.size(); }
     const NeighbourCounters& counters() const { return counters_; }

@@ -215,13 +215,6 @@ std::optional<Discard> open_headers(wire::Bytes frame, Arrival& out) noexcept {
     }
 }
 
-void global_route_header(wire::Bytes frame, const Arrival& arrival,
-                         std::span<std::byte, global_route_header_size> out) noexcept {
-    const auto header = route_header(frame, arrival);
-    std::ranges::fill(out.first(out.size() - header.size()), std::byte{0});
-    std::ranges::copy(header, out.last(header.size()).begin());
-}
-
 wire::Bytes route_header(wire::Bytes frame, const Arrival& arrival) noexcept {
     if (!arrival.global) return {};
     const bool ipv4 = arrival.carrier == Carrier::roce_v2_ipv4;

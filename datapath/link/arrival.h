@@ -58,12 +58,10 @@ std::optional<Discard> open_headers(wire::Bytes frame, Arrival& out) noexcept;
 std::optional<Discard> verify(wire::Bytes frame, const Arrival& arrival) noexcept;
 
 constexpr std::size_t global_route_header_size = 40;
-/// The header that a UD receiver is shown, where it lies: the last bytes of the 40, what is before it being zeros.
+/// The last of the 40 bytes that a UD receiver is shown in front of the payload (IBTA volume 1, 11.4.1.2), where they
+/// lie; those before them are zeros. GRH or IPv6 header; an IPv4 header, behind zeros (annex A17); nothing of a local
+/// packet.
 wire::Bytes route_header(wire::Bytes frame, const Arrival& arrival) noexcept;
-/// The bytes that a UD receiver is shown in front of the payload (IBTA volume 1, 11.4.1.2): GRH or IPv6 header; an IPv4
-/// header in the second half, behind zeros (annex A17); of a local packet, nothing but zeros.
-void global_route_header(wire::Bytes frame, const Arrival& arrival,
-                         std::span<std::byte, global_route_header_size> out) noexcept;
 
 /// True if a packet on a connection comes from where `envelope` leads to and is for where it comes from: addresses of
 /// the network layer alone, LIDs of a local packet.

@@ -15,7 +15,6 @@
 /// A message is the MAD's 24 bytes (mad.h: class `communication`, method `send`) and 232 of its own; the structs are
 /// those 232. Private data not used is zero. IBTA volume 1, 12.6 to 12.8.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -123,12 +122,6 @@ enum class AprStatus : std::uint8_t {
 /// Times travel in five bits: 4.096 us * 2^n. In nanoseconds.
 constexpr std::int64_t cm_nanoseconds(std::uint8_t coded) {
     return std::int64_t{4096} << (coded & 31);
-}
-/// The shortest that can be said and is not shorter; at most n = 31.
-constexpr std::uint8_t cm_coded_time(std::int64_t nanoseconds) {
-    if (nanoseconds <= 4096) return 0;
-    const auto n = std::bit_width(static_cast<std::uint64_t>(nanoseconds - 1) >> 12);
-    return static_cast<std::uint8_t>(n < 31 ? n : 31);
 }
 
 }  // namespace verbline::wire

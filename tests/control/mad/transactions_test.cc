@@ -146,17 +146,6 @@ TEST_F(TransactionsTest, SixtyFourAreOutTheRestWaitAndAreBounded) {
     EXPECT_EQ(sends().size(), 1u) << "one answered, one more sent";
 }
 
-TEST_F(TransactionsTest, ACancelledOneMakesRoomAndIsNeverDone) {
-    std::vector<Ticket> tickets;
-    for (std::size_t i = 0; i < Transactions::max_outstanding + 2; ++i) tickets.push_back(start(0));
-    sends();
-    engine.cancel(tickets.back(), 0, actions);   // still queued
-    engine.cancel(tickets.front(), 0, actions);  // out
-    EXPECT_EQ(sends().size(), 1u);
-    EXPECT_EQ(engine.queued(), 0u);
-    EXPECT_TRUE(finished.empty());
-}
-
 /// Requests at random over a link that loses, repeats and delays in both directions.
 class TransactionsSim : public testing::TestWithParam<unsigned> {};
 

@@ -12,6 +12,10 @@
 
 using namespace verbline;
 
+static const char* state(const mad::PortFacts& port) {
+    return port.active() ? "active" : "not active";
+}
+
 int main(int argc, char** argv) {
     const auto loop = *control::Loop::create();
     auto transport = mad::UmadTransport::open(argc > 1 ? argv[1] : "ibsim0", argc > 2 ? std::atoi(argv[2]) : 1, *loop);
@@ -21,7 +25,7 @@ int main(int argc, char** argv) {
     }
     sa::Agent agent(**transport, *loop);
     const auto& port = agent.port();
-    fmt::print("port: {}, lid {}, sm lid {}, mtu {}, gid {}\n", mad::name(port.state), wire::to_string(port.lid),
+    fmt::print("port: {}, lid {}, sm lid {}, mtu {}, gid {}\n", state(port), wire::to_string(port.lid),
                wire::to_string(port.sm_lid), port.mtu, wire::to_string(port.gid()));
 
     int outstanding = 2;
@@ -43,6 +47,6 @@ int main(int argc, char** argv) {
     (*transport)->refresh();
     const auto last = loop->after(50 * millisecond, [&] { loop->stop(); });
     loop->run();
-    fmt::print("state: {}\n", mad::name(port.state));
+    fmt::print("state: {}\n", state(port));
     return outstanding == 0 ? 0 : 2;
 }

@@ -59,10 +59,10 @@ TEST_F(FibTest, HasNoRouteAtFirst) {
 
 TEST_F(FibTest, PrefersTheLongestPrefix) {
     const auto fib = make();
-    ASSERT_TRUE(fib->add({ipv4(0, 0, 0, 0), 0}, via(1)));
-    ASSERT_TRUE(fib->add({ipv4(10, 2, 0, 0), 16}, via(2)));
-    ASSERT_TRUE(fib->add({ipv4(10, 2, 3, 0), 24}, on_link));
-    ASSERT_TRUE(fib->add({ipv4(10, 2, 3, 7), 32}, local));
+    ASSERT_TRUE(fib->replace({ipv4(0, 0, 0, 0), 0}, via(1)));
+    ASSERT_TRUE(fib->replace({ipv4(10, 2, 0, 0), 16}, via(2)));
+    ASSERT_TRUE(fib->replace({ipv4(10, 2, 3, 0), 24}, on_link));
+    ASSERT_TRUE(fib->replace({ipv4(10, 2, 3, 7), 32}, local));
     EXPECT_EQ(lookup(*fib, ipv4(1, 2, 3, 4)), via(1));
     EXPECT_EQ(lookup(*fib, ipv4(10, 2, 4, 1)), via(2));
     EXPECT_EQ(lookup(*fib, ipv4(10, 2, 3, 6)), on_link);
@@ -77,11 +77,10 @@ TEST_F(FibTest, PrefersTheLongestPrefix) {
 
 TEST_F(FibTest, SaysWhatIsWrong) {
     const auto fib = make();
-    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, on_link));
-    EXPECT_EQ(fib->add({ipv4(10, 0, 0, 0), 8}, local).error().code, EEXIST);
+    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, on_link));
     EXPECT_EQ(fib->remove({ipv4(10, 0, 0, 0), 9}).error().code, ENOENT);
-    EXPECT_EQ(fib->add({ipv4(10, 0, 0, 0), 33}, local).error().code, EINVAL);
-    EXPECT_EQ(fib->add({ipv4(10, 0, 0, 1), 31}, local).error().what,
+    EXPECT_EQ(fib->replace({ipv4(10, 0, 0, 0), 33}, local).error().code, EINVAL);
+    EXPECT_EQ(fib->replace({ipv4(10, 0, 0, 1), 31}, local).error().what,
               "10.0.0.1/31: bits behind the prefix are set; give the network's address");
     EXPECT_EQ(lookup(*fib, ipv4(10, 0, 0, 1)), on_link);
 }
@@ -92,12 +91,12 @@ int code(const Result<void>& result) {
 
 TEST_F(FibTest, RunsOutOfNextHopsAndGoesOn) {
     const auto fib = make({.max_next_hops = 3});
-    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, via(1)));
-    ASSERT_TRUE(fib->add({ipv4(11, 0, 0, 0), 8}, via(2)));
-    EXPECT_EQ(code(fib->add({ipv4(12, 0, 0, 0), 8}, via(3))), ENOSPC);
-    ASSERT_TRUE(fib->add({ipv4(12, 0, 0, 0), 8}, via(2))) << "one that is known takes no room";
+    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(1)));
+    ASSERT_TRUE(fib->replace({ipv4(11, 0, 0, 0), 8}, via(2)));
+    EXPECT_EQ(code(fib->replace({ipv4(12, 0, 0, 0), 8}, via(3))), ENOSPC);
+    ASSERT_TRUE(fib->replace({ipv4(12, 0, 0, 0), 8}, via(2))) << "one that is known takes no room";
     ASSERT_TRUE(fib->remove({ipv4(10, 0, 0, 0), 8}));
-    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, via(3)));
+    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(3)));
     EXPECT_EQ(lookup(*fib, ipv4(10, 0, 3, 0)), via(3));
     EXPECT_EQ(lookup(*fib, ipv4(12, 0, 3, 0)), via(2));
 }
@@ -105,11 +104,11 @@ TEST_F(FibTest, RunsOutOfNextHopsAndGoesOn) {
 TEST_F(FibTest, RunsOutOfLongPrefixesAndGoesOn) {
     const auto fib = make({.max_long = 64});
     const auto host = [](unsigned n) { return Prefix{ipv4(10, 0, n, 1), 32}; };
-    for (unsigned n = 0; n < 64; ++n) ASSERT_TRUE(fib->add(host(n), via(n)));
-    EXPECT_EQ(code(fib->add(host(64), local)), ENOSPC);
+    for (unsigned n = 0; n < 64; ++n) ASSERT_TRUE(fib->replace(host(n), via(n)));
+    EXPECT_EQ(code(fib->replace(host(64), local)), ENOSPC);
     EXPECT_EQ(lookup(*fib, ipv4(10, 0, 64, 1)).kind, NextHop::Kind::unreachable);
     ASSERT_TRUE(fib->remove(host(7)));
-    ASSERT_TRUE(fib->add(host(64), local));
+    ASSERT_TRUE(fib->replace(host(64), local));
     EXPECT_EQ(lookup(*fib, ipv4(10, 0, 64, 1)), local);
     EXPECT_EQ(lookup(*fib, ipv4(10, 0, 7, 1)).kind, NextHop::Kind::unreachable);
     EXPECT_EQ(lookup(*fib, ipv4(10, 0, 63, 1)), via(63));
@@ -155,8 +154,8 @@ TEST_F(FibTest, AgreesWithTheNaiveLookupThroughRandomChanges) {
 /// A shard that never stops looking, while routes under it change in every way that recycles numbers and tbl8 groups.
 TEST_F(FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
     const auto fib = make({.max_routes = 1024, .max_long = 3, .max_next_hops = 8});
-    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, via(0)));
-    ASSERT_TRUE(fib->add({ipv4(10, 1, 1, 0), 25}, via(1)));
+    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(0)));
+    ASSERT_TRUE(fib->replace({ipv4(10, 1, 1, 0), 25}, via(1)));
 
     std::atomic<bool> stop = false;
     std::atomic<unsigned> rounds = 0, wrong = 0;
@@ -179,7 +178,7 @@ TEST_F(FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
     });
     for (unsigned i = 1; i <= 300; ++i) {
         const Prefix two{ipv4(10, 1, 2, 0), static_cast<std::uint8_t>(25 + i % 8)}, three{ipv4(10, 1, 3, 0), 26};
-        ASSERT_TRUE(fib->add(two, via(4 * i + 2)));
+        ASSERT_TRUE(fib->replace(two, via(4 * i + 2)));
         ASSERT_TRUE(fib->replace(three, via(4 * i + 3)));
         ASSERT_TRUE(fib->remove(two));
         if (i % 2 == 0) {
@@ -196,12 +195,12 @@ TEST_F(FibTest, WaitsForAShardBeforeItChangesWhatThatShardMayBeReading) {
     const auto fib = make();
     ASSERT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);
     rte_rcu_qsbr_thread_online(readers_, 0);
-    ASSERT_TRUE(fib->add({ipv4(10, 0, 0, 0), 8}, via(1))) << "does not wait: nobody reads the idle table";
+    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(1))) << "does not wait: nobody reads the idle table";
 
     std::atomic<bool> quiescent = false;
     bool waited = false;
     std::thread writer([&] {
-        EXPECT_TRUE(fib->add({ipv4(11, 0, 0, 0), 8}, via(1)));
+        EXPECT_TRUE(fib->replace({ipv4(11, 0, 0, 0), 8}, via(1)));
         waited = quiescent;
     });
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // enough for a writer that does not wait

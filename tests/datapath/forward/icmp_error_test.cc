@@ -35,7 +35,6 @@ ByteVector offending(
 
 bool answered(const ByteVector& bytes) {
     const test::Packet message(icmp_error(*make_packet(bytes), IcmpError::time_exceeded(), router, *packet_pool()));
-    EXPECT_EQ(message != nullptr, may_cause_icmp_error(*make_packet(bytes)));
     return message != nullptr;
 }
 

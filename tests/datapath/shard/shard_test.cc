@@ -60,11 +60,11 @@ struct Gateway {
         readers = static_cast<rte_rcu_qsbr*>(std::calloc(1, rte_rcu_qsbr_get_memsize(1)));
         rte_rcu_qsbr_init(readers, 1);
         fib = *forward::Fib::create({.max_routes = 64, .max_long = 64}, *readers);
-        EXPECT_TRUE(fib->add({ipv4(10, 1, 0, 0), 24}, {NextHop::Kind::on_link, left}));
-        EXPECT_TRUE(fib->add({ipv4(10, 2, 0, 0), 24}, {NextHop::Kind::on_link, right}));
-        EXPECT_TRUE(fib->add({ipv4(10, 3, 0, 0), 16}, {NextHop::Kind::via, right, carol}));
-        EXPECT_TRUE(fib->add({left_ip, 32}, {NextHop::Kind::local, left}));
-        EXPECT_TRUE(fib->add({right_ip, 32}, {NextHop::Kind::local, right}));
+        EXPECT_TRUE(fib->replace({ipv4(10, 1, 0, 0), 24}, {NextHop::Kind::on_link, left}));
+        EXPECT_TRUE(fib->replace({ipv4(10, 2, 0, 0), 24}, {NextHop::Kind::on_link, right}));
+        EXPECT_TRUE(fib->replace({ipv4(10, 3, 0, 0), 16}, {NextHop::Kind::via, right, carol}));
+        EXPECT_TRUE(fib->replace({left_ip, 32}, {NextHop::Kind::local, left}));
+        EXPECT_TRUE(fib->replace({right_ip, 32}, {NextHop::Kind::local, right}));
         const auto setup = [](std::string name, auto& link, auto& kernel, std::uint32_t mtu) {
             return PortSetup{.name = std::move(name), .device = &link, .kernel = &kernel, .mtu = mtu};
         };

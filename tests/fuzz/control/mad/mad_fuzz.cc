@@ -68,7 +68,7 @@ void converse(fuzz::Input& input) {
         expect(engine.outstanding() + engine.queued() == waiting.size());
     };
     while (!input.empty()) {
-        switch (input.byte() % 4) {
+        switch (input.byte() % 3) {
             case 0: {
                 const mad::Patience patience{
                     .timeout = 1 + input.byte(), .limit = 1 + input.byte(), .retries = input.byte() % 4u};
@@ -80,12 +80,7 @@ void converse(fuzz::Input& input) {
                 break;
             }
             case 1: engine.received(some_mad(input), now, actions); break;
-            case 2: now += input.word(); break;
-            default:
-                if (!waiting.empty()) {
-                    engine.cancel(*waiting.begin(), now, actions);
-                    waiting.erase(waiting.begin());
-                }
+            default: now += input.word();
         }
         engine.tick(now, actions);
         expect(!engine.deadline() || *engine.deadline() > now);

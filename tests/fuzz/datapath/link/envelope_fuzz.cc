@@ -35,8 +35,7 @@ link::Envelope envelope_of(wire::Bytes frame, Carrier carrier, std::size_t cover
 }
 
 void look_at(wire::Bytes frame, const link::Arrival& arrival) {
-    std::array<std::byte, link::global_route_header_size> area;
-    link::global_route_header(frame, arrival, area);
+    expect(link::route_header(frame, arrival).size() <= link::global_route_header_size);
     link::source_mac(frame);
     link::service_level(frame, arrival);
     expect(link::vlan(frame, arrival).value_or(1) != 0);
