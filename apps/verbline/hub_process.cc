@@ -27,6 +27,7 @@
 #include "datapath/link/gid_table.h"
 #include "pmd/base/clock.h"
 #include "pmd/base/free_descriptors.h"
+#include "pmd/base/tunables.h"
 #include "pmd/factory/open_device.h"
 #include "pmd/impair/impair.h"
 #include "pmd/memif/memif.h"
@@ -35,8 +36,8 @@
 namespace verbline::cli {
 namespace {
 
-/// Frames on their way through the switch, those that wait for full receivers, copies for many.
-constexpr unsigned pool_packets = 4095, pool_waiting = 2560, pool_cache = 128;
+constexpr unsigned pool_cache = 128;
+static_assert(tunables::hub_packets_waiting < tunables::hub_packets);
 constexpr std::size_t memory_mb = 96;
 /// Bytes of a frame that lies in one buffer.
 constexpr std::uint32_t slot_of_ethernet = 2048, slot_of_path_mtu_4096 = 4352;
@@ -146,7 +147,7 @@ Outcome HubProcess::make_switch() {
     if (std::ranges::any_of(options_.uplinks, is_dpdk)) mtu_ = RTE_ETHER_MTU;
     if (options_.mtu != 0) mtu_ = options_.mtu;
     const auto room = static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + slot_size());
-    pool_ = rte_pktmbuf_pool_create("packets", pool_packets, pool_cache, 0, room, SOCKET_ID_ANY);
+    pool_ = rte_pktmbuf_pool_create("packets", tunables::hub_packets, pool_cache, 0, room, SOCKET_ID_ANY);
     if (pool_ == nullptr) return run_failure("no memory for packets: give more with -m, or free hugepages");
     if (!options_.capture.empty()) {
         auto file = pmd::CaptureFile::create(options_.capture);
@@ -154,7 +155,7 @@ Outcome HubProcess::make_switch() {
         capture_ = std::move(*file);
     }
     switch_ = std::make_unique<pmd::Switch>(
-        pmd::Switch::Options{.pool = pool_, .waiting = pool_waiting, .capture = capture_.get()});
+        pmd::Switch::Options{.pool = pool_, .waiting = tunables::hub_packets_waiting, .capture = capture_.get()});
     if (!switch_->can_sleep()) return run_failure(no_descriptors(EMFILE).error().what);
     return {};
 }

@@ -26,13 +26,12 @@
 #include "datapath/shard/runner.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
+#include "pmd/base/tunables.h"
 #include "pmd/factory/device_spec.h"
 
 namespace verbline::cli {
 namespace {
 
-/// Packets in flight in all queues, chains of 64 KB among them: 16 K buffers are 42 MB, touched as they are used.
-constexpr unsigned pool_packets = 16'383;
 constexpr unsigned pool_cache = 256;
 constexpr std::uint16_t pool_data_room = RTE_PKTMBUF_HEADROOM + 2304;  ///< any frame of a 2048-byte link
 constexpr Time leave_limit = 500 * millisecond;
@@ -150,7 +149,7 @@ Outcome Router::start_eal() {
 }
 
 Outcome Router::make_pool_and_fib() {
-    pool_ = rte_pktmbuf_pool_create("packets", pool_packets, pool_cache, 0, pool_data_room, SOCKET_ID_ANY);
+    pool_ = rte_pktmbuf_pool_create("packets", tunables::router_packets, pool_cache, 0, pool_data_room, SOCKET_ID_ANY);
     if (pool_ == nullptr) return run_failure("no memory for packets: give more with -m, or free hugepages");
     const auto size = rte_rcu_qsbr_get_memsize(RTE_MAX_LCORE);
     readers_.reset(static_cast<rte_rcu_qsbr*>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, size)));

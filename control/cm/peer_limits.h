@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "datapath/wire/cm_req.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::cm {
 
@@ -20,9 +21,9 @@ constexpr std::uint8_t longest_packet_lifetime = 20;   ///< 4.3 s
 constexpr std::uint8_t longest_ack_delay = 20;         ///< 4.3 s
 
 /// Connections and datagram requests of peers that are half open, of one manager.
-constexpr std::size_t most_half_open = 16'384;
+constexpr std::size_t most_half_open = tunables::half_open_connections;
 /// Endpoints that their users have dropped and that still close, repeat a refusal or wait for the end of TIMEWAIT.
-constexpr std::size_t most_closing = 16'384;
+constexpr std::size_t most_closing = tunables::closing_connections;
 
 /// Whether a REQ asks for longer waits than we grant.
 constexpr bool exceeds_limits(const wire::CmReq& req) {

@@ -38,6 +38,7 @@
 #include "datapath/forward/token_bucket.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/time.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::host {
 
@@ -46,10 +47,10 @@ struct ArpTiming {
     Time retry = second;
     unsigned broadcast_tries = 3;
     unsigned unicast_tries = 3;
-    Time reachable = 30 * second;  ///< how long an answer is believed
-    Time delay = 5 * second;       ///< how long what nobody asked for is believed before it is checked
-    Time learned = 60 * second;    ///< how long a neighbour is remembered that the datapath has not asked for
-    unsigned announcements = 2;    ///< RFC 5227, 2.3 and 2.4
+    Time reachable = tunables::neighbour_reachable;  ///< how long an answer is believed
+    Time delay = 5 * second;     ///< how long what nobody asked for is believed before it is checked
+    Time learned = 60 * second;  ///< how long a neighbour is remembered that the datapath has not asked for
+    unsigned announcements = 2;  ///< RFC 5227, 2.3 and 2.4
     Time announce_interval = 2 * second;
     Time defend_interval = 10 * second;
 };

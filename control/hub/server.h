@@ -22,6 +22,7 @@
 #include "pmd/base/error.h"
 #include "pmd/base/file_descriptor.h"
 #include "pmd/base/socket_file.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::hub {
 
@@ -45,8 +46,9 @@ struct DirectCounters {
 
 class Server {
 public:
-    static constexpr Time join_limit = 5 * second;    ///< how long a connection may last without a lane
-    static constexpr std::size_t max_strangers = 64;  ///< connections without a lane at the same time
+    static constexpr Time join_limit = tunables::hub_join_limit;  ///< how long a connection may last without a lane
+    static constexpr std::size_t max_strangers =
+        tunables::hub_strangers;  ///< connections without a lane at the same time
     /// Bytes of messages, as the kernel counts them, that wait for a client who does not read: some tens, each with a
     /// descriptor that counts as one of the hub's user.
     static constexpr int most_unread = 32 * 1024;

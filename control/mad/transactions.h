@@ -27,6 +27,7 @@
 #include "control/mad/transport.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/time.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::mad {
 
@@ -56,7 +57,8 @@ struct TransactionCounters {
 
 class Transactions {
 public:
-    static constexpr std::size_t max_outstanding = 64, max_queued = 4096;
+    static constexpr std::size_t max_outstanding = tunables::requests_outstanding,
+                                 max_queued = tunables::requests_queued;
 
     struct Send {
         Address to;

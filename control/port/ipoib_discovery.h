@@ -29,6 +29,7 @@
 #include "datapath/wire/types.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/time.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::port {
 
@@ -36,8 +37,8 @@ struct IpoibDiscoveryTiming {
     Time first_retry = 200 * millisecond;  ///< the first repeat comes early: most losses are of single packets
     Time retry = second;                   ///< RFC 4861, 10: RETRANS_TIMER
     unsigned tries = 3;                    ///< MAX_MULTICAST_SOLICIT, MAX_UNICAST_SOLICIT
-    Time reachable = 30 * second;          ///< REACHABLE_TIME
-    unsigned announcements = 2;            ///< MAX_NEIGHBOR_ADVERTISEMENT is 3
+    Time reachable = tunables::neighbour_reachable;  ///< REACHABLE_TIME
+    unsigned announcements = 2;                      ///< MAX_NEIGHBOR_ADVERTISEMENT is 3
     Time announce_interval = 2 * second;
     unsigned answers_per_second = 2'000, burst = 1'000;
 };

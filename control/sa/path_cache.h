@@ -35,14 +35,15 @@
 #include "datapath/wire/path_record.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/time.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::sa {
 
 struct PathCacheLimits {
-    Time ttl = 600 * second;         ///< of a path; events make it doubtful sooner
-    Time negative_ttl = 2 * second;  ///< of "there is no such path"
-    Time retry = second;             ///< between questions to an SA that is silent
-    std::size_t max_paths = 65536;
+    Time ttl = tunables::path_lifetime;              ///< of a path; events make it doubtful sooner
+    Time negative_ttl = tunables::no_path_lifetime;  ///< of "there is no such path"
+    Time retry = second;                             ///< between questions to an SA that is silent
+    std::size_t max_paths = tunables::cached_paths;
     std::size_t max_waiters = 1024;      ///< for one key
     std::size_t max_revalidations = 16;  ///< questions out about doubtful paths
 };

@@ -8,13 +8,15 @@
 
 #include "datapath/offload/checksum.h"
 #include "datapath/offload/segmentation.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::link {
 namespace {
 
-/// Frames that may wait for a device. A 64 KB packet becomes 33 frames at IPoIB's MTU: this is room for thirty.
-constexpr std::size_t stage_capacity = 1024;
+constexpr std::size_t stage_capacity = tunables::link_stage;
 
+/// A new offload begins here, with its software in datapath/offload; apps/EXTENDING.md has all places in order.
+///
 /// The offloads that a device needs to do what the packet asks for; 0: it asks for nothing. Segmentation makes every
 /// checksum anew, whether or not the packet asks for it.
 std::uint64_t offloads_asked(const rte_mbuf& packet) {

@@ -38,6 +38,7 @@
 #include "datapath/rdma/memory_region.h"
 #include "datapath/rdma/shared_receive_queue.h"
 #include "datapath/transport/queue_pair.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::rdma {
 
@@ -57,9 +58,10 @@ struct DeviceOptions {
     congestion::DcqcnParameters dcqcn{};
     transport::EventHandler on_event{};       ///< asynchronous events; on a shard's thread, must not block
     std::uint32_t max_queue_pairs = 1 << 17;  ///< of each shard, one of them for general services
-    std::uint32_t max_kept_packets = 4096;    ///< early arrivals that a shard keeps, but never above half of `pool`
-    std::uint32_t first_slot = 0;             ///< where QPNs begin, for devices that share an address and a link
-    Time start = 0;                           ///< not later than the first poll
+    std::uint32_t max_kept_packets =
+        tunables::kept_packets;    ///< early arrivals that a shard keeps, but never above half of `pool`
+    std::uint32_t first_slot = 0;  ///< where QPNs begin, for devices that share an address and a link
+    Time start = 0;                ///< not later than the first poll
 };
 
 /// Who a connected queue pair will talk to, if that is known when it is made: as on the passive side of a connection.

@@ -10,12 +10,12 @@
 #include <rte_prefetch.h>
 #include <rte_ring.h>
 
+#include "pmd/base/tunables.h"
+
 namespace verbline::rdma {
 namespace {
 
-constexpr unsigned doorbells_per_poll = 256;  ///< queue pairs that are looked at for new work
 constexpr unsigned packets_per_poll = pmd::max_burst;
-constexpr unsigned packets_per_turn = 16;  ///< of one queue pair, before the next has its turn
 constexpr std::size_t early_windows = 1024;
 constexpr unsigned inbox_size = 4096;
 
@@ -104,8 +104,8 @@ void Engine::ring(transport::QueuePair& pair) noexcept {
 }
 
 bool Engine::answer_doorbells() noexcept {
-    std::array<void*, doorbells_per_poll> rung;
-    const auto n = rte_ring_sc_dequeue_burst(doorbells_.get(), rung.data(), doorbells_per_poll, nullptr);
+    std::array<void*, tunables::doorbells_per_poll> rung;
+    const auto n = rte_ring_sc_dequeue_burst(doorbells_.get(), rung.data(), tunables::doorbells_per_poll, nullptr);
     if (n == 0) return false;
     for (auto* const pair : std::span(rung).first(n)) rte_prefetch0(pair);
     for (auto* const pair : std::span(rung).first(n)) {
@@ -163,10 +163,10 @@ bool Engine::transmit() noexcept {
     while (sent < packets_per_poll) {
         auto* const pair = next_active();
         if (pair == nullptr) break;
-        const auto n = pair->transmit(turn_, packets_per_turn);
+        const auto n = pair->transmit(turn_, tunables::packets_per_turn);
         sent += n;
         const bool stalled = outbox_.refused();
-        if (n == packets_per_turn || stalled) activate(*pair);
+        if (n == tunables::packets_per_turn || stalled) activate(*pair);
         if (turn_.flight.refused()) await_flight(*pair);
         arm(*pair);
         if (stalled) break;

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "pmd/base/time.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::shard {
 
@@ -18,9 +19,9 @@ enum class Idle : std::uint8_t { spin, yield, sleep };
 class Backoff {
 public:
     struct Limits {
-        std::uint32_t spins = 64;   ///< idle polls before the first yield
-        std::uint32_t yields = 64;  ///< idle polls after that before the first sleep
-        Time shortest = 20 * microsecond, longest = 100 * microsecond;
+        std::uint32_t spins = tunables::idle_spins;    ///< idle polls before the first yield
+        std::uint32_t yields = tunables::idle_yields;  ///< idle polls after that before the first sleep
+        Time shortest = tunables::shortest_idle_sleep, longest = tunables::longest_idle_sleep;
         bool always_spin = false;  ///< isolated core
     };
 

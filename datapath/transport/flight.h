@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <utility>
 
+#include "pmd/base/tunables.h"
+
 namespace verbline::transport {
 
 class Flight {
 public:
-    static constexpr std::uint32_t limit = 1024;  ///< of all; the largest window of one
-    static constexpr std::uint32_t floor = 16;    ///< of each, whatever others have
+    static constexpr std::uint32_t limit = tunables::packets_under_way;  ///< of all; the largest window of one
+    static constexpr std::uint32_t floor = 16;                           ///< of each, whatever others have
 
     /// A requester that has `own` under way may send `packets` more.
     bool has_room(std::uint32_t own, std::uint32_t packets) const {

@@ -5,14 +5,15 @@
 #include <utility>
 
 #include "datapath/transport/local_operation.h"
+#include "pmd/base/tunables.h"
 
 // Sending, sending again, and time. Answers are in rc_requester_answers.cc.
 
 namespace verbline::transport {
 namespace {
 
-/// Packets after which an answer is asked for, also in the middle of a message.
-constexpr std::uint16_t ack_interval = 32;
+static_assert(Flight::limit <= ResendSet::size);
+
 /// How long adaptive retransmission waits before a round trip has been measured, and after a probe was answered.
 constexpr Time first_wait = 4 * millisecond, shortest_probed_wait = 100 * microsecond;
 
@@ -116,7 +117,7 @@ std::uint32_t RcRequester::read_part(std::uint32_t index, const SendWork& work) 
 }
 
 bool RcRequester::wants_ack(const SendWork& work, bool last, const Turn& turn) const noexcept {
-    if (unrequested_ + 1u >= std::min<std::uint32_t>(ack_interval, attributes_.window / 4 + 1)) return true;
+    if (unrequested_ + 1u >= std::min<std::uint32_t>(tunables::ack_interval, attributes_.window / 4 + 1)) return true;
     if (in_flight() + 1u >= flight_ || credits_valid_ || !turn.flight.has_room(in_flight() + 1u, 2)) return true;
     if (!last) return false;
     // The next request will ask, if it follows at once.

@@ -10,6 +10,7 @@
 
 #include "datapath/memory/guarded.h"
 #include "datapath/transport/flush_receives.h"
+#include "pmd/base/tunables.h"
 
 // Requests. Answers are in rc_responder_answers.cc.
 
@@ -18,9 +19,6 @@ namespace {
 
 /// An answer is sent after so many packets even if none was asked for (the peer may be waiting for room in its window).
 constexpr std::uint16_t answer_bound = 64;
-/// Requests are kept for so long without the missing one: many round trips, also of a peer that has lost its CPU. One
-/// that sends again later goes back and sends all of it.
-constexpr Time longest_kept = second;
 
 }  // namespace
 
@@ -240,7 +238,7 @@ bool RcResponder::keep(const Packet& packet, Turn& turn) noexcept {
     }
     if (window_ == nullptr) {
         window_ = turn.reorder.borrow();
-        if (window_ != nullptr) window_->until = turn.now + longest_kept;
+        if (window_ != nullptr) window_->until = turn.now + tunables::longest_kept;
     } else if (window_->has(packet.psn)) {
         turn.counters.duplicate_request.add();
         return false;
@@ -268,7 +266,7 @@ void RcResponder::replay_kept(Turn& turn) noexcept {
     }
     if (last_message_ + 1 == expected_) answer_owed_ = true;  // else the response to a READ or atomic is the answer
     if (window_->empty()) return give_back_window(turn);
-    window_->until = turn.now + longest_kept;
+    window_->until = turn.now + tunables::longest_kept;
     if (not_ready_ || fatal_) return;
     gap_owed_ = answer_owed_ = true;  // another one is missing
 }

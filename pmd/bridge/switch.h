@@ -29,6 +29,7 @@
 #include "pmd/base/cpu_contention.h"
 #include "pmd/base/event_descriptor.h"
 #include "pmd/base/gate.h"
+#include "pmd/base/tunables.h"
 #include "pmd/bridge/forwarding_table.h"
 #include "pmd/bridge/output_queue.h"
 #include "pmd/bridge/source_guard.h"
@@ -75,8 +76,8 @@ public:
     enum class Links : std::uint8_t { all, down };
 
     static constexpr std::size_t max_uplinks = 16;
-    static constexpr std::size_t max_waiting = 256;  ///< frames that wait for one port's ring
-    static constexpr Time spin = 10 * microsecond;   ///< how long `run` polls for nothing before it sleeps
+    static constexpr std::size_t max_waiting = tunables::switch_waiting;  ///< frames that wait for one port's ring
+    static constexpr Time spin = tunables::switch_spin;  ///< how long `run` polls for nothing before it sleeps
 
     struct Options {
         rte_mempool* pool = nullptr;     ///< for copies

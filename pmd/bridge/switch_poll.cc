@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "pmd/base/clock.h"
+#include "pmd/base/tunables.h"
 #include "pmd/bridge/frame.h"
 #include "pmd/bridge/switch.h"
 #include "pmd/bridge/switch_topology.h"
@@ -16,10 +17,10 @@
 namespace verbline::pmd {
 namespace {
 
-constexpr std::size_t share = 32;                  ///< frames taken from one port before the next has its turn
-constexpr std::size_t most_at_the_end = 4096;      ///< frames taken from a port that is removed
-constexpr Time longest_sleep = 100 * millisecond;  ///< in case that a foreign peer forgets to wake us
-constexpr Time deaf_sleep = 50 * microsecond;      ///< with devices that cannot wake us
+constexpr std::size_t share = tunables::switch_share;  ///< frames taken from one port before the next has its turn
+constexpr std::size_t most_at_the_end = 4096;          ///< frames taken from a port that is removed
+constexpr Time longest_sleep = 100 * millisecond;      ///< in case that a foreign peer forgets to wake us
+constexpr Time deaf_sleep = 50 * microsecond;          ///< with devices that cannot wake us
 constexpr Time shortest_patience = 50 * microsecond, longest_patience = millisecond;  ///< with full receivers
 
 /// Groups without which nobody finds anybody: they reach all whoever joins them. Broadcast; IPv6 solicited-node and

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "pmd/base/tunables.h"
 #include "pmd/capture/pcapng.h"
 #include "pmd/netdev.h"
 
@@ -22,7 +23,8 @@ class CaptureFile {
 public:
     enum class Source : std::uint16_t {};
 
-    static constexpr unsigned ring_size = 4096;  ///< frames waiting to be written; more are dropped, and counted
+    static constexpr unsigned ring_size =
+        tunables::capture_ring;  ///< frames waiting to be written; more are dropped, and counted
 
     static Result<std::unique_ptr<CaptureFile>> create(const std::string& path);
     CaptureFile(const CaptureFile&) = delete;

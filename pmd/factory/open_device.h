@@ -11,6 +11,7 @@
 #include <string>
 
 #include "pmd/base/time.h"
+#include "pmd/base/tunables.h"
 #include "pmd/factory/device_spec.h"
 #include "pmd/netdev.h"
 
@@ -23,8 +24,9 @@ struct OpenOptions {
     std::uint16_t mtu = 1500;     ///< bytes behind the Ethernet header
     std::uint16_t queues = 1;     ///< in each direction, where the device has them and the spec names no number
     std::uint32_t memif_slot =
-        2304;                       ///< bytes; a frame of at most so many is one copy, a longer one takes several slots
-    unsigned memif_log2_ring = 10;  ///< slots; the client makes the rings, so what a server is given is not used
+        2304;  ///< bytes; a frame of at most so many is one copy, a longer one takes several slots
+    unsigned memif_log2_ring =
+        tunables::memif_log2_ring;  ///< slots; the client makes the rings, so what a server is given is not used
     bool persistent = true;         ///< a tap outlives the process, so that its addresses survive a restart
 };
 

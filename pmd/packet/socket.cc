@@ -18,6 +18,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "pmd/base/tunables.h"
 #include "pmd/packet/filter.h"
 
 namespace verbline::pmd::packet {
@@ -25,7 +26,6 @@ namespace {
 
 /// The kernel takes a protocol of 0 for the one before. This is a number of its own, too small to be an EtherType.
 constexpr int no_protocol = ETH_P_LOCALTALK;
-constexpr int send_buffer = 4 << 20;  ///< of frames that the interface has not sent yet
 
 std::unexpected<Error> failed(const std::string& name, const char* what, int code = errno) {
     return failure(code, fmt::format("interface {}: {}: {}", name, what, std::strerror(code)));
@@ -75,8 +75,10 @@ Result<Socket> Socket::open(const std::string& interface) {
     // Older kernels give us what we send; who we are tells it apart there.
     set(socket.fd(), PACKET_IGNORE_OUTGOING, on);
     if (!set(socket.fd(), PACKET_VERSION, version)) return failed(interface, "packet ring");
-    if (setsockopt(socket.fd(), SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer, sizeof(send_buffer)) != 0) {
-        setsockopt(socket.fd(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
+    if (setsockopt(socket.fd(), SOL_SOCKET, SO_SNDBUFFORCE, &tunables::packet_send_buffer,
+                   sizeof(tunables::packet_send_buffer)) != 0) {
+        setsockopt(socket.fd(), SOL_SOCKET, SO_SNDBUF, &tunables::packet_send_buffer,
+                   sizeof(tunables::packet_send_buffer));
     }
     return socket;
 }

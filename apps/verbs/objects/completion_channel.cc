@@ -11,12 +11,11 @@
 
 #include "apps/verbs/objects/completion_queue.h"
 #include "pmd/base/clock.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::verbs {
 namespace {
 
-/// How long the program's own thread polls before it sleeps: about what sleeping and waking would cost.
-constexpr Time poll_before_sleep = 5 * microsecond;
 /// How long an event for which nothing is left is held back.
 constexpr Time stale_limit = 10 * millisecond;
 
@@ -45,7 +44,7 @@ void CompletionChannel::push(CompletionQueue& queue) {
 
 CompletionQueue* CompletionChannel::get() {
     auto& progress = Context::of(face_.abi.context).progress();
-    const auto until = monotonic_now() + poll_before_sleep;
+    const auto until = monotonic_now() + tunables::poll_before_sleep;
     while (count_.load(std::memory_order_relaxed) == 0 && monotonic_now() < until) progress.drive();
     if (count_.load(std::memory_order_relaxed) == 0) progress.leave();
     for (std::uint64_t one = 0;;) {
@@ -72,7 +71,7 @@ void CompletionChannel::await_completion(CompletionQueue& queue) const {
     auto& progress = Context::of(face_.abi.context).progress();
     const auto began = monotonic_now();
     for (auto waited = Time{0}; !queue.has_completions() && waited < stale_limit; waited = monotonic_now() - began) {
-        if (!progress.drive() && waited > poll_before_sleep) sched_yield();
+        if (!progress.drive() && waited > tunables::poll_before_sleep) sched_yield();
     }
 }
 

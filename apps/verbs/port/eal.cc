@@ -16,11 +16,10 @@
 
 #include "apps/verbs/port/quiet_thread.h"
 #include "pmd/base/free_descriptors.h"
+#include "pmd/base/tunables.h"
 
 namespace verbline::verbs {
 namespace {
-
-constexpr unsigned memory_mb = 256;  ///< the most; only what is used is resident
 
 std::string this_cpus() {
     cpu_set_t set;
@@ -33,8 +32,8 @@ std::string this_cpus() {
 }
 
 std::vector<std::string> eal_arguments() {
-    return {"verbline", "--no-huge",      "-m",       std::to_string(memory_mb),          "--no-shconf",
-            "--no-pci", "--no-telemetry", "--lcores", fmt::format("0@({})", this_cpus()), "--log-level",
+    return {"verbline", "--no-huge",      "-m",       std::to_string(tunables::program_memory_mb), "--no-shconf",
+            "--no-pci", "--no-telemetry", "--lcores", fmt::format("0@({})", this_cpus()),          "--log-level",
             "error"};
 }
 

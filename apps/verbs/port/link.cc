@@ -19,6 +19,7 @@
 #include "control/host/udp_guard.h"
 #include "datapath/link/ip_gid.h"
 #include "pmd/base/clock.h"
+#include "pmd/base/tunables.h"
 #include "pmd/capture/capture.h"
 #include "pmd/factory/open_device.h"
 #include "pmd/impair/impair.h"
@@ -29,7 +30,7 @@ namespace {
 
 /// Bytes around the payload of a packet, behind the Ethernet header; what fits into a link's MTU is the path MTU.
 constexpr std::uint16_t default_mtu = 4200;
-constexpr unsigned memif_log2_ring = 9;
+constexpr unsigned memif_log2_ring = tunables::program_memif_log2_ring;
 
 class Opener {
 public:
