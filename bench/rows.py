@@ -320,6 +320,7 @@ def rxe_row(runs, name, goal, unit="msg/s", peer="kernel rxe, same perftest"):
 
 
 def all_rows():
+    """The table. A new row: a case in a *_bench.cc, and a line here; apps/EXTENDING.md."""
     runs = OneRun(quickstart)
     guest_runs = OneRun(in_rxe_guest)
     return [

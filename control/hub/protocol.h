@@ -42,6 +42,7 @@ namespace verbline::hub {
 
 using link::InterfaceAddress;
 
+/// A new message: a struct below, encode and decode in protocol.cc, who answers; apps/EXTENDING.md. Then one more.
 constexpr std::uint16_t version = 3;
 constexpr std::size_t max_addresses = 8;  ///< of one client
 constexpr std::size_t max_program = 32;   ///< bytes of a program's name

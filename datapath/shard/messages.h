@@ -81,6 +81,7 @@ struct Transmit {
     link::Destination to;
 };
 
+/// A new command: a struct above, who executes it in shard.cc, who sends it in control/port; apps/EXTENDING.md.
 using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetBroadcast, SetAddress, SetNeighbour,
                              ForgetNeighbour, FailNeighbour, Transmit>;
 

@@ -40,7 +40,8 @@ enum class Operation : std::uint8_t {
     congestion_notification,
 };
 
-/// The lower five bits.
+/// The lower five bits. A new one: its traits below, a header in datapath/wire, SendOperation (work.h), requester and
+/// responder, counters; then the verbs' names for it. apps/EXTENDING.md has them in order.
 namespace opcode {
 constexpr std::uint8_t send_first = 0x00, send_middle = 0x01, send_last = 0x02, send_last_immediate = 0x03,
                        send_only = 0x04, send_only_immediate = 0x05, write_first = 0x06, write_middle = 0x07,

@@ -24,7 +24,8 @@ constexpr std::uint8_t cm_class_version = 2;
 constexpr std::size_t cm_message_size = 232;         ///< the MAD's data
 constexpr std::size_t cm_additional_info_size = 72;  ///< of REJ, APR, SIDR_REP
 
-/// MADHeader:AttributeID (table 97).
+/// MADHeader:AttributeID (table 97). A new message: a header beside this, every_header.h, control/cm/message.h, its
+/// counters in the order of these numbers, and whoever takes it (control/cm/core_receive.cc); apps/EXTENDING.md.
 enum class CmAttribute : std::uint16_t {
     req = 0x10,
     mra = 0x11,

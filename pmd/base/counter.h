@@ -12,7 +12,9 @@
 ///     #define VERBLINE_TUN_COUNTERS(X)  X(rx_packets, "packets read from the kernel")  X(...) ...
 ///     struct TunCounters { VERBLINE_COUNTER_STRUCT(VERBLINE_TUN_COUNTERS) };
 ///
-/// Names follow DPDK's xstats scheme: direction, detail, unit; each discard has its own name.
+/// Names follow DPDK's xstats scheme: direction, detail, unit; each discard has its own name. A new counter is a line
+/// in its component's list, `add` where it happens, and a test that sees it (tests/support/counter.h):
+/// apps/EXTENDING.md.
 
 #include <algorithm>
 #include <array>

@@ -45,6 +45,8 @@ struct DpdkSpec {
     bool operator==(const DpdkSpec&) const = default;
 };
 
+/// A new kind: its struct, its text in device_spec.cc, its Opener in open_device.cc, a folder beside this one.
+/// apps/EXTENDING.md has all places in order.
 using DeviceSpec = std::variant<TapSpec, EthernetSpec, MemifSpec, DpdkSpec>;
 
 Result<DeviceSpec> parse_device_spec(std::string_view text);

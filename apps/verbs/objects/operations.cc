@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What programs reach through the context instead of by name.
+// What programs reach through the context instead of by name. A new verb begins here or in ../abi/symbols.txt, which
+// has the names; apps/EXTENDING.md says what follows.
 #include "apps/verbs/objects/completion_queue.h"
 #include "apps/verbs/objects/memory.h"
 #include "apps/verbs/objects/query.h"

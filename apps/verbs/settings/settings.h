@@ -54,6 +54,8 @@ struct InfinibandLink {
     bool operator==(const InfinibandLink&) const = default;
 };
 
+/// A new kind: its text in settings.cc, its checks in ../launch/link_check.cc, its Opener in ../port/link.cc.
+/// apps/EXTENDING.md has all places in order.
 using Link = std::variant<HubLink, pmd::MemifSpec, pmd::EthernetSpec, pmd::TapSpec, InfinibandLink, pmd::DpdkSpec>;
 
 using link::InterfaceAddress;
