@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "pmd/free_descriptors.h"
+#include "pmd/base/free_descriptors.h"
 
 namespace verbline {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline {
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 
 namespace verbline {
 

@@ -13,7 +13,7 @@
 #include "apps/environment/must.h"
 #include "apps/forwarder/frame_link.h"
 #include "datapath/shard/backoff.h"
-#include "pmd/clock.h"
+#include "pmd/base/clock.h"
 #include "pmd/factory/open_device.h"
 
 namespace verbline::forwarder {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pmd/error.h"
+#include "pmd/base/error.h"
 #include "pmd/factory/device_spec.h"
 
 namespace verbline::forwarder {

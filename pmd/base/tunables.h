@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "pmd/time.h"
+#include "pmd/base/time.h"
 
 namespace verbline::tunables {
 
