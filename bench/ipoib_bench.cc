@@ -19,8 +19,8 @@
 namespace verbline {
 namespace {
 
-constexpr ipoib::Port us{.lid = wire::Lid{3}, .qpn = wire::Qpn{0x48}, .qkey = wire::QKey{0xb1b}};
-constexpr ipoib::Port peer{.lid = wire::Lid{4}, .qpn = wire::Qpn{0x49}, .qkey = wire::QKey{0xb1b}};
+constexpr ipoib::Identity us{.lid = wire::Lid{3}, .qpn = wire::Qpn{0x48}, .qkey = wire::QKey{0xb1b}};
+constexpr ipoib::Identity peer{.lid = wire::Lid{4}, .qpn = wire::Qpn{0x49}, .qkey = wire::QKey{0xb1b}};
 
 link::Destination to_peer() {
     return ipoib::destination(us, {.dlid = peer.lid}, peer.qpn, wire::ether_type::ipv4);

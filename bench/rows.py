@@ -212,7 +212,7 @@ def goodput(percent, goal):
 def verbs(name, unit, peer, goal, ours, theirs, less_is_better=False):
     """Two unmodified programs over our library on a memif pair, beside a peer's or a limit."""
     def measure(_):
-        built("apps/verbs/libibverbs.so.1.14.0")
+        built("apps/libibverbs/libibverbs.so.1.14.0")
         try:
             return ours(built("apps/verbline/verbline")), theirs() if callable(theirs) else theirs
         except verbs_pairs.Failed as reason:
@@ -240,7 +240,7 @@ def verbs_bandwidth(text, size, count):
 def busy(processes, program, ours):
     """At most twice what TCP takes, whoever else computes."""
     def measure(_):
-        built("apps/verbs/libibverbs.so.1.14.0")
+        built("apps/libibverbs/libibverbs.so.1.14.0")
         try:
             return busy_machine.beside(built("apps/verbline/verbline"), processes, ours)
         except verbs_pairs.Failed as reason:
@@ -306,7 +306,7 @@ def in_rxe_guest():
     """row -> messages or connections a second, ours and rxe's, of one run in one guest."""
     need_root()
     program = built("apps/verbline/verbline")
-    built("apps/verbs/libibverbs.so.1.14.0")
+    built("apps/libibverbs/libibverbs.so.1.14.0")
     lines = run("env", f"VERBLINE={program}", "bench/rxe_guest", "1").splitlines()
     words = [line.rsplit(maxsplit=3) for line in lines if line.startswith(("send ", "write ", "cmtime "))]
     if not words:

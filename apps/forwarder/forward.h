@@ -12,7 +12,7 @@
 
 #include "apps/environment/must.h"
 #include "apps/forwarder/frame_link.h"
-#include "datapath/shard/backoff.h"
+#include "datapath/router/backoff.h"
 #include "pmd/base/clock.h"
 #include "pmd/factory/open_device.h"
 
@@ -45,7 +45,7 @@ inline bool forward(FrameLink& from, FrameLink& to) {
 /// Both ways on the calling thread until `stop` says so. A link comes up, and up again, in `link_up`.
 template <class Stop>
 void carry(Port& left, Port& right, Stop stop) {
-    shard::Backoff backoff({});
+    router::Backoff backoff({});
     for (Time next = 0; !stop();) {
         if (const auto now = monotonic_now(); now >= next) {
             std::ignore = left.device->link_up(), std::ignore = right.device->link_up();
@@ -54,7 +54,7 @@ void carry(Port& left, Port& right, Stop stop) {
         const bool rightwards = forward(left.link, right.link), leftwards = forward(right.link, left.link);
         if (rightwards || leftwards) {
             backoff.busy();
-        } else if (backoff.idle() == shard::Idle::sleep) {
+        } else if (backoff.idle() == router::Idle::sleep) {
             std::this_thread::sleep_for(std::chrono::nanoseconds(backoff.sleep_time()));
         }
     }

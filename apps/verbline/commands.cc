@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/verbline/devinfo.h"
-#include "apps/verbline/gateway.h"
-#include "apps/verbline/help_command.h"
-#include "apps/verbline/host.h"
-#include "apps/verbline/hub.h"
-#include "apps/verbline/mcast.h"
-#include "apps/verbline/path.h"
-#include "apps/verbline/run.h"
-#include "apps/verbline/show.h"
+#include "apps/verbline/command_line/help_command.h"
+#include "apps/verbline/gateway/gateway.h"
+#include "apps/verbline/gateway/host.h"
+#include "apps/verbline/hub/hub.h"
+#include "apps/verbline/program/devinfo.h"
+#include "apps/verbline/program/run.h"
+#include "apps/verbline/show/show.h"
+#include "apps/verbline/subnet/mcast.h"
+#include "apps/verbline/subnet/path.h"
 
 namespace verbline::cli {
 

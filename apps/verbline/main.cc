@@ -8,8 +8,8 @@
 
 #include <unistd.h>
 
-#include "apps/verbline/arguments.h"
-#include "apps/verbline/command.h"
+#include "apps/verbline/command_line/arguments.h"
+#include "apps/verbline/command_line/command.h"
 
 namespace verbline::cli {
 namespace {

@@ -15,14 +15,15 @@ namespace soft_ib = link::soft_ib;
 
 using wire::IpoibHeader;
 
-link::Destination destination(const Port& from, const wire::AddressHandle& to, wire::Qpn qpn, wire::EtherType type) {
+link::Destination destination(const Identity& from, const wire::AddressHandle& to, wire::Qpn qpn,
+                              wire::EtherType type) {
     link::Destination out{.address = to, .qpn = qpn, .qkey = from.qkey};
     out.header = soft_ib::ud_header({.lid = from.lid, .gid = from.gid, .qpn = from.qpn, .pkey = from.pkey}, out);
     IpoibHeader{.type = type}.emit(out.header.append(IpoibHeader::size).first<IpoibHeader::size>());
     return out;
 }
 
-void Interface::set_port(const std::optional<Port>& port) {
+void Interface::set_port(const std::optional<Identity>& port) {
     queue_pair_.reset();
     if (port) queue_pair_.emplace(transport::UdQueuePair::Attributes{port->lid, port->qpn, port->pkey, port->qkey});
 }

@@ -26,18 +26,18 @@ constexpr std::uint32_t mtu_of_link(std::uint32_t link_mtu) {
 constexpr std::uint32_t frame_overhead = link::soft_ib::max_overhead + 4;
 
 /// The port as the subnet manager set it up.
-struct Port {
+struct Identity {
     wire::Lid lid{};
     wire::Gid gid{};
     wire::Qpn qpn{};
     wire::PKey pkey{0xffff};
     wire::QKey qkey{};  ///< the broadcast group's, for every packet of the link (RFC 4391, 4)
 
-    bool operator==(const Port&) const = default;
+    bool operator==(const Identity&) const = default;
 };
 
 /// A destination on the link, for packets of `type`.
-link::Destination destination(const Port& from, const wire::AddressHandle& to, wire::Qpn qpn, wire::EtherType type);
+link::Destination destination(const Identity& from, const wire::AddressHandle& to, wire::Qpn qpn, wire::EtherType type);
 
 #define VERBLINE_IPOIB_COUNTERS(X)                                               \
     X(rx_dropped_not_contiguous, "frames larger than the packet pool's buffers") \
@@ -54,7 +54,7 @@ public:
 
     /// Until there is a port, nothing is received or sent. Groups attached earlier are forgotten. Shard thread, as
     /// below.
-    void set_port(const std::optional<Port>& port);
+    void set_port(const std::optional<Identity>& port);
     void attach(wire::Lid mlid);
     void detach(wire::Lid mlid);
 

@@ -3,7 +3,7 @@
 
 /// @file
 /// A bounded queue of values from one thread to one other, in plain memory: what work and completion queues are made
-/// of. (shard/ring.h is the same between threads of our own, named in DPDK's tables; there may be a million of these.)
+/// of. (router/ring.h is the same between threads of our own, named in DPDK's tables; there may be a million of these.)
 
 #include <atomic>
 #include <bit>

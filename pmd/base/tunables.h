@@ -7,8 +7,8 @@
 /// what it did.
 ///
 /// Not here: what a protocol or a peer fixes, sizes of structures, and how a program and its helper share a CPU
-/// (apps/verbs/port/progress.cc), whose times were found together and only mean something together. What users turn
-/// without a compiler are options of `verbline` (MTU, links, impairments) and its configuration file.
+/// (apps/libibverbs/port/progress.cc), whose times were found together and only mean something together. What users
+/// turn without a compiler are options of `verbline` (MTU, links, impairments) and its configuration file.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ constexpr unsigned packets_per_turn = 16;
 /// longer while very many queue pairs post.
 constexpr unsigned doorbells_per_poll = 256;
 /// Idle polls of a router's poll core before it first gives its CPU away, and then before it first sleeps
-/// (datapath/shard). More: less latency where CPUs are many, less CPU for the peer where they are few. On an isolated
+/// (datapath/router). More: less latency where CPUs are many, less CPU for the peer where they are few. On an isolated
 /// CPU neither counts.
 constexpr std::uint32_t idle_spins = 64, idle_yields = 64;
 /// The first and the longest sleep of an idle router's poll core. What arrives meanwhile waits so long.
@@ -60,14 +60,14 @@ constexpr unsigned router_packets = 16'383;
 constexpr unsigned hub_packets = 4095;
 /// Of these, how many may wait for full receivers, all together. More: a few stalled programs can starve the others.
 constexpr unsigned hub_packets_waiting = 2560;
-/// What DPDK may take of a verbs program's memory (apps/verbs/port), MB.
+/// What DPDK may take of a verbs program's memory (apps/libibverbs/port), MB.
 constexpr unsigned program_memory_mb = 256;
 
 // Devices.
 
 /// Slots of a memif ring, log2: where no program says otherwise (pmd/factory), and between verbs programs on a `memif:`
-/// link (apps/verbs/port). Fewer fit the caches better (a frame of 2 KB, both sides together: 95 ns with 128 slots, 109
-/// with 1024, 133 with 4096); more bridge the time in which the peer does not run.
+/// link (apps/libibverbs/port). Fewer fit the caches better (a frame of 2 KB, both sides together: 95 ns with 128
+/// slots, 109 with 1024, 133 with 4096); more bridge the time in which the peer does not run.
 constexpr unsigned memif_log2_ring = 10, program_memif_log2_ring = 9;
 /// Bytes that an Ethernet interface (`eth:`) may have waiting in its socket (pmd/packet). Fewer: drops in bursts.
 constexpr int packet_send_buffer = 4 << 20;
@@ -84,7 +84,7 @@ constexpr std::size_t switch_share = 32;
 /// How long the switch polls for nothing before it sleeps. More: less latency, a CPU busier with nothing.
 constexpr Time switch_spin = 10 * microsecond;
 
-// Verbs programs (apps/verbs/objects).
+// Verbs programs (apps/libibverbs/objects).
 
 /// How long a thread that waits for a completion event polls before it sleeps: about what sleeping and waking cost.
 constexpr Time poll_before_sleep = 5 * microsecond;

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/verbline/telemetry_client.h"
+#include "apps/verbline/instance/telemetry_client.h"
 
 namespace verbline::telemetry {
 namespace {

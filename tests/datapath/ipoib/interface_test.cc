@@ -16,14 +16,14 @@ namespace {
 using test::bytes_of, test::make_packet, test::pattern;
 
 constexpr wire::Lid broadcast{0xc000};
-constexpr Port alice{.lid = wire::Lid{3},
-                     .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100005}),
-                     .qpn = wire::Qpn{0x48},
-                     .qkey = wire::QKey{0xb1b}};
-constexpr Port bob{.lid = wire::Lid{4},
-                   .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100008}),
-                   .qpn = wire::Qpn{0x49},
-                   .qkey = wire::QKey{0xb1b}};
+constexpr Identity alice{.lid = wire::Lid{3},
+                         .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100005}),
+                         .qpn = wire::Qpn{0x48},
+                         .qkey = wire::QKey{0xb1b}};
+constexpr Identity bob{.lid = wire::Lid{4},
+                       .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100008}),
+                       .qpn = wire::Qpn{0x49},
+                       .qkey = wire::QKey{0xb1b}};
 
 link::Destination to_bob(wire::EtherType type = wire::ether_type::ipv4) {
     return destination(alice, {.dlid = bob.lid}, bob.qpn, type);
@@ -31,7 +31,7 @@ link::Destination to_bob(wire::EtherType type = wire::ether_type::ipv4) {
 
 /// A port whose device is two queues.
 struct Host {
-    explicit Host(const Port& port) : link(device, 0, *test::packet_pool()) {
+    explicit Host(const Identity& port) : link(device, 0, *test::packet_pool()) {
         link.set_port(port);
         link.attach(broadcast);
     }

@@ -13,7 +13,7 @@ namespace {
 
 using pmd::Carries;
 
-constexpr Port ours{.lid = wire::Lid{3}, .qpn = wire::Qpn{0x48}, .qkey = wire::QKey{0xb1b}};
+constexpr Identity ours{.lid = wire::Lid{3}, .qpn = wire::Qpn{0x48}, .qkey = wire::QKey{0xb1b}};
 
 /// The IP packet in a frame of the soft fabric; its CRCs are right, or it is none.
 test::ByteVector inside(const test::ByteVector& frame) {

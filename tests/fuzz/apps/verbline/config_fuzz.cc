@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "apps/verbline/config.h"
+#include "apps/verbline/config/config.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "apps/verbline/counter_view.h"
-#include "apps/verbline/table.h"
+#include "apps/verbline/output/counter_view.h"
+#include "apps/verbline/output/table.h"
 
 namespace {
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Address handles: how a UD peer is reached, worked out once.
+
+#include <atomic>
+
+#include <infiniband/verbs.h>
+
+#include "apps/libibverbs/objects/context.h"
+#include "apps/libibverbs/objects/face.h"
+#include "apps/libibverbs/objects/protection_domain.h"
+#include "datapath/rdma/address.h"
+
+namespace verbline::verbs {
+
+/// What ibv_ah_attr says, with the Ethernet address of the next hop found out: blocks, on RoCE. EINVAL: it cannot be;
+/// EHOSTUNREACH: nobody answers.
+Result<rdma::Path> to_path(Context& context, const ibv_ah_attr& attributes);
+
+class AddressHandle {
+public:
+    AddressHandle(ProtectionDomain& domain, const link::Envelope& envelope);
+    ~AddressHandle();
+    AddressHandle(const AddressHandle&) = delete;
+    AddressHandle& operator=(const AddressHandle&) = delete;
+
+    static AddressHandle& of(ibv_ah* ah) { return Face<ibv_ah, AddressHandle>::object_of(ah); }
+    ibv_ah* abi() { return &face_.abi; }
+    const ProtectionDomain& domain() const { return domain_; }
+    const link::Envelope& envelope() const { return envelope_; }
+
+private:
+    Face<ibv_ah, AddressHandle> face_;
+    ProtectionDomain& domain_;
+    link::Envelope envelope_;
+};
+
+}  // namespace verbline::verbs

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/objects/completion_channel.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "apps/libibverbs/objects/completion_queue.h"
+#include "pmd/base/clock.h"
+#include "pmd/base/tunables.h"
+
+namespace verbline::verbs {
+namespace {
+
+/// How long an event for which nothing is left is held back.
+constexpr Time stale_limit = 10 * millisecond;
+
+}  // namespace
+
+CompletionChannel::CompletionChannel(Context& context, ProgramDescriptor descriptor)
+    : hold_(context), descriptor_(std::move(descriptor)) {
+    face_ = {{.context = context.abi(), .fd = descriptor_.programs(), .refcnt = 0}, this};
+}
+
+Result<CompletionChannel*> CompletionChannel::create(Context& context) {
+    ProgramDescriptor descriptor(FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)));
+    if (!descriptor) return failure(errno, "no descriptor for a completion channel");
+    return new CompletionChannel(context, std::move(descriptor));
+}
+
+void CompletionChannel::push(CompletionQueue& queue) {
+    {
+        const std::scoped_lock lock(mutex_);
+        waiting_.push_back(&queue);
+        count_.store(waiting_.size(), std::memory_order_relaxed);
+    }
+    const std::uint64_t one = 1;
+    std::ignore = write(descriptor_.ours(), &one, sizeof one);
+}
+
+CompletionQueue* CompletionChannel::get() {
+    auto& progress = Context::of(face_.abi.context).progress();
+    const auto until = monotonic_now() + tunables::poll_before_sleep;
+    while (count_.load(std::memory_order_relaxed) == 0 && monotonic_now() < until) progress.drive();
+    if (count_.load(std::memory_order_relaxed) == 0) progress.leave();
+    for (std::uint64_t one = 0;;) {
+        if (read(descriptor_.ours(), &one, sizeof one) != sizeof one) return nullptr;
+        auto* const queue = pop();
+        if (queue == nullptr) continue;  // of a queue that is gone
+        await_completion(*queue);
+        return queue;
+    }
+}
+
+CompletionQueue* CompletionChannel::pop() {
+    const std::scoped_lock lock(mutex_);
+    if (waiting_.empty()) return nullptr;
+    auto* const queue = waiting_.front();
+    waiting_.pop_front();
+    count_.store(waiting_.size(), std::memory_order_relaxed);
+    queue->event_read();
+    return queue;
+}
+
+void CompletionChannel::await_completion(CompletionQueue& queue) const {
+    if (queue.has_completions() || (fcntl(descriptor_.ours(), F_GETFL) & O_NONBLOCK) != 0) return;
+    auto& progress = Context::of(face_.abi.context).progress();
+    const auto began = monotonic_now();
+    for (auto waited = Time{0}; !queue.has_completions() && waited < stale_limit; waited = monotonic_now() - began) {
+        if (!progress.drive() && waited > tunables::poll_before_sleep) sched_yield();
+    }
+}
+
+void CompletionChannel::forget(const CompletionQueue& queue) {
+    const std::scoped_lock lock(mutex_);
+    std::erase(waiting_, &queue);
+    count_.store(waiting_.size(), std::memory_order_relaxed);
+}
+
+extern "C" {
+
+ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
+    return made(
+        [&] -> Result<CompletionChannel*> {
+            auto& opened = Context::of(context);
+            if (!opened.alive()) return failure(EIO, "the context is that of a parent process");
+            return CompletionChannel::create(opened);
+        },
+        &CompletionChannel::abi);
+}
+
+int ibv_destroy_comp_channel(ibv_comp_channel* abi) {
+    if (!Context::of(abi->context).alive()) return 0;
+    auto& channel = CompletionChannel::of(abi);
+    if (channel.users != 0) return EBUSY;
+    delete &channel;
+    return 0;
+}
+
+int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
+    // The descriptor is the parent's, too: its events are not ours to take.
+    if (!Context::of(channel->context).alive()) return errno = EIO, -1;
+    auto* const queue = CompletionChannel::of(channel).get();
+    if (queue == nullptr) return -1;
+    *cq = queue->abi();
+    *cq_context = queue->abi()->cq_context;
+    return 0;
+}
+
+void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
+    CompletionQueue::of(cq).acknowledge(count);
+}
+
+}  // extern "C"
+
+}  // namespace verbline::verbs

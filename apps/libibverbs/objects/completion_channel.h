@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A completion channel: the descriptor that a program sleeps on, and the queues that have something to tell.
+///
+/// The descriptor is an eventfd that counts one for each event, so that O_NONBLOCK, poll and epoll are the program's
+/// own affair. An event of a queue that is destroyed unread is taken off the list; its count stays and finds nothing.
+///
+/// A completion that comes between arming and polling is taken by the poll, and its event is stale: verbs allow that,
+/// and HCAs do it, but rarely, being slower than we are. There are programs that sleep for an event and call it an
+/// error if nothing is there then (ibv_rc_pingpong -e -t). So a stale event waits a little for a completion to go with
+/// it.
+
+#include <atomic>
+#include <deque>
+#include <mutex>
+
+#include <infiniband/verbs.h>
+
+#include "apps/libibverbs/objects/context.h"
+#include "apps/libibverbs/objects/face.h"
+#include "apps/libibverbs/port/program_descriptor.h"
+
+namespace verbline::verbs {
+
+class CompletionQueue;
+
+class CompletionChannel {
+public:
+    static Result<CompletionChannel*> create(Context& context);
+    static CompletionChannel& of(ibv_comp_channel* channel) {
+        return Face<ibv_comp_channel, CompletionChannel>::object_of(channel);
+    }
+    ibv_comp_channel* abi() { return &face_.abi; }
+
+    /// On the thread that polls.
+    void push(CompletionQueue& queue);
+    /// Blocks, unless the descriptor is O_NONBLOCK. Null: errno says why.
+    CompletionQueue* get();
+    void forget(const CompletionQueue& queue);
+
+    std::atomic<unsigned> users{0};  ///< queues
+
+private:
+    CompletionChannel(Context& context, ProgramDescriptor descriptor);
+    CompletionQueue* pop();
+    void await_completion(CompletionQueue& queue) const;
+
+    Context::Hold hold_;
+    Face<ibv_comp_channel, CompletionChannel> face_;
+    ProgramDescriptor descriptor_;
+    std::mutex mutex_;
+    std::deque<CompletionQueue*> waiting_;
+    std::atomic<std::size_t> count_{0};  ///< of `waiting_`
+};
+
+}  // namespace verbline::verbs

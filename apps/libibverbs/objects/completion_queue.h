@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A completion queue: polled, in the old way and the extended one, and armed.
+///
+/// Polling drives the shard when nothing is there: programs that poll need no thread of ours.
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include <infiniband/verbs.h>
+
+#include "apps/libibverbs/objects/completion_channel.h"
+#include "apps/libibverbs/objects/context.h"
+#include "apps/libibverbs/objects/face.h"
+#include "apps/libibverbs/objects/protection_domain.h"
+#include "apps/libibverbs/port/spin_lock.h"
+#include "datapath/transport/completion_queue.h"
+
+namespace verbline::verbs {
+
+class CompletionQueue {
+public:
+    static Result<CompletionQueue*> create(Context& context, const ibv_cq_init_attr_ex& attributes);
+    ~CompletionQueue();
+    CompletionQueue(const CompletionQueue&) = delete;
+    CompletionQueue& operator=(const CompletionQueue&) = delete;
+
+    /// ibv_cq and ibv_cq_ex are one: the latter is longer.
+    static CompletionQueue& of(ibv_cq* cq) { return of(reinterpret_cast<ibv_cq_ex*>(cq)); }
+    static CompletionQueue& of(ibv_cq_ex* cq) { return Face<ibv_cq_ex, CompletionQueue>::object_of(cq); }
+    ibv_cq* abi() { return reinterpret_cast<ibv_cq*>(&face_.abi); }
+    ibv_cq_ex* extended() { return &face_.abi; }
+
+    transport::CompletionQueue& native() { return *native_; }
+
+    int poll(std::span<ibv_wc> out) noexcept;
+    void arm(bool solicited_only) noexcept;
+    Result<void> resize(int entries);
+    /// A queue pair is gone; nothing of it is to be seen any more.
+    void purge(wire::Qpn qpn) noexcept;
+
+    /// Something may be there to be polled. Any thread.
+    bool has_completions() noexcept;
+
+    // Events read and acknowledged; destroying waits until these are the same.
+    void event_read() { events_read_.fetch_add(1, std::memory_order_relaxed); }
+    void acknowledge(unsigned count);
+    void await_acknowledged();
+
+    // Extended polling (extended_poll.cc): the completion in hand.
+    int start_poll() noexcept;
+    int next_poll() noexcept;
+    void end_poll() noexcept;
+    const transport::Completion& current() const { return current_; }
+
+    std::atomic<unsigned> users{0};  ///< queue pairs and XRC queues; a queue pair counts for each half
+
+private:
+    CompletionQueue(Context& context, const ibv_cq_init_attr_ex& attributes);
+    /// Under the lock. Drives the shard if nothing is there.
+    std::size_t take(std::span<transport::Completion> out) noexcept;
+    /// As many as there are and have room; takes the lock.
+    std::size_t take_all(std::span<ibv_wc> out) noexcept;
+    /// The next one in `current_`, and the lock held, if there is one.
+    bool take_current() noexcept;
+    void show_current() noexcept;
+    Context& context() { return Context::of(face_.abi.context); }
+
+    static constexpr std::size_t most = 16;  ///< completions taken at a time
+
+    Context::Hold hold_;
+    Face<ibv_cq_ex, CompletionQueue> face_;
+    std::unique_ptr<transport::CompletionQueue> native_;
+    CompletionChannel* channel_ = nullptr;
+    ProtectionDomain* parent_domain_ = nullptr;
+    SpinLock lock_;
+    transport::Completion current_{};  ///< of an extended poll
+    std::atomic<unsigned> events_read_{0};
+};
+
+/// Sets the functions that read fields of the completion in hand.
+void set_extended_polling(ibv_cq_ex& queue, std::uint64_t wc_flags);
+
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes);
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attributes);
+int poll_cq(ibv_cq* cq, int count, ibv_wc* out);
+int req_notify_cq(ibv_cq* cq, int solicited_only);
+
+}  // namespace verbline::verbs

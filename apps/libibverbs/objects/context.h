@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A device as a program has opened it (ibv_context): its operations, and its queue of asynchronous events.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include <infiniband/verbs.h>
+
+#include "apps/libibverbs/objects/async_events.h"
+#include "apps/libibverbs/objects/face.h"
+#include "apps/libibverbs/port/port.h"
+
+namespace verbline::verbs {
+
+class QueuePair;
+
+class Context {
+public:
+    /// What an object has that refers to its context.
+    class Hold {
+    public:
+        explicit Hold(Context& context) noexcept : context_(context) { ++context_.holds_; }
+        ~Hold() { --context_.holds_; }
+        Hold(const Hold&) = delete;
+        Hold& operator=(const Hold&) = delete;
+
+    private:
+        Context& context_;
+    };
+
+    /// EMFILE and the like.
+    static Result<std::unique_ptr<Context>> open(ibv_device& device, Port& port);
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    /// The context's name across processes' descriptors, for ibv_import_device: who has a copy of `cmd_fd` of it.
+    bool is_behind(int cmd_fd) const;
+
+    static Context& of(ibv_context* context);
+    /// Not in a child, which inherits contexts that nothing is behind any more, nor on a device that is lost.
+    bool alive() const { return !port_.abandoned() && !port_.lost(); }
+
+    ibv_context* abi() { return &face_.abi.context; }
+    Port& port() { return port_; }
+    rdma::Device& device() { return port_.device(); }
+    Progress& progress() { return port_.progress(); }
+    AsyncEvents& events() { return events_; }
+
+    // ibv_import_device shares a context; it is closed when its last user closes it.
+    void share() { ++users_; }
+    bool drop() { return --users_ == 0; }
+
+    // Queue pairs that were made with it.
+    void add(QueuePair& pair);
+    void remove(QueuePair& pair);
+
+    /// Its last user has closed it. Objects that he has left behind do nothing any more: queue pairs are reset, nobody
+    /// is told of events. Their handles may still be destroyed, until when the context is `held`.
+    void close();
+    bool closed() const { return users_ == 0; }
+    bool held() const { return holds_ != 0; }
+
+private:
+    struct Abi {
+        verbs_context abi;
+        Context* object;
+    };
+
+    Context(ibv_device& device, Port& port, ProgramDescriptor command, ProgramDescriptor events);
+
+    Abi face_{};
+    Port& port_;
+    ProgramDescriptor command_;
+    AsyncEvents events_;
+    unsigned users_ = 1;
+    std::atomic<unsigned> holds_{0};
+    std::mutex pairs_mutex_;
+    std::set<QueuePair*> pairs_;
+};
+
+/// Fills the tables of operations; what we do not have stays null, which the verbs answer EOPNOTSUPP for.
+void set_operations(verbs_context& context);
+
+}  // namespace verbline::verbs

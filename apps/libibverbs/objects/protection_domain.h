@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Protection domains, and what verbs derive from them: thread domains, parent domains, which are further handles of
+/// the same domain, and imported ones, which are further faces of the same handle.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include <infiniband/verbs.h>
+
+#include "apps/libibverbs/objects/context.h"
+#include "apps/libibverbs/objects/face.h"
+
+namespace verbline::verbs {
+
+/// A promise that only one thread at a time uses what is made with it. It saves nothing here: locks that nobody
+/// contends for are cheap.
+class ThreadDomain {
+public:
+    explicit ThreadDomain(Context& context) : hold_(context) { face_ = {{.context = context.abi()}, this}; }
+    static ThreadDomain& of(ibv_td* td) { return Face<ibv_td, ThreadDomain>::object_of(td); }
+    ibv_td* abi() { return &face_.abi; }
+
+    std::atomic<unsigned> users{0};
+
+private:
+    Context::Hold hold_;
+    Face<ibv_td, ThreadDomain> face_;
+};
+
+class ProtectionDomain {
+public:
+    ProtectionDomain(Context& context, memory::PdId id);
+    /// Another handle of the same domain; the first one is busy as long as there is one.
+    ProtectionDomain(Context& context, ProtectionDomain& original, ThreadDomain* thread);
+    ~ProtectionDomain();
+    ProtectionDomain(const ProtectionDomain&) = delete;
+    ProtectionDomain& operator=(const ProtectionDomain&) = delete;
+
+    static ProtectionDomain& of(ibv_pd* pd) { return Face<ibv_pd, ProtectionDomain>::object_of(pd); }
+    ibv_pd* abi() { return &face_.abi; }
+
+    memory::PdId id() const { return id_; }
+    Context& context() { return Context::of(face_.abi.context); }
+
+    std::atomic<unsigned> users{0};  ///< objects made with this handle
+
+private:
+    Context::Hold hold_;
+    Face<ibv_pd, ProtectionDomain> face_;
+    memory::PdId id_;
+    ProtectionDomain* original_ = nullptr;
+    ThreadDomain* thread_ = nullptr;
+};
+
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes);
+int dealloc_td(ibv_td* td);
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes);
+
+}  // namespace verbline::verbs

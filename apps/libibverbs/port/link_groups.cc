@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/port/link_groups.h"
+
+#include <new>
+#include <tuple>
+#include <utility>
+
+#include "control/host/kernel_group.h"
+#include "datapath/link/envelope.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/link/soft_ib.h"
+
+namespace verbline::verbs {
+
+wire::MacAddress ethernet_address_of_group(const wire::Gid& mgid) {
+    return link::multicast_mac(link::ipv4_of(mgid) ? link::Carrier::roce_v2_ipv4 : link::Carrier::roce_v2_ipv6, mgid);
+}
+
+wire::MacAddress LinkGroups::mac_of(const wire::Gid& mgid, wire::Lid mlid) const {
+    return link_.fabric.lid != wire::Lid{} ? link::soft_ib::mac_of(mlid) : ethernet_address_of_group(mgid);
+}
+
+pmd::MulticastAddress LinkGroups::address_of(const wire::Gid& mgid, wire::Lid mlid) const {
+    return {.mac = mac_of(mgid, mlid), .mgid = mgid, .mlid = mlid};
+}
+
+Result<void> LinkGroups::join(const wire::Gid& mgid, wire::Lid mlid) {
+    const auto group = address_of(mgid, mlid);
+    const std::scoped_lock lock(mutex_);
+    const auto [joined, first] = joined_.try_emplace(group.mac, 0U);
+    ++joined->second;
+    try {
+        if (auto in = first ? let_in(group) : Result<void>(); !in) {
+            joined_.erase(joined);
+            return in;
+        }
+        if (link_.fabric.lid == wire::Lid{}) tell(mgid);
+    } catch (const std::bad_alloc&) {
+        let_go(group);
+        throw;
+    }
+    return {};
+}
+
+Result<void> LinkGroups::let_in(const pmd::MulticastAddress& group) {
+    if (link_.lane.control) {
+        if (auto joined = hub::join_group(link_.lane, group.mac); !joined) return joined;
+    }
+    // A device that knows no groups lets all of them in.
+    const auto error = link_.device->attach_multicast(group);
+    if (error && error != std::errc::operation_not_supported) {
+        if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, group.mac);
+        return failure(error.value(), link_.text + ": the group cannot be joined: " + error.message());
+    }
+    return {};
+}
+
+void LinkGroups::leave(const wire::Gid& mgid, wire::Lid mlid) {
+    const std::scoped_lock lock(mutex_);
+    tell_no_longer(mgid);
+    let_go(address_of(mgid, mlid));
+}
+
+void LinkGroups::let_go(const pmd::MulticastAddress& group) {
+    const auto found = joined_.find(group.mac);
+    if (found == joined_.end() || --found->second != 0) return;
+    joined_.erase(found);
+    // Where that fails, the hub has ended or the interface is gone, and with it the membership.
+    if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, group.mac);
+    std::ignore = link_.device->detach_multicast(group);
+}
+
+/// Where the kernel will not, frames may still come: from a switch that does not snoop, say.
+void LinkGroups::tell(const wire::Gid& mgid) {
+    auto& told = told_[mgid];
+    if (told.users == 0) {
+        if (link_.neighbours != nullptr)
+            link_.neighbours->join(mgid);
+        else if (!link_.interface.empty())
+            if (auto joined = host::join_kernel_group(link_.ifindex, mgid)) told.kernel = std::move(*joined);
+    }
+    ++told.users;
+}
+
+void LinkGroups::tell_no_longer(const wire::Gid& mgid) {
+    const auto found = told_.find(mgid);
+    if (found == told_.end() || --found->second.users != 0) return;
+    if (link_.neighbours != nullptr) link_.neighbours->leave(mgid);
+    told_.erase(found);
+}
+
+}  // namespace verbline::verbs

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/port/next_hops.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "control/host/kernel_neighbour.h"
+#include "pmd/base/clock.h"
+
+namespace verbline::verbs {
+namespace {
+
+constexpr Time answer_lifetime = 5 * second;
+constexpr Time turn = 200 * millisecond;  ///< of one question; the kernel goes on asking meanwhile
+constexpr Time patience = 3 * second;     ///< RFC 4861, 10: three solicitations, a second apart
+
+}  // namespace
+
+std::optional<wire::MacAddress> NextHops::find(const wire::Gid& from, const wire::Gid& to) {
+    if (link_.neighbours != nullptr) return link_.neighbours->find(to);
+    const std::scoped_lock lock(mutex_);
+    const auto found = answers_.find({from, to});
+    if (found == answers_.end() || found->second.until < monotonic_now()) return std::nullopt;
+    return found->second.mac;
+}
+
+void NextHops::ask(const wire::Gid& from, const wire::Gid& to) {
+    if (link_.neighbours != nullptr) return link_.neighbours->ask(to);
+    const Question question{from, to};
+    const std::scoped_lock lock(mutex_);
+    if (in_hand_ == question || std::ranges::find(asked_, question, &Asked::question) != asked_.end()) return;
+    if (asked_.size() >= max_asks) return counters_.next_hop_asks_dropped.add();
+    counters_.next_hop_asks.add();
+    if (!resolver_.joinable()) {
+        auto started = QuietThread::start([this](const std::stop_token& stop) { resolve(stop); });
+        if (!started) return counters_.next_hop_failures.add();  // who asked gives up in its own time
+        resolver_ = std::move(*started);
+    }
+    asked_.push_back({question, monotonic_now() + patience});
+    more_.notify_one();
+}
+
+void NextHops::on_answer(std::function<void()> tell) {
+    if (link_.neighbours != nullptr) return link_.neighbours->on_found(std::move(tell));
+    const std::scoped_lock lock(mutex_);
+    tell_ = std::move(tell);
+}
+
+void NextHops::resolve(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (more_.wait(lock, stop, [this] { return !asked_.empty(); }), !stop.stop_requested()) {
+        const auto asked = asked_.front();
+        asked_.pop_front();
+        in_hand_ = asked.question;
+        lock.unlock();
+        const auto mac =
+            host::resolve_kernel_neighbour(link_.ifindex, asked.question.first, asked.question.second, turn);
+        lock.lock();
+        in_hand_.reset();
+        if (!answer(asked, mac)) asked_.push_back(asked);
+    }
+}
+
+/// False: it is to be asked again.
+bool NextHops::answer(const Asked& asked, const Result<wire::MacAddress>& mac) {
+    const auto now = monotonic_now();
+    if (!mac && mac.error().code == ETIMEDOUT && now < asked.give_up) return false;
+    if (mac) {
+        if (answers_.size() >= max_answers)
+            std::erase_if(answers_, [&](const auto& one) { return one.second.until < now; });
+        if (answers_.size() >= max_answers) answers_.clear();
+        answers_.insert_or_assign(asked.question, Answer{*mac, now + answer_lifetime});
+    } else {
+        counters_.next_hop_failures.add();
+    }
+    if (tell_) tell_();
+    return true;
+}
+
+}  // namespace verbline::verbs

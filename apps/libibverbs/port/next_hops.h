@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Ethernet addresses of next hops, for those who must not wait for them: asked for here, found later.
+///
+///     find ──┬── our own ARP and ND (NeighbourDevice)
+///            └── kernel's neighbours: answers of the last seconds
+///     ask ───┬── the question leaves with the next poll
+///            └── queue ──> resolver, a thread that waits for the kernel ──> answer ──> on_answer
+///
+/// The resolver starts with the first question. It gives each a part of a second at a time, so that hosts which do not
+/// answer hold up the others a little, and not for long.
+///
+/// Threads: any.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "apps/libibverbs/port/link.h"
+#include "apps/libibverbs/port/quiet_thread.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/time.h"
+
+namespace verbline::verbs {
+
+#define VERBLINE_NEXT_HOP_COUNTERS(X)                                       \
+    X(next_hop_asks, "next hops that the kernel was asked for")             \
+    X(next_hop_asks_dropped, "questions not asked because too many waited") \
+    X(next_hop_failures, "questions that the kernel had no answer to, or not in time")
+struct NextHopCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_NEXT_HOP_COUNTERS)
+};
+
+class NextHops {
+public:
+    static constexpr std::size_t max_asks = 1024;
+    static constexpr std::size_t max_answers = 4096;
+
+    explicit NextHops(const OpenedLink& link) : link_(link) {}
+    NextHops(const NextHops&) = delete;
+    NextHops& operator=(const NextHops&) = delete;
+
+    std::optional<wire::MacAddress> find(const wire::Gid& from, const wire::Gid& to);
+    /// Does not block. Whoever gets no answer asks again, not sooner than after a second.
+    void ask(const wire::Gid& from, const wire::Gid& to);
+    /// Called when there may be an answer to what was asked; must not block nor call back.
+    void on_answer(std::function<void()> tell);
+
+    void counters(const CounterVisitor& visit) const { counters_.each(visit); }
+
+private:
+    using Question = std::pair<wire::Gid, wire::Gid>;  ///< our address, the peer's
+    struct Asked {
+        Question question;
+        Time give_up = 0;
+    };
+    struct Answer {
+        wire::MacAddress mac;
+        Time until = 0;
+    };
+
+    void resolve(const std::stop_token& stop);
+    bool answer(const Asked& asked, const Result<wire::MacAddress>& mac);
+
+    const OpenedLink& link_;
+    NextHopCounters counters_;  ///< under the mutex
+    std::mutex mutex_;          ///< of what follows
+    std::map<Question, Answer> answers_;
+    std::deque<Asked> asked_;
+    std::optional<Question> in_hand_;  ///< the resolver's
+    std::function<void()> tell_;
+    std::condition_variable_any more_;
+    QuietThread resolver_;  ///< ends first
+};
+
+}  // namespace verbline::verbs

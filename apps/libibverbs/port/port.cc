@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/port/port.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+
+#include <poll.h>
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+
+#include <fmt/format.h>
+
+#include "apps/libibverbs/port/eal.h"
+#include "apps/libibverbs/port/packet_pool.h"
+#include "apps/libibverbs/port/process.h"
+#include "apps/libibverbs/port/sysfs_facts.h"
+#include "control/host/kernel_neighbour.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/wire/text.h"
+#include "pmd/base/clock.h"
+#include "pmd/base/free_descriptors.h"
+
+namespace verbline::verbs {
+namespace {
+
+constexpr std::uint32_t max_queue_pairs = 1 << 14;
+constexpr std::uint16_t mads = 4096;  ///< who connects to many does so at once, and asks again only after seconds
+constexpr Time neighbour_limit = 3 * second;  ///< RFC 4861, 10: three solicitations, a second apart
+constexpr Time ask_again = 250 * millisecond;
+constexpr Time lane_limit = 2 * second;         ///< for a hub to complete what it has promised
+constexpr Time pair_limit = 200 * millisecond;  ///< for the serving end of a memif pair, if it is there
+constexpr Time lane_interval = millisecond;
+constexpr Time capture_interval = 50 * millisecond;
+
+/// On a link that others share, programs under one address should not have the same QPNs.
+std::uint32_t random_slot() {
+    return std::random_device()();
+}
+
+}  // namespace
+
+void Port::FreePool::operator()(rte_mempool* pool) const {
+    rte_mempool_free(pool);
+}
+
+wire::Guid guid_of(const wire::MacAddress& mac) {
+    return wire::Guid{wire::load64(link::link_local_gid(mac).bytes, 8)};
+}
+
+Result<std::unique_ptr<Port>> Port::open(const PortIdentity& identity, const Link& link, const Settings& settings) {
+    std::unique_ptr<Port> port(new Port(identity));
+    if (auto started = port->start(link, settings); !started) return std::unexpected(started.error());
+    return port;
+}
+
+Result<void> Port::start(const Link& link, const Settings& settings) {
+    pool_.reset(rte_pktmbuf_pool_create(identity_.instance.c_str(), packet_count, packet_cache, 0,
+                                        RTE_PKTMBUF_HEADROOM + packet_room, SOCKET_ID_ANY));
+    if (pool_ == nullptr) return failure(rte_errno, fmt::format("{}: no memory for packets", name()));
+    auto opened = open_link(link, settings, identity_, pool_.get());
+    if (!opened) return std::unexpected(opened.error());
+    link_ = std::move(*opened);
+    if (link_.direct != nullptr) link_.direct->use(broker_);
+
+    const bool ib = is_infiniband(link);
+    auto device = rdma::Device::create({.name = identity_.instance,
+                                        .device = link_.device.get(),
+                                        .pool = pool_.get(),
+                                        .kind = ib ? link::GidTable::Kind::ib : link::GidTable::Kind::roce,
+                                        .mac = link_.mac,
+                                        .lid = link_.fabric.lid,
+                                        .on_event = [this](const transport::Event& event) { dispatch(event); },
+                                        .max_queue_pairs = max_queue_pairs,
+                                        .first_slot = random_slot(),
+                                        .start = monotonic_now()});
+    if (!device) return std::unexpected(device.error());
+    device_ = std::move(*device);
+    device_->change_gids([&](link::GidTable& gids) {
+        gids.add_interface(link_.ifindex, link_.mac);
+        for (const auto& address : link_.addresses) gids.add_address(link_.ifindex, address.gid);
+    });
+    await_link(link);
+    sysfs_ = settings.sysfs;
+    write_sysfs();
+    progress_ = std::make_unique<Progress>(*link_.device, *device_, link_.held_back);
+    if (!progress_->usable()) return no_descriptors(EMFILE, name());
+    progress_->on_lost([this] { lose(); });
+    return start_threads();
+}
+
+Result<void> Port::start_threads() {
+    auto helper = QuietThread::start([this](const std::stop_token& stop) { progress_->run(stop); });
+    if (!helper) return std::unexpected(helper.error());
+    helper_ = std::move(*helper);
+    if (link_.capture == nullptr) return {};
+    auto writer = QuietThread::start([this](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any interval;  // which the end of the process does not wait for
+        std::unique_lock lock(mutex);
+        while (!stop.stop_requested()) {
+            std::ignore = link_.capture->drain();
+            interval.wait_for(lock, stop, std::chrono::nanoseconds(capture_interval), [] { return false; });
+        }
+        std::ignore = link_.capture->drain();
+    });
+    if (!writer) return std::unexpected(writer.error());
+    capture_writer_ = std::move(*writer);
+    return {};
+}
+
+/// A program looks at the port's state once, when it begins, and its first datagram may be its only one. Whether a
+/// cable is plugged in is not ours to wait for.
+void Port::await_link(const Link& link) {
+    const auto* const pair = std::get_if<pmd::MemifSpec>(&link);
+    const bool joins = pair != nullptr && !pair->server;
+    const auto until = monotonic_now() + (link_.lane.control ? lane_limit : joins ? pair_limit : 0);
+    while (!device_->check_link() && monotonic_now() < until) {
+        ::poll(nullptr, 0, static_cast<int>(lane_interval / millisecond));
+    }
+}
+
+/// Where that fails the program has given up the rights to it since it was started: it keeps what is there.
+void Port::write_sysfs() const {
+    if (!sysfs_.empty()) std::ignore = SysfsTree(sysfs_).update(sysfs_facts(*this));
+}
+
+Port::~Port() {
+    helper_.request_stop();
+    if (progress_ != nullptr) progress_->wake();
+}
+
+wire::Guid Port::guid() const {
+    if (infiniband()) return link_.fabric.guid;
+    return guid_of(link_.mac);
+}
+
+bool Port::active() const {
+    return active_.load(std::memory_order_relaxed) || link_.peer_comes_and_goes;
+}
+
+Result<wire::MacAddress> Port::resolve(unsigned gid_index, const wire::Gid& to) {
+    const auto* const from = device_->gids().at(gid_index);
+    if (from == nullptr) return failure(EINVAL, fmt::format("GID index {} is empty", gid_index));
+    if (const auto known = known_hop(*from, to)) return *known;
+    if (link_.neighbours != nullptr) return ask_neighbours(to);
+    return host::resolve_kernel_neighbour(link_.ifindex, from->gid, to, neighbour_limit);
+}
+
+/// What nobody needs to be asked for.
+std::optional<wire::MacAddress> Port::known_hop(const link::GidEntry& from, const wire::Gid& to) const {
+    const auto ipv4 = link::ipv4_of(to);
+    if (to.multicast() || (ipv4 && wire::is_multicast(*ipv4))) return ethernet_address_of_group(to);
+    if (device_->gids().find(to, from.type, from.vlan)) return link_.mac;  // ourselves
+    return link::mac_of_link_local(to);
+}
+
+std::optional<wire::MacAddress> Port::next_hop(unsigned gid_index, const wire::Gid& to) {
+    if (infiniband()) return wire::MacAddress{};
+    const auto* const from = device_->gids().at(gid_index);
+    if (from == nullptr) return std::nullopt;
+    if (const auto known = known_hop(*from, to)) return known;
+    return next_hops_.find(from->gid, to);
+}
+
+void Port::ask_next_hop(unsigned gid_index, const wire::Gid& to) {
+    const auto* const from = device_->gids().at(gid_index);
+    if (infiniband() || from == nullptr) return;
+    next_hops_.ask(from->gid, to);
+    if (link_.neighbours != nullptr) progress_->posted();
+}
+
+Result<mad::Gsi*> Port::gsi() {
+    const std::scoped_lock lock(gsi_mutex_);
+    if (gsi_ != nullptr) return gsi_.get();
+    mad::GsiOptions options{.device = device_.get(),
+                            .slots = mads,
+                            .next_hop =
+                                [this](unsigned gid_index, const wire::Gid& to) {
+                                    const auto hop = next_hop(gid_index, to);
+                                    if (!hop) ask_next_hop(gid_index, to);
+                                    return hop;
+                                },
+                            .on_posted = [this] { progress_->posted_by_service(); }};
+    if (!link_.fabric.pkeys.empty()) options.pkeys = link_.fabric.pkeys;
+    auto made = mad::Gsi::create(std::move(options));
+    if (!made) return std::unexpected(made.error());
+    gsi_ = std::move(*made);
+    return gsi_.get();
+}
+
+Result<wire::MacAddress> Port::ask_neighbours(const wire::Gid& to) {
+    const auto until = monotonic_now() + neighbour_limit;
+    for (Time next = 0;;) {
+        if (const auto mac = link_.neighbours->find(to)) return *mac;
+        const auto now = monotonic_now();
+        if (now > until) break;
+        if (now >= next) {
+            link_.neighbours->ask(to);
+            next = now + ask_again;
+        }
+        if (!progress_->drive()) progress_->idle();
+    }
+    return failure(EHOSTUNREACH,
+                   fmt::format("{}: nobody on {} answers for {}", name(), link_.text, wire::to_string(to)));
+}
+
+void Port::listen(std::uint64_t identity, const void* who, Listener listener) {
+    const std::scoped_lock lock(listeners_mutex_);
+    listeners_.emplace(identity, Listening{who, std::move(listener)});
+}
+
+void Port::stop_listening(std::uint64_t identity, const void* who) {
+    const std::scoped_lock lock(listeners_mutex_);
+    const auto [first, last] = listeners_.equal_range(identity);
+    const auto found = std::find_if(first, last, [who](const auto& entry) { return entry.second.who == who; });
+    if (found != last) listeners_.erase(found);
+}
+
+void Port::dispatch(const transport::Event& event) {
+    if (event.kind == transport::EventKind::port_active || event.kind == transport::EventKind::port_error) {
+        if (link_.peer_comes_and_goes) return;
+        active_.store(event.kind == transport::EventKind::port_active, std::memory_order_relaxed);
+        if (progress_ != nullptr) write_sysfs();
+    }
+    const auto who = event.cq != nullptr    ? identity(event.cq)
+                     : event.srq != nullptr ? identity(event.srq)
+                                            : identity(event.qpn);
+    const std::scoped_lock lock(listeners_mutex_);
+    const auto [first, last] = listeners_.equal_range(who);
+    std::for_each(first, last, [&](auto& entry) { entry.second.tell(event); });
+}
+
+void Port::share(SharedKind kind, std::uint32_t handle, void* object) {
+    const std::scoped_lock lock(shared_mutex_);
+    shared_[{kind, handle}] = object;
+}
+
+void Port::unshare(SharedKind kind, std::uint32_t handle) {
+    const std::scoped_lock lock(shared_mutex_);
+    shared_.erase({kind, handle});
+}
+
+void* Port::shared(SharedKind kind, std::uint32_t handle) {
+    const std::scoped_lock lock(shared_mutex_);
+    const auto found = shared_.find({kind, handle});
+    return found != shared_.end() ? found->second : nullptr;
+}
+
+void Port::finish(Time until) {
+    progress_->finish(until);
+    capture_writer_ = {};
+}
+
+/// What is left of the link would still carry packets, but wake nobody.
+void Port::lose() {
+    lost_.store(true, std::memory_order_relaxed);
+    complain({.code = EBADF,
+              .what = fmt::format("{}: the program has closed descriptors that are not its own, past the C library's "
+                                  "close; the device is dead. Leave alone descriptors that the program has not opened",
+                                  name())});
+    dispatch({.kind = transport::EventKind::device_fatal});
+}
+
+void Port::abandon() {
+    abandoned_.store(true, std::memory_order_relaxed);
+    progress_->abandon();
+    link_.lane.control = {};  // or the hub would take us for our parent, as would those with direct links
+    if (link_.direct != nullptr) link_.direct->abandon();
+    ports_.abandon();
+}
+
+}  // namespace verbline::verbs

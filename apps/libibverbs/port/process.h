@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What there is once in a process: the devices that the settings name, and the ports of those that were opened.
+///
+/// It is made when the first verb asks for it and stays until the process ends, since programs call verbs from
+/// destructors. Nothing is started before a device is opened.
+///
+/// Children have copies of everything, or share it, and have none of the threads (owner.h). Contexts they inherit are
+/// dead (EIO). A child of fork that opens a device itself gets a port of its own, with an address of its own.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include "apps/libibverbs/port/eal.h"
+#include "apps/libibverbs/port/port.h"
+#include "apps/libibverbs/settings/settings.h"
+
+namespace verbline::verbs {
+
+/// struct verbs_device of rdma-core, which libmlx5 and libefa look into behind ibv_device to see whether it is theirs.
+struct DeviceEntry {
+    ibv_device abi{};
+    const void* operations = nullptr;
+    int references = 1;
+    void* list_links[2] = {};
+    void* sysfs = nullptr;
+    std::uint64_t core_support = 0;
+    // Ours.
+    unsigned index = 0;
+};
+
+class Process {
+public:
+    static Process& get();
+
+    /// Null and errno: the settings cannot be understood (a line on standard error says why).
+    std::vector<DeviceEntry>* devices();
+
+    Result<Port*> open(const ibv_device& device);
+    Result<wire::Guid> guid(const ibv_device& device);
+    /// A MAC address of our own for links that have none.
+    wire::MacAddress own_mac() const { return own_mac_; }
+
+private:
+    Process();
+    static DeviceEntry& entry(const ibv_device& device) {
+        return const_cast<DeviceEntry&>(reinterpret_cast<const DeviceEntry&>(device));
+    }
+    void before_fork();
+    void after_fork_in_parent();
+    void after_fork_in_child();
+    void new_identity();
+    void at_exit();
+
+    std::mutex mutex_;
+    Result<Settings> settings_;
+    std::vector<DeviceEntry> devices_;
+    std::vector<std::unique_ptr<Port>> ports_;      ///< by index; null: not opened
+    std::vector<std::unique_ptr<Port>> abandoned_;  ///< a parent's
+    wire::MacAddress own_mac_;
+    unsigned generation_ = 0;  ///< forks between the process that began and this one
+    Eal eal_;
+    bool told_ = false, forking_ = false;
+};
+
+/// One line on standard error, of what the verbs can only say by errno.
+void complain(const Error& error);
+
+}  // namespace verbline::verbs

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The helper: what it does while the program does not poll.
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include <poll.h>
+#include <rte_cycles.h>
+#include <rte_pause.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "apps/libibverbs/port/own_descriptors.h"
+#include "apps/libibverbs/port/progress.h"
+
+namespace verbline::verbs {
+namespace {
+
+constexpr unsigned idle_before_sleep = 40;   ///< rounds of the helper: a few microseconds
+constexpr unsigned idle_beside_program = 2;  ///< the same, while the program may need the CPU
+constexpr Time watch_interval = millisecond;
+constexpr Time watch_interval_alone = 20 * millisecond;  ///< longer than the peer may have the CPU
+constexpr Time watch_interval_contended = 10 * millisecond;
+constexpr int credit_for_missed = 8;
+constexpr Time near_program = 20 * microsecond;
+constexpr Time most_sleep = 5 * millisecond;  ///< what a program posts and then forgets may have to be sent again
+constexpr Time held_back_interval = 100 * microsecond;
+constexpr Time link_down_interval = 2 * millisecond, longest_down_interval = 50 * millisecond,
+               link_up_interval = 200 * millisecond;
+constexpr Time urgent_interval = millisecond;  ///< while the link wants to be looked after (pmd::NetDevice)
+
+/// A helper that takes the only CPU from whoever has woken it gets packets one at a time, at a switch each. So it is no
+/// interactive thread: its turn comes when the others wait or have had theirs. Real-time programs know what they do.
+void take_turns() {
+    const sched_param none{};
+    if (sched_getscheduler(0) == SCHED_OTHER) std::ignore = sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+}  // namespace
+
+bool Progress::serve_asked() {
+    if (!std::exchange(asked_, false)) return false;
+    const std::scoped_lock lock(service_mutex_);
+    if (service_) service_();
+    return true;
+}
+
+bool Progress::helper_poll() noexcept {
+    const bool busy = poll();
+    const auto received = device_.received(0);
+    if (received == received_) return busy;
+    received_ = received;
+    received_in_a_row_ = 0;
+    program_is_near_ = now_ - program_seen_ < near_program;
+    if (program_is_near_) {
+        const auto credit = linger_credit_.load(std::memory_order_relaxed);
+        linger_credit_.store(std::min(credit + credit_for_missed, most_credit), std::memory_order_relaxed);
+    }
+    return busy;
+}
+
+bool Progress::helper_round() noexcept {
+    if (!enter(false)) return false;
+    bool busy = false;
+    do {
+        busy |= helper_poll();
+    } while (exit() && enter(true));
+    return busy;
+}
+
+void Progress::run(const std::stop_token& stop) {
+    unsigned idle_rounds = 0;
+    helper_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    bool takes_turns = false;
+    while (!stop.stop_requested() && !lost_) {
+        upkeep();
+        const bool serves = alone_ && served_.load(std::memory_order_relaxed);
+        if (serves && !std::exchange(takes_turns, true)) take_turns();
+        const bool served = serve_asked();
+        if (program_polls_.load(std::memory_order_relaxed)) {
+            watch_program();
+        } else if (helper_round() || served) {
+            idle_rounds = 0;
+        } else if (++idle_rounds < (program_is_near_ || serves ? idle_beside_program : idle_before_sleep)) {
+            alone_ ? give_way(idle_rounds) : rte_pause();
+        } else {
+            sleep();
+            idle_rounds = 0;
+        }
+    }
+    if (!lost_) return;
+    abandon();
+    if (on_lost_) on_lost_();
+}
+
+void Progress::watch_program() {
+    const auto seen = program_rounds_.load(std::memory_order_relaxed);
+    const bool contended = contention_.contended(rte_rdtsc());
+    const Time interval = alone_ ? watch_interval_alone : contended ? watch_interval_contended : watch_interval;
+    // Too soon to say of the program that it is gone.
+    if (interval > urgent_interval && link_.wants_link_up()) return wait(-1, urgent_interval);
+    wait(-1, interval);
+    if (blocked_.load(std::memory_order_relaxed) || program_rounds_.load(std::memory_order_relaxed) != seen) return;
+    if (!enter(true)) return;
+    program_polls_.store(false, std::memory_order_relaxed);
+    received_in_a_row_ = 0;
+    std::ignore = exit();
+}
+
+void Progress::sleep() {
+    if (!enter(false)) {
+        sched_yield();
+        return;
+    }
+    link_.want_rx_event(0, true);
+    const bool busy = poll();  // what came before the signal was wanted
+    const auto now = clock_.now();
+    auto until = now + most_sleep;
+    if (const auto deadline = device_.next_deadline(0)) until = std::min(until, *deadline);
+    if (held_back_) until = std::min(until, now + held_back_interval);
+    until = std::min(until, upkeep_due());
+    const int descriptor = link_.rx_event(0);
+    if (descriptor < 0) until = std::min(until, now + (link_up_ ? unsignalled_interval : down_interval_));
+    sleeps_until_.store(until, std::memory_order_relaxed);
+    if (exit() || busy || asked_) return;
+    wait(descriptor, until - now);
+    sleeps_until_.store(0, std::memory_order_relaxed);
+    if (program_polls_.load(std::memory_order_relaxed) || !enter(false)) return;
+    link_.want_rx_event(0, false);
+    std::ignore = exit();  // the next round is due anyway
+}
+
+void Progress::wait(int arrival, Time most) {
+    std::array<pollfd, 2> descriptors{{{wake_.get(), POLLIN, 0}, {arrival, POLLIN, 0}}};
+    if (most <= 0) return;
+    const timespec timeout{.tv_sec = most / second, .tv_nsec = most % second};
+    if (ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr) <= 0) return;
+    if (((descriptors[0].revents | descriptors[1].revents) & POLLNVAL) != 0) {
+        lost_ = true;
+    } else if (descriptors[0].revents != 0) {
+        // What is no longer ours is not read; while nothing wakes us the upkeep finds out.
+        lost_ = OwnDescriptors::is_lost(wake_.get());
+        std::uint64_t count = 0;
+        if (!lost_) std::ignore = read(wake_.get(), &count, sizeof count);
+    }
+}
+
+Time Progress::upkeep_due() const noexcept {
+    return link_.wants_link_up() ? std::min(next_upkeep_, last_upkeep_ + urgent_interval) : next_upkeep_;
+}
+
+void Progress::upkeep() {
+    const auto now = helper_clock_.now();
+    if (now < upkeep_due()) return;
+    last_upkeep_ = now;
+    {
+        const std::scoped_lock lock(upkeep_mutex_);
+        link_up_ = device_.check_link();
+    }
+    lost_ = lost_ || OwnDescriptors::is_lost(wake_.get());
+    // Whoever waits for its peer for long looks less and less often.
+    down_interval_ = link_up_ ? link_down_interval : std::min(down_interval_ * 5 / 4, longest_down_interval);
+    next_upkeep_ = now + (link_up_ ? link_up_interval : down_interval_);
+}
+
+}  // namespace verbline::verbs

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/ucma/channel.h"
+
+#include <cerrno>
+#include <cstdint>
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace verbline::verbs {
+namespace {
+
+constexpr Time look_interval = millisecond;
+
+}  // namespace
+
+Result<std::shared_ptr<Channel>> Channel::open(int flags, OnEvent on_event) {
+    FileDescriptor ours(eventfd(0, EFD_CLOEXEC | ((flags & O_NONBLOCK) != 0 ? EFD_NONBLOCK : 0)));
+    ProgramDescriptor event(std::move(ours), (flags & O_CLOEXEC) != 0);
+    if (!event) return failure(errno, "no descriptor for an event channel");
+    std::shared_ptr<Channel> channel(new Channel(std::move(event)));
+    channel->queue_.on_event = [raw = channel.get(), tell = std::move(on_event)] { tell(raw->shared_from_this()); };
+    return channel;
+}
+
+void Channel::signal() {
+    const std::uint64_t one = 1;
+    if (::write(event_.ours(), &one, sizeof one) == sizeof one) ++signals_;
+}
+
+/// Must not block: somebody who waits may have been faster, and will find nothing.
+void Channel::quench() {
+    std::uint64_t count = 0;
+    const iovec into{.iov_base = &count, .iov_len = sizeof count};
+    if (preadv2(event_.ours(), &into, 1, -1, RWF_NOWAIT) == sizeof count) signals_ -= count;
+}
+
+int Channel::wait() {
+    std::uint64_t count = 0;
+    if (::read(event_.ours(), &count, sizeof count) != sizeof count) return errno;
+    const std::scoped_lock lock(signal_mutex_);
+    signals_ -= count;
+    return 0;
+}
+
+/// Whoever changes the queue settles afterwards, so the last one leaves the descriptor as it should be. Where somebody
+/// has read and not yet said so, that is the last one.
+void Channel::settle() {
+    const std::scoped_lock lock(signal_mutex_);
+    const bool events = events_.load(std::memory_order_relaxed) != 0;
+    if (events == (signals_ != 0)) return;
+    events ? signal() : quench();
+}
+
+bool Channel::intact(Time now) {
+    if (now < intact_until_.load(std::memory_order_relaxed)) return true;
+    if (!intact()) return false;
+    intact_until_.store(now + look_interval, std::memory_order_relaxed);
+    return true;
+}
+
+}  // namespace verbline::verbs

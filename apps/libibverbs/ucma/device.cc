@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/ucma/device.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/kcmp.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "apps/libibverbs/port/owner.h"
+#include "apps/libibverbs/port/process.h"
+#include "apps/libibverbs/ucma/commands.h"
+#include "pmd/base/clock.h"
+
+namespace verbline::verbs {
+namespace {
+
+constexpr Time closing_limit = 50 * millisecond;
+
+int fail(int code) {
+    errno = code;
+    return -1;
+}
+
+/// The thread is not cancelled for as long as this lives: what we write to may be a cancellation point.
+class Uncancelled {
+public:
+    Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    Uncancelled(const Uncancelled&) = delete;
+    Uncancelled& operator=(const Uncancelled&) = delete;
+    ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+
+private:
+    int before_ = 0;
+};
+
+/// Where the kernel has such a device as well, librdmacm takes no other than the one whose number the kernel tells it
+/// (RDMA_NLDEV_CMD_GET_CHARDEV). Kernels give the number as it comes.
+unsigned minor_number() {
+    std::ifstream devices("/proc/misc");
+    unsigned number = 0;
+    for (std::string name; devices >> number >> name;)
+        if (name == "rdma_cm") return number;
+    return 58;
+}
+
+/// Replaces the file at the number by one that answers reads and writes with EBADF (O_PATH), until the number is
+/// closed. Async-signal-safe.
+void bury(int descriptor) noexcept {
+    const auto file = syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC);
+    if (file < 0) return;
+    syscall(SYS_dup3, file, descriptor, O_CLOEXEC);
+    syscall(SYS_close, file);
+}
+
+}  // namespace
+
+constinit ChannelTable RdmaCmDevice::table_;
+
+RdmaCmDevice& RdmaCmDevice::get() {
+    static auto* const device = new RdmaCmDevice;  // never destroyed, as Process
+    return *device;
+}
+
+RdmaCmDevice::RdmaCmDevice() {
+    Process::get();  // its handlers come first, so that ours hold the engine before it holds the ports
+    pthread_atfork([] { get().before_fork(); }, [] { get().after_fork_in_parent(); },
+                   [] { get().after_fork_in_child(); });
+    std::atexit([] { get().at_exit(); });
+}
+
+Engine* RdmaCmDevice::engine() {
+    if (engine_ != nullptr) return engine_.get();
+    auto started = Engine::start(Process::get(), [this] { close_channels(); });
+    if (!started) {
+        complain(started.error());
+        errno = started.error().code;
+        return nullptr;
+    }
+    engine_ = std::move(*started);
+    return engine_.get();
+}
+
+int RdmaCmDevice::open(int flags) {
+    if (Owner::caller() != Owner::Caller::owner) return fail(EIO);
+    const Uncancelled uncancelled;
+    try {
+        const std::scoped_lock lock(mutex_);
+        if (engine() == nullptr) return -1;
+        auto channel = Channel::open(flags, [this](const auto& changed) { engine_->changed(changed); });
+        if (!channel) return fail(channel.error().code);
+        const int descriptor = (*channel)->descriptor();
+        if (!ChannelTable::in_range(descriptor)) {
+            ::close(descriptor);
+            return fail(EMFILE);
+        }
+        auto& opened = **channel;
+        channels_[&opened] = std::move(*channel);
+        table_.put(descriptor, opened);
+        return descriptor;
+    } catch (const std::bad_alloc&) {
+        return fail(ENOMEM);
+    }
+}
+
+std::shared_ptr<Channel> RdmaCmDevice::find(int descriptor) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = channels_.find(table_.find(descriptor));
+    return found != channels_.end() ? found->second : nullptr;
+}
+
+RdmaCmDevice::Whose RdmaCmDevice::whose(int descriptor) {
+    if (!may_own(descriptor)) return Whose::programs;
+    if (table_.is_closing(descriptor)) return Owner::caller() == Owner::Caller::owner ? Whose::ours : Whose::parents;
+    bool intact = false;
+    switch (Owner::caller()) {
+        case Owner::Caller::borrower:
+            // Locks and channels are its parent's; only the kernel can be asked.
+            intact = syscall(SYS_kcmp, getpid(), Owner::pid(), KCMP_FILE, descriptor, descriptor) == 0;
+            return intact ? Whose::parents : Whose::programs;
+        case Owner::Caller::copy: {
+            // Of locks and lists there are copies, of those who were changing them there are none.
+            const auto* const channel = table_.find(descriptor);
+            intact = channel != nullptr && channel->intact();
+            if (intact) return Whose::parents;
+            break;
+        }
+        case Owner::Caller::owner: {
+            const auto channel = find(descriptor);
+            if (channel == nullptr) return table_.is_closing(descriptor) ? Whose::ours : Whose::programs;
+            intact = channel->abandoned() ? channel->intact() : channel->intact(engine_->now());
+            if (intact) return channel->abandoned() ? Whose::parents : Whose::ours;
+            break;
+        }
+    }
+    replaced(descriptor);
+    return Whose::programs;
+}
+
+ssize_t RdmaCmDevice::write(int descriptor, const void* bytes, std::size_t size) {
+    const auto command = Command::read(reinterpret_cast<std::uint64_t>(bytes), size);
+    if (!command) return fail(command.error().code);
+    const auto channel = find(descriptor);
+    if (channel == nullptr) return write_to_closing(descriptor, *command);
+    // Not inside of a try: waiting for an event is where threads are cancelled.
+    const int error =
+        command->number() == RDMA_USER_CM_CMD_GET_EVENT ? get_event(channel, *command) : run(channel, *command);
+    return error == 0 ? static_cast<ssize_t>(size) : fail(error);
+}
+
+/// Another thread is in close(). With the kernel, who asks for an event before that is through waits for ever, as
+/// closing wakes nobody: rping's main thread closes what its other one asks for events.
+ssize_t RdmaCmDevice::write_to_closing(int descriptor, const Command& command) {
+    const int flags = command.number() == RDMA_USER_CM_CMD_GET_EVENT ? fcntl(descriptor, F_GETFL) : -1;
+    if (flags < 0 || (flags & (O_NONBLOCK | O_PATH)) != 0) return fail(EBADF);
+    for (;;) pause();
+}
+
+int RdmaCmDevice::run(const std::shared_ptr<Channel>& channel, const Command& command) noexcept {
+    const Uncancelled uncancelled;
+    try {
+        // Found before the service is taken hold of, as everywhere.
+        const auto migrates = command.number() == RDMA_USER_CM_CMD_MIGRATE_ID;
+        const auto from = migrates ? command.input<rdma_ucm_migrate_id>() : failure(0, {});
+        const auto other = from ? find(static_cast<int>(from->fd)) : nullptr;
+        return engine_->with([&](rdmacm::Service& service, Time now) {
+            // Who waits goes on waiting: `write_to_closing`.
+            const bool waits = command.number() == RDMA_USER_CM_CMD_GET_EVENT;
+            if (channel->closed() || (other != nullptr && other->closed())) return waits ? EAGAIN : EBADF;
+            CommandTarget target{.service = service,
+                                 .events = channel->queue(),
+                                 .other = other != nullptr ? &other->queue() : nullptr,
+                                 .now = now};
+            const auto done = run_command(command, target);
+            engine_->changed(channel);
+            if (other != nullptr) engine_->changed(other);
+            return done ? 0 : done.error().code;
+        });
+    } catch (const std::bad_alloc&) {
+        return ENOMEM;
+    }
+}
+
+/// What we have waited for may have been of an id that is gone, or another thread was faster.
+int RdmaCmDevice::get_event(const std::shared_ptr<Channel>& channel, const Command& command) {
+    pthread_testcancel();  // who never has to wait can be cancelled as well
+    for (;;) {
+        if (const int error = run(channel, command); error != EAGAIN) return error;
+        engine_->leave();
+        if (const int error = channel->wait(); error != 0) return error;
+    }
+}
+
+void RdmaCmDevice::describe(struct stat& about) {
+    constexpr unsigned misc_major = 10;
+    about.st_mode = S_IFCHR | 0666;
+    about.st_rdev = makedev(misc_major, minor_number());
+}
+
+void RdmaCmDevice::closing(int descriptor) noexcept {
+    if (!may_own(descriptor)) return;
+    if (Owner::in_copy() || !Owner::shares_descriptors()) return replaced(descriptor);
+    const int before = errno;
+    if (auto* const channel = table_.begin_closing(descriptor)) {
+        get().close(*channel);
+        bury(descriptor);
+        table_.end_closing(descriptor);
+    }
+    errno = before;
+}
+
+void RdmaCmDevice::replaced(int descriptor) noexcept {
+    if (!may_own(descriptor)) return;
+    const int before = errno;
+    if (Owner::in_copy()) {
+        table_.take(descriptor);  // a copy of it
+    } else if (Owner::shares_descriptors()) {
+        if (auto* const channel = table_.take(descriptor)) get().close(*channel);
+    }
+    errno = before;
+}
+
+void RdmaCmDevice::closing(int first, int last) noexcept {
+    for (int each = table_.next(first); each <= last && each < ChannelTable::capacity; each = table_.next(each + 1))
+        closing(each);
+}
+
+/// In system calls only, of which none is a cancellation point.
+void RdmaCmDevice::close(Channel& channel) noexcept {
+    if (channel.abandoned()) return;  // what a child inherits nobody closes
+    const bool waits = channel.has_ids();
+    auto* last = closing_.load(std::memory_order_relaxed);
+    do {
+        channel.next_closing = last;
+    } while (!closing_.compare_exchange_weak(last, &channel));
+    const auto round = rounds_begun_.load() + 1;
+    engine_->ask();
+    if (!waits) return;
+    const auto until = monotonic_now() + closing_limit;
+    for (;;) {
+        const auto done = rounds_done_.load();
+        const auto left = until - monotonic_now();
+        if (static_cast<std::int32_t>(done - round) >= 0 || left <= 0) return;
+        const timespec time{.tv_sec = 0, .tv_nsec = left};
+        syscall(SYS_futex, &rounds_done_, FUTEX_WAIT_PRIVATE, done, &time, nullptr, 0);
+    }
+}
+
+/// By the control thread.
+void RdmaCmDevice::close_channels() {
+    const auto round = rounds_begun_.fetch_add(1) + 1;
+    for (auto* each = closing_.exchange(nullptr); each != nullptr;) {
+        auto* const next = each->next_closing;
+        std::shared_ptr<Channel> channel;
+        {
+            const std::scoped_lock lock(mutex_);
+            channel = channels_.extract(each).mapped();
+        }
+        engine_->with([&](rdmacm::Service& service, Time now) {
+            channel->close();
+            service.close(channel->queue(), now);
+        });
+        each = next;
+    }
+    rounds_done_.store(round);
+    syscall(SYS_futex, &rounds_done_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void RdmaCmDevice::before_fork() {
+    if (Owner::caller() != Owner::Caller::owner) return;
+    mutex_.lock();
+    forking_ = true;
+    if (engine_ != nullptr) engine_->before_fork();
+}
+
+void RdmaCmDevice::after_fork_in_parent() {
+    if (!std::exchange(forking_, false)) return;
+    if (engine_ != nullptr) engine_->after_fork();
+    mutex_.unlock();
+}
+
+/// The engine's thread and ports are not here; what it has is left as it is, with the queues that it knows.
+void RdmaCmDevice::after_fork_in_child() {
+    if (!std::exchange(forking_, false)) return;
+    if (engine_ != nullptr) std::ignore = new std::pair(std::move(engine_), channels_);
+    for (const auto& [raw, channel] : channels_) channel->abandon();
+    closing_ = nullptr;
+    mutex_.unlock();
+}
+
+/// Peers are told, as the kernel tells them when a process ends.
+void RdmaCmDevice::at_exit() {
+    if (Owner::caller() != Owner::Caller::owner) return;
+    std::unique_lock lock(mutex_);
+    if (engine_ == nullptr) return;
+    engine_->with([&](rdmacm::Service& service, Time now) {
+        for (const auto& [raw, channel] : channels_) {
+            if (channel->abandoned()) continue;
+            channel->close();
+            service.close(channel->queue(), now);
+        }
+    });
+    lock.unlock();  // other threads may still use it: it stays
+    engine_->finish();
+}
+
+}  // namespace verbline::verbs

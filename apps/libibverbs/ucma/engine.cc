@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/ucma/engine.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <random>
+#include <utility>
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "apps/libibverbs/port/process.h"
+#include "apps/libibverbs/port/shared_tsc_clock.h"
+#include "apps/libibverbs/ucma/fabric_network.h"
+#include "apps/libibverbs/ucma/tables.h"
+#include "control/telemetry/program_directory.h"
+#include "pmd/base/clock.h"
+#include "pmd/base/free_descriptors.h"
+
+namespace verbline::verbs {
+namespace {
+
+constexpr Time farewell = second;  ///< for peers to answer that they have heard of the end
+constexpr int longest_look = 16;   ///< ms, between two looks whether they have
+/// Between a DREQ and the next: most peers have answered by then, and in the time there is room for many to be lost.
+constexpr Time repeat_interval = 50 * millisecond;
+constexpr int most_turns = 4;  ///< of receiving, before the control thread has to go on with it
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::start(Process& process, std::function<void()> asked) {
+    const auto* const devices = process.devices();
+    if (devices == nullptr) return failure(errno, "the settings cannot be understood");
+    auto loop = control::Loop::create();
+    if (!loop) return std::unexpected(loop.error());
+    std::unique_ptr<Engine> engine(new Engine);
+    engine->loop_ = std::move(*loop);
+    for (const auto& device : *devices) {
+        const auto port = process.open(device.abi);
+        if (port && !engine->clock_) engine->clock_ = make_shared_clock();  // it needs what the first port has started
+        const auto added = port ? engine->add_port(**port) : Result<void>(std::unexpected(port.error()));
+        if (!added) complain(added.error());
+    }
+    if (engine->ports_.empty()) return failure(ENODEV, "rdma_cm: there is no device that it could use");
+
+    std::vector<rdmacm::NetworkPort*> networks;
+    std::ranges::transform(engine->ports_, std::back_inserter(networks), [](const auto& port) { return port.get(); });
+    std::random_device random;
+    engine->service_ = rdmacm::Service::create(std::move(networks), std::uint64_t{random()} << 32 | random());
+    if (auto watching = engine->watch_ports(); !watching) return std::unexpected(watching.error());
+    if (auto watching = engine->watch_asked(std::move(asked)); !watching) return std::unexpected(watching.error());
+    engine->show();
+    auto thread = QuietThread::start([loop = engine->loop_.get()] { loop->run(); });
+    if (!thread) return std::unexpected(thread.error());
+    engine->thread_ = std::move(*thread);
+    return engine;
+}
+
+/// For `verbline show`. Where no socket can be had, there is nothing to be seen, and all else works.
+void Engine::show() {
+    shown_at_ = telemetry::program_directory() / fmt::format("{}-{}", program_invocation_short_name, getpid());
+    auto tables = std::vector<telemetry::Table>{
+        {.name = "cm",
+         .help = "endpoints of the connection manager",
+         .query = [this] { return with([this](auto& service, Time now) { return cm_table(service, ports_, now); }); }},
+        {.name = "counters", .help = "counters of the connection manager, by who owns them", .query = [this] {
+             return with([this](auto& service, Time) { return counter_table(service, ports_); });
+         }}};
+    if (auto opened = telemetry::ProgramServer::open(*loop_, shown_at_, std::move(tables))) shown_ = std::move(*opened);
+}
+
+Engine::~Engine() {
+    for (const auto& port : ports_) port->port().progress().serve({});
+    if (loop_ != nullptr) loop_->stop();
+}
+
+Result<void> Engine::add_port(Port& port) {
+    PortNetwork::Surroundings around{
+        .on_ready = [this](cm::Endpoint& endpoint) { ready_.push_back(&endpoint); },
+        .later = [this](PortNetwork::Task task) { loop_->post(std::move(task)); },
+        // While ports are opened there is no service yet, and nobody but the thread that opens them.
+        .with_service =
+            [this](const PortNetwork::Task& task) {
+                if (service_ == nullptr) return task();
+                with([&](auto&, Time) { task(); });
+            },
+        .changed =
+            [this](const rdmacm::NetworkPort& changed, bool removed) {
+                if (service_ != nullptr) service_->port_changed(changed, removed, clock_());
+            },
+        .holds_service = [this] { return holder_.load(std::memory_order_relaxed) == std::this_thread::get_id(); },
+        .now = clock_,
+        .loop = loop_.get()};
+    Result<std::unique_ptr<PortNetwork>> network;
+    if (port.infiniband())
+        network = FabricNetwork::create(port, port.link().fabric_link, std::move(around));
+    else
+        network = PortNetwork::create(port, std::move(around));
+    if (!network) return std::unexpected(network.error());
+    ports_.push_back(std::move(*network));
+    return {};
+}
+
+Result<void> Engine::watch_ports() {
+    for (const auto& port : ports_) {
+        auto watch = loop_->watch(port->arrivals(), [this, &port](std::uint32_t) {
+            port->clear_arrivals();
+            with([](auto&, Time) {});
+        });
+        if (!watch) return std::unexpected(watch.error());
+        watches_.push_back(std::move(*watch));
+        port->port().progress().serve([this] { with([](auto&, Time) {}); });
+    }
+    return {};
+}
+
+Result<void> Engine::watch_asked(std::function<void()> asked) {
+    asked_ = EventDescriptor::make();
+    if (!asked_) return no_descriptors(errno, "rdma_cm");
+    auto watch = loop_->watch(asked_.get(), [this, act = std::move(asked)](std::uint32_t) {
+        asked_.drain();
+        if (act) act();
+    });
+    if (!watch) return std::unexpected(watch.error());
+    watches_.push_back(std::move(*watch));
+    return {};
+}
+
+void Engine::ask() noexcept {
+    asked_.signal();
+}
+
+void Engine::leave() {
+    for (const auto& port : ports_) port->port().progress().leave();
+}
+
+/// A DREQ may be lost, and there is nobody to repeat it when the process is gone: the kernel's rdma_cm would go on,
+/// every 4 s. So it is repeated more often meanwhile.
+void Engine::finish() {
+    const auto began = monotonic_now();
+    auto repeat = began + repeat_interval;
+    for (int look = 1; unanswered() && monotonic_now() < began + farewell; look = std::min(2 * look, longest_look)) {
+        leave();
+        ::poll(nullptr, 0, look);
+        if (monotonic_now() < repeat) continue;
+        repeat = monotonic_now() + repeat_interval;
+        repeat_disconnects();
+    }
+    if (shown_ != nullptr) unlink(shown_at_.c_str());  // the server itself is the control thread's, which runs on
+}
+
+/// Whether a peer has yet to answer that a connection is over. What has arrived is looked at first.
+bool Engine::unanswered() {
+    return with([this](rdmacm::Service&, Time) {
+        return std::ranges::any_of(ports_, [](const auto& port) {
+            port->receive();
+            const auto asks = [](const auto& endpoint) { return endpoint.state == cm::State::dreq_sent; };
+            return std::ranges::any_of(port->manager().show(), asks);
+        });
+    });
+}
+
+void Engine::repeat_disconnects() {
+    with([this](rdmacm::Service&, Time now) {
+        for (const auto& port : ports_) port->manager().repeat_disconnects(now);
+    });
+}
+
+void Engine::changed(const std::shared_ptr<Channel>& channel) {
+    if (std::ranges::find(changed_, channel) == changed_.end()) changed_.push_back(channel);
+}
+
+/// Polling one endpoint may make others ready.
+void Engine::poll_ready() {
+    while (!ready_.empty()) {
+        const auto now = clock_();
+        for (auto* const endpoint : std::exchange(ready_, {})) service_->ready(*endpoint, now);
+    }
+}
+
+/// What has arrived at the ports, if they have told. Nobody of the program is going to poll because of it.
+bool Engine::receive() {
+    bool received = false;
+    for (const auto& port : ports_) {
+        if (!port->arrived()) continue;
+        port->receive();
+        port->port().progress().leave();
+        received = true;
+    }
+    return received;
+}
+
+/// Returns whose queues have changed. Sending polls the port, and so does every answer to what that has brought.
+std::vector<std::shared_ptr<Channel>> Engine::settle() {
+    poll_ready();
+    for (int turn = 0; turn < most_turns && receive(); ++turn) poll_ready();
+    for (const auto& port : ports_)
+        if (port->arrived()) port->tell_others();
+    if (const auto due = deadline(); due && (!armed_ || *armed_ > *due)) {
+        armed_ = due;
+        loop_->post([this] { arm(); });
+    }
+    for (const auto& channel : changed_) channel->changed();
+    return std::exchange(changed_, {});
+}
+
+void Engine::arm() {
+    const std::scoped_lock lock(mutex_);
+    if (armed_) timer_ = loop_->at(*armed_, [this] { tick(); });
+}
+
+void Engine::tick() {
+    with([this](rdmacm::Service& service, Time now) {
+        armed_.reset();
+        for (const auto& port : ports_) port->tick(now);
+        service.tick(now);
+    });
+    leave();
+}
+
+std::optional<Time> Engine::deadline() const {
+    auto soonest = service_->deadline();
+    for (const auto& port : ports_)
+        if (const auto due = port->deadline()) soonest = soonest ? std::min(*soonest, *due) : *due;
+    return soonest;
+}
+
+}  // namespace verbline::verbs

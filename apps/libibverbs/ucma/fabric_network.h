@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A port of a soft fabric as RDMA CM needs it. What Ethernet makes up by itself is asked for here: IP addresses are
+/// those of an IPoIB interface and found by its ARP and ND, paths and groups are the subnet administrator's.
+///
+///     find_neighbour ──> IpoibNeighbours ── ARP, ND ──> IpoibQueuePair ──> Port
+///     find_path ───────> sa::Paths: the cache ──┐
+///     join, leave ─────> sa::Groups ────────────┴──> sa::Agent ──> ibsim ──> OpenSM
+///
+/// Threads: as PortNetwork. What is below it belongs to the control thread; questions travel there as tasks, answers
+/// come back with the service.
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "apps/libibverbs/ucma/ipoib_queue_pair.h"
+#include "apps/libibverbs/ucma/port_network.h"
+#include "control/ipoib/neighbours.h"
+#include "control/mad/transport.h"
+#include "control/sa/agent.h"
+
+namespace verbline::verbs {
+
+class FabricNetwork final : public PortNetwork {
+public:
+    /// Attaches to the fabric's simulator again, and stays. Before the control thread starts.
+    static Result<std::unique_ptr<FabricNetwork>> create(Port& port, const InfinibandLink& link, Surroundings around);
+    ~FabricNetwork() override;
+
+    Facts facts() const override;
+    void find_neighbour(Ticket ticket, const wire::Gid& from, const wire::Gid& to, NeighbourHandler handler) override;
+    void find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey, PathHandler handler) override;
+    void join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) override;
+    void leave(Ticket ticket, const wire::Gid& mgid) override;
+    void cancel(Ticket ticket) override;
+
+    /// On the control thread, as the two below.
+    const sa::PathCache& path_cache() const { return agent_->paths().cache(); }
+    void counters(const CounterVisitor& visit) const override;
+
+private:
+    using PortNetwork::PortNetwork;
+    Result<void> attach(const InfinibandLink& link);
+    void await_broadcast_group();
+    void granted(const wire::Gid& mgid, const sa::Group& group);
+    void granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& answer);
+    void leave_now(Ticket ticket, const wire::Gid& mgid);
+    void port_event(mad::PortEvent event);
+    template <class Handler, class Answer>
+    bool answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what);
+
+    std::vector<link::InterfaceAddress> addresses_;  ///< of IPoIB
+    std::unique_ptr<mad::Transport> transport_;
+    std::unique_ptr<sa::Agent> agent_;
+    std::unique_ptr<IpoibQueuePair> pair_;
+    std::unique_ptr<ipoib::IpoibNeighbours> neighbours_;
+    control::Watch watch_;
+    std::map<Ticket, sa::Group> granted_;  ///< of those who have joined, as last told
+
+    // With the service.
+    std::map<Ticket, NeighbourHandler> finding_;
+    std::map<Ticket, PathHandler> resolving_;
+    std::map<Ticket, GroupHandler> joining_;
+    std::optional<sa::Group> broadcast_;
+    bool attached_ = false;  ///< the control thread may be there
+};
+
+}  // namespace verbline::verbs

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/libibverbs/ucma/fabric_network.h"
+#include "datapath/wire/text.h"
+
+// What others are asked: neighbours, paths, groups.
+
+namespace verbline::verbs {
+namespace {
+
+/// Of a group's users; those below are the port's own.
+sa::UserId user_of(rdmacm::NetworkPort::Ticket ticket) {
+    return sa::UserId{ticket + (std::uint64_t{1} << 32)};
+}
+
+rdmacm::JoinedGroup joined_group(const wire::Gid& mgid, const sa::Group& group) {
+    return {.mgid = mgid,
+            .mlid = group.mlid,
+            .qkey = group.qkey,
+            .sl = group.service_level,
+            .hop_limit = group.hop_limit,
+            .traffic_class = group.traffic_class,
+            .mtu = static_cast<std::uint8_t>(group.mtu),
+            .rate = group.rate,
+            .flow_label = group.flow_label,
+            .pkey = group.pkey};
+}
+
+/// As verbs give it for errors of the subnet administrator.
+Error error_of(const Port& port, const wire::Gid& to, const sa::Failure& why) {
+    const bool silent = why.reason == sa::Failure::Reason::timed_out;
+    return {silent ? ETIMEDOUT : EHOSTUNREACH,
+            fmt::format("{}: no path to {}: {}", port.name(), wire::to_string(to), sa::describe(why))};
+}
+
+}  // namespace
+
+/// False: nobody waits for it any more.
+template <class Handler, class Answer>
+bool FabricNetwork::answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what) {
+    bool awaited = false;
+    around().with_service([&] {
+        auto asked = waiting.extract(ticket);
+        awaited = !asked.empty();
+        if (awaited) asked.mapped()(what);
+    });
+    return awaited;
+}
+
+void FabricNetwork::find_neighbour(Ticket ticket, const wire::Gid& /*from*/, const wire::Gid& to,
+                                   NeighbourHandler handler) {
+    finding_.insert_or_assign(ticket, std::move(handler));
+    around().later([this, ticket, to] {
+        neighbours_->find(ticket, to, [this, ticket](const Result<wire::Gid>& gid) {
+            answer(finding_, ticket,
+                   gid ? Result<Neighbour>(Neighbour{.gid = *gid}) : Result<Neighbour>(std::unexpected(gid.error())));
+        });
+    });
+}
+
+void FabricNetwork::find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey, PathHandler handler) {
+    resolving_.insert_or_assign(ticket, std::move(handler));
+    around().later([this, ticket, to, pkey] {
+        agent_->paths().resolve(
+            agent_->paths().key(to, pkey), [this, ticket, to](const sa::Answer<wire::PathRecord>& path) {
+                answer(resolving_, ticket,
+                       path ? Result<wire::PathRecord>(*path) : std::unexpected(error_of(port(), to, path.error())));
+            });
+    });
+}
+
+void FabricNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) {
+    joining_.insert_or_assign(ticket, std::move(handler));
+    auto like = broadcast_;
+    if (like && request.qkey) like->qkey = *request.qkey;
+    const auto state = request.send_only ? wire::join_state::send_only_full_member : wire::join_state::full_member;
+    around().later([this, ticket, mgid = request.mgid, like, state] {
+        agent_->groups().join(mgid, user_of(ticket), state, {.pkey = wire::PKey{0xffff}, .create_like = like},
+                              [this, ticket, mgid](const auto& group) { granted(ticket, mgid, group); });
+    });
+}
+
+/// Comes again whenever the group's record changes. Told is the first; of later ones RDMA CM hears as of a port that
+/// has changed: it joins again, and tells the program.
+void FabricNetwork::granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& group) {
+    if (!group) {
+        const Result<rdmacm::JoinedGroup> refused =
+            failure(EINVAL, fmt::format("{}: the subnet administrator refuses group {}: {}", port().name(),
+                                        wire::to_string(mgid), sa::describe(group.error())));
+        answer(joining_, ticket, refused);
+        return;
+    }
+    const auto [told, first] = granted_.try_emplace(ticket, *group);
+    if (first) {
+        const bool awaited = answer(joining_, ticket, Result<rdmacm::JoinedGroup>(joined_group(mgid, *group)));
+        if (!awaited) leave_now(ticket, mgid);  // cancelled meanwhile
+    } else if (std::exchange(told->second, *group) != *group) {
+        around().with_service([&] { around().changed(*this, false); });
+    }
+}
+
+void FabricNetwork::leave_now(Ticket ticket, const wire::Gid& mgid) {
+    granted_.erase(ticket);
+    agent_->groups().leave(mgid, user_of(ticket));
+}
+
+void FabricNetwork::leave(Ticket ticket, const wire::Gid& mgid) {
+    cancel(ticket);
+    around().later([this, ticket, mgid] { leave_now(ticket, mgid); });
+}
+
+void FabricNetwork::cancel(Ticket ticket) {
+    finding_.erase(ticket);
+    resolving_.erase(ticket);
+    joining_.erase(ticket);
+    around().later([this, ticket] { neighbours_->cancel(ticket); });
+}
+
+}  // namespace verbline::verbs

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The queue pair that an IPoIB interface would have on a port of a soft fabric, for address resolution alone: short
+/// datagrams, with the Q_Key of the broadcast group (RFC 4391, 4).
+///
+/// Threads: by one at a time, but for `arrivals`.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "apps/libibverbs/port/port.h"
+#include "control/sa/membership.h"
+#include "datapath/rdma/datagrams.h"
+#include "datapath/wire/address_handle.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/event_descriptor.h"
+
+namespace verbline::verbs {
+
+#define VERBLINE_IPOIB_QUEUE_PAIR_COUNTERS(X)                                                  \
+    X(ipoib_rx_packets, "IPoIB packets received")                                              \
+    X(ipoib_rx_errors, "IPoIB packets that did not fit, longer than address resolution needs") \
+    X(ipoib_tx_packets, "IPoIB packets sent")                                                  \
+    X(ipoib_tx_dropped, "IPoIB packets not sent: the queue was full, or no way leads there")
+struct IpoibQueuePairCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_QUEUE_PAIR_COUNTERS)
+};
+
+class IpoibQueuePair {
+public:
+    using Receiver = std::function<void(wire::Bytes packet)>;
+
+    static Result<std::unique_ptr<IpoibQueuePair>> create(Port& port);
+    ~IpoibQueuePair();
+    IpoibQueuePair(const IpoibQueuePair&) = delete;
+    IpoibQueuePair& operator=(const IpoibQueuePair&) = delete;
+
+    wire::Qpn qpn() const { return datagrams_->pair().qpn(); }
+    /// Receives the group's packets from now on, and sends with its Q_Key, which is the same for all groups of the link
+    /// (RFC 4391, 5).
+    Result<void> join(const wire::Gid& mgid, const sa::Group& group);
+    void send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet);
+
+    /// Readable while there is something to drain.
+    int arrivals() const { return arrivals_.get(); }
+    /// Packets from the IPoIB header on.
+    void drain(const Receiver& receive);
+
+    void counters(const CounterVisitor& visit) const { counters_.each(visit); }
+
+private:
+    explicit IpoibQueuePair(Port& port) : port_(port) {}
+    Result<void> start();
+    void leave(const wire::Gid& mgid);
+
+    Port& port_;
+    EventDescriptor arrivals_;
+    std::map<wire::Gid, sa::Group> joined_;
+    std::optional<wire::QKey> qkey_;
+    IpoibQueuePairCounters counters_;
+    std::unique_ptr<rdma::Datagrams> datagrams_;  ///< goes first
+};
+
+}  // namespace verbline::verbs

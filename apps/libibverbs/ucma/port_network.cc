@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/ucma/port_network.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/libibverbs/abi/convert.h"
+#include "apps/libibverbs/port/process.h"
+#include "control/host/privileged_port.h"
+
+namespace verbline::verbs {
+namespace {
+
+constexpr std::uint8_t rate_100_gigabits = 16;  ///< coded, as usual_gigabits
+
+std::uint64_t random_seed() {
+    std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
+}
+
+}  // namespace
+
+PortNetwork::PortNetwork(Port& port, Surroundings around, EventDescriptor arrivals)
+    : port_(port), around_(std::move(around)), arrivals_(std::move(arrivals)) {}
+
+Result<EventDescriptor> PortNetwork::make_arrivals(const Port& port) {
+    auto arrivals = EventDescriptor::make();
+    if (!arrivals) return failure(errno, fmt::format("{}: no descriptor for its MADs", port.name()));
+    return arrivals;
+}
+
+Result<std::unique_ptr<PortNetwork>> PortNetwork::create(Port& port, Surroundings around) {
+    auto arrivals = make_arrivals(port);
+    if (!arrivals) return std::unexpected(arrivals.error());
+    std::unique_ptr<PortNetwork> network(new PortNetwork(port, std::move(around), std::move(*arrivals)));
+    if (auto started = network->start(); !started) return std::unexpected(started.error());
+    return network;
+}
+
+Result<void> PortNetwork::start() {
+    const auto gsi = port_.gsi();
+    if (!gsi) return std::unexpected(gsi.error());
+    gsi_ = *gsi;
+    const auto own_index = [this](const wire::Gid& gid) { return gid_index(gid, usual_type()); };
+    const auto elsewhere = [this](wire::CmServiceId service) {
+        const auto bound = rdmacm::port_of(service);
+        return bound && port_.ports().elsewhere(std::to_underlying(bound->first), bound->second);
+    };
+    manager_ = cm::Manager::create({.ca_guid = port_.guid(),
+                                    .seed = random_seed(),
+                                    .on_ready = around_.on_ready,
+                                    .gid_index = own_index,
+                                    .shared = port_.link().shared(),
+                                    .elsewhere = elsewhere},
+                                   *gsi_);
+    gsi_->receive(wire::MadClass::communication,
+                  [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, around_.now()); });
+    port_.on_next_hop(
+        [this] { around_.later([this] { around_.with_service([this] { look_for_neighbours(around_.now()); }); }); });
+    gsi_->on_ready([this] { tell_of_arrivals(); });
+    auto watch = PortWatch::open(port_.link(), *around_.loop, [this](const auto& news) { link_changed(news); });
+    if (!watch) return std::unexpected(watch.error());
+    watch_ = std::move(*watch);
+    return {};
+}
+
+/// By whoever polls the port.
+void PortNetwork::tell_of_arrivals() {
+    arrived_.store(true, std::memory_order_relaxed);
+    if (!around_.holds_service() && !port_.progress().ask_helper()) tell_others();
+}
+
+void PortNetwork::tell_others() const {
+    arrivals_.signal();
+}
+
+PortNetwork::~PortNetwork() {
+    if (gsi_ == nullptr) return;
+    port_.on_next_hop({});
+    gsi_->on_ready({});
+    gsi_->receive(wire::MadClass::communication, {});
+}
+
+/// Who uses what is no longer there is told (RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_DEVICE_REMOVAL).
+void PortNetwork::link_changed(const PortWatch::News& news) {
+    if (news.gone) complain(*news.gone);
+    around_.with_service([&] {
+        missing_ = news.missing;
+        gone_ = news.gone.has_value();
+        around_.changed(*this, gone_);
+    });
+}
+
+void PortNetwork::clear_arrivals() const {
+    arrivals_.drain();
+}
+
+void PortNetwork::receive() {
+    arrived_.store(false, std::memory_order_relaxed);
+    gsi_->drain();
+}
+
+void PortNetwork::tick(Time now) {
+    manager_->tick(now);
+    if (now >= look_again_) look_for_neighbours(now);
+}
+
+std::optional<Time> PortNetwork::deadline() const {
+    auto due = manager_->deadline();
+    if (!waiting_.empty()) due = due ? std::min(*due, look_again_) : look_again_;
+    return due;
+}
+
+void PortNetwork::counters(const CounterVisitor& visit) const {
+    manager_->counters(visit);
+    gsi_->counters(visit);
+}
+
+rdmacm::NetworkPort::Facts PortNetwork::facts() const {
+    const auto& link = port_.link();
+    const auto& gids = port_.gids();
+    const auto pkeys = link.fabric.pkeys;
+    auto addresses = link.addresses;
+    std::erase_if(addresses, [this](const auto& address) { return missing(address.gid); });
+    return {.name = port_.name(),
+            .device_index = port_.index(),
+            .guid = port_.guid(),
+            .kind = port_.infiniband() ? link::GidTable::Kind::ib : link::GidTable::Kind::roce,
+            .addresses = std::move(addresses),
+            .ifindex = link.interface.empty() ? 0 : link.ifindex,  // any scope, where the kernel has none
+            .port_gid = gids.at(0) != nullptr ? gids.at(0)->gid : wire::Gid{},
+            .lid = link.fabric.lid,
+            .pkey = pkeys.empty() ? wire::PKey{0xffff} : pkeys.front(),
+            .mtu = static_cast<std::uint8_t>(to_mtu(port_.device().max_mtu())),
+            .rate = rate_100_gigabits,
+            .active = port_.active() && !gone_};
+}
+
+link::GidType PortNetwork::usual_type() const {
+    return port_.infiniband() ? link::GidType::ib : link::GidType::roce_v2;
+}
+
+bool PortNetwork::missing(const wire::Gid& gid) const {
+    return std::ranges::find(missing_, gid) != missing_.end();
+}
+
+std::optional<unsigned> PortNetwork::gid_index(const wire::Gid& gid, link::GidType type) const {
+    if (missing(gid)) return std::nullopt;
+    const auto found = port_.gids().find(gid, type, std::nullopt);
+    return found ? std::optional(static_cast<unsigned>(*found)) : std::nullopt;
+}
+
+Result<std::uint16_t> PortNetwork::reserve(rdmacm::PortSpace space, std::uint16_t number) {
+    if (auto may = host::may_bind(number); !may) return std::unexpected(may.error());
+    return port_.ports().reserve(std::to_underlying(space), number);
+}
+
+void PortNetwork::release(rdmacm::PortSpace space, std::uint16_t number) {
+    std::ignore = port_.ports().release(std::to_underlying(space), number);
+}
+
+}  // namespace verbline::verbs

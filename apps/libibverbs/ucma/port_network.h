@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A port of the verbs library as RDMA CM needs it: its addresses, a connection manager over its QP1, neighbours,
+/// groups, and port numbers. This is a port on Ethernet; on a fabric it is FabricNetwork, made from this.
+///
+/// Threads: by whoever holds the service (Engine), but for `arrivals` and `port`, which any thread may ask for.
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "apps/libibverbs/port/port.h"
+#include "apps/libibverbs/ucma/port_watch.h"
+#include "control/cm/manager.h"
+#include "control/loop/loop.h"
+#include "control/mad/gsi.h"
+#include "control/rdmacm/network.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/event_descriptor.h"
+#include "pmd/base/time.h"
+
+namespace verbline::verbs {
+
+class PortNetwork : public rdmacm::NetworkPort {
+public:
+    using Task = std::function<void()>;
+    /// What works around it.
+    struct Surroundings {
+        std::function<void(cm::Endpoint&)> on_ready;    ///< cm::Manager::Options
+        std::function<void(Task)> later;                ///< runs it on the control thread, without the service
+        std::function<void(const Task&)> with_service;  ///< runs it now, with the service
+        /// rdmacm::Service::port_changed; called with the service.
+        std::function<void(const rdmacm::NetworkPort& port, bool removed)> changed;
+        std::function<bool()> holds_service;  ///< this thread does, and will `receive` before it lets go
+        std::function<Time()> now;            ///< monotonic, and cheap
+        control::Loop* loop = nullptr;        ///< the control thread's
+    };
+    /// EBUSY: somebody else in the process has the port's QP1.
+    static Result<std::unique_ptr<PortNetwork>> create(Port& port, Surroundings around);
+    ~PortNetwork() override;
+
+    Port& port() { return port_; }
+    /// Readable when there are MADs to be received that nobody looks after: who polls neither holds the service nor is
+    /// the helper of a machine of one CPU.
+    int arrivals() const { return arrivals_.get(); }
+    void clear_arrivals() const;
+    /// Whether there are any, as far as has been told.
+    bool arrived() const { return arrived_.load(std::memory_order_relaxed); }
+    /// The descriptor becomes readable, so that somebody else receives them.
+    void tell_others() const;
+    void receive();
+    virtual void tick(Time now);
+    virtual std::optional<Time> deadline() const;
+    virtual void counters(const CounterVisitor& visit) const;
+
+    Facts facts() const override;
+    cm::Manager& manager() override { return *manager_; }
+    std::optional<unsigned> gid_index(const wire::Gid& gid, link::GidType type) const override;
+    void find_neighbour(Ticket ticket, const wire::Gid& from, const wire::Gid& to, NeighbourHandler handler) override;
+    void find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey, PathHandler handler) override;
+    void join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) override;
+    void leave(Ticket ticket, const wire::Gid& mgid) override;
+    void cancel(Ticket ticket) override;
+    Result<std::uint16_t> reserve(rdmacm::PortSpace space, std::uint16_t number) override;
+    void release(rdmacm::PortSpace space, std::uint16_t number) override;
+
+protected:
+    PortNetwork(Port& port, Surroundings around, EventDescriptor arrivals);
+    static Result<EventDescriptor> make_arrivals(const Port& port);
+    Result<void> start();
+    const Surroundings& around() const { return around_; }
+    /// On the control thread, without the service.
+    void link_changed(const PortWatch::News& news);
+
+private:
+    struct Waiting {
+        unsigned gid_index;
+        wire::Gid to;
+        Time until;
+        NeighbourHandler handler;
+    };
+
+    link::GidType usual_type() const;
+    bool missing(const wire::Gid& gid) const;
+    void tell_of_arrivals();
+    void look_for_neighbours(Time now);
+    void answer(Ticket ticket, std::optional<wire::MacAddress> mac);
+    void joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result);
+
+    Port& port_;
+    const Surroundings around_;
+    EventDescriptor arrivals_;
+    std::atomic<bool> arrived_{false};
+    mad::Gsi* gsi_ = nullptr;
+    std::unique_ptr<cm::Manager> manager_;
+    std::map<Ticket, Waiting> waiting_;  ///< for neighbours
+    Time look_again_ = 0;
+    std::map<Ticket, GroupHandler> joining_;
+    std::vector<wire::Gid> missing_;  ///< addresses that the link has no longer
+    bool gone_ = false;
+    std::unique_ptr<PortWatch> watch_;  ///< the control thread's
+};
+
+}  // namespace verbline::verbs

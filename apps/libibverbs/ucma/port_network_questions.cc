@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/libibverbs/ucma/port_network.h"
+#include "datapath/wire/text.h"
+
+// What takes a while: neighbours and groups.
+
+namespace verbline::verbs {
+namespace {
+
+constexpr Time neighbour_limit = 3 * second;  ///< RFC 4861, 10: three solicitations, a second apart
+constexpr Time ask_interval = second;
+
+}  // namespace
+
+/// Who is told may ask for another one, or take back what it asked for.
+void PortNetwork::look_for_neighbours(Time now) {
+    const bool ask = now >= look_again_;
+    if (ask) look_again_ = now + ask_interval;
+    std::vector<std::pair<Ticket, std::optional<wire::MacAddress>>> answers;
+    for (const auto& [ticket, waiting] : waiting_) {
+        const auto mac = port_.next_hop(waiting.gid_index, waiting.to);
+        if (mac || now >= waiting.until)
+            answers.emplace_back(ticket, mac);
+        else if (ask)
+            port_.ask_next_hop(waiting.gid_index, waiting.to);
+    }
+    for (const auto& [ticket, mac] : answers) answer(ticket, mac);
+}
+
+void PortNetwork::answer(Ticket ticket, std::optional<wire::MacAddress> mac) {
+    const auto waiting = waiting_.extract(ticket);
+    if (!waiting) return;
+    const auto& [gid_index, to, until, handler] = waiting.mapped();
+    if (mac) return handler(Neighbour{.mac = *mac, .gid = to});
+    handler(failure(EHOSTUNREACH, fmt::format("{}: nobody answers for {}", port_.name(), wire::to_string(to))));
+}
+
+void PortNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wire::Gid& to, NeighbourHandler handler) {
+    const auto index = gid_index(from, usual_type());
+    if (!index) return handler(failure(EADDRNOTAVAIL, "no address of ours"));
+    if (const auto mac = port_.next_hop(*index, to)) return handler(Neighbour{.mac = *mac, .gid = to});
+    const auto now = around_.now();
+    port_.ask_next_hop(*index, to);
+    if (waiting_.empty()) look_again_ = now + ask_interval;
+    waiting_.emplace(
+        ticket, Waiting{.gid_index = *index, .to = to, .until = now + neighbour_limit, .handler = std::move(handler)});
+}
+
+/// RDMA CM makes paths on Ethernet by itself.
+void PortNetwork::find_path(Ticket, const wire::Gid&, wire::PKey, PathHandler handler) {
+    handler(failure(ENOSYS, port_.name() + ": there is no subnet administrator on Ethernet"));
+}
+
+/// A hub is asked for the group, which takes a while: not with the service held.
+void PortNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) {
+    joining_.emplace(ticket, std::move(handler));
+    around_.later([this, ticket, request] {
+        auto result = port_.groups().join(request.mgid, wire::Lid{});
+        around_.with_service([&] { joined(ticket, request, std::move(result)); });
+    });
+}
+
+/// Nobody on Ethernet tells a group's Q_Key: it is the one that whoever joins asks for.
+void PortNetwork::joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result) {
+    auto waiting = joining_.extract(ticket);
+    if (!waiting) {  // cancelled meanwhile
+        if (result) leave(ticket, request.mgid);
+        return;
+    }
+    if (!result) return waiting.mapped()(std::unexpected(result.error()));
+    waiting.mapped()(rdmacm::JoinedGroup{.mgid = request.mgid,
+                                         .mac = ethernet_address_of_group(request.mgid),
+                                         .qkey = request.qkey.value_or(wire::QKey{})});
+}
+
+void PortNetwork::leave(Ticket ticket, const wire::Gid& mgid) {
+    cancel(ticket);
+    around_.later([this, mgid] { port_.groups().leave(mgid, wire::Lid{}); });
+}
+
+void PortNetwork::cancel(Ticket ticket) {
+    waiting_.erase(ticket);
+    joining_.erase(ticket);
+}
+
+}  // namespace verbline::verbs

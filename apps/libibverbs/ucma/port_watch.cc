@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/ucma/port_watch.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "control/host/kernel_neighbour.h"
+#include "datapath/link/gid_table.h"
+
+namespace verbline::verbs {
+namespace {
+
+using host::InterfaceWatch;
+
+/// Those that the kernel no longer has. All, if the interface has another MAC address: ours is in every packet.
+std::vector<wire::Gid> missing_of(const OpenedLink& link, const host::InterfaceAddresses& now) {
+    std::vector<wire::Gid> missing;
+    const auto in = [](const auto& list, const wire::Gid& gid) {
+        return std::ranges::find(list, gid, &link::InterfaceAddress::gid) != list.end();
+    };
+    for (const auto& [gid, length] : link.addresses) {
+        // The default GID is the port's, whether the interface has the address or not.
+        const bool there = gid == link::link_local_gid(link.mac) || in(now.addresses, gid) || in(now.unsure, gid);
+        if (!there || now.mac != link.mac) missing.push_back(gid);
+    }
+    return missing;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PortWatch>> PortWatch::open(const OpenedLink& link, control::Loop& loop, Handler handler) {
+    std::unique_ptr<PortWatch> made(new PortWatch(link, std::move(handler)));
+    Result<void> watching;
+    if (!link.interface.empty()) watching = made->watch_interface(loop);
+    if (link.lane.control) watching = made->watch_hub(loop);
+    if (!watching) return std::unexpected(watching.error());
+    return made;
+}
+
+Result<void> PortWatch::watch_interface(control::Loop& loop) {
+    auto interface = InterfaceWatch::open(link_.ifindex);
+    if (!interface) return std::unexpected(interface.error());
+    interface_.emplace(std::move(*interface));
+    auto watch = loop.watch(interface_->fd(), [this](std::uint32_t) {
+        const auto news = interface_->receive();
+        if (news && *news == InterfaceWatch::News::nothing) return;
+        if (news && *news == InterfaceWatch::News::changed) return look();
+        end(news ? Error{ENODEV, fmt::format("the interface {} is gone; end the program, and start it again when it is "
+                                             "back",
+                                             link_.interface)}
+                 : news.error());
+    });
+    if (!watch) return std::unexpected(watch.error());
+    watch_ = std::move(*watch);
+    return {};
+}
+
+/// What the hub answers to others is not ours to read: only the end of the conversation is.
+Result<void> PortWatch::watch_hub(control::Loop& loop) {
+    auto watch = loop.watch(
+        link_.lane.control.get(),
+        [this](std::uint32_t) {
+            end({ENODEV, link_.text + ": the hub has ended; start it, and then the program again"});
+        },
+        EPOLLRDHUP);
+    if (!watch) return std::unexpected(watch.error());
+    watch_ = std::move(*watch);
+    return {};
+}
+
+void PortWatch::look() {
+    const auto now = host::kernel_addresses(link_.interface);
+    if (!now) return;  // gone meanwhile, which will be said; or busy, and no worse off than before
+    // Where the addresses are the user's own, the kernel's are nothing to us.
+    auto missing = link_.neighbours != nullptr ? std::vector<wire::Gid>{} : missing_of(link_, *now);
+    if (missing == missing_) return;
+    missing_ = std::move(missing);
+    handler_({.missing = missing_});
+}
+
+void PortWatch::end(Error why) {
+    const auto over = std::exchange(watch_, {});
+    missing_.clear();
+    for (const auto& address : link_.addresses) missing_.push_back(address.gid);
+    handler_({.missing = missing_, .gone = std::move(why)});
+}
+
+}  // namespace verbline::verbs

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What becomes of the link below a port: of the kernel's interface and its addresses, or of the hub. That a cable is
+/// pulled, or a memif peer away, is nothing to be told of here: it may come back, and the port's state says so.
+///
+///     ip address del, ip link del ──> host::InterfaceWatch ──┬─ News: addresses that are missing now, or all is gone
+///     end of the hub ───────────────> end of the lane ───────┘
+///
+/// The GID table stays as it was when the port was opened, for others read it at any time: addresses that come later
+/// are not used, those that went and are back are.
+///
+/// Threads: the loop's owner, which calls the handler.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/libibverbs/port/link.h"
+#include "control/host/interface_watch.h"
+#include "control/loop/loop.h"
+#include "datapath/wire/types.h"
+#include "pmd/base/error.h"
+
+namespace verbline::verbs {
+
+class PortWatch {
+public:
+    struct News {
+        std::vector<wire::Gid> missing{};  ///< of the addresses that the link had when it was opened
+        std::optional<Error> gone{};       ///< why the link will not be back; said once, and then nothing more
+    };
+    using Handler = std::function<void(const News&)>;
+
+    /// `link` and `loop` outlive it.
+    static Result<std::unique_ptr<PortWatch>> open(const OpenedLink& link, control::Loop& loop, Handler handler);
+    PortWatch(const PortWatch&) = delete;
+    PortWatch& operator=(const PortWatch&) = delete;
+
+private:
+    PortWatch(const OpenedLink& link, Handler handler) : link_(link), handler_(std::move(handler)) {}
+    Result<void> watch_interface(control::Loop& loop);
+    Result<void> watch_hub(control::Loop& loop);
+    void look();
+    void end(Error why);
+
+    const OpenedLink& link_;
+    const Handler handler_;
+    std::vector<wire::Gid> missing_;  ///< as last told
+    std::optional<host::InterfaceWatch> interface_;
+    control::Watch watch_;  ///< goes first
+};
+
+}  // namespace verbline::verbs

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/config/config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/verbline/config/toml_section.h"
+#include "datapath/wire/text.h"
+
+namespace verbline::cli {
+namespace {
+
+constexpr std::size_t longest_file = 1 << 20;
+
+PortType read_type(const Section& section) {
+    const auto type = section.required_text("type");
+    if (type.value == "ethernet") return PortType::ethernet;
+    if (type.value == "ipoib") return PortType::ipoib;
+    throw Refused{type.line, fmt::format("type {} is neither ethernet nor ipoib", type.value)};
+}
+
+void only_for_ipoib(const PortConfig& port, std::string_view key, unsigned line) {
+    if (port.type != PortType::ipoib)
+        throw Refused{line, fmt::format("{} is for ports of type ipoib; {} is an Ethernet port", key, port.name)};
+}
+
+void read_infiniband(const Section& section, PortConfig& port) {
+    if (auto sm = section.text("sm")) {
+        only_for_ipoib(port, "sm", sm->line);
+        port.sm = std::move(sm->value), port.lines.sm = sm->line;
+    }
+    if (const auto pkey = section.number("pkey", 1, 0xffff)) {
+        only_for_ipoib(port, "pkey", pkey->line);
+        port.pkey = wire::PKey{static_cast<std::uint16_t>(pkey->value)}, port.lines.pkey = pkey->line;
+    }
+}
+
+PortConfig read_port(const toml::table& table) {
+    const Section section(table, "[[port]]",
+                          {"name", "type", "device", "sm", "pkey", "mtu", "address", "impair", "capture"});
+    PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
+    port.lines.port = section.line();
+    for (auto& device : section.texts("device")) {
+        port.lines.device = device.line;
+        port.devices.push_back(std::move(device.value));
+    }
+    read_infiniband(section, port);
+    const auto mtu = section.number("mtu", 0, 65'535);
+    port.mtu = mtu ? static_cast<std::uint32_t>(mtu->value) : default_mtu(port.type);
+    port.lines.mtu = mtu ? mtu->line : 0;
+    for (const auto& text : section.texts("address")) {
+        const auto address = parse_interface_address(text.value);
+        if (!address) throw Refused{text.line, address.error().what};
+        port.lines.address = text.line;
+        port.addresses.push_back(*address);
+    }
+    if (auto impair = section.text("impair")) port.impair = std::move(impair->value), port.lines.impair = impair->line;
+    if (auto capture = section.text("capture"))
+        port.capture = std::move(capture->value), port.lines.capture = capture->line;
+    return port;
+}
+
+RouteConfig read_route(const toml::table& table) {
+    const Section section(table, "[[route]]", {"to", "via"});
+    const auto to = section.required_text("to");
+    const auto via = section.required_text("via");
+    const auto prefix = wire::from_string<wire::Ipv4Prefix>(to.value);
+    if (!prefix) throw Refused{to.line, fmt::format("{} is no IPv4 prefix such as 10.3.0.0/16", to.value)};
+    if (prefix->address != prefix->network())
+        throw Refused{to.line, fmt::format("{} has bits behind the prefix; did you mean {}?", to.value,
+                                           wire::to_string(wire::Ipv4Prefix{prefix->network(), prefix->length}))};
+    const auto gateway = wire::from_string<wire::Ipv4Address>(via.value);
+    if (!gateway) throw Refused{via.line, fmt::format("{} is no IPv4 address", via.value)};
+    return {.to = *prefix, .via = *gateway, .line = to.line};
+}
+
+GatewayConfig read_gateway(const toml::table& table, const std::string& file) {
+    const Section section(table, "the file's top level", {"name", "netns", "port", "route"});
+    const auto name = section.required_text("name");
+    GatewayConfig config{.file = file, .name = name.value, .lines = {.name = name.line}};
+    if (auto netns = section.text("netns")) config.netns = std::move(netns->value), config.lines.netns = netns->line;
+    for (const auto* port : section.tables("port")) config.ports.push_back(read_port(*port));
+    for (const auto* route : section.tables("route")) config.routes.push_back(read_route(*route));
+    return config;
+}
+
+}  // namespace
+
+Error config_error(const std::string& file, unsigned line, std::string reason) {
+    std::ranges::replace_if(reason, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+    return {EINVAL, file.empty() ? std::move(reason) : fmt::format("{}:{}: {}", file, line, reason)};
+}
+
+Result<wire::Ipv4Prefix> parse_interface_address(std::string_view text) {
+    const auto prefix = wire::from_string<wire::Ipv4Prefix>(text);
+    if (!prefix || prefix->length == 0)
+        return failure(EINVAL, fmt::format("{} is no address with prefix length such as 10.1.0.1/24", text));
+    const auto first = static_cast<std::uint32_t>(prefix->address) >> 24;
+    if (first == 0 || first == 127 || first >= 224)
+        return failure(EINVAL, fmt::format("{} is no unicast address", text));
+    if (prefix->length < 31 && (prefix->address == prefix->network() || prefix->address == prefix->broadcast()))
+        return failure(EINVAL,
+                       fmt::format("{} is the network itself or its broadcast address, not an interface's", text));
+    return *prefix;
+}
+
+Result<GatewayConfig> parse_config(std::string_view text, const std::string& file) {
+    try {
+        const auto table = toml::parse(text);
+        auto config = read_gateway(table, file);
+        if (auto good = check_config(config); !good) return std::unexpected(good.error());
+        return config;
+    } catch (const toml::parse_error& error) {
+        return std::unexpected(config_error(file, error.source().begin.line, std::string(error.description())));
+    } catch (const Refused& refused) {
+        return std::unexpected(config_error(file, refused.line, refused.reason));
+    }
+}
+
+Result<GatewayConfig> load_config(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::string text(longest_file + 1, '\0');
+    if (!in || (!in.read(text.data(), static_cast<std::streamsize>(text.size())) && !in.eof()))
+        return failure(ENOENT, fmt::format("{}: cannot be read: {}", file, std::strerror(errno)));
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > longest_file) return failure(EFBIG, fmt::format("{}: larger than 1 MiB, no configuration", file));
+    return parse_config(text, file);
+}
+
+}  // namespace verbline::cli

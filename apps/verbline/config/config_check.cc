@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
+
+#include <net/if.h>
+
+#include <fmt/format.h>
+
+#include "apps/verbline/config/config.h"
+#include "apps/verbline/instance/instance.h"
+#include "apps/verbline/instance/tables.h"
+#include "control/mad/open.h"
+#include "datapath/wire/text.h"
+#include "pmd/factory/device_spec.h"
+#include "pmd/impair/spec.h"
+
+namespace verbline::cli {
+namespace {
+
+/// What is wrong, and where; nothing if all is well.
+struct Fault {
+    unsigned line;
+    std::string reason;
+};
+using Verdict = std::optional<Fault>;
+
+bool valid_interface_name(std::string_view name) {
+    return valid_instance_name(name) && name.size() < IFNAMSIZ;
+}
+
+bool overlap(const wire::Ipv4Prefix& a, const wire::Ipv4Prefix& b) {
+    return a.contains(b.network()) || b.contains(a.network());
+}
+
+Verdict check_mtu(const PortConfig& port) {
+    const unsigned line = port.lines.mtu;
+    if (port.type == PortType::ethernet && (port.mtu < 68 || port.mtu > 9216))
+        return Fault{line, fmt::format("mtu {} of {}: Ethernet ports take 68 to 9216", port.mtu, port.name)};
+    // The encapsulation takes 4 bytes of the link's 2048 or 4096 (RFC 4391, 7); which of the two is known at start.
+    if (port.type == PortType::ipoib && (port.mtu < 68 || port.mtu > 4092))
+        return Fault{line, fmt::format("mtu {} of {}: IPoIB carries at most 2044, or 4092 on a link of MTU 4096",
+                                       port.mtu, port.name)};
+    return {};
+}
+
+Verdict check_infiniband(const PortConfig& port) {
+    if (port.sm.empty())
+        return Fault{port.lines.port,
+                     fmt::format("{} needs sm = \"ibsim:FABRIC,host=NODE\" or \"umad:DEVICE\"", port.name)};
+    if (const auto sm = mad::parse_spec(port.sm); !sm) return Fault{port.lines.sm, sm.error().what};
+    if (wire::partition(port.pkey) == 0)
+        return Fault{port.lines.pkey, fmt::format("pkey {} of {} names no partition; the default one is 0xffff",
+                                                  wire::to_string(port.pkey), port.name)};
+    return {};
+}
+
+Verdict check_port(const PortConfig& port) {
+    const unsigned line = port.lines.port;
+    if (!valid_interface_name(port.name))
+        return Fault{
+            line,
+            fmt::format("port name {} cannot be an interface's: at most 15 letters, digits, '.', '_', '-'", port.name)};
+    if (port.devices.empty()) return Fault{line, fmt::format("{} needs device = \"...\"", port.name)};
+    if (port.type == PortType::ethernet && port.devices.size() != 1)
+        return Fault{port.lines.device, fmt::format("{}: an Ethernet port has one device", port.name)};
+    if (port.devices.size() > max_devices || port.addresses.size() > max_addresses)
+        return Fault{line,
+                     fmt::format("{} has more than {} devices or {} addresses", port.name, max_devices, max_addresses)};
+    for (const auto& device : port.devices)
+        if (const auto spec = pmd::parse_device_spec(device); !spec) return Fault{port.lines.device, spec.error().what};
+    if (port.type == PortType::ipoib)
+        if (auto fault = check_infiniband(port)) return fault;
+    if (const auto impair = pmd::parse_impairments(port.impair); !port.impair.empty() && !impair)
+        return Fault{port.lines.impair, fmt::format("impair of {}: {}", port.name, impair.error().what)};
+    return check_mtu(port);
+}
+
+/// What must differ between two ports, or between two devices of one.
+Verdict check_devices(const std::vector<PortConfig>& ports) {
+    std::vector<std::string_view> seen;
+    for (const auto& port : ports)
+        for (const auto& device : port.devices) {
+            if (std::ranges::find(seen, device) != seen.end())
+                return Fault{port.lines.device, fmt::format("device {} is used twice", device)};
+            seen.push_back(device);
+        }
+    return {};
+}
+
+Verdict check_pair(const PortConfig& earlier, const PortConfig& later) {
+    if (earlier.name == later.name)
+        return Fault{later.lines.port,
+                     fmt::format("two ports are called {}; the other is on line {}", later.name, earlier.lines.port)};
+    for (const auto& a : earlier.addresses)
+        for (const auto& b : later.addresses)
+            if (overlap(a, b))
+                return Fault{later.lines.address, fmt::format("{} of {} overlaps {} of {}", wire::to_string(b),
+                                                              later.name, wire::to_string(a), earlier.name)};
+    return {};
+}
+
+Verdict check_route(const GatewayConfig& config, std::size_t index) {
+    const auto& route = config.routes[index];
+    const auto text = wire::to_string(route.to);
+    bool reachable = false;
+    for (const auto& port : config.ports)
+        for (const auto& own : port.addresses) {
+            if (own.address == route.via)
+                return Fault{route.line, fmt::format("route to {}: via is our own address", text)};
+            if (own.network() == route.to.address && own.length == route.to.length)
+                return Fault{route.line, fmt::format("route to {}: that network is {}'s own", text, port.name)};
+            reachable = reachable || own.contains(route.via);
+        }
+    if (!reachable)
+        return Fault{route.line,
+                     fmt::format("route to {}: {} is on no port's network", text, wire::to_string(route.via))};
+    for (std::size_t i = 0; i < index; ++i)
+        if (config.routes[i].to == route.to)
+            return Fault{route.line,
+                         fmt::format("a second route to {}; the other is on line {}", text, config.routes[i].line)};
+    return {};
+}
+
+Verdict check_all(const GatewayConfig& config) {
+    if (!valid_instance_name(config.name) || is_table(config.name) || config.name == "all")
+        return Fault{config.lines.name,
+                     fmt::format("name {} cannot be an instance's: at most 64 letters, digits, '.', '_', '-', "
+                                 "and no table of verbline show",
+                                 config.name)};
+    if (!config.netns.empty() && !valid_instance_name(config.netns))
+        return Fault{config.lines.netns, fmt::format("netns {} cannot be a network namespace's name", config.netns)};
+    if (config.ports.empty()) return Fault{config.lines.name, "there is no [[port]]"};
+    if (config.ports.size() > max_ports || config.routes.size() > max_routes)
+        return Fault{config.lines.name, fmt::format("more than {} ports or {} routes", max_ports, max_routes)};
+    for (const auto& port : config.ports)
+        if (auto fault = check_port(port)) return fault;
+    for (std::size_t later = 1; later < config.ports.size(); ++later)
+        for (std::size_t earlier = 0; earlier < later; ++earlier)
+            if (auto fault = check_pair(config.ports[earlier], config.ports[later])) return fault;
+    if (auto fault = check_devices(config.ports)) return fault;
+    for (std::size_t i = 0; i < config.routes.size(); ++i)
+        if (auto fault = check_route(config, i)) return fault;
+    return {};
+}
+
+}  // namespace
+
+Result<void> check_config(const GatewayConfig& config) {
+    if (const auto fault = check_all(config))
+        return std::unexpected(config_error(config.file, fault->line, fault->reason));
+    return {};
+}
+
+}  // namespace verbline::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/gateway/gateway.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "apps/verbline/gateway/router.h"
+
+namespace verbline::cli {
+namespace {
+
+class Gateway final : public Command {
+public:
+    Manual manual() const override {
+        return {
+            .name = "gateway",
+            .summary = "route IPv4 between Ethernet and IPoIB networks",
+            .synopsis = "CONFIG.toml [--capture FILE] [--check]",
+            .description =
+                {"Routes IPv4 between the ports of the configuration file. Each port has an interface of the same name "
+                 "in the kernel, through which ping, ssh and routing daemons reach the gateway itself; routes that a "
+                 "daemon puts there are followed.",
+                 "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
+                 "Meanwhile `verbline show` tells what it sees.",
+                 "A wrong configuration is one line, FILE:LINE: reason, and exit status 2. The file's keys are "
+                 "explained in config/gateway.toml."},
+            .examples = {{"verbline gateway --check gateway.toml", "say whether the file is right, and start nothing"},
+                         {"verbline gateway gateway.toml --capture gw.pcapng",
+                          "run, and write all packets and MADs to a file"}},
+            .see_also = {"verbline-show(1)", "verbline-host(1)"},
+        };
+    }
+
+    void declare(CLI::App& app) override {
+        app.set_help_flag("-h,--help", "print this help");
+        app.add_option("CONFIG.toml", file_, "the configuration")->required();
+        app.add_option("--capture", capture_, "write packets of all ports, and MADs, to a pcapng file")
+            ->type_name("FILE");
+        app.add_flag("--check", check_, "check the configuration and start nothing");
+    }
+
+    Outcome run(const Context& context) override {
+        auto config = load_config(file_);
+        if (!config) return std::unexpected(Failure{Failure::usage, config.error().what});
+        if (!check_)
+            return run_router(
+                {.config = std::move(*config), .eal_arguments = context.eal_arguments, .capture = capture_});
+        fmt::print("{}: {} ports, {} routes, no errors\n", file_, config->ports.size(), config->routes.size());
+        return {};
+    }
+
+private:
+    std::string file_;
+    std::string capture_;
+    bool check_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_gateway() {
+    return std::make_unique<Gateway>();
+}
+
+}  // namespace verbline::cli

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/gateway/host.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "apps/verbline/gateway/router.h"
+#include "datapath/wire/text.h"
+
+namespace verbline::cli {
+namespace {
+
+class Host final : public Command {
+public:
+    Manual manual() const override {
+        return {
+            .name = "host",
+            .summary = "give this host or a network namespace an IPoIB interface",
+            .synopsis =
+                "IFNAME --sm SM --device DEVICE --address CIDR [--netns NS] [--mtu N] [--pkey P] [--name N] "
+                "[--capture FILE] [--impair SPEC]",
+            .description =
+                {"Makes an interface whose packets travel as IPoIB (RFC 4391, datagram mode) and runs until SIGINT or "
+                 "SIGTERM. The interface takes checksum and segmentation offload from the kernel.",
+                 "SM is where the subnet manager is reached: ibsim:FABRIC,host=NODE for a simulated fabric, "
+                 "umad:DEVICE,port=N for an adapter. DEVICE is what carries the packets: memif:SOCKET[,server], "
+                 "tap:IFNAME[,netns=NS][,queues=N], or dpdk:DEVARGS for any DPDK port.",
+                 "Prints a line that ends in `ready` when traffic can flow."},
+            .examples = {{"verbline host ib0 --sm ibsim:vl,host=H3 --device memif:/run/a.sock --address 10.2.0.2/24 "
+                          "--netns ib-a",
+                          "an interface ib0 in the network namespace ib-a, on the simulated fabric vl"}},
+            .see_also = {"verbline-gateway(1)", "verbline-show(1)"},
+        };
+    }
+
+    void declare(CLI::App& app) override {
+        app.set_help_flag("-h,--help", "print this help");
+        app.add_option("IFNAME", port_.name, "the interface to make, e.g. ib0")->required();
+        app.add_option("--sm", port_.sm, "where the subnet manager is reached")->required()->type_name("SM");
+        app.add_option("--device", port_.devices, "what carries the packets; several are joined by a software switch")
+            ->required()
+            ->expected(1)
+            ->take_all()
+            ->type_name("DEVICE");
+        app.add_option("--address", addresses_, "the interface's address, e.g. 10.2.0.2/24; may be repeated")
+            ->required()
+            ->expected(1)
+            ->take_all()
+            ->type_name("CIDR");
+        app.add_option("--netns", netns_, "the network namespace of the interface; without it, this one")
+            ->type_name("NS");
+        app.add_option("--mtu", port_.mtu, "of the interface; without it, 2044")->type_name("N");
+        app.add_option("--pkey", pkey_, "the partition; without it, 0xffff")->type_name("P");
+        app.add_option("--name", name_, "the instance, for verbline show; without it, NS or IFNAME")->type_name("N");
+        app.add_option("--capture", capture_, "write packets and MADs to a pcapng file")->type_name("FILE");
+        app.add_option("--impair", port_.impair, "worsen the link, e.g. loss=0.01,seed=7")->type_name("SPEC");
+    }
+
+    Outcome run(const Context& context) override {
+        port_.type = PortType::ipoib;
+        if (!pkey_.empty()) {
+            const auto pkey = wire::from_string<wire::PKey>(pkey_);
+            if (!pkey) return usage_failure(fmt::format("host: {} is no P_Key such as 0x8001", pkey_));
+            port_.pkey = *pkey;
+        }
+        for (const auto& text : addresses_) {
+            const auto address = parse_interface_address(text);
+            if (!address) return usage_failure("host: " + address.error().what);
+            port_.addresses.push_back(*address);
+        }
+        GatewayConfig config{.file = "", .name = name_, .netns = netns_, .ports = {port_}, .routes = {}};
+        if (config.name.empty()) config.name = netns_.empty() ? port_.name : netns_;
+        if (const auto good = check_config(config); !good) return usage_failure("host: " + good.error().what);
+        return run_router({.config = std::move(config),
+                           .eal_arguments = context.eal_arguments,
+                           .capture = capture_,
+                           .deliver_all_to_kernel = true});
+    }
+
+private:
+    PortConfig port_{.type = PortType::ipoib, .mtu = default_mtu(PortType::ipoib), .lines = {}};
+    std::vector<std::string> addresses_;
+    std::string netns_, pkey_, name_, capture_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_host() {
+    return std::make_unique<Host>();
+}
+
+}  // namespace verbline::cli

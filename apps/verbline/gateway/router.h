@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What `verbline gateway` and `verbline host` are underneath: a router of the configured ports. A host is a router of
+/// one IPoIB port on which everything that arrives is the kernel's.
+
+#include <string>
+#include <vector>
+
+#include "apps/verbline/command_line/command.h"
+#include "apps/verbline/config/config.h"
+
+namespace verbline::cli {
+
+struct RouterOptions {
+    GatewayConfig config;                    ///< checked
+    std::vector<std::string> eal_arguments;  ///< the user's; empty: the embedded ones (eal.h)
+    std::string capture;                     ///< pcapng of all ports; empty: none
+    bool deliver_all_to_kernel = false;      ///< a host
+};
+
+/// Starts, prints a line that ends in "ready" when traffic can flow, and runs until SIGINT or SIGTERM, which it takes
+/// over: then it leaves its multicast groups, removes its interfaces and returns success.
+///
+/// A failure before "ready" leaves nothing behind. If it is the configuration's fault in a way that only the running
+/// port can tell (P_Key not in its table, MTU above the link's), it is config_error() with the port's lines, and
+/// Failure::usage; all else is Failure::run_time.
+Outcome run_router(const RouterOptions& options);
+
+}  // namespace verbline::cli

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/gateway/router_port.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "control/mad/frame.h"
+#include "control/mad/open.h"
+#include "datapath/wire/text.h"
+#include "pmd/base/clock.h"
+#include "pmd/capture/capture.h"
+#include "pmd/factory/open_device.h"
+#include "pmd/impair/impair.h"
+#include "pmd/impair/spec.h"
+#include "pmd/tun/tun.h"
+
+namespace verbline::cli {
+namespace {
+
+/// QPNs below are reserved for the interfaces of a port; a fixed one, so that neighbours still know us after a restart.
+constexpr std::uint32_t first_qpn = 0x48;
+
+/// What a link adds to an IP packet at most, for devices that must be told the size of a frame.
+std::uint16_t frame_mtu(const PortConfig& port) {
+    const auto overhead = port.type == PortType::ipoib ? ipoib::frame_overhead : 0;
+    return static_cast<std::uint16_t>(port.mtu + overhead);
+}
+
+}  // namespace
+
+std::unexpected<Failure> RouterPort::fault(unsigned line, std::string reason) const {
+    return std::unexpected(Failure{Failure::usage, config_error(config_.file, line, std::move(reason)).what});
+}
+
+Outcome RouterPort::open_subnet(control::Loop& loop) {
+    if (port_config_.type != PortType::ipoib) return {};
+    auto transport = mad::open(port_config_.sm, loop);
+    if (!transport) return run_failure(fmt::format("port {}: {}", name(), transport.error().what));
+    transport_ = std::move(*transport);
+    return check_subnet();
+}
+
+/// What only the subnet manager knows. A port it has not configured yet is checked again when it comes up.
+Outcome RouterPort::check_subnet() const {
+    const auto& facts = transport_->port();
+    if (!facts.active()) return {};
+    const auto& port = port_config_;
+    const auto shared = [&](wire::PKey pkey) { return partition(pkey) == partition(port.pkey); };
+    if (std::ranges::none_of(facts.pkeys, shared)) {
+        return fault(port.lines.pkey != 0 ? port.lines.pkey : port.lines.port,
+                     fmt::format("P_Key {} is not in the P_Key table of {}", to_string(port.pkey), port.sm));
+    }
+    const auto limit = ipoib::mtu_of_link(facts.mtu);
+    if (facts.mtu != 0 && port.mtu > limit) {
+        return fault(port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
+                     fmt::format("MTU {} is above the {} that the link of {} allows", port.mtu, limit, port.sm));
+    }
+    return {};
+}
+
+Outcome RouterPort::open_devices(rte_mempool& pool, pmd::CaptureFile* capture) {
+    if (auto opened = open_link_device(pool); !opened) return opened;
+    if (auto opened = open_capture(); !opened) return opened;
+    if (auto wrapped = wrap_in_decorators(capture); !wrapped) return wrapped;
+    auto kernel = pmd::Tun::create(
+        {.name = name(), .netns = config_.netns, .mtu = static_cast<std::uint16_t>(port_config_.mtu)}, &pool);
+    if (!kernel) return run_failure(fmt::format("port {}: {}", name(), kernel.error().what));
+    kernel_ = std::move(*kernel);
+    return {};
+}
+
+Outcome RouterPort::open_link_device(rte_mempool& pool) {
+    std::vector<pmd::DeviceSpec> specs;
+    for (const auto& text : port_config_.devices) {
+        auto spec = pmd::parse_device_spec(text);
+        if (!spec) return fault(port_config_.lines.device, spec.error().what);
+        specs.push_back(std::move(*spec));
+    }
+    auto device = pmd::open_devices(specs, name(), {.pool = &pool, .mtu = frame_mtu(port_config_)}, monotonic_now);
+    if (!device) return run_failure(fmt::format("port {}: {}", name(), device.error().what));
+    device_ = std::move(*device);
+    return {};
+}
+
+Outcome RouterPort::open_capture() {
+    if (port_config_.capture.empty()) return {};
+    auto file = pmd::CaptureFile::create(port_config_.capture);
+    if (!file) return fault(port_config_.lines.capture, file.error().what);
+    capture_ = std::move(*file);
+    return {};
+}
+
+/// Impairments are the link's; what is captured is what this process saw and said.
+Outcome RouterPort::wrap_in_decorators(pmd::CaptureFile* capture) {
+    if (!port_config_.impair.empty()) {
+        const auto spec = pmd::parse_impairments(port_config_.impair);
+        if (!spec) return fault(port_config_.lines.impair, spec.error().what);
+        device_ = std::make_unique<pmd::ImpairedDevice>(std::move(device_), *spec, monotonic_now);
+    }
+    std::vector<pmd::CaptureFile*> files;
+    for (auto* file : {capture, capture_.get()}) {
+        if (file == nullptr) continue;
+        device_ = std::make_unique<pmd::CapturedDevice>(std::move(device_), name(), *file, utc_now);
+        files.push_back(file);
+    }
+    if (transport_ && !files.empty()) capture_mads(files);
+    return {};
+}
+
+void RouterPort::capture_mads(const std::vector<pmd::CaptureFile*>& files) {
+    using pmd::pcapng::Writer;
+    std::vector<std::pair<Writer*, pmd::pcapng::InterfaceId>> places;
+    places.reserve(files.size());
+    for (auto* file : files) {
+        places.emplace_back(&file->writer(),
+                            file->writer().add_interface(name() + " MADs", pmd::pcapng::LinkType::infiniband));
+    }
+    transport_->capture([places](mad::Direction direction, Time, mad::MadBytes mad, const mad::Address& far,
+                                 const mad::PortFacts& port) {
+        const auto way =
+            direction == mad::Direction::sent ? pmd::pcapng::Direction::outbound : pmd::pcapng::Direction::inbound;
+        const auto frame = mad::make_frame(direction, mad, far, port);
+        for (const auto& [writer, interface] : places)
+            writer->write(interface, way, utc_now(), std::as_bytes(std::span(frame)));
+    });
+}
+
+router::PortSetup RouterPort::shard_setup() const {
+    return {.name = name(),
+            .kind = port_config_.type == PortType::ipoib ? router::PortSetup::Kind::ipoib
+                                                         : router::PortSetup::Kind::ethernet,
+            .device = device_.get(),
+            .kernel = kernel_.get(),
+            .mtu = port_config_.mtu};
+}
+
+void RouterPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool) {
+    const router::Port::Setup setup{.id = id_, .name = name(), .device = device_.get(), .pool = &pool};
+    if (transport_) {
+        agent_ = std::make_unique<sa::Agent>(*transport_, loop);
+        const wire::Qpn qpn{first_qpn + static_cast<std::uint32_t>(id_)};
+        auto made = std::make_unique<router::IpoibPort>(
+            loop, shard, setup, router::IpoibPort::Link{.pkey = port_config_.pkey, .qpn = qpn, .mtu = port_config_.mtu},
+            *agent_);
+        ipoib_ = made.get();
+        port_ = std::move(made);
+    } else {
+        const auto mac = device_->mac().value_or(router::derived_mac(config_.name, name()));
+        auto made = std::make_unique<router::EthernetPort>(loop, shard, setup, mac);
+        ethernet_ = made.get();
+        port_ = std::move(made);
+    }
+}
+
+void RouterPort::leave() {
+    ipoib_ = nullptr;
+    ethernet_ = nullptr;
+    port_.reset();
+}
+
+void RouterPort::look_after() {
+    if (capture_) (void)capture_->drain();
+    port_->set_carrier(device_->link_up());
+}
+
+}  // namespace verbline::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// One configured port of a running router, from its device to its place on the link; made in the order that the
+/// members stand in, and taken apart in the reverse.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/verbline/command_line/command.h"
+#include "apps/verbline/config/config.h"
+#include "control/loop/loop.h"
+#include "control/mad/transport.h"
+#include "control/router/ethernet_port.h"
+#include "control/router/ipoib_port.h"
+#include "control/router/shard_link.h"
+#include "control/sa/agent.h"
+#include "datapath/router/port.h"
+#include "pmd/capture/capture_file.h"
+#include "pmd/netdev.h"
+
+namespace verbline::cli {
+
+class RouterPort {
+public:
+    RouterPort(const GatewayConfig& config, const PortConfig& port, forward::InterfaceId id)
+        : config_(config), port_config_(port), id_(id) {}
+    RouterPort(const RouterPort&) = delete;
+    RouterPort& operator=(const RouterPort&) = delete;
+
+    // In this order.
+
+    /// Opens the way to the subnet manager and compares the port that is there with the configuration: what is wrong
+    /// with it shows before anything is started.
+    Outcome open_subnet(control::Loop& loop);
+    /// Opens device and kernel-visible interface. `capture`, if there is one, gets all packets and outlives us.
+    Outcome open_devices(rte_mempool& pool, pmd::CaptureFile* capture);
+    router::PortSetup shard_setup() const;
+    void start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool);
+
+    /// Leaves the link: the port is down, its groups are being left. The loop has to run until `left`.
+    void leave();
+    bool left() const { return !agent_ || agent_->groups().show().empty(); }
+
+    /// Looks after the device's link and the capture file of its own: call a few times a second.
+    void look_after();
+
+    const PortConfig& config() const { return port_config_; }
+    const std::string& name() const { return port_config_.name; }
+    forward::InterfaceId id() const { return id_; }
+    bool up() const { return port_->up(); }
+    pmd::NetDevice& device() const { return *device_; }
+    pmd::NetDevice& kernel() const { return *kernel_; }
+    router::Port& port() const { return *port_; }
+    router::IpoibPort* ipoib() const { return ipoib_; }
+    router::EthernetPort* ethernet() const { return ethernet_; }
+
+private:
+    Outcome check_subnet() const;
+    Outcome open_link_device(rte_mempool& pool);
+    Outcome open_capture();
+    Outcome wrap_in_decorators(pmd::CaptureFile* capture);
+    void capture_mads(const std::vector<pmd::CaptureFile*>& files);
+    std::unexpected<Failure> fault(unsigned line, std::string reason) const;
+
+    const GatewayConfig& config_;
+    const PortConfig& port_config_;
+    forward::InterfaceId id_;
+    std::unique_ptr<pmd::CaptureFile> capture_;  ///< the port's own
+    std::unique_ptr<mad::Transport> transport_;
+    std::unique_ptr<sa::Agent> agent_;
+    std::unique_ptr<pmd::NetDevice> device_;
+    std::unique_ptr<pmd::NetDevice> kernel_;
+    std::unique_ptr<router::Port> port_;
+    router::IpoibPort* ipoib_ = nullptr;        ///< `port_`, if it is one
+    router::EthernetPort* ethernet_ = nullptr;  ///< likewise
+};
+
+}  // namespace verbline::cli

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/gateway/router_tables.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "apps/verbline/output/record_view.h"
+#include "apps/verbline/output/table.h"
+#include "control/telemetry/counters.h"
+#include "control/telemetry/path_cache_row.h"
+#include "datapath/wire/text.h"
+
+namespace verbline::cli {
+namespace {
+
+using forward::NextHop;
+
+std::string seconds(Time t) {
+    return fmt::format("{:.1f}", static_cast<double>(t) / second);
+}
+std::string hex(auto number) {
+    return fmt::format("{:#x}", static_cast<std::uint64_t>(number));
+}
+
+std::string addresses_of(const router::Port& port) {
+    std::string text;
+    for (const auto& address : port.addresses()) text += (text.empty() ? "" : " ") + to_string(address);
+    return text;
+}
+
+Json port_row(const RouterPort& port) {
+    Json row{{"port", port.name()},
+             {"type", "ethernet"},
+             {"state", port.up() ? "up" : "down"},
+             {"addresses", addresses_of(port.port())},
+             {"mtu", port.config().mtu},
+             {"link_address", ""},
+             {"lid", ""},
+             {"sm_lid", ""},
+             {"pkey", ""},
+             {"device", port.config().devices.front()},
+             {"trouble", ""}};
+    if (auto* ethernet = port.ethernet()) row["link_address"] = to_string(ethernet->mac());
+    if (auto* ipoib = port.ipoib()) {
+        const auto& facts = ipoib->agent().port();
+        row["type"] = "ipoib";
+        row["link_address"] = fmt::format("qpn {} gid {}", hex(ipoib->link().qpn), to_string(facts.gid()));
+        row["lid"] = to_string(facts.lid);
+        row["sm_lid"] = to_string(facts.sm_lid);
+        row["pkey"] = to_string(ipoib->link().pkey);
+        row["trouble"] = ipoib->agent().sm_answering() ? ipoib->trouble() : "the subnet manager does not answer";
+    }
+    return row;
+}
+
+Json ports(const RouterView& router) {
+    auto rows = Json::array();
+    for (const auto& port : router.ports) rows.push_back(port_row(*port));
+    return rows;
+}
+
+Json neighbours(const RouterView& router) {
+    auto rows = Json::array();
+    for (const auto& port : router.ports) {
+        for (const auto& neighbour : port->port().neighbours()) {
+            rows.push_back({{"port", port->name()},
+                            {"address", to_string(neighbour.ip)},
+                            {"link_address", host::to_string(neighbour.link)},
+                            {"state", std::string(to_string(neighbour.state))},
+                            {"age_s", seconds(neighbour.age)}});
+        }
+    }
+    return rows;
+}
+
+std::string_view text(sa::PathCache::Found found) {
+    switch (found) {
+        case sa::PathCache::Found::unknown: return "asked";
+        case sa::PathCache::Found::fresh: return "fresh";
+        case sa::PathCache::Found::doubtful: return "doubtful";
+        case sa::PathCache::Found::absent: return "absent";
+    }
+    return "";
+}
+
+Json paths(const RouterView& router) {
+    auto rows = Json::array();
+    for (const auto& port : router.ports) {
+        if (port->ipoib() == nullptr) continue;
+        port->ipoib()->agent().paths().cache().each(router.now, [&](const sa::PathCache::Shown& shown) {
+            const auto path = shown.path.value_or(wire::PathRecord{});
+            rows.push_back({{"port", port->name()},
+                            {"destination", to_string(shown.key.destination)},
+                            {"pkey", to_string(shown.key.pkey)},
+                            {"state", std::string(text(shown.found))},
+                            {"lid", to_string(path.destination_lid)},
+                            {"sl", path.service_level},
+                            {"mtu", mtu_bytes(path.mtu)},
+                            {"rate_gbps", rate_gbps(path.rate)},
+                            {"hits", shown.hits},
+                            {"misses", shown.misses},
+                            {"expires_s", seconds(shown.expires - router.now)}});
+        });
+    }
+    return rows;
+}
+
+Json path_cache(const RouterView& router) {
+    auto rows = Json::array();
+    for (const auto& port : router.ports) {
+        if (port->ipoib() == nullptr) continue;
+        rows.push_back(telemetry::path_cache_row(port->name(), port->ipoib()->agent().paths().cache()));
+    }
+    return rows;
+}
+
+std::string join_states(sa::JoinStates states) {
+    std::string names;
+    const auto add = [&](sa::JoinStates bit, std::string_view name) {
+        if ((states & bit) != 0) names.append(names.empty() ? "" : " ").append(name);
+    };
+    add(wire::join_state::full_member, "full");
+    add(wire::join_state::non_member, "non");
+    add(wire::join_state::send_only_non_member, "send-only");
+    add(wire::join_state::send_only_full_member, "send-only-full");
+    return names;
+}
+
+Json multicast(const RouterView& router) {
+    auto rows = Json::array();
+    for (const auto& port : router.ports) {
+        if (port->ipoib() == nullptr) continue;
+        for (const auto& shown : port->ipoib()->agent().groups().show()) {
+            rows.push_back({{"port", port->name()},
+                            {"mgid", to_string(shown.mgid)},
+                            {"mlid", to_string(shown.group.mlid)},
+                            {"users", shown.users},
+                            {"wanted", join_states(shown.wanted)},
+                            {"joined", join_states(shown.held)},
+                            {"qkey", hex(shown.group.qkey)},
+                            {"mtu", mtu_bytes(shown.group.mtu)},
+                            {"rate_gbps", rate_gbps(shown.group.rate)},
+                            {"sl", shown.group.service_level}});
+        }
+    }
+    return rows;
+}
+
+std::string_view text(NextHop::Kind kind) {
+    switch (kind) {
+        case NextHop::Kind::unreachable: return "unreachable";
+        case NextHop::Kind::blackhole: return "blackhole";
+        case NextHop::Kind::local: return "local";
+        case NextHop::Kind::on_link: return "on-link";
+        case NextHop::Kind::via: return "via";
+    }
+    return "";
+}
+
+Json routes(const RouterView& router) {
+    auto rows = Json::array();
+    for (const auto& [prefix, hop] : router.fib.routes()) {
+        const bool leads_out = hop.kind == NextHop::Kind::on_link || hop.kind == NextHop::Kind::via;
+        rows.push_back({{"prefix", to_string(prefix)},
+                        {"kind", std::string(text(hop.kind))},
+                        {"via", hop.kind == NextHop::Kind::via ? to_string(hop.gateway) : ""},
+                        {"port", leads_out ? router.ports[static_cast<std::size_t>(hop.interface)]->name() : ""}});
+    }
+    return rows;
+}
+
+/// What one queue of one port has carried and lost.
+struct QueueTotals {
+    std::uint64_t rx_packets = 0, rx_bytes = 0, rx_dropped = 0, tx_packets = 0, tx_bytes = 0, tx_dropped = 0;
+
+    void count(std::string_view name, std::uint64_t value) {
+        if (name == "rx_packets") rx_packets = value;
+        if (name == "rx_bytes") rx_bytes = value;
+        if (name == "tx_packets") tx_packets = value;
+        if (name == "tx_bytes") tx_bytes = value;
+        if (name.starts_with("rx_dropped")) rx_dropped += value;
+        if (name.starts_with("tx_dropped")) tx_dropped += value;
+    }
+};
+
+Json queues(const RouterView& router) {
+    auto rows = Json::array();
+    for (const auto& port : router.ports) {
+        QueueTotals totals;
+        router.shard.counters(
+            [&](std::string_view owner, std::string_view name, std::uint64_t value, std::string_view) {
+                if (owner == port->name()) totals.count(name, value);
+            });
+        rows.push_back({{"port", port->name()},
+                        {"queue", 0},
+                        {"shard", 0},
+                        {"rx_packets", totals.rx_packets},
+                        {"rx_bytes", totals.rx_bytes},
+                        {"rx_dropped", totals.rx_dropped},
+                        {"tx_packets", totals.tx_packets},
+                        {"tx_bytes", totals.tx_bytes},
+                        {"tx_dropped", totals.tx_dropped}});
+    }
+    return rows;
+}
+
+Json counters(const RouterView& router) {
+    telemetry::CounterRows rows;
+    router.shard.counters(
+        [&](std::string_view owner, std::string_view name, std::uint64_t value, std::string_view help) {
+            rows.of(owner.empty() ? "shard0" : std::string(owner))(name, value, help);
+        });
+    for (const auto& port : router.ports) {
+        port->port().counters(rows.of(port->name()));
+        port->device().counters(rows.of(port->name() + " device"));
+        port->kernel().counters(rows.of(port->name() + " kernel"));
+    }
+    router.follower.counters(rows.of("kernel"));
+    return std::move(rows).take();
+}
+
+}  // namespace
+
+std::vector<telemetry::Table> router_tables(std::function<RouterView()> view) {
+    const auto table = [&](std::string name, std::string help, Json (*rows)(const RouterView&)) {
+        return telemetry::Table{std::move(name), std::move(help), [view, rows] { return rows(view()); }};
+    };
+    return {table("ports", "Ports: state, addresses, LIDs. No parameters", ports),
+            table("neighbours", "Neighbours: IP and link-layer address, state. No parameters", neighbours),
+            table("paths", "Paths in the local cache. No parameters", paths),
+            table("path_cache", "How well the local path cache does. No parameters", path_cache),
+            table("multicast", "Multicast groups and their users. No parameters", multicast),
+            table("routes", "The forwarding table. No parameters", routes),
+            table("queues", "Queues: packets, bytes, drops. No parameters", queues),
+            table("counters", "Every counter. No parameters", counters)};
+}
+
+}  // namespace verbline::cli

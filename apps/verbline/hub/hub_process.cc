@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/hub/hub_process.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <rte_ether.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <sys/resource.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "apps/verbline/hub/hub_tables.h"
+#include "apps/verbline/instance/eal.h"
+#include "apps/verbline/instance/pci_device.h"
+#include "apps/verbline/instance/stop_signals.h"
+#include "control/hub/directory.h"
+#include "control/hub/server.h"
+#include "datapath/link/gid_table.h"
+#include "pmd/base/clock.h"
+#include "pmd/base/free_descriptors.h"
+#include "pmd/base/tunables.h"
+#include "pmd/factory/open_device.h"
+#include "pmd/impair/impair.h"
+#include "pmd/memif/memif.h"
+#include "pmd/packet/packet.h"
+
+namespace verbline::cli {
+namespace {
+
+constexpr unsigned pool_cache = 128;
+static_assert(tunables::hub_packets_waiting < tunables::hub_packets);
+constexpr std::size_t memory_mb = 96;
+/// Bytes of a frame that lies in one buffer.
+constexpr std::uint32_t slot_of_ethernet = 2048, slot_of_path_mtu_4096 = 4352;
+constexpr Time look_period = 200 * millisecond, capture_period = 50 * millisecond;
+/// A client connects in two steps, each seen at a look; for so long after it may be expected to.
+constexpr Time connect_period = 2 * millisecond, connect_limit = 10 * second;
+
+/// Each lane takes about six descriptors.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Everything that runs, in the order in which it is made.
+class HubProcess final : public hub::LaneHost {
+public:
+    explicit HubProcess(const HubOptions& options) : options_(options) {}
+    HubProcess(const HubProcess&) = delete;
+    HubProcess& operator=(const HubProcess&) = delete;
+    ~HubProcess() override;
+
+    Outcome start();
+    void run() { loop_->run(); }
+
+    Result<std::string> open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) override;
+    void close_lane(hub::LaneId lane) override;
+    void set_group(hub::LaneId lane, const hub::Group& group) override;
+
+private:
+    Outcome open_loop();
+    Outcome start_eal();
+    Outcome make_switch();
+    Outcome open_uplinks();
+    Result<std::unique_ptr<pmd::NetDevice>> open_uplink(const pmd::DeviceSpec& spec) const;
+    Outcome serve();
+    Outcome start_worker();
+    Outcome say_ready() const;
+
+    std::unique_ptr<pmd::NetDevice> impaired(std::unique_ptr<pmd::NetDevice> device, hub::LaneId lane) const;
+    /// AF_XDP takes no buffers that are larger than a page.
+    std::uint32_t slot_size() const {
+        return std::max(mtu_ <= RTE_ETHER_MTU ? slot_of_ethernet : slot_of_path_mtu_4096,
+                        mtu_ + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 0u);
+    }
+    std::optional<pmd::SourceGuard> guard_of(const hub::Registry::Tenant& tenant) const;
+    void expect_connection();
+    void write_capture();
+
+    const HubOptions& options_;
+    std::uint16_t mtu_ = HubOptions::default_mtu;
+    std::unique_ptr<control::Loop> loop_;
+    std::optional<StopSignals> signals_;
+    std::optional<Eal> eal_;
+    rte_mempool* pool_ = nullptr;  ///< goes with the EAL
+    std::unique_ptr<pmd::CaptureFile> capture_;
+    std::shared_ptr<const pmd::memif::Notifier> notifier_ = std::make_shared<const pmd::memif::Notifier>();
+    std::unique_ptr<pmd::Switch> switch_;
+    std::map<std::string, pmd::Switch::PortId> uplinks_;
+    std::map<hub::LaneId, pmd::Switch::PortId> lanes_;
+    std::unique_ptr<hub::Server> server_;
+    std::optional<telemetry::Server> telemetry_;
+    control::Timer look_timer_, connect_timer_, capture_timer_;
+    Time connect_until_ = 0;
+    std::atomic<bool> stop_{false};
+    unsigned worker_ = RTE_MAX_LCORE;
+};
+
+Outcome HubProcess::start() {
+    for (const auto step : {&HubProcess::open_loop, &HubProcess::start_eal, &HubProcess::make_switch,
+                            &HubProcess::open_uplinks, &HubProcess::serve, &HubProcess::start_worker}) {
+        if (auto result = (this->*step)(); !result) return result;
+    }
+    return say_ready();
+}
+
+Outcome HubProcess::open_loop() {
+    raise_descriptor_limit();
+    auto loop = control::Loop::create();
+    if (!loop) return run_failure(loop.error().what);
+    loop_ = std::move(*loop);
+    auto signals = StopSignals::watch(*loop_);
+    if (!signals) return run_failure(signals.error().what);
+    signals_.emplace(std::move(*signals));
+    return {};
+}
+
+Outcome HubProcess::start_eal() {
+    std::vector<std::string> pci;
+    for (const auto& uplink : options_.uplinks) {
+        if (auto device = pci_device(uplink)) pci.push_back(std::move(*device));
+    }
+    auto eal = Eal::start(
+        {.name = options_.name, .memory_mb = memory_mb, .pci_devices = pci, .arguments = options_.eal_arguments});
+    if (!eal) return run_failure(eal.error().what);
+    eal_.emplace(std::move(*eal));
+    const auto worker = eal_->packet_lcore();
+    if (!worker) return run_failure(worker.error().what);
+    worker_ = *worker;
+    return {};
+}
+
+Outcome HubProcess::make_switch() {
+    // Other ports say by themselves what they can carry; DPDK's have to be told, and few can do more than this.
+    const auto is_dpdk = [](const auto& spec) { return std::holds_alternative<pmd::DpdkSpec>(spec); };
+    if (std::ranges::any_of(options_.uplinks, is_dpdk)) mtu_ = RTE_ETHER_MTU;
+    if (options_.mtu != 0) mtu_ = options_.mtu;
+    const auto room = static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + slot_size());
+    pool_ = rte_pktmbuf_pool_create("packets", tunables::hub_packets, pool_cache, 0, room, SOCKET_ID_ANY);
+    if (pool_ == nullptr) return run_failure("no memory for packets: give more with -m, or free hugepages");
+    if (!options_.capture.empty()) {
+        auto file = pmd::CaptureFile::create(options_.capture);
+        if (!file) return run_failure(file.error().what);
+        capture_ = std::move(*file);
+    }
+    switch_ = std::make_unique<pmd::Switch>(
+        pmd::Switch::Options{.pool = pool_, .waiting = tunables::hub_packets_waiting, .capture = capture_.get()});
+    if (!switch_->can_sleep()) return run_failure(no_descriptors(EMFILE).error().what);
+    return {};
+}
+
+Result<std::unique_ptr<pmd::NetDevice>> HubProcess::open_uplink(const pmd::DeviceSpec& spec) const {
+    // What comes is for the lanes' MAC addresses, not for the interface's own.
+    if (const auto* ethernet = std::get_if<pmd::EthernetSpec>(&spec)) {
+        return pmd::Packet::create({.interface = ethernet->interface, .promiscuous = true}, pool_);
+    }
+    return pmd::open_device(spec, {.pool = pool_, .mtu = mtu_, .memif_slot = slot_size(), .persistent = false});
+}
+
+Outcome HubProcess::open_uplinks() {
+    for (const auto& spec : options_.uplinks) {
+        auto device = open_uplink(spec);
+        if (!device) return run_failure(device.error().what);
+        const auto longest = (*device)->capabilities().max_packet - RTE_ETHER_HDR_LEN;
+        const std::string name((*device)->name());
+        if (options_.mtu > longest) {
+            return run_failure(
+                fmt::format("uplink {} carries no more than {} bytes: give --mtu {}", name, longest, longest));
+        }
+        mtu_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(mtu_, longest));
+        if (auto up = (*device)->up(); !up) return run_failure(up.error().what);
+        auto port = switch_->add_uplink(std::move(*device));
+        if (!port) return run_failure(port.error().what);
+        uplinks_.emplace(name, *port);
+    }
+    switch_->look_after(loop_->now(), pmd::Switch::Links::all);
+    return {};
+}
+
+Outcome HubProcess::serve() {
+    auto tables = telemetry::Server::open(
+        hub_tables([this] {
+            return HubView{server_->registry(),       *switch_, lanes_, uplinks_, server_->counters(),
+                           server_->direct_counters()};
+        }),
+        [this](std::function<void()> task) { loop_->post(std::move(task)); });
+    if (!tables) return run_failure(tables.error().what);
+    telemetry_.emplace(std::move(*tables));
+    // Who captures or impairs means all frames; who trusts all sources has routers anywhere.
+    const bool sees_all = !options_.direct || !options_.capture.empty() || options_.impair || options_.any_source;
+    const hub::RegistrySetup setup{.name = options_.name,
+                                   .subnets = options_.subnets,
+                                   .owner = geteuid(),
+                                   .max_user_lanes = options_.user_lanes,
+                                   .max_groups = options_.lane_groups,
+                                   .max_ports = options_.lane_ports,
+                                   .max_direct = sees_all ? 0 : hub::RegistrySetup{}.max_direct,
+                                   .routers = options_.routers};
+    auto server = hub::Server::open(*loop_, setup, mtu_, *this);
+    if (!server) return run_failure(server.error().what);
+    server_ = std::move(*server);
+    look_timer_ = loop_->every(look_period, [this] { switch_->look_after(loop_->now(), pmd::Switch::Links::all); });
+    if (capture_) capture_timer_ = loop_->every(capture_period, [this] { write_capture(); });
+    return {};
+}
+
+Outcome HubProcess::start_worker() {
+    const auto entry = [](void* self) {
+        auto& process = *static_cast<HubProcess*>(self);
+        process.switch_->run(process.stop_);
+        return 0;
+    };
+    if (rte_eal_remote_launch(entry, this, worker_) != 0) return run_failure("the worker lcore is busy");
+    return {};
+}
+
+Outcome HubProcess::say_ready() const {
+    std::vector<std::string> parts;
+    for (const auto& subnet : options_.subnets) parts.push_back(to_string(subnet));
+    for (const auto& [name, port] : uplinks_) parts.push_back("uplink " + name);
+    fmt::print("verbline: hub {} ({}, MTU {}) ready\n", options_.name, fmt::join(parts, ", "), mtu_);
+    std::fflush(stdout);
+    return {};
+}
+
+/// Taken apart from the outside in: clients, poll thread, devices.
+HubProcess::~HubProcess() {
+    telemetry_.reset();
+    server_.reset();
+    stop_ = true;
+    if (switch_) switch_->wake();
+    if (worker_ != RTE_MAX_LCORE) rte_eal_wait_lcore(worker_);
+}
+
+Result<std::string> HubProcess::open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) {
+    const std::string socket = hub::lane_socket(options_.name, static_cast<unsigned>(lane));
+    auto device = pmd::Memif::create(
+        {.path = socket, .server = true, .buffer_size = slot_size(), .mtu = mtu_, .notifier = notifier_}, pool_);
+    if (!device) return std::unexpected(device.error());
+    if (auto up = (*device)->up(); !up) return std::unexpected(up.error());
+    lanes_[lane] = switch_->add_lane(impaired(std::move(*device), lane), tenant.mac, guard_of(tenant));
+    expect_connection();
+    return socket;
+}
+
+/// None for routers, which send what others gave them.
+std::optional<pmd::SourceGuard> HubProcess::guard_of(const hub::Registry::Tenant& tenant) const {
+    std::vector<wire::Gid> addresses{link::link_local_gid(tenant.mac)};
+    for (const auto& address : tenant.addresses) addresses.push_back(address.gid);
+    const auto is_router = [this](const wire::Gid& gid) { return std::ranges::count(options_.routers, gid) > 0; };
+    if (options_.any_source || std::ranges::any_of(addresses, is_router)) return std::nullopt;
+    return pmd::SourceGuard(tenant.mac, addresses);
+}
+
+void HubProcess::close_lane(hub::LaneId lane) {
+    switch_->remove(lanes_.extract(lane).mapped());
+}
+
+void HubProcess::set_group(hub::LaneId lane, const hub::Group& group) {
+    switch_->set_group(lanes_.at(lane), group.mac, group.member);
+}
+
+/// Seeds apart from each other, so that no two lanes lose the same frames.
+std::unique_ptr<pmd::NetDevice> HubProcess::impaired(std::unique_ptr<pmd::NetDevice> device, hub::LaneId lane) const {
+    if (!options_.impair) return device;
+    auto spec = *options_.impair;
+    spec.seed += static_cast<std::uint64_t>(lane);
+    return std::make_unique<pmd::ImpairedDevice>(std::move(device), spec, monotonic_now);
+}
+
+void HubProcess::expect_connection() {
+    connect_until_ = loop_->now() + connect_limit;
+    if (connect_timer_) return;
+    connect_timer_ = loop_->every(connect_period, [this] {
+        switch_->look_after(loop_->now(), pmd::Switch::Links::down);
+        const auto is_up = [this](const auto& lane) { return switch_->link_up(lane.second); };
+        if (loop_->now() > connect_until_ || std::ranges::all_of(lanes_, is_up)) connect_timer_.cancel();
+    });
+}
+
+void HubProcess::write_capture() {
+    if (const auto written = capture_->drain(); !written) {
+        fmt::print(stderr, "verbline: capture ends: {}\n", written.error().what);
+        capture_timer_.cancel();
+    }
+}
+
+}  // namespace
+
+Outcome run_hub(const HubOptions& options) {
+    HubProcess process(options);
+    if (auto started = process.start(); !started) return started;
+    process.run();
+    return {};
+}
+
+}  // namespace verbline::cli

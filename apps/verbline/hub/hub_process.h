@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A running hub: a switch on a poll thread, and on the control thread those who have lanes.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/verbline/command_line/command.h"
+#include "control/hub/registry.h"
+#include "datapath/link/interface_address.h"
+#include "pmd/factory/device_spec.h"
+#include "pmd/impair/spec.h"
+
+namespace verbline::cli {
+
+struct HubOptions {
+    static constexpr std::uint16_t default_mtu = 4200;  ///< RoCE's headers around a path MTU of 4096
+
+    std::string name;
+    std::vector<pmd::DeviceSpec> uplinks;
+    std::vector<link::InterfaceAddress> subnets;  ///< networks; of each, clients that name no address get one
+    std::uint16_t mtu = 0;  ///< behind the Ethernet header; 0: default_mtu, or less if an uplink has less
+    /// Lanes that have one of these addresses may send from any other, too.
+    std::vector<wire::Gid> routers;
+    bool any_source = false;  ///< all lanes may
+    std::size_t user_lanes = hub::RegistrySetup{}.max_user_lanes;
+    std::size_t lane_groups = hub::RegistrySetup{}.max_groups;
+    std::size_t lane_ports = hub::RegistrySetup{}.max_ports;
+    bool direct = true;                      ///< programs of a user may have links without the hub
+    std::string capture;                     ///< pcapng; empty: none
+    std::optional<pmd::ImpairSpec> impair;   ///< of each lane
+    std::vector<std::string> eal_arguments;  ///< the user's; empty: the embedded ones (eal.h)
+};
+
+/// Starts, prints a line that ends in "ready", and runs until SIGINT or SIGTERM, which it takes over.
+Outcome run_hub(const HubOptions& options);
+
+}  // namespace verbline::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/hub/hub_tables.h"
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "apps/verbline/output/table.h"
+#include "control/telemetry/counters.h"
+#include "datapath/wire/text.h"
+
+namespace verbline::cli {
+namespace {
+
+constexpr auto removed_ports = "removed ports";  ///< the owner of what lanes had counted that are gone
+
+std::string lane_name(hub::LaneId lane) {
+    return fmt::format("lane-{}", static_cast<unsigned>(lane));
+}
+
+/// Packets and bytes as they are, drops of each direction as one.
+void add_traffic(Json& row, const auto& counters) {
+    std::map<std::string, std::uint64_t, std::less<>> sums;
+    counters.each([&](std::string_view name, std::uint64_t value, std::string_view) {
+        sums[std::string(name.starts_with("rx_dropped")   ? "rx_dropped"
+                         : name.starts_with("tx_dropped") ? "tx_dropped"
+                                                          : name)] += value;
+    });
+    for (const auto* column : {"rx_packets", "rx_bytes", "rx_dropped", "tx_packets", "tx_bytes", "tx_dropped"}) {
+        row[column] = sums[column];
+    }
+}
+
+Json lane_row(const HubView& hub, hub::LaneId lane, pmd::Switch::PortId port) {
+    const auto& tenant = hub.registry.tenant(lane);
+    std::vector<std::string> addresses, groups;
+    for (const auto& address : tenant.addresses) addresses.push_back(to_string(address));
+    for (const auto& group : tenant.groups) groups.push_back(wire::to_string(group));
+    Json row{{"port", lane_name(lane)},
+             {"program", tenant.program},
+             {"pid", tenant.peer.pid},
+             {"link", hub.fabric.link_up(port) ? "up" : "down"},
+             {"mac", wire::to_string(tenant.mac)},
+             {"addresses", fmt::format("{}", fmt::join(addresses, " "))}};
+    add_traffic(row, hub.fabric.counters(port));
+    row["direct"] = hub.registry.direct_links(lane);
+    row["groups"] = fmt::format("{}", fmt::join(groups, " "));
+    return row;
+}
+
+/// A row of what is nobody's lane.
+Json other_row(std::string_view port, std::string_view device, std::string_view link, const auto& counters,
+               std::string_view groups) {
+    Json row{{"port", port}, {"program", device}, {"pid", ""}, {"link", link}, {"mac", ""}, {"addresses", ""}};
+    add_traffic(row, counters);
+    row["direct"] = "";
+    row["groups"] = groups;
+    return row;
+}
+
+Json ports(const HubView& hub) {
+    auto rows = Json::array();
+    for (const auto& [device, port] : hub.uplinks) {
+        const auto* const link = hub.fabric.link_up(port) ? "up" : "down";
+        rows.push_back(other_row("uplink", device, link, hub.fabric.counters(port), "all"));
+    }
+    for (const auto& [lane, port] : hub.lanes) rows.push_back(lane_row(hub, lane, port));
+    if (hub.fabric.counters().removed_ports.value() > 0) {
+        rows.push_back(other_row(removed_ports, "", "", hub.fabric.removed_ports(), ""));
+    }
+    return rows;
+}
+
+Json counters(const HubView& hub) {
+    telemetry::CounterRows rows;
+    hub.fabric.counters().each(rows.of("hub"));
+    hub.clients.each(rows.of("hub"));
+    hub.direct.each(rows.of("hub"));
+    const auto add = [&](const std::string& owner, pmd::Switch::PortId port) {
+        hub.fabric.counters(port).each(rows.of(owner));
+        hub.fabric.device(port).counters(rows.of(owner + " device"));
+    };
+    for (const auto& [device, port] : hub.uplinks) add(device, port);
+    for (const auto& [lane, port] : hub.lanes) add(lane_name(lane), port);
+    hub.fabric.removed_ports().each(rows.of(removed_ports));
+    hub.fabric.removed_devices().each(rows.of(std::string(removed_ports) + " device"));
+    return std::move(rows).take();
+}
+
+}  // namespace
+
+std::vector<telemetry::Table> hub_tables(const std::function<HubView()>& view) {
+    return {{"hub", "Lanes and uplinks: who has them, what they carry; what removed ones carried. No parameters",
+             [view] { return ports(view()); }},
+            {"counters", "Every counter. No parameters", [view] { return counters(view()); }}};
+}
+
+}  // namespace verbline::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A client of the DPDK telemetry socket of another process, with time limits: the other side is not trusted to answer,
+/// nor to answer well-formed.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "apps/verbline/output/table.h"
+#include "pmd/base/error.h"
+#include "pmd/base/file_descriptor.h"
+
+namespace verbline::cli {
+
+class TelemetryClient {
+public:
+    /// ECONNREFUSED if nobody serves the socket, EPERM if it is not root's or ours (pmd/runtime/trusted_path.h),
+    /// ETIMEDOUT if whoever serves it does not greet.
+    static Result<TelemetryClient> connect(const std::filesystem::path& socket);
+
+    pid_t pid() const { return pid_; }
+
+    /// The value of one command, e.g. "/eal/params".
+    Result<Json> ask(const std::string& command);
+    /// The names of the tables that the process serves.
+    Result<std::vector<std::string>> tables();
+    /// A whole table of the process: `/verbline/<name>`, all its pages. An array of rows, or a flat object.
+    Result<Json> table(std::string_view name);
+
+private:
+    TelemetryClient(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+    Result<std::string> receive();
+
+    FileDescriptor fd_;
+    std::string path_;
+    pid_t pid_ = 0;
+};
+
+}  // namespace verbline::cli

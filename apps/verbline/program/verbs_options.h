@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The options of commands that work on verbs devices: run and devinfo.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/libibverbs/settings/settings.h"
+#include "pmd/base/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace verbline::cli {
+
+struct VerbsOptions {
+    std::vector<std::string> links, addresses;
+    std::optional<std::string> mtu, impair, capture;
+    bool no_direct = false;
+
+    void declare(CLI::App& app);
+
+    /// What was not given is as VERBLINE_* in the environment says, so that a run inside a run is on the same links.
+    Result<verbs::Settings> settings() const;
+};
+
+}  // namespace verbline::cli

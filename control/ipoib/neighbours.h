@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Who has an IP address on an IPoIB link, for those who only connect by IP and send none, over a datagram queue pair
+/// of the caller's: ARP and the broadcast group (RFC 4391, 9.1), neighbour discovery and IPv6's groups (RFC 4391, 9.3).
+///
+///     find(10.0.0.2) ──> host::Arp ──────── SendArp ──> path of the GID, or the broadcast group ──┐
+///     find(fd00::2) ───> IpoibDiscovery ─── Send ─────> path of the GID, or IpoibGroups ──────────┴──> Setup::send
+///     received <── whoever has the queue pair           Resolved, Failed ──> the one who asked
+///
+/// Owned by the control thread, where handlers are called, from the loop or before `find` returns. Loop and agent
+/// outlive it.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "control/host/arp.h"
+#include "control/ipoib/discovery.h"
+#include "control/ipoib/groups.h"
+#include "control/loop/loop.h"
+#include "control/sa/agent.h"
+#include "datapath/link/interface_address.h"
+#include "datapath/wire/address_handle.h"
+#include "datapath/wire/bytes.h"
+#include "datapath/wire/types.h"
+#include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+
+namespace verbline::ipoib {
+
+#define VERBLINE_IPOIB_NEIGHBOURS_COUNTERS(X)                                              \
+    X(ipoib_rx_dropped_type, "IPoIB packets received that are neither ARP nor IPv6")       \
+    X(ipoib_rx_dropped_short, "IPoIB packets received that are shorter than their header") \
+    X(ipoib_tx_dropped_no_path, "ARP and ND not sent because the way to its receiver is not known")
+
+struct IpoibNeighboursCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_NEIGHBOURS_COUNTERS)
+};
+
+/// The address of an IPv6 interface at this GID (RFC 4391, 8).
+wire::Gid ipv6_link_local_of(const wire::Gid& port);
+
+class IpoibNeighbours {
+public:
+    using Ticket = std::uint64_t;
+    using Found = std::function<void(const Result<wire::Gid>&)>;
+
+    struct Setup {
+        wire::PKey pkey{0xffff};
+        wire::Qpn qpn{};                                ///< which others see as ours
+        std::vector<link::InterfaceAddress> addresses;  ///< of both families, the link-local one among them
+        /// A packet, from the IPoIB header on, to that queue pair. The Q_Key is the broadcast group's.
+        std::function<void(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet)> send;
+        /// A group has let us in, or has changed: receive its packets from now on. The broadcast group is the first.
+        std::function<void(const wire::Gid& mgid, const sa::Group& group)> on_group;
+    };
+
+    IpoibNeighbours(control::Loop& loop, sa::Agent& agent, Setup setup);
+    ~IpoibNeighbours();
+    IpoibNeighbours(const IpoibNeighbours&) = delete;
+    IpoibNeighbours& operator=(const IpoibNeighbours&) = delete;
+
+    /// `address` as a GID, IPv4 mapped. EHOSTUNREACH: nobody answers; ENETDOWN: the broadcast group refuses us.
+    void find(Ticket ticket, const wire::Gid& address, Found found);
+    void cancel(Ticket ticket);
+    /// A packet of the queue pair, from the IPoIB header on.
+    void received(wire::Bytes packet);
+
+    const wire::Gid& broadcast_mgid() const { return mgid_; }
+    const std::optional<sa::Group>& broadcast_group() const { return group_; }
+    void counters(const CounterVisitor& visit) const;
+
+private:
+    struct Waiting {
+        wire::Gid address;
+        Found found;
+    };
+    struct Play;  ///< one call for each thing that the engines want done
+    friend struct Play;
+
+    void broadcast_granted(const std::expected<sa::Group, sa::SaStatus>& answer);
+    void ask(const wire::Gid& address);
+    void play(const host::Arp::Actions& actions);
+    void play(const IpoibDiscovery::Actions& actions);
+    void send(const wire::IpoibAddress& to, std::vector<std::byte> packet);
+    void finish(const wire::Gid& address, const Result<wire::Gid>& result);
+    void schedule();
+    wire::IpoibAddress own_link() const { return {.qpn = setup_.qpn, .gid = agent_.port().gid()}; }
+
+    control::Loop& loop_;
+    sa::Agent& agent_;
+    const Setup setup_;
+    const wire::Gid mgid_;
+    std::optional<sa::Group> group_;
+    host::Arp arp_;
+    IpoibDiscovery discovery_;
+    IpoibGroups groups_;
+    std::map<Ticket, Waiting> waiting_;
+    control::Timer timer_;
+    IpoibNeighboursCounters counters_;
+    std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by questions for paths
+};
+
+}  // namespace verbline::ipoib

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// An Ethernet port: a hardware address is a destination already.
+
+#include "control/router/port.h"
+
+namespace verbline::router {
+
+class EthernetPort final : public Port {
+public:
+    /// `mac`: ours on the link.
+    EthernetPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac);
+
+    wire::MacAddress mac() const { return mac_; }
+
+private:
+    void carrier_changed() override;
+    void locate(const host::HardwareAddress& hardware, wire::EtherType type, Located located) override;
+    std::optional<link::Destination> broadcast(wire::EtherType type) const override;
+
+    wire::MacAddress mac_;
+};
+
+/// A locally administered address for a device that has none: the same for the same words, so that neighbours need not
+/// learn anew after a restart.
+wire::MacAddress derived_mac(std::string_view instance, std::string_view port);
+
+}  // namespace verbline::router

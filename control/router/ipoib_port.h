@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// An IPoIB port (RFC 4391): up once the subnet manager has given us a LID and let us into the broadcast group.
+///
+///     LID, P_Key table ──┐
+///     broadcast group ───┴──> identity ──> shard, device, ARP      (again whenever any of it changes)
+///     neighbour's GID ──> path ──> LID and SL ──> Destination      (again whenever the path changes)
+///
+/// An outage of the subnet manager changes nothing here: what is known stays in use.
+
+#include <functional>
+#include <string>
+
+#include "control/router/port.h"
+#include "control/sa/agent.h"
+#include "datapath/ipoib/interface.h"
+
+namespace verbline::router {
+
+#define VERBLINE_IPOIB_PORT_COUNTERS(X)                                               \
+    X(paths_failed, "neighbours to whose GID the subnet administrator knows no path") \
+    X(broadcast_joins, "times the broadcast group was joined")                        \
+    X(broadcast_refused, "times the broadcast group was refused")
+
+struct IpoibPortCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_PORT_COUNTERS)
+};
+
+class IpoibPort final : public Port {
+public:
+    struct Link {
+        wire::PKey pkey{0xffff};
+        wire::Qpn qpn{};
+        std::uint32_t mtu = 2044;  ///< of IP packets: what the broadcast group must allow
+    };
+
+    IpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const Link& link, sa::Agent& agent);
+    ~IpoibPort() override;
+
+    /// Why the port is not up, or may not be for long: one line; empty if all is well.
+    const std::string& trouble() const { return trouble_; }
+    /// Called with `trouble` when it changes to something new.
+    void on_trouble(std::function<void(const std::string&)> handler) { on_trouble_ = std::move(handler); }
+
+    const Link& link() const { return link_; }
+    const ipoib::Identity& identity() const { return identity_; }
+    sa::Agent& agent() { return agent_; }
+
+    void counters(const CounterVisitor& visit) const override;
+
+private:
+    void carrier_changed() override;
+    void locate(const host::HardwareAddress& hardware, wire::EtherType type, Located located) override;
+    std::optional<link::Destination> broadcast(wire::EtherType type) const override;
+
+    void port_event(mad::PortEvent event);
+    void broadcast_group(const std::expected<sa::Group, sa::SaStatus>& answer);
+    /// Compares what we are with what we said we are, and says what changed.
+    void reconcile();
+    void go_down();
+    void set_trouble(std::string trouble);
+
+    Link link_;
+    sa::Agent& agent_;
+    wire::Gid mgid_;
+    std::optional<sa::Group> group_;
+    ipoib::Identity identity_;
+    wire::Lid attached_{};  ///< MLID that the shard and the device have
+    std::string trouble_;
+    std::function<void(const std::string&)> on_trouble_ = [](const std::string&) {};
+    IpoibPortCounters ipoib_counters_;
+};
+
+}  // namespace verbline::router

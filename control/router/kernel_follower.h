@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Does as the kernel does: its routes become the forwarding table, its interfaces' addresses those of our ports.
+///
+///     netlink ──> NetlinkMonitor ──┬─> RouteMirror ─────> forward::Fib
+///                                  └─> InterfaceMirror ─> on_interface ─> Port::set_addresses
+///
+/// Owned by the control thread.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "control/host/interface_mirror.h"
+#include "control/host/netlink_monitor.h"
+#include "control/host/route_mirror.h"
+#include "control/loop/loop.h"
+#include "datapath/forward/fib.h"
+
+namespace verbline::router {
+
+#define VERBLINE_KERNEL_FOLLOWER_COUNTERS(X)                                              \
+    X(routes_refused, "routes of the kernel's that the forwarding table has no room for") \
+    X(netlink_errors, "times that the kernel could not be followed")
+
+struct KernelFollowerCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_KERNEL_FOLLOWER_COUNTERS)
+};
+
+class KernelFollower {
+public:
+    using OnInterface = std::function<void(forward::InterfaceId, const host::InterfaceState&)>;
+
+    /// `netns`: as `ip netns` knows it; empty: the caller's own.
+    static Result<std::unique_ptr<KernelFollower>> open(control::Loop& loop, const std::string& netns,
+                                                        forward::Fib& fib, OnInterface on_interface);
+
+    /// The kernel's interface `ifindex` is our port `id`.
+    void attach(int ifindex, forward::InterfaceId id);
+
+    void counters(const CounterVisitor& visit) const;
+
+private:
+    KernelFollower(forward::Fib& fib, std::unique_ptr<host::NetlinkMonitor> monitor, OnInterface on_interface)
+        : fib_(fib), monitor_(std::move(monitor)), on_interface_(std::move(on_interface)) {}
+
+    void receive();
+    void play(const host::RouteMirror::Actions& actions);
+    void play(const host::InterfaceMirror::Actions& actions);
+
+    forward::Fib& fib_;
+    std::unique_ptr<host::NetlinkMonitor> monitor_;
+    OnInterface on_interface_;
+    host::RouteMirror routes_;
+    host::InterfaceMirror interfaces_;
+    KernelFollowerCounters counters_;
+    control::Watch watch_;
+};
+
+}  // namespace verbline::router

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The control thread's side of a port: who we are on its link, who our neighbours are, how to reach them.
+///
+///     shard ── Unresolved, ARP ──> Port ──> host::Arp ── Resolved ──> locate (a MAC; or QPN and GID, by a path) ──┐
+///     shard <── SetNeighbour, FailNeighbour, ForgetNeighbour, Transmit <──────────────────────────────────────────┘
+///
+/// Links differ in two functions: how a hardware address becomes a destination (`locate`) and where broadcasts go
+/// (`broadcast`). Owned by the control thread; must not outlive its loop and shard link.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/host/arp.h"
+#include "control/loop/loop.h"
+#include "control/router/shard_link.h"
+#include "datapath/link/destination.h"
+#include "datapath/router/messages.h"
+#include "pmd/netdev.h"
+
+struct rte_mempool;
+
+namespace verbline::router {
+
+#define VERBLINE_PORT_COUNTERS(X)                                                                           \
+    X(control_tx_packets, "packets of the control thread's own (ARP) handed to the shard")                  \
+    X(control_tx_dropped_no_mbuf, "packets of the control thread's own not sent for want of an mbuf")       \
+    X(control_tx_dropped_no_path, "packets of the control thread's own without a way to their destination") \
+    X(rx_dropped_punted_type, "packets handed up that the control thread has no use for")
+
+struct PortCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_PORT_COUNTERS)
+};
+
+class Port {
+public:
+    struct Setup {
+        forward::InterfaceId id{};
+        std::string name;
+        pmd::NetDevice* device = nullptr;  ///< not owned
+        rte_mempool* pool = nullptr;       ///< for ARP packets
+    };
+
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+    virtual ~Port() = default;
+
+    // From the shard. The mbuf passes to us.
+    void handle(const Unresolved& event);
+    void handle(const Punted& event);
+
+    /// From the kernel: the addresses of the port's interface, the first being the one to speak from.
+    void set_addresses(const std::vector<wire::Ipv4Prefix>& addresses);
+
+    forward::InterfaceId id() const { return setup_.id; }
+    const std::string& name() const { return setup_.name; }
+    pmd::NetDevice& device() { return *setup_.device; }
+    /// Whether we are somebody on the link.
+    bool up() const { return up_; }
+    /// Whether the device has a link, as last told.
+    bool carrier() const { return carrier_; }
+    /// The device's link went up or down. May be repeated.
+    void set_carrier(bool carrier);
+    /// Called whenever `up` or `carrier` changes.
+    void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
+
+    const std::vector<wire::Ipv4Prefix>& addresses() const { return addresses_; }
+    std::vector<host::Arp::Neighbour> neighbours() const { return arp_.neighbours(loop_.now()); }
+    virtual void counters(const CounterVisitor& visit) const;
+
+protected:
+    using Located = std::function<void(const link::Destination&)>;
+
+    /// `like`: any address of the link's kind.
+    Port(control::Loop& loop, ShardLink& shard, const Setup& setup, const host::HardwareAddress& like);
+
+    /// The carrier came or went.
+    virtual void carrier_changed() = 0;
+    /// Finds the way to a neighbour and calls `located`, now or later; never, if there is no way.
+    virtual void locate(const host::HardwareAddress& hardware, wire::EtherType type, Located located) = 0;
+    virtual std::optional<link::Destination> broadcast(wire::EtherType type) const = 0;
+
+    /// The link works, and we are `hardware` on it. May be repeated when anything about the link has changed.
+    void link_is_up(const host::HardwareAddress& hardware);
+    void link_is_down();
+    /// Ways may have changed: finds all of them again.
+    void locate_all();
+    /// Tells the neighbours who we are.
+    void announce();
+
+    control::Loop& loop() { return loop_; }
+    ShardLink& shard() { return shard_; }
+    PortCounters counters_;
+
+private:
+    void play(const host::Arp::Actions& actions);
+    void run(const host::Arp::SendArp& action);
+    void run(const host::Arp::Resolved& action);
+    void run(const host::Arp::Failed& action);
+    void run(const host::Arp::Removed& action);
+    void transmit(wire::Bytes packet, const link::Destination& to);
+    void set_up(bool up);
+    void schedule();
+
+    control::Loop& loop_;
+    ShardLink& shard_;
+    Setup setup_;
+    bool up_ = false, carrier_ = false;
+    std::function<void()> changed_ = [] {};
+    std::vector<wire::Ipv4Prefix> addresses_;
+    host::Arp arp_;
+    std::map<wire::Ipv4Address, host::HardwareAddress> told_;  ///< what the shard knows, or is about to
+    control::Timer timer_;
+};
+
+}  // namespace verbline::router

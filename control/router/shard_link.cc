@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/router/shard_link.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <rte_mbuf.h>
+
+namespace verbline::router {
+namespace {
+
+constexpr unsigned ring_capacity = 1024;
+constexpr Time retry_period = millisecond;
+
+/// What a message that nobody will read still owns.
+void release(const Command& command) {
+    if (const auto* transmit = std::get_if<Transmit>(&command)) rte_pktmbuf_free(transmit->packet);
+}
+void release(const Event& event) {
+    if (const auto* punted = std::get_if<Punted>(&event)) rte_pktmbuf_free(punted->packet);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ShardLink>> ShardLink::create(control::Loop& loop, const std::string& name, Handler handler) {
+    auto commands = Ring<Command>::create(name + "_commands", ring_capacity);
+    if (!commands) return std::unexpected(commands.error());
+    auto events = Ring<Event>::create(name + "_events", ring_capacity);
+    if (!events) return std::unexpected(events.error());
+    auto wake = EventDescriptor::make();
+    if (!wake) return failure(errno, std::string("cannot create an eventfd: ") + std::strerror(errno));
+    auto link = std::unique_ptr<ShardLink>(
+        new ShardLink(loop, std::move(*commands), std::move(*events), std::move(wake), std::move(handler)));
+    auto watch = loop.watch(link->wake(), [self = link.get()](std::uint32_t) { self->drain(); });
+    if (!watch) return std::unexpected(watch.error());
+    link->watch_ = std::move(*watch);
+    return link;
+}
+
+ShardLink::ShardLink(control::Loop& loop, Ring<Command> commands, Ring<Event> events, EventDescriptor wake,
+                     Handler handler)
+    : loop_(loop),
+      commands_(std::move(commands)),
+      events_(std::move(events)),
+      wake_(std::move(wake)),
+      handler_(std::move(handler)) {}
+
+ShardLink::~ShardLink() {
+    while (const auto event = events_.pop()) release(*event);
+    while (const auto command = commands_.pop()) release(*command);
+    for (const auto& command : backlog_) release(command);
+}
+
+void ShardLink::send(const Command& command) {
+    if (backlog_.empty() && commands_.push(command)) return;
+    backlog_.push_back(command);
+    if (!retry_) retry_ = loop_.every(retry_period, [this] { send_backlog(); });
+}
+
+void ShardLink::send_backlog() {
+    while (!backlog_.empty() && commands_.push(backlog_.front())) backlog_.pop_front();
+    if (backlog_.empty()) retry_.cancel();
+}
+
+void ShardLink::drain() {
+    // Reset before reading the ring: a wake-up for an event that comes in between then finds us awake again.
+    wake_.drain();
+    while (const auto event = events_.pop()) handler_(*event);
+}
+
+}  // namespace verbline::router

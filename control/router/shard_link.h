@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The control thread's end of a shard: commands down, events up. Commands keep their order and are never lost: what
+/// the ring does not take at once waits here.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "control/loop/loop.h"
+#include "datapath/router/messages.h"
+#include "datapath/router/ring.h"
+#include "pmd/base/event_descriptor.h"
+
+namespace verbline::router {
+
+class ShardLink {
+public:
+    using Handler = std::function<void(const Event&)>;
+
+    /// `name` is unique in the process. `handler` is called from the loop; an mbuf in the event is its own.
+    static Result<std::unique_ptr<ShardLink>> create(control::Loop& loop, const std::string& name, Handler handler);
+    ~ShardLink();
+
+    void send(const Command& command);
+
+    /// The shard's ends.
+    Ring<Command>& commands() { return commands_; }
+    Ring<Event>& events() { return events_; }
+    int wake() const { return wake_.get(); }
+
+private:
+    ShardLink(control::Loop& loop, Ring<Command> commands, Ring<Event> events, EventDescriptor wake, Handler handler);
+    void drain();
+    void send_backlog();
+
+    control::Loop& loop_;
+    Ring<Command> commands_;
+    Ring<Event> events_;
+    EventDescriptor wake_;
+    Handler handler_;
+    std::deque<Command> backlog_;
+    control::Watch watch_;
+    control::Timer retry_;
+};
+
+}  // namespace verbline::router

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/router/port.h"
+
+namespace verbline::router {
+namespace {
+
+decltype(ShardPort::any) make_link(const PortSetup& setup, std::uint16_t queue, rte_mempool& pool) {
+    if (setup.kind == PortSetup::Kind::ipoib) {
+        return std::make_unique<ipoib::Interface>(*setup.device, queue, pool);
+    }
+    return std::make_unique<link::EthernetInterface>(*setup.device, queue, pool);
+}
+
+}  // namespace
+
+ShardPort::ShardPort(const PortSetup& setup, InterfaceId number, std::uint16_t queue, rte_mempool& pool)
+    : id(number), name(setup.name), any(make_link(setup, queue, pool)), kernel(*setup.kernel), mtu(setup.mtu) {}
+
+}  // namespace verbline::router

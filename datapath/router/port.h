@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// One shard's end of a port: a link, and the interface under which the kernel knows the port.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "datapath/ipoib/interface.h"
+#include "datapath/link/ethernet_interface.h"
+#include "datapath/router/messages.h"
+#include "pmd/netdev.h"
+
+namespace verbline::router {
+
+/// What a port is made of. Devices are not owned, and outlive the shard.
+struct PortSetup {
+    enum class Kind : std::uint8_t { ethernet, ipoib };
+
+    std::string name;
+    Kind kind = Kind::ethernet;
+    pmd::NetDevice* device = nullptr;
+    pmd::NetDevice* kernel = nullptr;  ///< Carries::ip
+    std::uint32_t mtu = 1500;          ///< of IP packets, bytes
+};
+
+struct ShardPort {
+    ShardPort(const PortSetup& setup, InterfaceId id, std::uint16_t queue, rte_mempool& pool);
+
+    /// The link, whatever its kind.
+    link::Interface& link() {
+        return *std::visit([](auto& l) -> link::Interface* { return l.get(); }, any);
+    }
+    const link::Interface& link() const { return const_cast<ShardPort*>(this)->link(); }
+    ipoib::Interface* ipoib() {
+        auto* const held = std::get_if<std::unique_ptr<ipoib::Interface>>(&any);
+        return held != nullptr ? held->get() : nullptr;
+    }
+    link::EthernetInterface* ethernet() {
+        auto* const held = std::get_if<std::unique_ptr<link::EthernetInterface>>(&any);
+        return held != nullptr ? held->get() : nullptr;
+    }
+
+    InterfaceId id{};
+    std::string name;
+    std::variant<std::unique_ptr<link::EthernetInterface>, std::unique_ptr<ipoib::Interface>> any;
+    pmd::NetDevice& kernel;
+    std::uint32_t mtu;
+    wire::Ipv4Address address{};                   ///< source of ICMP errors; 0.0.0.0: none
+    std::optional<link::Destination> broadcast{};  ///< where IP broadcasts and multicasts go
+};
+
+}  // namespace verbline::router

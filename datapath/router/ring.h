@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A bounded queue of values from one thread to one other, lock-free: rte_ring with elements instead of pointers.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include <rte_errno.h>
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include "pmd/base/error.h"
+
+namespace verbline::router {
+
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+class Ring {
+public:
+    /// `name` is unique in the process; `capacity` a power of two, of which one less is usable.
+    static Result<Ring> create(const std::string& name, unsigned capacity) {
+        auto* const ring =
+            rte_ring_create_elem(name.c_str(), sizeof(Cell), capacity, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+        if (ring == nullptr) return failure(rte_errno, "cannot create ring " + name + ": " + rte_strerror(rte_errno));
+        return Ring(ring);
+    }
+
+    /// Producer. False: full.
+    bool push(const T& value) noexcept {
+        Cell cell{value};
+        return rte_ring_sp_enqueue_elem(ring_.get(), &cell, sizeof(Cell)) == 0;
+    }
+    /// Consumer.
+    std::optional<T> pop() noexcept {
+        Cell cell;
+        if (rte_ring_sc_dequeue_elem(ring_.get(), &cell, sizeof(Cell)) != 0) return std::nullopt;
+        return cell.value;
+    }
+
+private:
+    struct Free {
+        void operator()(rte_ring* ring) const { rte_ring_free(ring); }
+    };
+    union alignas(16)
+        Cell {  // a union, so that it need not be constructed before it is filled; rte_ring copies 16 bytes at a time
+        Cell() {}
+        explicit Cell(const T& v) : value(v) {}
+        T value;
+    };
+
+    explicit Ring(rte_ring* ring) : ring_(ring) {}
+
+    std::unique_ptr<rte_ring, Free> ring_;
+};
+
+}  // namespace verbline::router

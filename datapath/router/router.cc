@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/router/router.h"
+
+#include <array>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include "datapath/forward/fragment.h"
+#include "datapath/offload/packet.h"
+#include "datapath/offload/segmentation.h"
+#include "datapath/wire/ipv4.h"
+
+namespace verbline::router {
+namespace {
+
+using forward::NextHop;
+using wire::Ipv4;
+using wire::Ipv4Address;
+
+using Ipv4View = wire::View<Ipv4>;
+
+constexpr Ipv4Address limited_broadcast{0xffffffff};
+
+/// Of a packet that has been validated.
+template <auto member>
+auto field(const rte_mbuf& packet) {
+    return Ipv4View::over(offload::first_segment(packet))->get<member>();
+}
+
+Ipv4Address destination_of(const rte_mbuf& packet) {
+    return field<&Ipv4::destination>(packet);
+}
+
+/// The size of the largest packet on the link that this one becomes.
+std::uint32_t size_on_link(const rte_mbuf& packet) {
+    if ((packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return packet.pkt_len;
+    return packet.l3_len + packet.l4_len + packet.tso_segsz;
+}
+
+}  // namespace
+
+Router::Router(Ports& ports, forward::Fib& fib, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel)
+    : ports_(ports),
+      fib_(fib),
+      pool_(pool),
+      events_(events),
+      deliver_all_to_kernel_(deliver_all_to_kernel),
+      neighbours_({.seed = rte_rdtsc()}) {}
+
+void Router::from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept {
+    if (deliver_all_to_kernel_) return to_kernel(from, packets);
+    std::array<rte_mbuf*, pmd::max_burst> valid;
+    std::array<Ipv4Address, pmd::max_burst> destinations;
+    std::array<NextHop, pmd::max_burst> hops;
+    std::size_t n = 0;
+    for (auto* packet : packets) {
+        if (const auto reason = forward::check_ipv4(*packet)) {
+            discard(packet, ipv4_discards_[*reason]);
+            continue;
+        }
+        packet->port = static_cast<std::uint16_t>(from.id);  // where an ICMP error about it would come from
+        destinations[n] = destination_of(*packet);
+        valid[n++] = packet;
+    }
+    fib_.lookup(std::span(destinations).first(n), std::span(hops).first(n));
+    for (std::size_t i = 0; i < n; ++i) route(from, valid[i], hops[i], now);
+}
+
+void Router::route(ShardPort& from, rte_mbuf* packet, const NextHop& hop, Time now) {
+    const auto destination = destination_of(*packet);
+    if (hop.kind == NextHop::Kind::local || destination == limited_broadcast || wire::is_multicast(destination)) {
+        return to_kernel(from, {&packet, 1});
+    }
+    if (hop.kind == NextHop::Kind::blackhole) return discard(packet, counters_.dropped_no_route);
+    if (hop.kind == NextHop::Kind::unreachable) {
+        return refuse(packet, counters_.dropped_no_route, forward::IcmpError::net_unreachable(), now);
+    }
+    if (field<&Ipv4::time_to_live>(*packet) <= 1) {
+        return refuse(packet, counters_.dropped_ttl, forward::IcmpError::time_exceeded(), now);
+    }
+    auto& out = *ports_[static_cast<std::size_t>(hop.interface)];
+    if (size_on_link(*packet) > out.mtu && field<&Ipv4::dont_fragment>(*packet)) {
+        return refuse(packet, counters_.dropped_mtu, forward::IcmpError::fragmentation_needed(out.mtu), now);
+    }
+    forward::decrement_ttl(*packet);
+    counters_.forwarded_packets.add();
+    send(out, packet, hop.kind == NextHop::Kind::via ? hop.gateway : destination, now);
+}
+
+void Router::from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept {
+    for (auto* packet : packets) {
+        counters_.from_kernel_packets.add();
+        packet->port = static_cast<std::uint16_t>(out.id);
+        const auto header = Ipv4View::over(offload::first_segment(*packet));
+        if (!header || wire::load8(header->bytes(), 0) >> 4 != 4) {
+            discard(packet, counters_.dropped_ipv6_from_kernel);
+            continue;
+        }
+        const auto destination = header->get<&Ipv4::destination>();
+        NextHop hop;
+        fib_.lookup({&destination, 1}, {&hop, 1});
+        // What the kernel sends to a "local" address through this port can only be a broadcast: its own it keeps.
+        if (hop.kind == NextHop::Kind::local || destination == limited_broadcast || wire::is_multicast(destination)) {
+            if (out.broadcast) {
+                out.link().transmit(packet, *out.broadcast);
+            } else {
+                discard(packet, counters_.dropped_broadcast);
+            }
+            continue;
+        }
+        // A socket bound to the interface may use it against the routes: then the destination is taken to be on the
+        // link.
+        const bool by_gateway = hop.kind == NextHop::Kind::via && hop.interface == out.id;
+        send(out, packet, by_gateway ? hop.gateway : destination, now);
+    }
+}
+
+void Router::send(ShardPort& out, rte_mbuf* packet, Ipv4Address next_hop, Time now) {
+    if (size_on_link(*packet) > out.mtu) {
+        // What is segmented anyway is segmented smaller: the result is the same as if its sender had known the MTU.
+        if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return fragment(out, packet, next_hop, now);
+        offload::limit_segments(*packet, out.mtu);
+    }
+    const forward::NeighbourKey key{out.id, next_hop};
+    if (const auto* to = neighbours_.lookup(key)) return out.link().transmit(packet, *to);
+    if (neighbours_.enqueue(key, packet, now) == forward::Enqueued::first) events_.emit(Unresolved{out.id, next_hop});
+}
+
+void Router::fragment(ShardPort& out, rte_mbuf* packet, Ipv4Address next_hop, Time now) {
+    std::array<rte_mbuf*, forward::max_fragments> fragments;
+    const auto n = forward::fragment(*packet, out.mtu, pool_, fragments);
+    if (n == 0) return discard(packet, counters_.dropped_no_mbuf);
+    rte_pktmbuf_free(packet);
+    counters_.fragmented_packets.add();
+    for (auto* piece : std::span(fragments).first(n)) send(out, piece, next_hop, now);
+}
+
+void Router::to_kernel(ShardPort& port, pmd::Burst packets) {
+    const auto taken = port.kernel.tx_burst(port.link().queue(), packets);
+    counters_.to_kernel_packets.add(taken);
+    for (auto* packet : packets.subspan(taken)) discard(packet, counters_.dropped_kernel_full);
+}
+
+/// Drops the packet and tells its sender, with the address of the port that it came from. The sender may be this host.
+void Router::refuse(rte_mbuf* packet, Counter& why, forward::IcmpError error, Time now) {
+    auto& from = *ports_[packet->port];
+    auto* message = from.address != Ipv4Address{} && icmp_limit_.take(now)
+                        ? forward::icmp_error(*packet, error, from.address, pool_)
+                        : nullptr;
+    discard(packet, why);
+    if (message == nullptr) return counters_.icmp_errors_withheld.add();
+    counters_.icmp_errors_sent.add();
+    const auto destination = destination_of(*message);
+    NextHop hop;
+    fib_.lookup({&destination, 1}, {&hop, 1});
+    if (hop.kind == NextHop::Kind::local) return to_kernel(from, {&message, 1});
+    if (hop.kind != NextHop::Kind::on_link && hop.kind != NextHop::Kind::via) {
+        return discard(message, counters_.dropped_no_route);
+    }
+    auto& out = *ports_[static_cast<std::size_t>(hop.interface)];
+    send(out, message, hop.kind == NextHop::Kind::via ? hop.gateway : destination, now);
+}
+
+void Router::set_neighbour(ShardPort& port, Ipv4Address address, const link::Destination& to) noexcept {
+    auto set = neighbours_.set({port.id, address}, to);
+    if (!set.stored) return;
+    for (auto* packet : set.waited.span()) port.link().transmit(packet, to);
+}
+
+void Router::forget_neighbour(ShardPort& port, Ipv4Address address) noexcept {
+    neighbours_.remove({port.id, address});
+}
+
+void Router::fail_neighbour(ShardPort& port, Ipv4Address address, Time now) noexcept {
+    auto waited = neighbours_.fail({port.id, address});
+    undeliverable(waited.span(), now);
+}
+
+void Router::undeliverable(pmd::Burst packets, Time now) {
+    for (auto* packet : packets) {
+        refuse(packet, counters_.dropped_neighbour_failed, forward::IcmpError::host_unreachable(), now);
+    }
+}
+
+void Router::expire(Time now) noexcept {
+    neighbours_.expire(now, [&](const forward::NeighbourKey&, auto waited) { undeliverable(waited.span(), now); });
+}
+
+void Router::discard(rte_mbuf* packet, Counter& why) {
+    why.add();
+    rte_pktmbuf_free(packet);
+}
+
+void Router::counters(const CounterVisitor& visit) const {
+    counters_.each(visit);
+    neighbours_.counters().each(visit);
+    ipv4_discards_.each(visit);
+}
+
+}  // namespace verbline::router

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Where a packet goes next: routes, neighbours, TTL, MTU, ICMP errors. One per shard, called by it.
+///
+///     from a link ──> validate ──> FIB ──┬─ local ──────────────────────────> kernel interface
+///                                        ├─ via, on link ──> TTL, MTU ──> neighbour ──> link.transmit
+///     from the kernel ─────────> FIB ────┘                                    ├─ unknown: wait queue, Unresolved
+///                                        └─ unreachable, TTL, MTU ──> ICMP error
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "datapath/forward/fib.h"
+#include "datapath/forward/icmp_error.h"
+#include "datapath/forward/ipv4.h"
+#include "datapath/forward/neighbours.h"
+#include "datapath/router/event_sink.h"
+#include "datapath/router/port.h"
+#include "pmd/base/time.h"
+
+namespace verbline::router {
+
+#define VERBLINE_ROUTER_COUNTERS(X)                                                        \
+    X(forwarded_packets, "packets routed from a link to a link")                           \
+    X(to_kernel_packets, "packets handed to the kernel")                                   \
+    X(from_kernel_packets, "packets taken from the kernel")                                \
+    X(fragmented_packets, "packets that were fragmented")                                  \
+    X(dropped_no_route, "packets without a route, or with an unreachable one")             \
+    X(dropped_ttl, "packets whose TTL ended here")                                         \
+    X(dropped_mtu, "packets larger than the next link's MTU that must not be fragmented")  \
+    X(dropped_neighbour_failed, "packets for a neighbour that does not answer")            \
+    X(dropped_broadcast, "broadcast and multicast packets, which are not routed")          \
+    X(dropped_no_mbuf, "fragments not sent because no mbuf was free")                      \
+    X(dropped_kernel_full, "packets that the kernel did not take")                         \
+    X(dropped_ipv6_from_kernel, "IPv6 packets from the kernel, which no link carries yet") \
+    X(icmp_errors_sent, "ICMP errors sent")                                                \
+    X(icmp_errors_withheld, "ICMP errors not sent: rate limit, or about a packet that must not cause one")
+
+struct RouterCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_ROUTER_COUNTERS)
+};
+
+using Ports = std::vector<std::unique_ptr<ShardPort>>;
+
+class Router {
+public:
+    /// `deliver_all_to_kernel`: a host, on which what arrives is the kernel's, whatever its address.
+    Router(Ports& ports, forward::Fib& fib, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel);
+    Router(const Router&) = delete;
+    Router& operator=(const Router&) = delete;
+
+    /// IP packets that a link received. At most pmd::max_burst.
+    void from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept;
+    /// IP packets that the kernel sends out of this port: it has routed them, and we find the next hop it meant.
+    void from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept;
+
+    void set_neighbour(ShardPort& port, wire::Ipv4Address address, const link::Destination& to) noexcept;
+    void forget_neighbour(ShardPort& port, wire::Ipv4Address address) noexcept;
+    /// What waited for it is answered with host unreachable.
+    void fail_neighbour(ShardPort& port, wire::Ipv4Address address, Time now) noexcept;
+    /// Gives up on neighbours that nobody resolved. Call about every 100 ms.
+    void expire(Time now) noexcept;
+
+    void counters(const CounterVisitor& visit) const;
+
+private:
+    void route(ShardPort& from, rte_mbuf* packet, const forward::NextHop& hop, Time now);
+    void send(ShardPort& out, rte_mbuf* packet, wire::Ipv4Address next_hop, Time now);
+    void fragment(ShardPort& out, rte_mbuf* packet, wire::Ipv4Address next_hop, Time now);
+    void to_kernel(ShardPort& port, pmd::Burst packets);
+    void refuse(rte_mbuf* packet, Counter& why, forward::IcmpError error, Time now);
+    void undeliverable(pmd::Burst packets, Time now);
+    static void discard(rte_mbuf* packet, Counter& why);
+
+    Ports& ports_;
+    forward::Fib& fib_;
+    rte_mempool& pool_;
+    EventSink& events_;
+    bool deliver_all_to_kernel_;
+    forward::NeighbourTable<link::Destination> neighbours_;
+    forward::TokenBucket icmp_limit_;
+    CountersBy<forward::Ipv4Discard> ipv4_discards_;
+    RouterCounters counters_;
+};
+
+}  // namespace verbline::router

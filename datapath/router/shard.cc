@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/router/shard.h"
+
+#include <algorithm>
+
+#include <rte_mbuf.h>
+#include <rte_rcu_qsbr.h>
+
+#include "datapath/offload/gro.h"
+
+namespace verbline::router {
+namespace {
+
+constexpr unsigned commands_per_poll = 32;
+constexpr Time expiry_period = 100 * millisecond;
+
+Ports make_ports(const ShardSetup& setup) {
+    Ports ports;
+    for (const auto& port : setup.ports) {
+        const auto id = static_cast<InterfaceId>(ports.size());
+        ports.push_back(std::make_unique<ShardPort>(port, id, setup.queue, *setup.pool));
+    }
+    return ports;
+}
+
+/// Carries out one command; one overload each.
+struct Executor {
+    Ports& ports;
+    Router& router;
+    Time now;
+
+    ShardPort& port(InterfaceId id) const { return *ports[static_cast<std::size_t>(id)]; }
+
+    void operator()(const SetEthernet& c) const {
+        if (auto* link = port(c.port).ethernet()) link->set_mac(c.mac);
+    }
+    void operator()(const SetIpoib& c) const {
+        if (auto* link = port(c.port).ipoib()) link->set_port(c.identity);
+    }
+    void operator()(const AttachGroup& c) const {
+        if (auto* link = port(c.port).ipoib()) link->attach(c.mlid);
+    }
+    void operator()(const DetachGroup& c) const {
+        if (auto* link = port(c.port).ipoib()) link->detach(c.mlid);
+    }
+    void operator()(const SetBroadcast& c) const { port(c.port).broadcast = c.to; }
+    void operator()(const SetAddress& c) const { port(c.port).address = c.address; }
+    void operator()(const SetNeighbour& c) const { router.set_neighbour(port(c.port), c.address, c.to); }
+    void operator()(const ForgetNeighbour& c) const { router.forget_neighbour(port(c.port), c.address); }
+    void operator()(const FailNeighbour& c) const { router.fail_neighbour(port(c.port), c.address, now); }
+    void operator()(const Transmit& c) const { port(c.port).link().transmit(c.packet, c.to); }
+};
+
+}  // namespace
+
+Shard::Shard(const ShardSetup& setup)
+    : readers_(*setup.readers),
+      reader_(setup.queue),
+      commands_(*setup.commands),
+      events_(*setup.events, setup.wake_control),
+      ports_(make_ports(setup)),
+      router_(ports_, *setup.fib, *setup.pool, events_, setup.deliver_all_to_kernel) {
+    rte_rcu_qsbr_thread_register(&readers_, reader_);
+    rte_rcu_qsbr_thread_online(&readers_, reader_);
+}
+
+Shard::~Shard() {
+    rte_rcu_qsbr_thread_offline(&readers_, reader_);
+    rte_rcu_qsbr_thread_unregister(&readers_, reader_);
+}
+
+Work Shard::poll(Time now) noexcept {
+    bool busy = run_commands(now);
+    for (auto& port : ports_) busy |= poll_link(*port, now);
+    for (auto& port : ports_) busy |= poll_kernel(*port, now);
+    for (auto& port : ports_) port->link().flush();
+    if (now >= next_expiry_) {
+        router_.expire(now);
+        next_expiry_ = now + expiry_period;
+    }
+    events_.wake_control();
+    rte_rcu_qsbr_quiescent(&readers_, reader_);  // no route or next hop is held between polls
+    (busy ? counters_.polls_busy : counters_.polls_idle).add();
+    return busy ? Work::busy : Work::idle;
+}
+
+// NOLINTNEXTLINE(bugprone-exception-escape): std::visit throws for a variant without value, which a ring cannot hold
+bool Shard::run_commands(Time now) noexcept {
+    unsigned n = 0;
+    for (; n < commands_per_poll; ++n) {
+        const auto command = commands_.pop();
+        if (!command) break;
+        std::visit(Executor{ports_, router_, now}, *command);
+    }
+    return n > 0;
+}
+
+bool Shard::poll_link(ShardPort& port, Time now) noexcept {
+    if (port.link().device().capabilities().sender_waits && congested()) return false;
+    link::Reception received;
+    port.link().receive(received);
+    for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
+        if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
+    }
+    if (received.ip_count > 0) {
+        const auto packets = pmd::Burst(received.ip).first(received.ip_count);
+        router_.from_link(port, packets.first(offload::coalesce(packets)), now);
+    }
+    return !received.idle;
+}
+
+bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
+    if (congested()) return false;
+    std::array<rte_mbuf*, link::waiting_burst> packets;
+    const auto n = port.kernel.rx_burst(port.link().queue(), packets);
+    if (n > 0) router_.from_kernel(port, pmd::Burst(packets).first(n), now);
+    return n > 0;
+}
+
+/// Whether any link has more than it can send. What can wait at its sender then does, rather than be dropped here.
+bool Shard::congested() const noexcept {
+    return std::ranges::any_of(ports_, [](const auto& port) { return port->link().congested(); });
+}
+
+void Shard::counters(const Visitor& visit) const {
+    const auto of = [&](std::string_view port) {
+        return [&visit, port](std::string_view name, std::uint64_t value, std::string_view help) {
+            visit(port, name, value, help);
+        };
+    };
+    for (const auto& port : ports_) port->link().counters(of(port->name));
+    router_.counters(of(""));
+    counters_.each(of(""));
+    of("")("events_lost", events_.lost.value(), "events not emitted because the ring was full");
+}
+
+}  // namespace verbline::router

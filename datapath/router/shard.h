@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A poll core: its queue of every port, and the router between them.
+///
+///     commands ──> ┌──────────────────────────────────────────────────────────┐
+///                  │ link.receive ──> coalesce ──> router ──> link.transmit   │
+///     events  <─── │ kernel.rx_burst ────────────> router ──> kernel.tx_burst │
+///                  └──────────────────────────────────────────────────────────┘
+///
+/// The thread that calls `poll` owns the shard and everything in it. Only `counters` may be called by another thread,
+/// which then sees recent values. Every call is bounded; none blocks, locks or allocates.
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "datapath/router/event_sink.h"
+#include "datapath/router/messages.h"
+#include "datapath/router/port.h"
+#include "datapath/router/ring.h"
+#include "datapath/router/router.h"
+#include "pmd/base/time.h"
+
+struct rte_rcu_qsbr;
+
+namespace verbline::router {
+
+enum class Work : std::uint8_t { idle, busy };
+
+struct ShardSetup {
+    std::uint16_t queue = 0;       ///< this shard's queue of every device
+    std::vector<PortSetup> ports;  ///< an InterfaceId is the index of a port
+    forward::Fib* fib = nullptr;
+    rte_rcu_qsbr* readers = nullptr;  ///< of the FIB; the shard is reader number `queue`
+    rte_mempool* pool = nullptr;      ///< for segments, fragments and ICMP errors
+    Ring<Command>* commands = nullptr;
+    Ring<Event>* events = nullptr;
+    int wake_control = -1;  ///< eventfd written when there are events
+    bool deliver_all_to_kernel = false;
+};
+
+#define VERBLINE_SHARD_COUNTERS(X)                    \
+    X(polls_busy, "polls that found something to do") \
+    X(polls_idle, "polls that found nothing")
+
+struct ShardCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_SHARD_COUNTERS)
+};
+
+class Shard {
+public:
+    explicit Shard(const ShardSetup& setup);
+    Shard(const Shard&) = delete;
+    Shard& operator=(const Shard&) = delete;
+    ~Shard();
+
+    /// One round over commands, ports and timers.
+    Work poll(Time now) noexcept;
+
+    /// `port` is empty for what belongs to the shard as a whole.
+    using Visitor =
+        std::function<void(std::string_view port, std::string_view name, std::uint64_t value, std::string_view help)>;
+    void counters(const Visitor& visit) const;
+
+private:
+    bool run_commands(Time now) noexcept;
+    bool poll_link(ShardPort& port, Time now) noexcept;
+    bool poll_kernel(ShardPort& port, Time now) noexcept;
+    bool congested() const noexcept;
+
+    rte_rcu_qsbr& readers_;
+    unsigned reader_;
+    Ring<Command>& commands_;
+    EventSink events_;
+    Ports ports_;
+    Router router_;
+    Time next_expiry_ = 0;
+    ShardCounters counters_;
+};
+
+}  // namespace verbline::router

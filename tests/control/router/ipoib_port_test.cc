@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An IPoIB port of a simulated fabric with a real OpenSM; its shard and its device are the test.
+#include "control/router/ipoib_port.h"
+
+#include <gtest/gtest.h>
+
+#include "control/mad/open.h"
+#include "datapath/link/soft_ib.h"
+#include "datapath/wire/ethernet.h"
+#include "tests/control/router/commands.h"
+#include "tests/support/fabric.h"
+#include "tests/support/fake_netdev.h"
+#include "tests/support/packet.h"
+
+namespace verbline::router {
+namespace {
+
+using wire::ipv4, wire::IpoibArp;
+
+constexpr auto own_address = ipv4(10, 2, 0, 1), peer_address = ipv4(10, 2, 0, 2);
+constexpr wire::Lid broadcast_mlid{0xc000};
+
+class IpoibPortTest : public testing::Test {
+protected:
+    void open(wire::PKey pkey = wire::PKey{0xffff}) {
+        transport = std::move(*mad::open(fabric.spec("H2"), *loop));
+        peer_transport = std::move(*mad::open(fabric.spec("H3"), *loop));
+        agent.emplace(*transport, *loop);
+        port.emplace(*loop, *shard, Port::Setup{.name = "ib0", .device = &device, .pool = test::packet_pool()},
+                     IpoibPort::Link{.pkey = pkey, .qpn = wire::Qpn{0x48}}, *agent);
+        port->set_addresses({{own_address, 24}});
+    }
+    bool run_until(const std::function<bool()>& done, Time limit = 10 * second) {
+        for (const Time end = loop->now() + limit; !done() && loop->now() < end;) loop->run_once(5 * millisecond);
+        return done();
+    }
+    template <class T>
+    std::optional<T> await() {
+        std::optional<T> command;
+        run_until([&] { return command || (command = test::next<T>(*shard)); });
+        return command;
+    }
+    wire::IpoibAddress us() const { return {.qpn = wire::Qpn{0x48}, .gid = transport->port().gid()}; }
+    wire::IpoibAddress peer() const { return {.qpn = wire::Qpn{0x77}, .gid = peer_transport->port().gid()}; }
+    void hear(const IpoibArp& arp) {
+        test::ByteVector bytes(IpoibArp::size);
+        arp.emit(std::span(bytes).first<IpoibArp::size>());
+        port->handle(Punted{port->id(), wire::ether_type::arp, test::make_packet(bytes).release()});
+    }
+
+    test::Fabric fabric{test::star(3)};
+    std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
+    std::unique_ptr<ShardLink> shard = std::move(*ShardLink::create(*loop, "test", [](const Event&) {}));
+    test::FakeNetDevice device;
+    std::unique_ptr<mad::Transport> transport, peer_transport;
+    std::optional<sa::Agent> agent;
+    std::optional<IpoibPort> port;
+};
+
+TEST_F(IpoibPortTest, ComesUpInTheBroadcastGroup) {
+    open();
+    EXPECT_FALSE(port->up());
+    EXPECT_FALSE(port->trouble().empty()) << "it says what it waits for";
+    ASSERT_TRUE(run_until([&] { return port->up(); }));
+    EXPECT_EQ(port->trouble(), "");
+    const auto identity = test::next<SetIpoib>(*shard);
+    ASSERT_TRUE(identity && identity->identity);
+    EXPECT_EQ(identity->identity->lid, transport->port().lid);
+    EXPECT_EQ(identity->identity->qkey, wire::QKey{0xb1b}) << "the group's";
+    EXPECT_EQ(test::next<AttachGroup>(*shard)->mlid, broadcast_mlid);
+    EXPECT_TRUE(test::next<SetBroadcast>(*shard));
+    EXPECT_EQ(device.identity.mac, link::soft_ib::mac_of(transport->port().lid));
+    ASSERT_EQ(device.groups.size(), 1u);
+    EXPECT_EQ(device.groups[0].mlid, broadcast_mlid);
+}
+
+TEST_F(IpoibPortTest, ReachesANeighbourByArpAndPath) {
+    open();
+    ASSERT_TRUE(run_until([&] { return port->up(); }));
+    test::forget_commands(*shard);
+    port->handle(Unresolved{port->id(), peer_address});
+    const auto request = await<Transmit>();
+    ASSERT_TRUE(request);
+    rte_pktmbuf_free(request->packet);
+    EXPECT_EQ(request->to.address.dlid, broadcast_mlid);
+    EXPECT_TRUE(request->to.address.global) << "multicast carries a GRH";
+
+    hear({.operation = wire::ArpOperation::reply,
+          .sender_link = peer(),
+          .sender = peer_address,
+          .target_link = us(),
+          .target = own_address});
+    const auto neighbour = await<SetNeighbour>();
+    ASSERT_TRUE(neighbour);
+    EXPECT_EQ(neighbour->address, peer_address);
+    EXPECT_EQ(neighbour->to.address.dlid, peer_transport->port().lid) << "as the subnet administrator says";
+    EXPECT_EQ(neighbour->to.qpn, wire::Qpn{0x77});
+    EXPECT_EQ(neighbour->to.qkey, wire::QKey{0xb1b});
+}
+
+TEST_F(IpoibPortTest, AnswersUnicast) {
+    open();
+    ASSERT_TRUE(run_until([&] { return port->up(); }));
+    test::forget_commands(*shard);
+    hear({.operation = wire::ArpOperation::request,
+          .sender_link = peer(),
+          .sender = peer_address,
+          .target = own_address});
+    const auto reply = await<Transmit>();
+    ASSERT_TRUE(reply);
+    const test::Packet packet(reply->packet);
+    EXPECT_EQ(reply->to.address.dlid, peer_transport->port().lid);
+    const auto arp = IpoibArp::parse(test::bytes_of(packet));
+    ASSERT_TRUE(arp);
+    EXPECT_EQ(arp->sender_link, us());
+}
+
+TEST_F(IpoibPortTest, GoesOnWhileTheSubnetManagerIsAwayAndJoinsAgainAfterwards) {
+    open();
+    ASSERT_TRUE(run_until([&] { return port->up(); }));
+    fabric.sm_kill();
+    ASSERT_TRUE(run_until([&] { return !agent->sm_answering(); }));
+    EXPECT_TRUE(port->up()) << "what is known stays in use";
+    test::forget_commands(*shard);
+    hear({.operation = wire::ArpOperation::request,
+          .sender_link = peer(),
+          .sender = peer_address,
+          .target = own_address});
+    fabric.sm_start();
+    const auto joins = [&] {
+        std::uint64_t count = 0;
+        agent->counters([&](std::string_view name, std::uint64_t value, std::string_view) {
+            if (name == "losses_found") count = value;
+        });
+        return count;
+    };
+    EXPECT_TRUE(run_until([&] { return joins() > 0 && agent->sm_answering(); }, 3 * second));
+    EXPECT_TRUE(port->up());
+}
+
+TEST_F(IpoibPortTest, SaysThatAPKeyIsNotThePorts) {
+    open(wire::PKey{0x8123});
+    run_until([&] { return port->trouble().find("P_Key") != std::string::npos; }, 2 * second);
+    EXPECT_NE(port->trouble().find("P_Key 0x8123 is not in the port's table"), std::string::npos) << port->trouble();
+    EXPECT_FALSE(port->up());
+}
+
+}  // namespace
+}  // namespace verbline::router

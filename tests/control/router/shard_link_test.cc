@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/router/shard_link.h"
+
+#include <thread>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/packet.h"
+
+namespace verbline::router {
+namespace {
+
+TEST(ShardLink, KeepsOrderAndLosesNothingWhenTheRingIsFull) {
+    auto loop = std::move(*control::Loop::create());
+    const auto link = std::move(*ShardLink::create(*loop, "full", [](const Event&) {}));
+    constexpr unsigned sent = 3000;  // the ring holds 1023
+    for (unsigned i = 0; i < sent; ++i) link->send(SetAddress{InterfaceId{}, wire::Ipv4Address{i}});
+    unsigned got = 0;
+    for (const Time limit = loop->now() + 5 * second; got < sent && loop->now() < limit;
+         loop->run_once(10 * millisecond)) {
+        while (const auto command = link->commands().pop()) {
+            ASSERT_EQ(std::get<SetAddress>(*command).address, wire::Ipv4Address{got++});
+        }
+    }
+    EXPECT_EQ(got, sent);
+}
+
+TEST(ShardLink, WakesTheLoopForEvents) {
+    auto loop = std::move(*control::Loop::create());
+    std::vector<wire::Ipv4Address> heard;
+    const auto link = std::move(*ShardLink::create(*loop, "events", [&](const Event& event) {
+        heard.push_back(std::get<Unresolved>(event).address);
+        if (heard.size() == 100) loop->stop();
+    }));
+    std::thread producer([&] {
+        for (unsigned i = 0; i < 100; ++i) {
+            link->events().push(Unresolved{InterfaceId{}, wire::Ipv4Address{i}});
+            const std::uint64_t one = 1;
+            ASSERT_EQ(::write(link->wake(), &one, sizeof one), 8);
+        }
+    });
+    const auto limit = loop->after(5 * second, [&] { loop->stop(); });
+    loop->run();
+    producer.join();
+    ASSERT_EQ(heard.size(), 100u);
+    for (unsigned i = 0; i < 100; ++i) EXPECT_EQ(heard[i], wire::Ipv4Address{i});
+}
+
+TEST(ShardLink, FreesThePacketsOfMessagesThatNobodyRead) {
+    auto loop = std::move(*control::Loop::create());
+    const auto link = std::move(*ShardLink::create(*loop, "leftover", [](const Event&) {}));
+    for (int i = 0; i < 2000; ++i) {
+        link->send(Transmit{.packet = test::make_packet(test::pattern(60)).release(), .to = {}});
+    }
+    link->events().push(Punted{.packet = test::make_packet(test::pattern(60)).release()});
+    // The test's environment fails if a packet is left.
+}
+
+}  // namespace
+}  // namespace verbline::router
