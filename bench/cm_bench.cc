@@ -230,7 +230,8 @@ private:
     const mad::GmpPeer from_{.path = {.address = {.global = true, .dgid = gid_of(1)}}};
     const Time now_ = second;
     Nowhere nowhere_;
-    std::unique_ptr<cm::Manager> manager_ = cm::Manager::create({.ca_guid = wire::Guid{0x10}}, nowhere_);
+    std::unique_ptr<cm::Manager> manager_ =
+        std::make_unique<cm::Manager>(cm::Manager::Options{.ca_guid = wire::Guid{0x10}}, nowhere_);
     std::vector<cm::EndpointPointer> endpoints_;
     std::vector<std::uint32_t> ids_;
 };
@@ -258,11 +259,12 @@ public:
         for (unsigned side = 0; side < 2; ++side) {
             channels_[side].queue = &queue_;
             channels_[side].to = 1 - side;
-            managers_[side] = cm::Manager::create({.ca_guid = wire::Guid{0x10 + side},
-                                                   .seed = 0x12345u * (side + 1),
-                                                   .on_ready = {},
-                                                   .gid_index = [](const wire::Gid&) { return std::optional(0u); }},
-                                                  channels_[side]);
+            managers_[side] = std::make_unique<cm::Manager>(
+                cm::Manager::Options{.ca_guid = wire::Guid{0x10 + side},
+                                     .seed = 0x12345u * (side + 1),
+                                     .on_ready = {},
+                                     .gid_index = [](const wire::Gid&) { return std::optional(0u); }},
+                channels_[side]);
         }
         listener_ = managers_[1]->listen(service, ~std::uint64_t{0}, now_).value();
     }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "control/cm/session_endpoint.h"
+#include "control/cm/endpoint.h"
 
 namespace verbline::cm {
 
@@ -25,7 +25,7 @@ void Core::saw(Time now) {
 }
 
 EndpointPointer Core::handle(const Reference<Session>& session) {
-    auto endpoint = std::make_shared<SessionEndpoint>(shared_from_this(), session);
+    auto endpoint = std::make_shared<Endpoint>(shared_from_this(), session);
     session->attach(endpoint);
     return endpoint;
 }

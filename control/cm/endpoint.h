@@ -15,47 +15,55 @@
 /// rejected or disconnected as the standard wants, in the background; no event follows.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "control/cm/event.h"
+#include "control/cm/reference.h"
 #include "control/cm/state.h"
 #include "pmd/base/error.h"
 #include "pmd/base/time.h"
 
 namespace verbline::cm {
 
+class Core;
+class Session;
+
 class Endpoint {
 public:
-    virtual ~Endpoint() = default;
+    /// The manager makes it.
+    Endpoint(std::shared_ptr<Core> core, Reference<Session> session);
+    ~Endpoint();
+    Endpoint(const Endpoint&) = delete;
+    Endpoint& operator=(const Endpoint&) = delete;
 
-    virtual CommunicationId local_id() const = 0;
-    virtual CommunicationId remote_id() const = 0;  ///< 0: not known yet
-    virtual State state() const = 0;
+    CommunicationId local_id() const;
+    CommunicationId remote_id() const;  ///< 0: not known yet
+    State state() const;
 
     /// The next thing that has happened; none: nothing more, armed again.
-    virtual std::optional<Event> poll(Time now) = 0;
+    std::optional<Event> poll(Time now);
 
     // In all: EINVAL, not in this state, or private data too long.
 
-    virtual Result<void> reply(const Reply& reply, Time now) = 0;                      ///< to REQ
-    virtual Result<void> ready_to_use(const PrivateData& private_data, Time now) = 0;  ///< RTU, to REP
-    virtual Result<void> reject(const Rejection& rejection, Time now) = 0;             ///< to REQ or REP
+    Result<void> reply(const Reply& reply, Time now);                      ///< to REQ
+    Result<void> ready_to_use(const PrivateData& private_data, Time now);  ///< RTU, to REP
+    Result<void> reject(const Rejection& rejection, Time now);             ///< to REQ or REP
     /// REJ to REQ, or SIDR_REP, without a trace: for requests that nobody has seen, of which anybody can send many. The
     /// endpoint is over; should the same request come again, it is a new one (after `reject` it is refused again).
-    virtual Result<void> decline(const Rejection& rejection, Time now) = 0;
-    virtual Result<void> decline(const ServiceReply& reply, Time now) = 0;
-    virtual Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now) = 0;  ///< MRA
+    Result<void> decline(const Rejection& rejection, Time now);
+    Result<void> decline(const ServiceReply& reply, Time now);
+    Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now);  ///< MRA
     /// A message came on the connection before RTU did (IBV_EVENT_COMM_EST).
-    virtual Result<void> established(Time now) = 0;
-    virtual Result<void> disconnect(const PrivateData& private_data, Time now) = 0;  ///< DREQ
-    virtual Result<void> load_alternate(const Path& alternate, const PrivateData& private_data, Time now) = 0;  ///< LAP
-    virtual Result<void> reply_alternate(const AlternateReply& reply, Time now) = 0;                            ///< APR
-    virtual Result<void> respond(const ServiceReply& reply, Time now) = 0;  ///< SIDR_REP
+    Result<void> established(Time now);
+    Result<void> disconnect(const PrivateData& private_data, Time now);                             ///< DREQ
+    Result<void> load_alternate(const Path& alternate, const PrivateData& private_data, Time now);  ///< LAP
+    Result<void> reply_alternate(const AlternateReply& reply, Time now);                            ///< APR
+    Result<void> respond(const ServiceReply& reply, Time now);                                      ///< SIDR_REP
 
-protected:
-    Endpoint() = default;
-    Endpoint(const Endpoint&) = delete;
-    Endpoint& operator=(const Endpoint&) = delete;
+private:
+    std::shared_ptr<Core> core_;  ///< outlives the session
+    Reference<Session> session_;
 };
 
 }  // namespace verbline::cm

@@ -8,54 +8,61 @@
 
 namespace verbline::cm {
 
-namespace {
+Manager::Manager(Options options, mad::GmpChannel& channel)
+    : core_(std::make_shared<Core>(std::move(options), channel)) {}
 
-class CoreManager final : public Manager {
-public:
-    CoreManager(Options options, mad::GmpChannel& channel)
-        : core_(std::make_shared<Core>(std::move(options), channel)) {}
-    ~CoreManager() override { core_->close(); }
+Manager::~Manager() {
+    core_->close();
+}
 
-    Result<EndpointPointer> connect(const Request& request, Time now) override { return core_->connect(request, now); }
-    Result<EndpointPointer> resolve(const ServiceRequest& request, Time now) override {
-        return core_->resolve(request, now);
+Result<EndpointPointer> Manager::connect(const Request& request, Time now) {
+    return core_->connect(request, now);
+}
+
+Result<EndpointPointer> Manager::resolve(const ServiceRequest& request, Time now) {
+    return core_->resolve(request, now);
+}
+
+Result<EndpointPointer> Manager::listen(wire::CmServiceId service, std::uint64_t mask, Time now) {
+    return core_->listen(service, mask, now);
+}
+
+void Manager::receive(std::span<const mad::GmpArrival> burst, Time now) {
+    core_->receive(burst, now);
+}
+
+void Manager::tick(Time now) {
+    core_->tick(now);
+}
+
+std::optional<Time> Manager::deadline() const {
+    return core_->timers().deadline();
+}
+
+void Manager::repeat_disconnects(Time now) {
+    for (const auto& session : core_->sessions().all()) {
+        if (session->state() != State::dreq_sent) continue;
+        std::ignore = session->step<Connection>(now, [](Connection& connection, Turn& turn) {
+            connection.repeat_disconnect(turn);
+            return Result<void>();
+        });
     }
-    Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now) override {
-        return core_->listen(service, mask, now);
-    }
-    void receive(std::span<const mad::GmpArrival> burst, Time now) override { core_->receive(burst, now); }
-    void tick(Time now) override { core_->tick(now); }
-    std::optional<Time> deadline() const override { return core_->timers().deadline(); }
-    void repeat_disconnects(Time now) override {
-        for (const auto& session : core_->sessions().all()) {
-            if (session->state() != State::dreq_sent) continue;
-            std::ignore = session->step<Connection>(now, [](Connection& connection, Turn& turn) {
-                connection.repeat_disconnect(turn);
-                return Result<void>();
-            });
-        }
-    }
-    std::size_t size() const override { return core_->sessions().size(); }
-    void counters(const CounterVisitor& visit) const override {
-        core_->counters().each(visit);
-        visit("half_open", core_->half_open().taken(), "requests of peers half open now");
-        visit("closing", core_->closing().taken(), "dropped endpoints that still close, or refuse what comes again");
-    }
+}
 
-    std::vector<Shown> show() const override {
-        std::vector<Shown> rows;
-        for (const auto& session : core_->sessions().all()) rows.push_back(session->shown());
-        return rows;
-    }
+std::vector<Manager::Shown> Manager::show() const {
+    std::vector<Shown> rows;
+    for (const auto& session : core_->sessions().all()) rows.push_back(session->shown());
+    return rows;
+}
 
-private:
-    std::shared_ptr<Core> core_;
-};
+std::size_t Manager::size() const {
+    return core_->sessions().size();
+}
 
-}  // namespace
-
-std::unique_ptr<Manager> Manager::create(Options options, mad::GmpChannel& channel) {
-    return std::make_unique<CoreManager>(std::move(options), channel);
+void Manager::counters(const CounterVisitor& visit) const {
+    core_->counters().each(visit);
+    visit("half_open", core_->half_open().taken(), "requests of peers half open now");
+    visit("closing", core_->closing().taken(), "dropped endpoints that still close, or refuse what comes again");
 }
 
 }  // namespace verbline::cm

@@ -24,6 +24,8 @@
 
 namespace verbline::cm {
 
+class Core;
+
 class Manager {
 public:
     struct Options {
@@ -46,27 +48,29 @@ public:
     };
 
     /// `channel` outlives the manager.
-    static std::unique_ptr<Manager> create(Options options, mad::GmpChannel& channel);
-    virtual ~Manager() = default;
+    Manager(Options options, mad::GmpChannel& channel);
+    ~Manager();
+    Manager(const Manager&) = delete;
+    Manager& operator=(const Manager&) = delete;
 
     /// Active side. The request is sent at once.
-    virtual Result<EndpointPointer> connect(const Request& request, Time now) = 0;
-    virtual Result<EndpointPointer> resolve(const ServiceRequest& request, Time now) = 0;  ///< SIDR
+    Result<EndpointPointer> connect(const Request& request, Time now);
+    Result<EndpointPointer> resolve(const ServiceRequest& request, Time now);  ///< SIDR
     /// Service ids that equal `service` in the bits of `mask`. EADDRINUSE: another listener has some of them.
-    virtual Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now) = 0;
+    Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now);
 
     /// MADs of class 7 (communication management), in the order in which they came. Of those that come together the
     /// memory for all is asked for at once, which is most of what finding an endpoint among many takes.
-    virtual void receive(std::span<const mad::GmpArrival> burst, Time now) = 0;
+    void receive(std::span<const mad::GmpArrival> burst, Time now);
     void receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
         const mad::GmpArrival one{.from = from, .mad = mad};
         receive({&one, 1}, now);
     }
     /// Makes endpoints ready whose time has come; call at or after `deadline`.
-    virtual void tick(Time now) = 0;
-    virtual std::optional<Time> deadline() const = 0;
+    void tick(Time now);
+    std::optional<Time> deadline() const;
     /// Sends every DREQ that waits for its answer once more, before its time: for a process that ends and cannot wait.
-    virtual void repeat_disconnects(Time now) = 0;
+    void repeat_disconnects(Time now);
 
     struct Shown {
         CommunicationId local{}, remote{};
@@ -77,9 +81,12 @@ public:
         unsigned retries = 0;
         Time since = 0;  ///< in this state
     };
-    virtual std::vector<Shown> show() const = 0;
-    virtual std::size_t size() const = 0;
-    virtual void counters(const CounterVisitor& visit) const = 0;
+    std::vector<Shown> show() const;
+    std::size_t size() const;
+    void counters(const CounterVisitor& visit) const;
+
+private:
+    std::shared_ptr<Core> core_;  ///< endpoints keep it
 };
 
 }  // namespace verbline::cm

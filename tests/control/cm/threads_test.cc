@@ -43,7 +43,8 @@ private:
 
 struct End final : mad::GmpChannel {
     End(SharedWire& w, unsigned n) : wire(w), number(n) {
-        manager = Manager::create({.ca_guid = wire::Guid{0x1000 + n}, .seed = 0x1000'0000 * (n + 1)}, *this);
+        manager = std::make_unique<Manager>(
+            Manager::Options{.ca_guid = wire::Guid{0x1000 + n}, .seed = 0x1000'0000 * (n + 1)}, *this);
     }
     void send(const mad::GmpPeer&, mad::MadBytes mad) noexcept override {
         SharedWire::Flight flight{.to = 1 - number, .from = number};

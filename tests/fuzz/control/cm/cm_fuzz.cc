@@ -58,8 +58,9 @@ private:
     Time now_ = second;
     std::vector<mad::MadBuffer> sent_;
     std::set<const cm::Endpoint*> told_;
-    std::unique_ptr<cm::Manager> manager_ = cm::Manager::create(
-        {.ca_guid = wire::Guid{1}, .on_ready = [this](cm::Endpoint& one) { expect(told_.insert(&one).second); }},
+    std::unique_ptr<cm::Manager> manager_ = std::make_unique<cm::Manager>(
+        cm::Manager::Options{.ca_guid = wire::Guid{1},
+                             .on_ready = [this](cm::Endpoint& one) { expect(told_.insert(&one).second); }},
         *this);
     std::vector<cm::EndpointPointer> endpoints_;
 };

@@ -64,14 +64,15 @@ private:
 class Side final : public mad::GmpChannel {
 public:
     Side(unsigned number, Network& network) : number_(number), network_(network) {
-        manager_ = cm::Manager::create(
-            {.ca_guid = wire::Guid{0x1000 + number},
-             .seed = number + 1,
-             .on_ready = [this](cm::Endpoint& one) { expect(told_.insert(&one).second); },
-             .gid_index =
-                 [this](const wire::Gid& one) { return one == gid(number_) ? std::optional(0u) : std::nullopt; },
-             .most_half_open = most_half_open,
-             .most_closing = most_closing},
+        manager_ = std::make_unique<cm::Manager>(
+            cm::Manager::Options{
+                .ca_guid = wire::Guid{0x1000 + number},
+                .seed = number + 1,
+                .on_ready = [this](cm::Endpoint& one) { expect(told_.insert(&one).second); },
+                .gid_index =
+                    [this](const wire::Gid& one) { return one == gid(number_) ? std::optional(0u) : std::nullopt; },
+                .most_half_open = most_half_open,
+                .most_closing = most_closing},
             *this);
     }
     void send(const mad::GmpPeer& to, mad::MadBytes mad) noexcept override {
