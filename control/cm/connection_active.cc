@@ -103,7 +103,7 @@ void Connection::receive_mra(const wire::CmMra& mra, Time now, Context& context)
 std::optional<Request> Connection::match(const Incoming& message, const mad::GmpPeer& from, Time now,
                                          Context& context) {
     if (!from_peer(from)) return context.count(Count::rx_dropped_stranger), std::nullopt;
-    const auto req = message.as<wire::CmReq>();
+    const auto& req = message.as<wire::CmReq>();
     const bool waiting = state_ == State::req_sent || state_ == State::mra_req_received;
     const auto mine = std::pair(ca_guid_, local_qpn_), theirs = std::pair(req.ca_guid, req.qpn);
     // The lower one becomes passive; who is higher goes on as if nothing had come, and gets a REP.

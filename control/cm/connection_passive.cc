@@ -9,7 +9,7 @@
 namespace verbline::cm {
 
 Request Connection::accept(const Incoming& message, const mad::GmpPeer& from, Time now) {
-    const auto req = message.as<wire::CmReq>();
+    const auto& req = message.as<wire::CmReq>();
     auto request = from_message(req, from);
     remote_ = CommunicationId{req.local_id};
     remote_guid_ = req.ca_guid;
@@ -31,7 +31,7 @@ Request Connection::accept(const Incoming& message, const mad::GmpPeer& from, Ti
 
 /// Of peers that asked each other, the active one may see the other's REQ late.
 bool Connection::repeats(const Incoming& message) const {
-    const auto req = message.as<wire::CmReq>();
+    const auto& req = message.as<wire::CmReq>();
     return active_ || (req.qpn == remote_qpn_ && req.psn == remote_psn_ && req.service == service_ &&
                        message.transaction() == transaction_);
 }

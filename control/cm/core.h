@@ -72,8 +72,8 @@ private:
             [&](std::uint32_t id) { return Reference<Session>::make(*this, id, Session::Machine(make(id))); });
     }
     EndpointPointer handle(const Reference<Session>& session);
-    std::optional<Event> accept_connection(const Incoming& req, const Session::Received& received, Time now);
-    std::optional<Event> accept_datagram(const Incoming& req, const Session::Received& received, Time now);
+    std::optional<Event> accept_connection(const Session::Received& received, Time now);
+    std::optional<Event> accept_datagram(const Session::Received& received, Time now);
     std::optional<Rejection> objection(const wire::CmReq& req) const;
     std::optional<unsigned> gid_index(const wire::Gid& gid, const mad::GmpPeer& from) const;
     void refuse(const mad::GmpPeer& to, const Incoming& message, const Rejection& rejection, wire::CmAbout about);
@@ -85,17 +85,16 @@ private:
         RemoteEnd end;
     };
     Sought by_remote_end(const Incoming& message, const mad::GmpPeer& from) const;
-    /// What a MAD says of where it goes: read once.
+    /// A MAD, read once, and where what it says belongs.
     struct Looked {
+        Looked(const Core& core, const mad::GmpArrival& arrival);
         std::expected<Incoming, Count> message;
         Sought sought;
     };
     Reference<Session> find(const Sought& sought) const { return sessions_.find(sought.table->find(sought.end)); }
-    Looked look(const mad::GmpArrival& arrival) const;
     void receive_one(const mad::GmpArrival& arrival, const Looked& looked, Time now);
-    void receive_req(const Incoming& req, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad, Time now);
-    void receive_sidr_req(const Incoming& req, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad,
-                          Time now);
+    void receive_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now);
+    void receive_sidr_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now);
     void receive_version(const mad::GmpPeer& from, mad::MadBytes mad);
     void receive_unknown(const Incoming& message, const mad::GmpPeer& from);
     bool elsewhere(wire::CmServiceId service) const { return options_.elsewhere && options_.elsewhere(service); }

@@ -10,10 +10,8 @@ namespace verbline::cm {
 
 std::optional<Event> Core::accept(const Session::Received& received, Time now) {
     saw(now);
-    const auto message = Incoming::parse(received.mad);
-    if (!message) return std::nullopt;  // it was one when it came in
-    return message->attribute() == wire::CmAttribute::req ? accept_connection(*message, received, now)
-                                                          : accept_datagram(*message, received, now);
+    return received.message.attribute() == wire::CmAttribute::req ? accept_connection(received, now)
+                                                                  : accept_datagram(received, now);
 }
 
 std::optional<unsigned> Core::gid_index(const wire::Gid& gid, const mad::GmpPeer& from) const {
@@ -35,12 +33,13 @@ std::optional<Rejection> Core::objection(const wire::CmReq& req) const {
     return std::nullopt;
 }
 
-std::optional<Event> Core::accept_connection(const Incoming& message, const Session::Received& received, Time now) {
-    const auto req = message.as<wire::CmReq>();
+std::optional<Event> Core::accept_connection(const Session::Received& received, Time now) {
+    const auto& message = received.message;
+    const auto& req = message.as<wire::CmReq>();
     const auto end = RemoteEnd::connection(req.ca_guid, req.local_id);
     // It may have come twice before we were polled.
     if (const auto owner = sessions_.find(connections_.find(end)); owner && owner->takes(message)) {
-        owner->push(received.from, received.mad, now);
+        owner->push(received.from, message, now);
         return std::nullopt;
     }
     if (const auto rejection = objection(req)) {
@@ -81,11 +80,12 @@ std::optional<Event> Core::accept_connection(const Incoming& message, const Sess
     return RequestReceived{.endpoint = std::move(endpoint), .request = std::move(request), .from = from};
 }
 
-std::optional<Event> Core::accept_datagram(const Incoming& message, const Session::Received& received, Time now) {
+std::optional<Event> Core::accept_datagram(const Session::Received& received, Time now) {
+    const auto& message = received.message;
     const auto& address = received.from.path.address;
     const auto end = RemoteEnd::datagram_request(address.dgid, address.dlid, message.sender_id());
     if (const auto owner = sessions_.find(datagram_requests_.find(end))) {
-        owner->push(received.from, received.mad, now);
+        owner->push(received.from, message, now);
         return std::nullopt;
     }
     const auto share = half_open_.take(PortAddress::of(received.from));

@@ -19,12 +19,12 @@ constexpr std::size_t at_once = 32;  // as many as the CPU can wait for, and a f
 
 void Core::receive(std::span<const mad::GmpArrival> burst, Time now) {
     saw(now);
-    if (burst.size() == 1) return receive_one(burst.front(), look(burst.front()), now);
+    if (burst.size() == 1) return receive_one(burst.front(), {*this, burst.front()}, now);
     while (!burst.empty()) {
         const auto some = burst.first(std::min(burst.size(), at_once));
         burst = burst.subspan(some.size());
         std::array<std::optional<Looked>, at_once> looked;
-        for (std::size_t i = 0; i < some.size(); ++i) looked.at(i) = look(some[i]);
+        for (std::size_t i = 0; i < some.size(); ++i) looked.at(i).emplace(*this, some[i]);
         prefetch(std::span(looked).first(some.size()));
         for (std::size_t i = 0; i < some.size(); ++i) receive_one(some[i], *looked.at(i), now);
     }

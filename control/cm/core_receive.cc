@@ -22,10 +22,8 @@ void Core::refuse(const mad::GmpPeer& to, const Incoming& message, const Rejecti
     answer(to, message, rej);
 }
 
-Core::Looked Core::look(const mad::GmpArrival& arrival) const {
-    const auto message = Incoming::parse(arrival.mad);
-    return {message, message ? by_remote_end(*message, arrival.from) : Sought{}};
-}
+Core::Looked::Looked(const Core& core, const mad::GmpArrival& arrival)
+    : message(Incoming::parse(arrival.mad)), sought(message ? core.by_remote_end(*message, arrival.from) : Sought{}) {}
 
 void Core::receive_one(const mad::GmpArrival& arrival, const Looked& looked, Time now) {
     const auto& [from, mad] = arrival;
@@ -36,11 +34,11 @@ void Core::receive_one(const mad::GmpArrival& arrival, const Looked& looked, Tim
         return;
     }
     count(received(message->attribute()), message->sender_id());
-    if (message->attribute() == wire::CmAttribute::req) return receive_req(*message, sought, from, mad, now);
-    if (message->attribute() == wire::CmAttribute::sidr_req) return receive_sidr_req(*message, sought, from, mad, now);
+    if (message->attribute() == wire::CmAttribute::req) return receive_req(*message, sought, from, now);
+    if (message->attribute() == wire::CmAttribute::sidr_req) return receive_sidr_req(*message, sought, from, now);
     // A listener has an id, but no conversation.
     const auto session = sought.table != nullptr ? find(sought) : sessions_.find(message->receiver_id());
-    if (session && !session->listens()) return session->push(from, mad, now);
+    if (session && !session->listens()) return session->push(from, *message, now);
     receive_unknown(*message, from);
 }
 
@@ -69,7 +67,7 @@ void Core::receive_version(const mad::GmpPeer& from, mad::MadBytes mad) {
 Core::Sought Core::by_remote_end(const Incoming& message, const mad::GmpPeer& from) const {
     switch (message.attribute()) {
         case wire::CmAttribute::req: {
-            const auto req = message.as<wire::CmReq>();
+            const auto& req = message.as<wire::CmReq>();
             return {&connections_, RemoteEnd::connection(req.ca_guid, req.local_id)};
         }
         case wire::CmAttribute::sidr_req: {
@@ -78,7 +76,7 @@ Core::Sought Core::by_remote_end(const Incoming& message, const mad::GmpPeer& fr
         }
         case wire::CmAttribute::rej: {
             // A peer that gives up a REQ, of which it never learnt our id, names it by its own and its GUID (12.6.7.2).
-            const auto rej = message.as<wire::CmRej>();
+            const auto& rej = message.as<wire::CmRej>();
             if (rej.remote_id != 0 || rej.reason != wire::CmRejectReason::timeout ||
                 rej.information_length < sizeof(wire::Guid)) {
                 return {};
@@ -90,25 +88,23 @@ Core::Sought Core::by_remote_end(const Incoming& message, const mad::GmpPeer& fr
     }
 }
 
-void Core::receive_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad,
-                       Time now) {
-    const auto req = message.as<wire::CmReq>();
+void Core::receive_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now) {
+    const auto& req = message.as<wire::CmReq>();
     if (const auto session = find(known); session && session->takes(message)) {
-        return session->push(from, mad, now);
+        return session->push(from, message, now);
     }
     const auto peer = peers_.find(RemoteEnd::peer(req.service, req.primary.local_gid));
     const auto listener = peer != 0 ? peer : listeners_.find(req.service);
-    if (const auto session = sessions_.find(listener)) return session->push(from, mad, now);
+    if (const auto session = sessions_.find(listener)) return session->push(from, message, now);
     if (elsewhere(req.service)) return count(Count::rx_dropped_elsewhere, req.local_id);
     count(Count::rejected_unknown_service, req.local_id);
     refuse(from, message, {.reason = wire::CmRejectReason::invalid_service_id}, wire::CmAbout::req);
 }
 
-void Core::receive_sidr_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, mad::MadBytes mad,
-                            Time now) {
-    const auto req = message.as<wire::CmSidrReq>();
-    if (const auto session = find(known)) return session->push(from, mad, now);
-    if (const auto session = sessions_.find(listeners_.find(req.service))) return session->push(from, mad, now);
+void Core::receive_sidr_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now) {
+    const auto& req = message.as<wire::CmSidrReq>();
+    if (const auto session = find(known)) return session->push(from, message, now);
+    if (const auto session = sessions_.find(listeners_.find(req.service))) return session->push(from, message, now);
     if (elsewhere(req.service)) return count(Count::rx_dropped_elsewhere, req.request_id);
     count(Count::rejected_unknown_service, req.request_id);
     answer(from, message,

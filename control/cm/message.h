@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <expected>
 #include <span>
+#include <variant>
 
 #include "control/cm/counters.h"
 #include "control/mad/transport.h"
@@ -51,7 +52,8 @@ inline constexpr auto attribute_of<wire::CmLap> = wire::CmAttribute::lap;
 template <>
 inline constexpr auto attribute_of<wire::CmApr> = wire::CmAttribute::apr;
 
-/// A message that has come, in the MAD's bytes, which it borrows.
+/// A message that has come: read out of its MAD once, where that comes in. What waits for its endpoint, and what that
+/// is given, is what the message says, not its bytes.
 class Incoming {
 public:
     /// The counter that says why it is none.
@@ -59,21 +61,32 @@ public:
 
     wire::CmAttribute attribute() const { return attribute_; }
     std::uint64_t transaction() const { return transaction_; }
+    /// What it says, which is of this kind: that of its attribute.
     template <class Message>
-    Message as() const {
-        return *Message::parse(data_);  // any bytes are one: `data_` has its size
+    const Message& as() const& {
+        return std::get<Message>(content_);
+    }
+    template <class Message>
+    Message as() const&& {
+        return std::get<Message>(content_);
     }
     /// In all messages: the id its sender gave to the conversation. SIDR: the request id.
-    std::uint32_t sender_id() const { return wire::load32(data_, 0); }
+    std::uint32_t sender_id() const { return sender_id_; }
     /// The receiver's: not in REQ. SIDR_REP: the request id, which is the receiver's.
-    std::uint32_t receiver_id() const { return wire::load32(data_, attribute_ == wire::CmAttribute::sidr_rep ? 0 : 4); }
+    std::uint32_t receiver_id() const { return receiver_id_; }
 
 private:
-    Incoming(const wire::Mad& header, mad::MadBytes mad);
+    using Content = std::variant<wire::CmReq, wire::CmMra, wire::CmRej, wire::CmRep, wire::CmRtu, wire::CmDreq,
+                                 wire::CmDrep, wire::CmSidrReq, wire::CmSidrRep, wire::CmLap, wire::CmApr>;
+    using Data = std::span<const std::byte, wire::cm_message_size>;
+
+    Incoming(wire::CmAttribute attribute, std::uint64_t transaction, Data data);
+    static Content content_of(wire::CmAttribute attribute, Data data);
 
     wire::CmAttribute attribute_;
+    std::uint32_t sender_id_, receiver_id_;
     std::uint64_t transaction_;
-    std::span<const std::byte, wire::cm_message_size> data_;
+    Content content_;
 };
 
 /// The header of an outgoing one.

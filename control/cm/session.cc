@@ -43,15 +43,13 @@ void Session::notify(std::unique_lock<std::mutex>& lock) {
     if (handle) core_.ready(*handle);
 }
 
-void Session::push(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
+void Session::push(const mad::GmpPeer& from, const Incoming& message, Time now) {
     std::unique_lock lock(mutex_);
     if (abandoned_ && listens_) return core_.count(Count::rx_dropped_unexpected, id_);
     if (inbox_.size() >= (listens_ ? backlog_size : inbox_size)) {
         return core_.count(listens_ ? Count::rx_dropped_backlog_full : Count::rx_dropped_inbox_full, id_);
     }
-    auto& received = inbox_.emplace_back();
-    received.from = from;
-    std::ranges::copy(mad, received.mad.begin());
+    inbox_.emplace_back(from, message);
     if (!abandoned_) return notify(lock);
     Turn turn(core_, id_);
     run_all(turn, now);

@@ -4,7 +4,7 @@
 /// @file
 /// An endpoint as the tables hold it: its state machine, what waits for it, whether its user has been told.
 ///
-/// While there is a user, received MADs wait until he polls; when he is gone, whoever brings something runs the
+/// While there is a user, received messages wait until he polls; when he is gone, whoever brings something runs the
 /// machine, until it is over. Lock order: a session's, then a table's or a wheel's; never two sessions'. MADs are sent,
 /// users told and other sessions called with no lock held.
 
@@ -20,6 +20,7 @@
 #include "control/cm/endpoint.h"
 #include "control/cm/fifo.h"
 #include "control/cm/manager.h"
+#include "control/cm/message.h"
 #include "control/cm/reference.h"
 #include "control/cm/shares.h"
 #include "control/cm/sidr.h"
@@ -42,7 +43,7 @@ public:
     using Machine = std::variant<Listener, Connection, Sidr>;
     struct Received {
         mad::GmpPeer from;
-        mad::MadBuffer mad;
+        Incoming message;
     };
 
     Session(Core& core, std::uint32_t id, Machine machine)
@@ -64,7 +65,7 @@ public:
 
     // From the network and the clock.
 
-    void push(const mad::GmpPeer& from, mad::MadBytes mad, Time now);
+    void push(const mad::GmpPeer& from, const Incoming& message, Time now);
     void due(Time now);
     /// The queue pair of the connection is somebody else's now; `by`: who says so, if that was a REQ, which must be the
     /// peer.

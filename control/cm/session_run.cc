@@ -76,19 +76,18 @@ void Session::run_all(Turn& turn, Time now) {
 }
 
 void Session::run(const Received& received, Turn& turn, Time now) {
-    const auto message = Incoming::parse(received.mad);
-    if (!message) return;  // it was one when it came in
-    if (auto* const sidr = std::get_if<Sidr>(&machine_)) return sidr->receive(*message, received.from, now, turn);
+    const auto& message = received.message;
+    if (auto* const sidr = std::get_if<Sidr>(&machine_)) return sidr->receive(message, received.from, now, turn);
     auto& connection = std::get<Connection>(machine_);
     // The peer's REQ for the service that we have asked it for: one of us becomes passive.
-    if (message->attribute() == wire::CmAttribute::req && connection.peer_to_peer() &&
+    if (message.attribute() == wire::CmAttribute::req && connection.peer_to_peer() &&
         connection.remote() == CommunicationId{}) {
-        if (auto request = connection.match(*message, received.from, now, turn)) {
+        if (auto request = connection.match(message, received.from, now, turn)) {
             turn.tell(RequestReceived{.endpoint = nullptr, .request = std::move(*request), .from = received.from});
         }
         return;
     }
-    connection.receive(*message, received.from, now, turn);
+    connection.receive(message, received.from, now, turn);
 }
 
 void Session::settle(Turn& turn, Time now) {

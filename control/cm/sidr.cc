@@ -36,7 +36,7 @@ void Sidr::resolve(const ServiceRequest& request, Time now, Context& context) {
 }
 
 ServiceRequest Sidr::accept(const Incoming& message, const mad::GmpPeer& from, Time now) {
-    const auto req = message.as<wire::CmSidrReq>();
+    const auto& req = message.as<wire::CmSidrReq>();
     service_ = req.service;
     request_id_ = req.request_id;
     transaction_ = message.transaction();
@@ -77,7 +77,7 @@ void Sidr::receive(const Incoming& message, const mad::GmpPeer& from, Time now, 
     if (message.attribute() != wire::CmAttribute::sidr_rep) return context.count(Count::rx_dropped_mismatched);
     if (state_ != State::sidr_req_sent) return context.count(Count::rx_dropped_unexpected);
     if (!server_.sent(from) && !PortAddress::of(peer_).sent(from)) return context.count(Count::rx_dropped_stranger);
-    const auto rep = message.as<wire::CmSidrRep>();
+    const auto& rep = message.as<wire::CmSidrRep>();
     if (follow_redirect(rep, now, context)) return;
     forget(now);
     context.tell(ServiceReplyReceived{from_message(rep)});

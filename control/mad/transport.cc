@@ -25,9 +25,9 @@ void Transport::observe(PortFacts now) {
 void Transport::deliver(Time now, const Address& from, MadBytes mad) {
     counters_.rx_mads.add();
     if (sink_) sink_(Direction::received, now, mad, from, port_);
-    const auto header = wire::Mad::parse(mad);
-    if (!header) return counters_.rx_dropped_bad_version.add();
-    const auto it = receivers_.find(header->management_class);
+    const auto prefix = wire::MadPrefix::parse(mad);
+    if (!prefix) return counters_.rx_dropped_bad_version.add();
+    const auto it = receivers_.find(prefix->management_class);
     if (it == receivers_.end()) return counters_.rx_dropped_no_receiver.add();
     const auto receiver = it->second;
     (*receiver)(from, mad);

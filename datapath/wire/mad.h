@@ -113,6 +113,19 @@ struct Mad {
     bool operator==(const Mad&) const = default;
 };
 
+/// What those look at who pass a MAD on to the service of its class, which reads the rest.
+struct MadPrefix {
+    static constexpr std::size_t size = 2;
+
+    MadClass management_class{};
+
+    using Layout = Fields<Constant<at(0), 8, 1, Malformed::version>, Field<&MadPrefix::management_class, at(1), 8>>;
+    static_assert(Layout::tile(size));
+
+    static constexpr Parsed<MadPrefix> parse(Bytes packet) { return read<MadPrefix>(packet); }
+    bool operator==(const MadPrefix&) const = default;
+};
+
 /// Where the 64 bytes of attribute data begin in an SMP, LID-routed or directed (14.2.1).
 constexpr std::size_t smp_data_offset = 64, smp_data_size = 64;
 

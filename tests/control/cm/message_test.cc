@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/cm/message.h"
 
+#include <type_traits>
+
 #include <gtest/gtest.h>
 
 namespace verbline::cm {
@@ -28,6 +30,30 @@ TEST(Message, IsRefusedByItsHeader) {
 TEST(Message, AnswerToADatagramRequestCarriesTheAskersId) {
     const auto mad = make_mad(wire::CmSidrRep{.request_id = 7, .status = wire::SidrStatus::rejected}, 0);
     EXPECT_EQ(Incoming::parse(mad)->receiver_id(), 7u);
+}
+
+template <class... Messages>
+void expect_the_same(const Messages&... messages) {
+    const auto expect_one = [](const auto& message) {
+        using Message = std::remove_cvref_t<decltype(message)>;
+        const auto read = Incoming::parse(make_mad(message, 5));
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->attribute(), attribute_of<Message>);
+        EXPECT_EQ(read->template as<Message>(), message);
+        EXPECT_EQ(read->sender_id(), 1u);
+    };
+    (expect_one(messages), ...);
+}
+
+TEST(Message, IsReadAsWhatItWas) {
+    expect_the_same(
+        wire::CmReq{.local_id = 1, .service = wire::CmServiceId{7}, .primary = {.remote_lid = wire::Lid{9}}},
+        wire::CmMra{.local_id = 1, .service_timeout = 3}, wire::CmRej{.local_id = 1, .remote_id = 2},
+        wire::CmRep{.local_id = 1, .qpn = wire::Qpn{8}}, wire::CmRtu{.local_id = 1, .remote_id = 2},
+        wire::CmDreq{.local_id = 1, .remote_id = 2}, wire::CmDrep{.local_id = 1, .remote_id = 2},
+        wire::CmSidrReq{.request_id = 1, .service = wire::CmServiceId{7}},
+        wire::CmSidrRep{.request_id = 1, .status = wire::SidrStatus::rejected},
+        wire::CmLap{.local_id = 1, .remote_id = 2}, wire::CmApr{.local_id = 1, .remote_id = 2});
 }
 
 TEST(Message, CountersAreInTheOrderOfTheAttributes) {

@@ -35,6 +35,13 @@ TEST(Mad, RefusesOtherBaseVersions) {
     EXPECT_EQ(Mad::parse(bytes).error(), Malformed::version);
 }
 
+TEST(MadPrefix, IsTheBeginningOfAMad) {
+    auto bytes = test::from_hex(emitted(Mad{.management_class = MadClass::communication}));
+    EXPECT_EQ(MadPrefix::parse(bytes)->management_class, MadClass::communication);
+    bytes[0] = std::byte{0x80};
+    EXPECT_EQ(MadPrefix::parse(bytes).error(), Malformed::version);
+}
+
 TEST(MadMethod, KnowsItsResponse) {
     EXPECT_EQ(response_to(MadMethod::get), MadMethod::get_response);
     EXPECT_EQ(response_to(MadMethod::set), MadMethod::get_response);
