@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Packets from a pool that may hold fewer than are wanted.
+/// Bulk allocation from a mempool that may run short.
 
 #include <rte_mbuf.h>
 
@@ -10,7 +10,8 @@
 
 namespace verbline::pmd {
 
-/// Fills `out` from the front with empty packets, as far as the pool has them. Returns how many.
+/// Fills `out` from the front with empty packets from `pool` and returns how many: fewer than asked for if the pool
+/// runs short.
 inline std::size_t allocate(rte_mempool& pool, Burst out) {
     if (rte_pktmbuf_alloc_bulk(&pool, out.data(), static_cast<unsigned>(out.size())) == 0) return out.size();
     std::size_t n = 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Bytes into packets of as many buffers as it takes.
+/// Appends bytes to an mbuf chain, adding segments as needed.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace verbline::pmd {
 
-/// Copies `bytes` behind what `packet` holds; `tail` is its last buffer, before and after. False if the pool is empty:
-/// then some of it is there.
+/// Appends a copy of `bytes` to `packet`. `tail` is its last segment, and is updated. Returns false if the pool is
+/// empty; the packet then holds part of the bytes.
 inline bool append(rte_mbuf& packet, rte_mbuf*& tail, std::span<const std::byte> bytes, rte_mempool* pool) {
     while (!bytes.empty()) {
         if (rte_pktmbuf_tailroom(tail) == 0) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What every device around another device has in common: it forwards all operations of the contract. A decorator
-/// overrides those that it changes, and need not know of the others, nor of those that the contract will have one day.
+/// Base of devices that wrap another device: forwards every operation of the contract to it. A decorator overrides
+/// those that it changes.
 
 #include <memory>
 #include <utility>
@@ -12,7 +12,7 @@
 
 namespace verbline::pmd {
 
-/// Owns the device inside. Threads: as for any NetDevice; nothing of its own.
+/// Owns the inner device. Threads: as for any NetDevice; has no state of its own.
 class Decorator : public NetDevice {
 public:
     std::string_view name() const override { return inner_->name(); }

@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// The device contract: how packets enter and leave, and what the device can do for us.
+/// The device contract: receive and transmit bursts, capabilities, filters and counters.
 ///
 /// Modelled on the kernel's accelerated IPoIB interface (struct rdma_netdev): a small table of operations of which a
-/// device implements those it can. What it lacks answers `operation_not_supported`, and the caller's default
-/// implementation takes over; nothing above asks what kind of device it is.
+/// device implements those it can. An operation that it lacks returns `operation_not_supported`, and the caller falls
+/// back to its own implementation; callers never ask what kind of device it is.
 ///
 ///     up, down, rx_burst, tx_burst, capabilities        every device
 ///     set_identity, attach_multicast, detach_multicast  filters; default: receive all, let the link layer discard
@@ -15,11 +15,11 @@
 /// Threads: one thread per (direction, queue) pair calls `rx_burst`/`tx_burst`; the control thread calls everything
 /// else, and may do so while bursts are running. Nothing here throws.
 ///
-/// Offload requests travel in the mbuf, as in DPDK: whoever produces a packet whose work is unfinished sets
+/// Offload requests travel in the mbuf, as in DPDK: the producer of a packet with unfinished work sets
 /// RTE_MBUF_F_TX_IP_CKSUM, RTE_MBUF_F_TX_TCP_CKSUM or RTE_MBUF_F_TX_UDP_CKSUM, RTE_MBUF_F_TX_TCP_SEG with `tso_segsz`,
-/// and l2_len, l3_len, l4_len. While requested, the checksum field in the packet is undefined: whoever satisfies the
-/// request seeds it. A device is only handed requests that its capabilities name; datapath/offload satisfies the rest.
-/// See README.md of this folder for the whole convention.
+/// and l2_len, l3_len, l4_len. While a checksum is requested, its field in the packet is undefined: the code that
+/// satisfies the request seeds it with the pseudo-header sum. A device is given only requests that its capabilities
+/// name; datapath/offload satisfies the rest. See README.md of this folder for the whole convention.
 
 #include <cstdint>
 #include <optional>
@@ -39,11 +39,11 @@ namespace verbline::pmd {
 
 using Burst = std::span<rte_mbuf*>;
 
-constexpr std::size_t max_burst = 64;  ///< no burst anywhere is longer
+constexpr std::size_t max_burst = 64;  ///< upper bound of every burst, in packets
 
 /// What a device's packets begin with.
 enum class Carries : std::uint8_t {
-    ethernet,  ///< an Ethernet header, without FCS; we build every header
+    ethernet,  ///< an Ethernet header, without FCS; the datapath builds every header
     ip,        ///< an IPv4 or IPv6 header (a kernel TUN interface)
     datagram,  ///< the payload of an InfiniBand UD message; hardware builds LRH to DETH
 };
@@ -56,25 +56,26 @@ struct Capabilities {
     std::uint64_t tx_offloads = 0;    ///< RTE_ETH_TX_OFFLOAD_* bits that a packet may request (MULTI_SEGS among them)
     std::uint64_t rx_offloads = 0;    ///< RTE_ETH_RX_OFFLOAD_* bits that are done on receive
     std::uint32_t max_tso = 0;        ///< largest packet with a segmentation request, bytes; 0: none
-    bool sender_waits = false;        ///< what we do not read yet waits at its sender and is not lost (tun, tap): the
-                                      ///< shard stops reading it while an output is congested
+    bool sender_waits = false;        ///< lossless receive: unread packets wait at their sender (tun, tap), so the
+                                      ///< shard stops reading this device while an output is congested
 };
 
-/// Who we are on the link, for devices that filter.
+/// The port's own addresses on the link, for devices that filter on receive.
 struct Identity {
     wire::MacAddress mac{};  ///< Carries::ethernet
     wire::PKey pkey{0xffff};
     wire::Qpn qpn{};  ///< Carries::datagram
 };
 
-/// A multicast group under each of its names; a device uses the one it knows.
+/// A multicast group under each kind of address; a device uses the one of its link layer.
 struct MulticastAddress {
     wire::MacAddress mac{};
     wire::Gid mgid{};
     wire::Lid mlid{};
 };
 
-/// One UD message for a device that carries datagrams. Not owned: the mbuf passes to the device once it is accepted.
+/// One UD message for a device that carries datagrams. Ownership of the mbuf passes to the device once `send` accepts
+/// it.
 struct Datagram {
     rte_mbuf* payload = nullptr;
     const wire::AddressHandle* address = nullptr;  ///< valid during the call only
@@ -92,33 +93,33 @@ public:
     virtual std::string_view name() const = 0;
     virtual const Capabilities& capabilities() const = 0;
 
-    /// The address the device came with; none for a device that has no say in it (tun, tap, memif).
+    /// The device's own MAC address; none if it does not determine one (tun, tap, memif).
     virtual std::optional<wire::MacAddress> mac() const { return std::nullopt; }
 
-    /// How received packets are spread over the queues, once the device is up; none: one queue, or it cannot be known.
+    /// RSS configuration, once the device is up; none if it has one queue or does not report it.
     virtual std::optional<RssTable> rss() const { return std::nullopt; }
 
     virtual Result<void> up() = 0;
     virtual void down() = 0;
-    /// Whether packets sent now have somewhere to go. Devices that reconnect (memif) do so in this call: the control
-    /// thread makes it a few times a second.
+    /// Whether the link is up, so that packets sent now reach a peer. Devices that reconnect (memif) do so in this
+    /// call; the control thread makes it a few times a second.
     virtual bool link_up() = 0;
-    /// The next `link_up` is due now, not only some time: a connection is being made, or is wanted. Any thread; while
-    /// it is true, a millisecond between two calls is soon enough.
+    /// True while `link_up` should be called again soon, because a connection is being made or is wanted: one call a
+    /// millisecond is enough. Any thread.
     virtual bool wants_link_up() const noexcept { return false; }
 
-    /// Fills `burst` from the front; the mbufs are the caller's. Returns how many.
+    /// Fills `burst` from the front and returns the number received. The caller owns the mbufs.
     virtual std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept = 0;
-    /// Takes the first n mbufs of `burst` and returns n; the rest stay the caller's. An empty burst is allowed: a
-    /// device that holds packets back (impair) sends those that are due.
+    /// Takes ownership of the first n mbufs of `burst` and returns n; the rest stay the caller's. An empty burst is
+    /// allowed: a device that delays packets (impair) then sends those that are due.
     virtual std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept = 0;
 
-    /// For those who sleep until something arrives: a descriptor that becomes readable then, or -1: there is no such
-    /// thing, poll from time to time. It may be another one after each `link_up`, and stays the device's.
+    /// File descriptor that becomes readable when packets arrive, for poll(2) or epoll(7); -1 if there is none, and the
+    /// queue must be polled periodically. Owned by the device; any `link_up` may replace it.
     virtual int rx_event(std::uint16_t /*queue*/) const noexcept { return -1; }
-    /// Whether the descriptor is needed. While it is not (at first it is not), arrivals need not make it readable,
-    /// which costs the sender less. Once wanted, look at the queue again before sleeping. By the thread that receives;
-    /// also takes back what the descriptor has told so far.
+    /// Arms or disarms the receive event, and clears pending signals. While disarmed (the initial state) arrivals need
+    /// not make the descriptor readable, which saves the sender a system call. Check the queue again after arming and
+    /// before sleeping. Called by the receiving thread.
     virtual void want_rx_event(std::uint16_t /*queue*/, bool /*wanted*/) noexcept {}
 
     virtual std::error_code set_identity(const Identity&) { return unsupported(); }
@@ -127,7 +128,7 @@ public:
     /// As `tx_burst`, for Carries::datagram.
     virtual std::uint16_t send(std::uint16_t /*queue*/, std::span<const Datagram>) noexcept { return 0; }
 
-    /// Every counter of the device, its drops by reason among them.
+    /// Visits every counter of the device, including its drops by reason.
     virtual void counters(const CounterVisitor&) const {}
 
 protected:

@@ -2,9 +2,8 @@
 #pragma once
 
 /// @file
-/// How a device spreads what it receives over its queues: the Toeplitz hash of addresses and ports, and a table from
-/// the hash's low bits to queues. Who knows it can choose ports, or numbers that ports are made from, so that a flow
-/// comes to the queue that wants it.
+/// Receive-side scaling: the Toeplitz hash of addresses and ports, and a redirection table from the hash's low bits to
+/// receive queues. From it a sender can compute which source port makes a flow arrive at a given queue.
 
 #include <cstdint>
 #include <vector>

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Congestion notification, the notification point: whoever receives a packet marked "congestion experienced" tells the
-/// sender's queue pair so, but not for every packet.
+/// The notification point (NP): the receiver of packets marked "congestion experienced" sends congestion notification
+/// packets (CNP) to the sender's queue pair, at a limited rate.
 ///
 ///      0                                      12                              28 bytes
 ///     +--------------------------------------+-------------------------------+
@@ -28,13 +28,13 @@ namespace verbline::congestion {
 constexpr std::uint8_t cnp_opcode = 0x81;
 constexpr std::size_t cnp_size = wire::Bth::size + 16;  ///< without ICRC
 
-/// DCQCN's N: a queue pair hears of congestion once in this time (SIGCOMM 2015, section 3).
+/// DCQCN's N: at most one CNP per queue pair in this time (SIGCOMM 2015, section 3).
 constexpr Time default_cnp_interval = 50 * microsecond;
 
-/// One for each queue pair that receives.
+/// Rate limiter of CNPs, one for each receiving queue pair.
 class CnpLimiter {
 public:
-    /// A marked packet arrived. True: send a CNP now.
+    /// Call for each marked packet. True: send a CNP now.
     bool mark(Time now, Time interval = default_cnp_interval) noexcept {
         if (now < next_) return false;
         next_ = now + interval;
@@ -45,7 +45,7 @@ private:
     Time next_ = std::numeric_limits<Time>::min();
 };
 
-/// `destination` is the peer's queue pair. MigReq is 0, as ConnectX sends it.
+/// Writes a CNP to `out`. `destination` is the peer's queue pair. MigReq is 0, as ConnectX sends it.
 inline void emit_cnp(std::span<std::byte, cnp_size> out, wire::Qpn destination, wire::PKey pkey) noexcept {
     const wire::Bth bth{
         .opcode = cnp_opcode, .migrated = false, .pkey = pkey, .becn = true, .dest = destination, .psn = wire::Psn(0)};

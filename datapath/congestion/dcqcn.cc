@@ -42,7 +42,7 @@ void Dcqcn::count(std::uint32_t bytes, Time now) noexcept {
 }
 
 void Dcqcn::run(Time now) noexcept {
-    // Ends: additive increase reaches the line rate however long nobody looked.
+    // Terminates: additive increase reaches the line rate, whatever time has passed.
     for (; limited_ && increase_at_ <= now; increase_at_ += parameters_->increase_interval) {
         time_rounds_ = static_cast<std::uint8_t>(std::min(time_rounds_ + 1, 255));
         increase();
@@ -60,7 +60,7 @@ void Dcqcn::increase() noexcept {
     const auto line_rate = static_cast<double>(p.line_rate_bps);
     target_ = std::min(target_, line_rate);
     current_ = (current_ + target_) / 2;
-    // Halving the distance never covers it: what is within one additive step of the line is there.
+    // Halving the distance never covers it: a rate within one additive step of line rate counts as line rate.
     if (target_ == line_rate && line_rate - current_ < static_cast<double>(p.additive_bps)) limited_ = false;
 }
 

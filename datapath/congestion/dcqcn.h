@@ -2,21 +2,21 @@
 #pragma once
 
 /// @file
-/// DCQCN, the reaction point: how fast a queue pair may send, given the congestion notifications it got.
+/// DCQCN, the reaction point (RP): a queue pair's sending rate, controlled by the CNPs it receives.
 ///
-/// Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3. Each notification
-/// cuts the current rate and remembers where it was (the target). Two clocks, of time and of bytes sent, then raise it:
+/// Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3. Each notification cuts
+/// the current rate and keeps the previous rate as the target. A timer and a byte counter then raise it:
 ///
-///     rounds of either clock        the target                 the current rate
+///     rounds of timer or bytes      the target                 the current rate
 ///     fewer than F                  stays (fast recovery)      half way to the target
 ///     more, of one or both          + R_AI (additive)          "
 ///     more than F of both           + R_HAI (hyper)            "
 ///
-/// How deep a cut is depends on alpha, the average share of marked intervals. A rate that is back at line rate ends the
-/// limit, and everything is forgotten: the next notification is a new flow's first, as the paper starts flows.
+/// The depth of a cut depends on alpha, the moving average of marked intervals. When the rate is back at line rate, the
+/// limit ends and all state is reset: the next notification is treated as a new flow's first, as in the paper.
 ///
-/// Pure: time is the caller's. Not limited, a queue pair pays one branch for a packet and nothing else. Both clocks run
-/// lazily: `advance` and `sent` catch up. One thread.
+/// Pure: time is the caller's. A queue pair without a limit costs one branch per packet. Timer and byte counter are
+/// evaluated lazily, by `advance` and `sent`. One thread.
 
 #include <cstdint>
 #include <optional>
@@ -25,16 +25,17 @@
 
 namespace verbline::congestion {
 
-/// Shared by all queue pairs of a port, and outlives them. Defaults without a remark are the paper's.
+/// Shared by all queue pairs of a port, and must outlive them. Defaults are the paper's unless noted.
 struct DcqcnParameters {
     std::uint64_t line_rate_bps = 100'000'000'000;  ///< of the port; bits per second, as all rates
     std::uint64_t min_rate_bps = 10'000'000;        ///< ours: a 4 KB packet every 3.3 ms, well below any ACK timeout
     std::uint64_t additive_bps = 40'000'000;        ///< R_AI
     std::uint64_t hyper_bps = 400'000'000;          ///< R_HAI: ours; ten times R_AI, as in QCN (IEEE 802.1Qau)
     double gain = 1.0 / 256;                        ///< g
-    Time alpha_interval = 55 * microsecond;         ///< K: alpha decays when so long passes without a notification
-    Time increase_interval = 55 * microsecond;      ///< T: one round of the clock of time
-    std::uint32_t increase_bytes = 10'000'000;      ///< B: one round of the clock of bytes
+    Time alpha_interval = 55 * microsecond;         ///< K: alpha decays once for each such interval without a
+                                                    ///< notification
+    Time increase_interval = 55 * microsecond;      ///< T: one round of the timer
+    std::uint32_t increase_bytes = 10'000'000;      ///< B: one round of the byte counter
     std::uint8_t fast_recovery_rounds = 5;          ///< F
 };
 
@@ -45,18 +46,18 @@ public:
     /// A congestion notification packet arrived for this queue pair.
     void cnp(Time now) noexcept;
 
-    /// A packet of so many bytes was sent.
+    /// Reports a sent packet of `bytes` bytes.
     void sent(std::uint32_t bytes, Time now) noexcept {
         if (limited_) [[unlikely]]
             count(bytes, now);
     }
 
-    /// Brings the rate up to date. Nothing depends on how often, but what `rate_bps` says.
+    /// Updates the rate to `now`. How often it is called affects only the value that `rate_bps` returns.
     void advance(Time now) noexcept {
         if (limited_ && now >= increase_at_) run(now);
     }
 
-    /// The line rate if not limited. As of the last call that named a time.
+    /// The rate in bits per second, as of the last call with a time; the line rate if not limited.
     std::uint64_t rate_bps() const {
         return limited_ ? static_cast<std::uint64_t>(current_) : parameters_->line_rate_bps;
     }
@@ -75,9 +76,9 @@ private:
     const DcqcnParameters* parameters_;
     double current_ = 0, target_ = 0;                 ///< bits per second, while limited
     Time cnp_at_ = 0;                                 ///< the last notification; alpha decays since
-    Time increase_at_ = 0;                            ///< when the round of the clock of time ends
+    Time increase_at_ = 0;                            ///< when the round of the timer ends
     float alpha_ = 1;                                 ///< at `cnp_at_`
-    std::uint32_t bytes_ = 0;                         ///< in this round of the clock of bytes
+    std::uint32_t bytes_ = 0;                         ///< in this round of the byte counter
     std::uint8_t time_rounds_ = 0, byte_rounds_ = 0;  ///< since the last notification; they stop at 255
     bool limited_ = false;
 };

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// When the next packet may leave at a given rate.
+/// Pacing: when the next packet may be sent at a given rate.
 ///
-/// Virtual scheduling, the second form of the leaky bucket of ITU-T I.371: `paid_at_` is when all that was sent would
-/// be through at the rate. Sending may run ahead of it by a burst and no further; idle time is worth no more than that
-/// burst.
+/// Virtual scheduling, the second form of the leaky bucket of ITU-T I.371: `paid_at_` is the time at which all bytes
+/// sent so far would have left at the rate. Sending may run ahead of it by one burst; idle time earns no more credit
+/// than that burst.
 ///
-/// Bytes are those that the rate is meant to count: frames, or payload. Pure; one thread.
+/// The caller decides which bytes the rate counts: frames, or payload. Pure; one thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,15 +20,16 @@ namespace verbline::congestion {
 
 class Pacer {
 public:
-    static constexpr std::uint32_t default_burst = 16 * 1024;  ///< bytes; what a queue pair may send without a pause
+    static constexpr std::uint32_t default_burst = 16 * 1024;  ///< bytes that a queue pair may send back to back
 
     /// A burst of 0 spaces packets evenly; one of n bytes lets n bytes, and the packet that reaches n, leave at once.
     explicit Pacer(std::uint32_t burst_bytes = default_burst) : burst_(burst_bytes) {}
 
-    /// Before this time nothing may be sent; then any one packet may.
+    /// Nothing may be sent before this time; then one packet of any size may.
     Time ready_at() const { return ready_at_; }
 
-    /// `rate_bps` is more than 0. Nanoseconds are exact over any number of packets: the fraction is carried.
+    /// Reports a sent packet. `rate_bps` must not be 0. Rounding does not accumulate: fractions of nanoseconds are
+    /// carried.
     void sent(std::uint32_t bytes, std::uint64_t rate_bps, Time now) noexcept {
         const double nanoseconds_per_byte = 8.0 * second / static_cast<double>(rate_bps);
         if (paid_at_ < now) {

@@ -100,7 +100,7 @@ Result<void> Fib::remove(const Prefix& prefix) {
 Result<void> Fib::catch_up() {
     if (!behind_) return {};
     while (rte_rcu_qsbr_check(&readers_, grace_, false) == 0) std::this_thread::yield();
-    // It worked on the other table, which was equal to this one: it works here.
+    // The change succeeded on the other table, which was equal to this one, so it should here.
     if (const int error = apply(idle_.get(), behind_->prefix, behind_->next_hop); error != 0) {
         return failure(-error, text(behind_->prefix) + ": the second route table refused what the first took");
     }

@@ -5,20 +5,20 @@
 /// IPv4 longest-prefix match (RFC 1812, 5.2.4.3) over rte_fib: DIR24-8, a next hop in one memory access for most
 /// prefixes.
 ///
-/// One writer, the control thread; any number of shards read. DPDK 22.11's rte_fib may recycle a tbl8 group while it
-/// works on one change, so a reader that had just followed a pointer into that group could find another prefix's next
-/// hop there. Therefore no reader ever sees a table that is being changed; there are two:
+/// One writer, the control thread; any number of shards read. DPDK 22.11's rte_fib may recycle a tbl8 group during one
+/// change, so a reader that has just followed a pointer into that group could read another prefix's next hop. Therefore
+/// readers never use a table that is being changed; there are two:
 ///
 ///     writer:  1. waits until no shard can still be reading the idle table (a grace period after the last change)
 ///              2. repeats the last change on it, so that both are equal, and recycles the next-hop numbers it freed
 ///              3. makes the new change on it, and publishes it: shards use it from their next burst on
 ///     shard:   reads the published table; reports a quiescent state to the rte_rcu_qsbr between bursts
 ///
-/// A change is thus seen whole or not at all, and costs at most the wait for one poll of each shard, most often
-/// nothing: the wait is for the change before. Each table is 32 MB (2-byte next hops) and stays at its size.
+/// A change is thus atomic for readers. It waits at most for one poll of each shard, and mostly not at all, since the
+/// wait is for the previous change. Each table is 32 MB (2-byte next hops), a fixed size.
 ///
 /// The shards must be registered with the rte_rcu_qsbr and go offline (rte_rcu_qsbr_thread_offline) before they sleep;
-/// the writer must not be one of its readers, or it waits for itself.
+/// the writer must not be one of its readers, or it would wait for itself.
 
 #include <atomic>
 #include <cstdint>
@@ -56,30 +56,31 @@ public:
         std::uint16_t max_next_hops = 4'096;
     };
 
-    /// `readers` outlives the Fib. No shard reads it any more when it is destroyed.
+    /// `readers` must outlive the Fib. No shard may read the Fib when it is destroyed.
     static Result<std::unique_ptr<Fib>> create(const Config& config, rte_rcu_qsbr& readers);
     ~Fib();
     Fib(const Fib&) = delete;
     Fib& operator=(const Fib&) = delete;
 
-    // The writer's.
+    // Writer:
 
-    /// A new route, or one in place of that which is there; packets find the one or the other, never none.
+    /// Adds a route, or replaces the prefix's present one; packets find either the old or the new route, never none.
     Result<void> replace(const Prefix& prefix, const NextHop& next_hop);
-    /// ENOENT if the prefix has no route.
+    /// Removes a route. ENOENT if the prefix has none.
     Result<void> remove(const Prefix& prefix);
 
-    /// In order of prefix.
+    /// All routes, in order of prefix.
     std::vector<Route> routes() const;
     std::size_t size() const { return routes_.size(); }
 
-    // Any reader's.
+    // Readers:
 
-    /// `next_hops[i]` for `destinations[i]`; as many as there are destinations. No route: `unreachable`.
+    /// Stores the next hop of `destinations[i]` in `next_hops[i]`, which must have as many elements; `unreachable` if
+    /// there is no route.
     void lookup(std::span<const wire::Ipv4Address> destinations, std::span<NextHop> next_hops) const noexcept;
 
 private:
-    /// What is done to one table: the prefix leads to this number, or has no route.
+    /// A change of one table: the prefix's new next-hop number, or none to remove its route.
     struct Change {
         Prefix prefix;
         std::optional<NextHopTable::Index> next_hop;
@@ -98,7 +99,7 @@ private:
     std::atomic<rte_fib*> published_;
     NextHopTable next_hops_;
     std::map<Prefix, NextHopTable::Index> routes_;
-    std::optional<Change> behind_;  ///< what `idle_` has not seen yet
+    std::optional<Change> behind_;  ///< the change not yet applied to `idle_`
     std::uint64_t grace_ = 0;       ///< the RCU token of the last publication
 };
 

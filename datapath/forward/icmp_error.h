@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The ICMP errors that a router sends (RFC 792, RFC 1812, 4.3 and 5.2.7), built from the packet that caused them.
+/// Builds the ICMP errors of a router (RFC 792, RFC 1812, 4.3 and 5.2.7) from the packets that cause them.
 ///
 ///     +-----------+------+----------------------------------------------+
 ///     | IPv4 (20) | ICMP | the offending packet from its IP header on   |   576 bytes at most (RFC 1812, 4.3.2.3)
@@ -36,10 +36,10 @@ private:
     static constexpr IcmpError unreachable(std::uint8_t code) { return {wire::icmp_type::unreachable, code}; }
 };
 
-/// A new packet for the sender of `offending`, which begins at its IP header and stays the caller's. `source` is an
-/// address of ours. Null if no mbuf is free, or there must be no such error (RFC 1812, 4.3.2.7): the packet is itself
-/// an ICMP error, or a fragment other than the first, or was sent to many, or comes from no single host. That it did
-/// not arrive as a link-layer broadcast is for the caller to know.
+/// Returns a new packet to the sender of `offending`, which begins at its IP header and stays the caller's. `source` is
+/// a local address. Null if no mbuf is free, or an error must not be sent (RFC 1812, 4.3.2.7): `offending` is itself an
+/// ICMP error, a fragment other than the first, sent to multicast or broadcast, or not from a single host. The caller
+/// checks that it did not arrive as a link-layer broadcast.
 rte_mbuf* icmp_error(const rte_mbuf& offending, const IcmpError& error, wire::Ipv4Address source, rte_mempool& pool);
 
 }  // namespace verbline::forward

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What a router does to every IPv4 packet: checks it on arrival (RFC 1812, 5.2.2 and 5.3.7), lowers its TTL on the way
-/// out. Functions of the packet only.
+/// A router's processing of every IPv4 packet: checks on arrival (RFC 1812, 5.2.2 and 5.3.7), TTL decrement on
+/// departure. Pure functions of the packet.
 
 #include <array>
 #include <cstdint>
@@ -26,17 +26,18 @@ namespace verbline::forward {
 
 VERBLINE_COUNTER_ENUM(Ipv4Discard, VERBLINE_IPV4_DISCARDS)
 
-/// No packet comes from such an address, and none is sent to it in reply. 0.0.0.0 is for the caller to judge.
+/// Whether no packet may have this source address, and none may be sent to it in reply: network 0, loopback, multicast
+/// or broadcast. Also true for 0.0.0.0, which a caller may accept (DHCP).
 constexpr bool is_martian_source(wire::Ipv4Address address) {
     const auto bits = static_cast<std::uint32_t>(address);
     return bits >> 24 == 0 || bits >> 24 == 127 || wire::is_multicast(address) || bits == 0xffff'ffff;
 }
 
-/// Why a received packet, which begins at its IP header, must go no further; nothing if it is in order. Link padding
-/// behind the packet is cut off. A header checksum that the device has verified, or will write, is not verified again.
+/// Checks a received packet, which begins at its IP header; returns the reason to drop it, or none. Trims link padding
+/// behind the packet. A header checksum that the device has verified, or that is still to be computed, is not verified.
 std::optional<Ipv4Discard> check_ipv4(rte_mbuf& packet);
 
-/// Takes one from the TTL of a packet whose TTL is at least one, and keeps the header checksum right (RFC 1624).
+/// Decrements the TTL, which must be at least one, and updates the header checksum (RFC 1624).
 void decrement_ttl(rte_mbuf& packet);
 
 }  // namespace verbline::forward

@@ -2,19 +2,20 @@
 #pragma once
 
 /// @file
-/// Neighbours: (interface, IPv4 address) -> link-layer address, and the packets that wait for one. Owned by one shard.
+/// Neighbour table: (interface, IPv4 address) -> link-layer address, with the packets queued for resolution. Owned by
+/// one shard.
 ///
-///                enqueue: true, ask for it
+///                enqueue: `first`, resolve it
 ///        none ───────────────────────────────> pending ──┬─ set ─────> resolved ──┬─ set: another address
 ///         ^                                  enqueue:    │                        │
 ///         └────── fail, expire, remove ──────  wait  ────┴──────────  remove  ────┘
 ///
 /// An open-addressing index with linear probing, at most half full: a slot holds the whole key (48 bits) and the number
-/// of an entry (16 bits), so that one cache line answers most lookups before the entry itself is touched. Its hash is
-/// seeded: who chooses the addresses of packets cannot choose which slots they meet in.
+/// of an entry (16 bits), so that one cache line answers most lookups before the entry itself is touched. The hash is
+/// seeded, so that senders cannot choose addresses that collide.
 ///
 /// Bounded in every direction: `capacity` entries, of which `max_pending` unresolved, each with `max_waiting` packets;
-/// nothing is allocated after construction. A packet that waits belongs to the table. Time is the caller's.
+/// nothing is allocated after construction. The table owns queued packets. Time is the caller's.
 
 #include <algorithm>
 #include <array>
@@ -45,11 +46,11 @@ struct NeighbourKey {
 
 enum class NeighbourState : std::uint8_t { none, pending, resolved };
 
-/// What became of a packet given to `enqueue`.
+/// Outcome of `enqueue`.
 enum class Enqueued : std::uint8_t {
-    first,    ///< it waits, and the neighbour is to be asked for: emit one event
-    waits,    ///< it waits; the neighbour has been asked for already
-    refused,  ///< it was freed: no room for another unresolved neighbour
+    first,    ///< queued, and resolution must be started: emit one event
+    waits,    ///< queued; resolution is under way
+    refused,  ///< freed: no room for another unresolved neighbour
 };
 
 #define VERBLINE_NEIGHBOUR_COUNTERS(X)                                                             \
@@ -69,12 +70,12 @@ public:
 
     struct Config {
         std::uint16_t capacity = 4'096;
-        std::uint16_t max_pending = 512;  ///< so that a scan of a network does not push out those who answer
+        std::uint16_t max_pending = 512;  ///< so that a scan of a network does not evict resolved neighbours
         Time timeout = 3 * second;        ///< of a pending neighbour
         std::uint64_t seed = 0;           ///< of the hash; anything unpredictable
     };
 
-    /// Packets that waited, oldest first: the caller's now.
+    /// Packets that were queued, oldest first; the caller owns them.
     struct Waiting {
         std::array<rte_mbuf*, max_waiting> packets{};
         std::size_t size = 0;
@@ -96,9 +97,9 @@ public:
         for (auto& entry : entries_) release(entry.waiting);
     }
 
-    /// The address of a resolved neighbour, or null. Good until the table is next changed.
+    /// The address of a resolved neighbour, or null. Valid until the table is next changed.
     const Address* lookup(const NeighbourKey& key) const { return address_at(find(pack(key))); }
-    /// The same for each of at most a few bursts' worth of keys; their cache misses overlap.
+    /// The same for several keys, at most a few bursts, with overlapping cache misses.
     void lookup(std::span<const NeighbourKey> keys, std::span<const Address*> addresses) const {
         for (const auto& key : keys) rte_prefetch0(&slots_[home(pack(key))]);
         for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -111,7 +112,8 @@ public:
         return slots_[slot] == empty ? NeighbourState::none : entry_at(slot).state;
     }
 
-    /// Takes `packet`, for a neighbour that is not resolved. The oldest that waits gives way.
+    /// Queues `packet` for an unresolved neighbour and takes ownership. If the queue is full, the oldest packet is
+    /// dropped.
     Enqueued enqueue(const NeighbourKey& key, rte_mbuf* packet, Time now) {
         auto slot = find(pack(key));
         const bool fresh = slots_[slot] == empty;
@@ -137,8 +139,8 @@ public:
         return fresh ? Enqueued::first : Enqueued::waits;
     }
 
-    /// The neighbour's address is known, or has changed. Returns what waited for it. False in `stored` only when the
-    /// table is full.
+    /// Sets or changes the neighbour's address. Returns the packets queued for it. `stored` is false only if the table
+    /// is full.
     struct Set {
         bool stored = false;
         Waiting waited;
@@ -153,7 +155,8 @@ public:
         return {true, std::exchange(entry.waiting, {})};
     }
 
-    /// There is no such neighbour: pending no more. Returns what waited, for an ICMP error each. Resolved ones stay.
+    /// Resolution failed: removes a pending neighbour and returns its queued packets, each of which deserves an ICMP
+    /// error. Resolved neighbours are unaffected.
     Waiting fail(const NeighbourKey& key) {
         const auto slot = find(pack(key));
         if (slots_[slot] == empty || entry_at(slot).state != NeighbourState::pending) return {};
@@ -161,7 +164,7 @@ public:
         return take_out(slot);
     }
 
-    /// Forgets the neighbour, whatever its state.
+    /// Removes the neighbour in any state, and frees packets queued for it.
     void remove(const NeighbourKey& key) {
         const auto slot = find(pack(key));
         if (slots_[slot] == empty) return;
@@ -170,7 +173,7 @@ public:
         release(waited);
     }
 
-    /// Gives up on neighbours that are pending for longer than the timeout: calls failed(key, Waiting) for each.
+    /// Fails neighbours that have been pending for longer than the timeout: calls failed(key, Waiting) for each.
     template <class Failed>
     void expire(Time now, Failed failed) {
         while (!pending_.empty() && entries_[pending_.front()].deadline <= now) {
@@ -210,7 +213,7 @@ private:
     std::size_t home(std::uint64_t key) const { return static_cast<std::size_t>(key * multiplier_ >> shift_); }
     std::size_t next(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 
-    /// The slot of the key, or the empty one where it belongs: there is always an empty one.
+    /// The slot of the key, or the empty one where it belongs. The table always has an empty slot.
     std::size_t find(std::uint64_t key) const {
         auto slot = home(key);
         while (slots_[slot] != empty && key_of(slots_[slot]) != key) slot = next(slot);

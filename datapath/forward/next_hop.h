@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Where a packet goes next, and the table in which the FIB's small next-hop numbers are kept.
+/// Next hops, and the table that assigns them the FIB's small numbers.
 
 #include <compare>
 #include <cstdint>
@@ -18,11 +18,11 @@ namespace verbline::forward {
 
 struct NextHop {
     enum class Kind : std::uint8_t {
-        unreachable,  ///< no way there, and the sender is told so: ICMP destination unreachable
-        blackhole,    ///< dropped without a word
-        local,        ///< an address of our own: for the host that this router runs on
+        unreachable,  ///< no route; the sender gets ICMP destination unreachable
+        blackhole,    ///< dropped silently
+        local,        ///< a local address: for the host that this router runs on
         on_link,      ///< the destination itself is a neighbour on `interface`
-        via,          ///< the neighbour `gateway` on `interface` takes it further
+        via,          ///< forwarded to the neighbour `gateway` on `interface`
     };
 
     Kind kind = Kind::unreachable;
@@ -33,11 +33,10 @@ struct NextHop {
 };
 static_assert(sizeof(NextHop) == 8, "eight to a cache line");
 
-/// Next hops by number, each held once however many routes use it. Number 0 is `unreachable`, always.
+/// Next hops by number, each stored once and reference-counted. Number 0 is always `unreachable`.
 ///
-/// Readers call `at` with numbers that the FIB gave them. The writer counts references; a number whose last reference
-/// is gone is handed out again only after `recycle`, which its owner calls when no reader can hold that number any
-/// more.
+/// Readers call `at` with numbers from the FIB. The writer counts references; a number without references is reused
+/// only after `recycle`, which its owner calls when no reader can hold that number any more.
 class NextHopTable {
 public:
     using Index = std::uint16_t;
@@ -50,7 +49,7 @@ public:
         known_.emplace(NextHop{}, unreachable);
     }
 
-    /// One more reference to the number of `hop`; none if the table is full.
+    /// Adds a reference to the number of `hop` and returns it; none if the table is full.
     std::optional<Index> acquire(const NextHop& hop) {
         const auto [entry, fresh] = known_.try_emplace(hop, Index{0});
         if (fresh) {
@@ -72,7 +71,7 @@ public:
         retired_.push_back(index);
     }
 
-    /// No reader holds a number that was released before this call.
+    /// Makes released numbers available. Call only when no reader holds a number that was released before.
     void recycle() {
         free_.insert(free_.end(), retired_.begin(), retired_.end());
         retired_.clear();

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A rate limit: so many a second on average, so many at once. Time is the caller's.
+/// A token-bucket rate limit with an average rate and a burst size. Time is the caller's.
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,7 @@
 
 namespace verbline::forward {
 
-/// Kept as the time at which the bucket was last empty, which makes refilling one subtraction.
+/// Stores the time at which the bucket was last empty, so that refilling is one subtraction.
 class TokenBucket {
 public:
     /// The defaults are the Linux kernel's for ICMP (icmp_msgs_per_sec, icmp_msgs_burst).

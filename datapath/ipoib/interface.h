@@ -4,8 +4,8 @@
 /// @file
 /// IP over InfiniBand, datagram mode (RFC 4391): a UD queue pair as an IP link.
 ///
-/// Written once against the device contract. A device that carries datagrams is given payload, address handle and QPN
-/// and builds the headers itself; for one that carries frames, link/soft_ib.h builds them. Nothing else differs.
+/// One implementation for both kinds of device. A device that carries datagrams gets payload, address handle and QPN,
+/// and builds the headers itself; for one that carries frames, link/soft_ib.h builds them.
 ///
 ///     IP packet ── IPoIB header ──┬── device.send (datagrams)
 ///                                 └── LRH [GRH] BTH DETH … ICRC VCRC ── tx_burst (frames)
@@ -17,26 +17,26 @@
 
 namespace verbline::ipoib {
 
-/// 4 bytes of EtherType and padding in front of each packet (RFC 4391, 6), so an MTU is the link's less four.
+/// The IP MTU: the link's less the IPoIB header, 4 bytes of EtherType and padding (RFC 4391, 6).
 constexpr std::uint32_t mtu_of_link(std::uint32_t link_mtu) {
     return link_mtu - 4;
 }
 
-/// What stands before and behind an IP packet in a frame of the soft fabric, at most.
+/// Upper bound of the headers and trailers around an IP packet in a frame of the soft fabric, bytes.
 constexpr std::uint32_t frame_overhead = link::soft_ib::max_overhead + 4;
 
-/// The port as the subnet manager set it up.
+/// The port's addresses as configured by the subnet manager.
 struct Identity {
     wire::Lid lid{};
     wire::Gid gid{};
     wire::Qpn qpn{};
     wire::PKey pkey{0xffff};
-    wire::QKey qkey{};  ///< the broadcast group's, for every packet of the link (RFC 4391, 4)
+    wire::QKey qkey{};  ///< the broadcast group's, used for every packet of the link (RFC 4391, 4)
 
     bool operator==(const Identity&) const = default;
 };
 
-/// A destination on the link, for packets of `type`.
+/// Builds a destination on the link, for packets of EtherType `type`.
 link::Destination destination(const Identity& from, const wire::AddressHandle& to, wire::Qpn qpn, wire::EtherType type);
 
 #define VERBLINE_IPOIB_COUNTERS(X)                                               \
@@ -52,8 +52,8 @@ class Interface final : public link::Interface {
 public:
     using link::Interface::Interface;
 
-    /// Until there is a port, nothing is received or sent. Groups attached earlier are forgotten. Shard thread, as
-    /// below.
+    /// Sets the port's identity and detaches all groups; while there is none, nothing is received or sent. Shard
+    /// thread, as below.
     void set_port(const std::optional<Identity>& port);
     void attach(wire::Lid mlid);
     void detach(wire::Lid mlid);
@@ -65,11 +65,14 @@ private:
     std::uint16_t encapsulate(pmd::Burst packets, const link::Destination& to) noexcept override;
     void emit(pmd::Burst packets, const link::Destination& to) noexcept override;
 
-    Counter* unwrap(rte_mbuf& frame) noexcept;  ///< frame to payload; or what to count it as
+    Counter* unwrap(rte_mbuf& frame) noexcept;  ///< strips a frame to its payload; or returns the counter of the reason
+                                                ///< to drop it
     void accept(rte_mbuf* payload, link::Reception& out) noexcept;
-    Counter* wrap(rte_mbuf& packet, const link::Destination& to) noexcept;  ///< packet to frame or payload
-    /// A device that builds the InfiniBand headers knows what is in them. For any other the IP packet lies behind
-    /// headers it cannot read, and under CRCs that are made before it sees the frame.
+    Counter* wrap(rte_mbuf& packet, const link::Destination& to) noexcept;  ///< makes a packet a frame, or a payload;
+                                                                            ///< or returns the counter of the reason to
+                                                                            ///< drop it
+    /// True for a device that builds the InfiniBand headers itself. For any other, the IP packet lies behind headers
+    /// that the device cannot parse, and is covered by CRCs computed before.
     bool offloads_reach_ip() const noexcept override { return carries_datagrams(); }
     bool carries_datagrams() const { return device().capabilities().carries == pmd::Carries::datagram; }
 

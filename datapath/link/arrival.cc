@@ -24,10 +24,10 @@ namespace {
 using wire::Bth, wire::Ecn, wire::Ethernet, wire::Grh, wire::icrc_size, wire::IcrcOver, wire::Ipv4, wire::Ipv6;
 using wire::Lrh, wire::Udp, wire::Vlan;
 
-/// What all carriers have in common, when everything in front of the BTH is in order: the packet is `through_icrc`
-/// bytes from `network_at` on.
+/// Common to all carriers, once the headers in front of the BTH are checked: the packet is `through_icrc` bytes from
+/// `network_at` on.
 ///
-/// It is filled in member by member where it stays: made elsewhere in pieces and then copied it would cost a stall.
+/// Writes the members of `out` directly: a temporary written in pieces and then copied would stall on store forwarding.
 void arrived(Arrival& out, wire::Bytes frame, Carrier carrier, std::size_t network_at, std::size_t bth_at,
              std::size_t through_icrc, bool global, Ecn ecn) {
     const bool over_ip = carrier == Carrier::roce_v2_ipv4 || carrier == Carrier::roce_v2_ipv6;
@@ -56,7 +56,7 @@ bool checksum_verifies(std::span<const std::byte, Ipv4::size> header) {
     return sum % 0xffff == 0;
 }
 
-/// Why an IPv4 packet that is not plainly UDP is refused. A fragment without ports is taken for RoCE.
+/// The reason to drop an IPv4 packet that is not plain UDP. A fragment without ports is taken for RoCE.
 Discard refusal(wire::Bytes packet) {
     const auto ip = part_at<Ipv4>(packet);
     if (Ipv4::Layout::refusal(ip.bytes())) return Discard::rx_dropped_ip_version;
@@ -98,7 +98,7 @@ std::optional<Discard> open_ipv6(wire::Bytes frame, std::size_t at, Arrival& out
     const auto ip = part_at<Ipv6>(packet);
     if (Ipv6::Layout::refusal(ip.bytes())) return Discard::rx_dropped_ip_version;
     const auto udp = part_at<Udp>(packet, Ipv6::size);
-    // RoCE has no extension headers, so that a packet with some is somebody else's.
+    // RoCE has no extension headers, so a packet with some is not RoCE.
     if (ip.get<&Ipv6::next_header>() != wire::IpProtocol::udp ||
         udp.get<&Udp::destination_port>() != wire::roce_v2_port) {
         return Discard::rx_dropped_foreign;
@@ -257,7 +257,7 @@ std::optional<std::uint16_t> vlan(wire::Bytes frame, const Arrival& arrival) noe
 std::uint8_t service_level(wire::Bytes frame, const Arrival& arrival) noexcept {
     if (arrival.carrier == Carrier::soft_ib) return part_at<Lrh>(frame, Ethernet::size).get<&Lrh::service_level>();
     if (tagged(arrival)) return part_at<Vlan>(frame, Ethernet::size).get<&Vlan::priority>();
-    // Without a tag there is none. Adapters of mlx5 tell here what is in front of the payload, and UCX relies on it.
+    // Untagged frames have none. mlx5 adapters report the kind of the network header here, and UCX relies on it.
     switch (arrival.carrier) {
         case Carrier::roce_v2_ipv6: return 1;
         case Carrier::roce_v2_ipv4: return 2;

@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// How an InfiniBand transport packet is taken off each of its carriers (envelope.h puts it on): all that can be
-/// checked without knowing whose it is, and what the headers in front of the BTH say.
+/// Decapsulates an InfiniBand transport packet from each of its carriers (envelope.h encapsulates): all checks that
+/// need no queue pair state, and access to the headers in front of the BTH.
 ///
-/// Frames are contiguous and begin with the Ethernet header; they may be longer than the packet in them. Every function
-/// but `open` takes a frame that `open` has accepted, with what it answered. Functions of their arguments only.
+/// Frames are contiguous and begin with the Ethernet header; they may be longer than the packet in them. Functions
+/// other than `open` and `open_headers` take a frame that was accepted, with its Arrival. Pure functions.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,44 +37,45 @@ namespace verbline::link {
 
 VERBLINE_COUNTER_ENUM(Discard, VERBLINE_ARRIVAL_DISCARDS)
 
-/// A packet that arrived whole; offsets in the frame.
+/// A valid received packet; offsets are from the start of the frame.
 struct Arrival {
     Carrier carrier{};
     bool congestion_experienced = false;  ///< ECN of the IP header; FECN where there is none
     bool global = false;                  ///< false only on the soft fabric, without a GRH
-    // Not packed: answered in registers, narrow members would be put together through memory, which stalls.
+    // Not narrower: the struct is returned in registers, and narrow members would be assembled in memory, which stalls.
     std::uint32_t network_at = 0;  ///< the IP header or GRH; of a local packet, the LRH
     std::uint32_t bth_at = 0;
     std::uint32_t end = 0;  ///< one past payload and padding: where the ICRC is
 };
 
-/// Checks lengths, versions, checksums, ICRC and VCRC. The UDP checksum may be anything: the ICRC covers more.
+/// Checks lengths, versions, checksums, ICRC and VCRC. The UDP checksum is ignored: the ICRC covers more. Returns the
+/// packet, or the reason to drop it.
 std::expected<Arrival, Discard> open(wire::Bytes frame) noexcept;
 
-/// The same in two steps: the headers in front of the BTH; then ICRC and what the BTH says of itself, if it may be
-/// believed. Who receives several frames at a time does the first step for all and then the second for all: the CRCs of
-/// small packets then overlap in the processor instead of each waiting for itself.
+/// `open` in two steps: the headers in front of the BTH; then the ICRC, and the BTH's own fields. Both return the
+/// reason to drop the packet, if any. For a burst, run the first step for all frames and then the second for all: the
+/// CRCs of small packets then overlap in the processor.
 std::optional<Discard> open_headers(wire::Bytes frame, Arrival& out) noexcept;
 std::optional<Discard> verify(wire::Bytes frame, const Arrival& arrival) noexcept;
 
 constexpr std::size_t global_route_header_size = 40;
-/// The last of the 40 bytes that a UD receiver is shown in front of the payload (IBTA volume 1, 11.4.1.2), where they
-/// lie; those before them are zeros. GRH or IPv6 header; an IPv4 header, behind zeros (annex A17); nothing of a local
-/// packet.
+/// The header that ends the 40 bytes in front of a UD receiver's payload (IBTA volume 1, 11.4.1.2), as a view into the
+/// frame; the caller writes zeros before it. GRH or IPv6 header: 40 bytes; IPv4 header: 20 bytes (annex A17); empty for
+/// a local packet.
 wire::Bytes route_header(wire::Bytes frame, const Arrival& arrival) noexcept;
 
-/// True if a packet on a connection comes from where `envelope` leads to and is for where it comes from: addresses of
-/// the network layer alone, LIDs of a local packet.
+/// True if the packet's source is the destination of `envelope`, and its destination the envelope's source. Compares
+/// network-layer addresses only, or the LIDs of a local packet.
 bool answers(wire::Bytes frame, const Arrival& arrival, const Envelope& envelope) noexcept;
 
-/// IPv4 addresses as mapped GIDs; zeros of a local packet.
+/// IPv4 addresses as mapped GIDs; all zero for a local packet.
 wire::Gid source_gid(wire::Bytes frame, const Arrival& arrival) noexcept;
 wire::Gid destination_gid(wire::Bytes frame, const Arrival& arrival) noexcept;
 
 wire::MacAddress source_mac(wire::Bytes frame) noexcept;
-/// Nothing also for a tag that carries a priority alone (id 0).
+/// The VLAN id; none for an untagged frame or a priority tag (id 0).
 std::optional<std::uint16_t> vlan(wire::Bytes frame, const Arrival& arrival) noexcept;
-/// On RoCE the priority of the VLAN tag, without one 0.
+/// On RoCE the VLAN tag's priority, or 0 without a tag.
 std::uint8_t service_level(wire::Bytes frame, const Arrival& arrival) noexcept;
 /// Zero on RoCE.
 wire::Lid source_lid(wire::Bytes frame, const Arrival& arrival) noexcept;

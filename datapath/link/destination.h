@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Where a packet goes on a link: built once, by the control thread, when a neighbour is resolved; copied per packet.
+/// A link-layer destination: built by the control thread when a neighbour is resolved, and copied in front of each
+/// packet.
 
 #include <array>
 #include <cstddef>
@@ -23,7 +24,7 @@ struct Header {
     std::uint8_t size = 0;
 
     wire::Bytes view() const { return wire::Bytes(bytes).first(size); }
-    /// Room for the next `n` bytes, which are counted as used. Headers are built by code that knows their sizes.
+    /// Appends `n` bytes and returns them for writing. The caller must stay within `capacity`.
     wire::MutableBytes append(std::size_t n) {
         const auto at = wire::MutableBytes(bytes).subspan(size, n);
         size = static_cast<std::uint8_t>(size + n);

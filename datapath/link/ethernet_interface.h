@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// IP on an Ethernet link (RFC 894): header off on the way in, on on the way out.
+/// IP on an Ethernet link (RFC 894): strips the header on receive, prepends it on transmit.
 
 #include <optional>
 
@@ -18,14 +18,14 @@ struct EthernetCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_ETHERNET_COUNTERS)
 };
 
-/// A destination on an Ethernet link, for packets of `type`.
+/// Builds a destination on an Ethernet link, for packets of EtherType `type`.
 Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wire::EtherType type);
 
 class EthernetInterface final : public Interface {
 public:
     using Interface::Interface;
 
-    /// Who we are; until set, nothing is received or sent. Shard thread.
+    /// Sets the interface's own address; while there is none, nothing is received or sent. Shard thread.
     void set_mac(std::optional<wire::MacAddress> mac) { mac_ = mac; }
 
     void receive(Reception& out) noexcept override;

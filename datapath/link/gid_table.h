@@ -2,19 +2,19 @@
 #pragma once
 
 /// @file
-/// The GID table of a port: the addresses it has, by an index that programs name and keep.
+/// The GID table of a port: its addresses, by the index that programs use (sgid_index).
 ///
-/// Ordered as Linux orders it, so that "GID index 3" means here what it means there:
+/// Ordered as on Linux, so that an index means the same on both:
 ///
 ///     0  fe80::<EUI-64 of the MAC>  RoCE v1  ┐ reserved for the port's own interface,
 ///     1  fe80::<EUI-64 of the MAC>  RoCE v2  ┘ one place per type
-///     2  ::ffff:10.1.0.1            RoCE v1  ┐ each address, in the order in which they come, in the lowest free
-///     3  ::ffff:10.1.0.1            RoCE v2  ┘ places behind those
+///     2  ::ffff:10.1.0.1            RoCE v1  ┐ further addresses, in the order in which they are added, each in the
+///     3  ::ffff:10.1.0.1            RoCE v2  ┘ lowest free entries behind those
 ///
-/// A place once taken never moves; what is removed leaves a hole, which the next address takes. A port on an InfiniBand
-/// fabric has the single type `ib` and no reserved places: the GID that the subnet manager gives is entry 0.
+/// An entry never moves; a removed one leaves a hole, which the next address takes. A port on an InfiniBand fabric has
+/// the single type `ib` and no reserved entries: the GID that the subnet manager assigns is entry 0.
 ///
-/// Owned by the control thread. Entries are values: what the packet path needs of one is copied into an Endpoint.
+/// Owned by the control thread. The packet path does not read it: the fields that it needs are copied into an Endpoint.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,12 +36,12 @@ struct GidEntry {
     bool operator==(const GidEntry&) const = default;
 };
 
-/// How packets travel from this address.
+/// The carrier of packets sent from this entry's address.
 Carrier carrier_of(const GidEntry& entry);
 
-/// fe80::/64 and the EUI-64 made of the MAC address (RFC 4291, appendix A).
+/// Builds fe80::/64 with the modified EUI-64 of the MAC address (RFC 4291, appendix A).
 wire::Gid link_local_gid(wire::MacAddress mac);
-/// Back again; nothing: it was not made so.
+/// Inverse of `link_local_gid`; `nullopt` if `gid` was not built that way.
 std::optional<wire::MacAddress> mac_of_link_local(const wire::Gid& gid);
 
 class GidTable {
@@ -51,22 +51,23 @@ public:
 
     explicit GidTable(Kind kind, std::size_t capacity = default_capacity);
 
-    /// Makes an interface known, whose addresses may be added then. RoCE: one without a VLAN is the port's own, and
-    /// gets the reserved places; given again, with the MAC that it has now. False if those are another interface's.
+    /// Registers an interface, whose addresses may then be added. RoCE: an interface without a VLAN is the port's own,
+    /// and takes the reserved entries; registering it again updates them to its present MAC. False if another interface
+    /// has the reserved entries.
     bool add_interface(std::uint32_t ifindex, wire::MacAddress mac, std::optional<std::uint16_t> vlan = std::nullopt);
-    /// With all its addresses.
+    /// Removes an interface and all its addresses.
     void remove_interface(std::uint32_t ifindex);
 
-    /// One entry per type; those that are there stay where they are. False if the interface is not known, the GID is
-    /// zero, or the table is too full for all of them (then it is as before).
+    /// Adds one entry per type; existing entries keep their index. False, and the table unchanged, if the interface is
+    /// not registered, the GID is zero, or there is no room for all entries.
     bool add_address(std::uint32_t ifindex, const wire::Gid& gid);
-    /// Reserved places are kept, even if this is their address.
+    /// Removes the address's entries, but never reserved ones.
     void remove_address(std::uint32_t ifindex, const wire::Gid& gid);
 
     std::size_t capacity() const { return entries_.size(); }
-    /// Null: a hole, or beyond the table.
+    /// Returns null if the entry is free or the index beyond the table.
     const GidEntry* at(std::size_t index) const;
-    /// The lowest index that has this address. A packet's addresses find the entry it is for.
+    /// The lowest index with this address, type and VLAN: for a received packet, the entry it was sent to.
     std::optional<std::size_t> find(const wire::Gid& gid, GidType type, std::optional<std::uint16_t> vlan) const;
 
 private:

@@ -17,8 +17,8 @@ constexpr std::size_t stage_capacity = tunables::link_stage;
 
 /// A new offload begins here, with its software in datapath/offload; apps/EXTENDING.md has all places in order.
 ///
-/// The offloads that a device needs to do what the packet asks for; 0: it asks for nothing. Segmentation makes every
-/// checksum anew, whether or not the packet asks for it.
+/// The device offloads that satisfy the packet's requests; 0 if it has none. Segmentation recomputes every checksum,
+/// requested or not.
 std::uint64_t offloads_asked(const rte_mbuf& packet) {
     const bool segmentation = (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
     const auto l4 = packet.ol_flags & RTE_MBUF_F_TX_L4_MASK;
@@ -104,8 +104,7 @@ void Interface::emit(pmd::Burst frames, const Destination&) noexcept {
 }
 
 void Interface::flush() noexcept {
-    // Asked even if there is nothing to send: an impaired device holds packets back, and only sends them when it is
-    // asked.
+    // Called even if there is nothing to send: an impaired device sends delayed packets only in this call.
     if (!congested()) device_.tx_burst(queue_, {});
     while (head_ < staged_.size()) {
         const auto burst = pmd::Burst(staged_).subspan(head_, std::min(staged(), pmd::max_burst));

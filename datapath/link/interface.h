@@ -2,15 +2,15 @@
 #pragma once
 
 /// @file
-/// A link as IP sees it, on one shard: packets in and out that begin at their IP header.
+/// A link as IP sees it, on one shard: packets begin at their IP header in both directions.
 ///
 ///                     receive                        transmit(packet, destination)
 ///     IP packets <── decapsulate <── rx_burst   │   segment, checksum ──> encapsulate ──> staged frames ──> tx_burst
-///     the rest   <── (Punt: ARP)                │   (what the device does not do itself)
+///     non-IP     <── (Punt: ARP)                │   (unless the device offloads it)
 ///
-/// What the two kinds of link (ethernet_interface.h, datapath/ipoib/interface.h) share is here: work that the device
-/// cannot do is done in software, frames that the device does not take at once are staged, and a full stage drops by
-/// name. Owned by one shard; only `counters` may be read by others.
+/// Common base of both kinds of link (ethernet_interface.h, datapath/ipoib/interface.h): offloads that the device lacks
+/// are done in software, frames that the device does not accept are staged, and dropped and counted if the stage is
+/// full. Owned by one shard; only `counters` may be called by other threads.
 
 #include <array>
 #include <cstdint>
@@ -23,18 +23,18 @@ struct rte_mempool;
 
 namespace verbline::link {
 
-/// A packet that is not IP, for the control thread: its data begins after the link header.
+/// A non-IP packet for the control thread; its data begins after the link header.
 struct Punt {
     wire::EtherType type{};
     rte_mbuf* packet = nullptr;
 };
 
-/// What one poll of a link gave. The mbufs are the receiver's.
+/// The result of one poll of a link. The caller owns the mbufs.
 struct Reception {
     std::array<rte_mbuf*, pmd::max_burst> ip;
     std::array<Punt, pmd::max_burst> punts;
     std::uint16_t ip_count = 0, punt_count = 0;
-    bool idle = true;  ///< the device had nothing
+    bool idle = true;  ///< the device returned no packets
 };
 
 #define VERBLINE_LINK_COUNTERS(X)                                                                          \
@@ -55,13 +55,13 @@ struct LinkCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_LINK_COUNTERS)
 };
 
-/// How much is taken at a time from a source that can wait (tun, tap). It hands over up to 64 KB per packet, which
-/// become 33 frames each: a few fill a stage.
+/// Burst size for devices with lossless receive (`sender_waits`: tun, tap). Their packets of up to 64 KB become 33
+/// frames each, so a few fill a stage.
 constexpr std::size_t waiting_burst = 8;
 
 class Interface {
 public:
-    /// `pool` is where segments come from; `queue` is this shard's queue of `device`.
+    /// Segments are allocated from `pool`; `queue` is this shard's queue of `device`.
     Interface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool);
     Interface(const Interface&) = delete;
     Interface& operator=(const Interface&) = delete;
@@ -70,11 +70,11 @@ public:
     /// Polls the device once.
     virtual void receive(Reception& out) noexcept = 0;
 
-    /// Takes `packet`, which begins at its network header and may carry offload requests.
+    /// Takes ownership of `packet`, which begins at its network header and may carry offload requests.
     void transmit(rte_mbuf* packet, const Destination& to) noexcept;
     /// Offers staged frames to the device again. Call once per poll.
     void flush() noexcept;
-    /// Frames wait for the device: producers that can wait should.
+    /// True while frames are staged: sources with lossless receive should not be read.
     bool congested() const { return head_ != staged_.size(); }
 
     pmd::NetDevice& device() { return device_; }
@@ -84,16 +84,16 @@ public:
     virtual void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 
 protected:
-    /// Puts the link's headers (and trailers) around each packet, all for one destination; drops and counts what it
+    /// Adds the link's headers (and trailers) to each packet, all for one destination; drops and counts those it
     /// cannot, compacting the burst. Returns how many remain.
     virtual std::uint16_t encapsulate(pmd::Burst packets, const Destination& to) noexcept = 0;
-    /// Whether the device's TX offloads find the IP packet inside this link's headers: a device looks for it behind the
-    /// header that its `carries` names, and knows no other encapsulation. Where not, software does the work.
+    /// Whether the device's TX offloads apply inside this link's headers: a device expects the IP packet behind the
+    /// header that its `carries` names, and knows no other encapsulation. If false, software does the work.
     virtual bool offloads_reach_ip() const noexcept { return true; }
-    /// Hands encapsulated frames on; the default stages them for tx_burst.
+    /// Sends encapsulated frames; the default stages them for tx_burst.
     virtual void emit(pmd::Burst frames, const Destination& to) noexcept;
 
-    /// One burst from the device.
+    /// Receives one burst from the device.
     pmd::Burst poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames) noexcept;
 
     LinkCounters counters_;
@@ -106,7 +106,7 @@ private:
     pmd::NetDevice& device_;
     std::uint16_t queue_;
     rte_mempool& pool_;
-    std::vector<rte_mbuf*> staged_;  ///< frames the device has not taken; [0, head_) are gone
+    std::vector<rte_mbuf*> staged_;  ///< frames the device has not accepted yet; [0, head_) are sent already
     std::size_t head_ = 0;
 };
 

@@ -27,7 +27,7 @@ constexpr wire::Gid gid_of(const wire::Ipv6Address& address) {
     return {address.bytes};
 }
 
-/// All of its bytes, whatever they are.
+/// The GID's bytes as an IPv6 address, unchecked.
 constexpr wire::Ipv6Address ipv6_of(const wire::Gid& gid) {
     return {gid.bytes};
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What links do to mbufs.
+/// Operations of links on mbufs.
 
 #include <cstring>
 
@@ -12,7 +12,7 @@
 
 namespace verbline::link {
 
-/// Copies `header` in front of the packet; false, and nothing done, if the headroom does not suffice.
+/// Copies `header` in front of the packet; false, and the packet unchanged, if the headroom is too small.
 inline bool prepend(rte_mbuf& packet, const Header& header) {
     auto* const at = rte_pktmbuf_prepend(&packet, header.size);
     if (at == nullptr) return false;

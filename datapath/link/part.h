@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Headers in frames of which the length has been checked.
+/// Views of headers in frames whose length has been checked.
 
 #include <cassert>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace verbline::link {
 
-/// The header at offset `at`: the caller knows that it is there.
+/// The header at offset `at`; the caller has checked that the bytes hold it.
 template <class Part>
 wire::View<Part> part_at(wire::Bytes bytes, std::size_t at = 0) {
     const auto view = wire::View<Part>::over(bytes.subspan(at));

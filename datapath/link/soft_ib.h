@@ -2,19 +2,19 @@
 #pragma once
 
 /// @file
-/// The soft fabric: InfiniBand packets as they are on a cable, behind an Ethernet header that any bridge understands.
+/// The soft fabric: complete InfiniBand packets (LRH to VCRC) behind an Ethernet header, forwarded by any bridge.
 ///
 ///     +-----------------+-----+-------+-----+------+---------+-----+------+------+
 ///     | Ethernet 0x88B5 | LRH | (GRH) | BTH | DETH | payload | pad | ICRC | VCRC |
 ///     +-----------------+-----+-------+-----+------+---------+-----+------+------+
 ///           14             8     40     12     8              0..3    4      2
 ///
-/// The MAC address is made from the LID, so that the Ethernet underneath is the InfiniBand switch: a unicast LID is
+/// The MAC address is derived from the LID, so that an Ethernet bridge acts as the InfiniBand switch: a unicast LID is
 /// 02:00:00:00:hi:lo, a multicast LID 03:00:00:00:hi:lo (the group bit set). 0x88B5 is IEEE 802's local experimental
-/// EtherType 1. A capture becomes a true InfiniBand capture by leaving the first 14 bytes away.
+/// EtherType 1. Without its first 14 bytes, a captured frame is an InfiniBand packet.
 ///
-/// Here the routing headers and the CRCs of any packet are made and checked, and a whole UD packet is built and taken
-/// apart (IBTA volume 1, chapters 5 to 9); whose it is, is for transport to say.
+/// Builds and checks the routing headers and CRCs of any packet, and builds and parses whole UD packets (IBTA volume 1,
+/// chapters 5 to 9). Which queue pair a packet belongs to is left to transport.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,14 +42,15 @@ constexpr wire::MacAddress mac_of(wire::Lid lid) {
     return mac;
 }
 
-/// The GRH of every packet from `from` to `to`; its payload length is left open.
+/// The GRH of packets from `from` to `to`, without the payload length.
 wire::Grh grh_of(const wire::Gid& from, const wire::AddressHandle& to);
 
-/// Everything in front of the BTH: Ethernet header, LRH, and GRH if `to` is global. Lengths are left for `seal`.
+/// All headers in front of the BTH: Ethernet header, LRH, and GRH if `to` is global. Lengths are left for
+/// `set_lengths`.
 Header routing_header(wire::Lid from, const wire::Gid& from_gid, const wire::AddressHandle& to);
 
-/// Completes a frame that has its routing header, all from BTH to padding, and room for the trailer at its end, in two
-/// steps: the lengths in LRH and GRH; ICRC and VCRC. False if the frame is too long for an LRH.
+/// Completes, in two steps, a frame that holds its routing header, BTH to padding, and room for the trailer: the
+/// lengths in LRH and GRH; then ICRC and VCRC. `write_crcs` returns false if the frame is too long for an LRH.
 void set_lengths(wire::MutableBytes frame) noexcept;
 bool write_crcs(wire::MutableBytes frame) noexcept;
 
@@ -61,15 +62,15 @@ struct Source {
     wire::PKey pkey{0xffff};
 };
 
-/// The headers of every UD SEND from `from` to `to` (its address, qpn and qkey). Lengths, pad count and PSN are left
-/// for `finish`.
+/// Builds the headers of UD SENDs from `from` to `to` (address, qpn and qkey). `finish` fills in lengths, pad count and
+/// PSN.
 Header ud_header(const Source& from, const Destination& to);
 
-/// Completes a frame that begins with such a header: fills in lengths, pad count and PSN, appends padding, ICRC and
-/// VCRC. The mbuf is one segment. False, and nothing done, if it has no room for the trailer.
+/// Completes a frame that begins with a `ud_header`: fills in lengths, pad count and PSN, appends padding, ICRC and
+/// VCRC. The mbuf must be a single segment. False, and the frame unchanged, if it has no room for the trailer.
 bool finish(rte_mbuf& frame, wire::Psn psn) noexcept;
 
-/// Where the parts of a packet lie that arrived whole; offsets in the frame.
+/// Offsets of the parts of a valid received packet in its frame.
 struct Parts {
     bool global = false;
     std::uint32_t network_at = 0;  ///< LRH; GRH if global
@@ -77,7 +78,7 @@ struct Parts {
     std::uint32_t icrc_at = 0;
 };
 
-/// A UD packet that arrived whole.
+/// A valid received UD packet.
 struct Datagram {
     wire::Lid slid{}, dlid{};
     std::uint8_t sl = 0;
@@ -100,10 +101,11 @@ struct Datagram {
 
 VERBLINE_COUNTER_ENUM(Discard, VERBLINE_SOFT_IB_DISCARDS)
 
-/// Checks everything up to the BTH, and both CRCs; a frame padded to Ethernet's minimum is accepted.
+/// Checks all headers up to the BTH, and both CRCs; accepts frames padded to Ethernet's minimum. Returns the reason to
+/// drop it otherwise.
 std::expected<Parts, Discard> check(wire::Bytes frame) noexcept;
 
-/// Checks everything that can be checked without knowing whose the packet is.
+/// Performs all checks of a UD packet that need no queue pair state. Returns the packet, or the reason to drop it.
 std::expected<Datagram, Discard> parse(wire::Bytes frame) noexcept;
 
 }  // namespace verbline::link::soft_ib

@@ -10,7 +10,7 @@
 namespace verbline::link {
 namespace {
 
-constexpr int ecn_bits = 3;  // tell of congestion on the way here, and nothing of the way back (RFC 3168)
+constexpr int ecn_bits = 3;  // concern the path to us only (RFC 3168)
 
 /// In the IPv6 reading these are bytes of the source's address, so more than its version must be right.
 std::optional<WayBack> over_ipv4(std::span<const std::byte, wire::Grh::size> area) {

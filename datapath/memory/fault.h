@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Why memory is not reached. To a peer all are one NAK, remote access error; to a requester's own work request
-/// IBV_WC_LOC_PROT_ERR or, for a bind, IBV_WC_MW_BIND_ERR. The reason is for counters.
+/// Reasons why a memory access is denied. A peer sees the same NAK for all of them, remote access error; a local work
+/// request completes with IBV_WC_LOC_PROT_ERR or, for a bind, IBV_WC_MW_BIND_ERR. The reason is only counted.
 
 #include "pmd/base/counter.h"
 

@@ -14,7 +14,7 @@
 
 #include "datapath/memory/guarded.h"
 
-// The C library's own name, which no library stands in for that wants to know of handlers (`change_fault_handler`).
+// The C library's internal name, which libraries that interpose sigaction (`change_fault_handler`) do not replace.
 extern "C" int __sigaction(int signal, const struct sigaction* action, struct sigaction* before);
 
 namespace verbline::memory {
@@ -62,8 +62,8 @@ std::atomic<bool> changing{false};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free,
               "a signal handler may use it");
 
-/// Lets the kernel do what it does without a handler. A fault comes again as soon as we return; a signal that somebody
-/// sent must be sent again.
+/// Restores the default action. A fault recurs as soon as the handler returns; a signal that was sent must be raised
+/// again.
 void default_action(int signal, bool sent) {
     struct sigaction action = {};
     action.sa_handler = SIG_DFL;
@@ -87,8 +87,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     pass_on(signal == SIGSEGV ? previous_segv : previous_bus, signal, info, context);
 }
 
-/// Ours, with the mask and flags of the handler behind it, so that it runs as it would without us; on the alternative
-/// stack where the thread has one, since a fault passed on may be a stack overflow.
+/// Our handler, with the mask and flags of the previous one, so that that runs as it would without us; on the alternate
+/// stack if the thread has one, since a fault passed on may be a stack overflow.
 bool stand_before(const struct sigaction& behind, int signal) {
     struct sigaction ours = {};
     ours.sa_sigaction = on_fault;
@@ -131,7 +131,7 @@ private:
 }  // namespace
 
 bool install_fault_guard() {
-    // Once only: were we installed again above a handler that passes on to us, foreign faults would go round for ever.
+    // Once only: installed again on top of a handler that chains to ours, it would pass foreign faults around forever.
     static const bool installed = take_over(SIGSEGV, previous_segv) && take_over(SIGBUS, previous_bus);
     guard_installed.store(installed, std::memory_order_release);
     return installed;

@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// What the signal handler asks of the architecture. Internal to this folder.
+/// The architecture's part of the SIGSEGV and SIGBUS handler. Internal to this folder.
 
 #include <ucontext.h>
 
 namespace verbline::memory {
 
-/// True: the fault was one of a guarded access, and `context` (or the program, by a jump) continues as it failing.
-/// Called in a signal handler, on any thread.
+/// Returns true if the fault was caused by a guarded access: execution then continues, by a change of `context` or a
+/// jump, as if the access had returned false. Called in a signal handler, on any thread.
 bool absorb_fault(ucontext_t& context) noexcept;
 
 }  // namespace verbline::memory

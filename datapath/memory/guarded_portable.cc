@@ -14,10 +14,10 @@
 namespace verbline::memory {
 namespace {
 
-/// Where this thread's guarded access goes on should it fault; null outside of one.
+/// The jump target of this thread's guarded access on a fault; null outside of one.
 thread_local sigjmp_buf* volatile resume = nullptr;
 
-/// The signal mask is not saved, for that would be a system call each time; the handler's jump mends it instead.
+/// The signal mask is not saved, since that would be a system call each time; the handler restores it before its jump.
 template <class Access>
 bool guarded(Access access) noexcept {
     sigjmp_buf here;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The assembly behind guarded.h. False: it has met a fault. Internal to this folder and its tests.
+/// The assembly functions behind guarded.h. They return false on a fault. Internal to this folder and its tests.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ extern "C" {
 [[gnu::visibility("hidden")]] bool verbline_fetch_add(std::byte* at, std::uint64_t add, std::uint64_t* before) noexcept;
 [[gnu::visibility("hidden")]] bool verbline_store(std::byte* at, std::uint64_t value) noexcept;
 
-// All that may fault lies from begin to end; a fault there goes on at fault.
+// All instructions that may fault lie between begin and end; after a fault there, execution continues at fault.
 [[gnu::visibility("hidden")]] extern const char verbline_guarded_begin[], verbline_guarded_end[],
     verbline_guarded_fault[];
 }

@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// One region or window: its grant, which other poll cores read while it changes. Internal to KeyTable.
+/// One region or window: its grant, which poll cores may read while it changes. Internal to KeyTable.
 ///
-/// The version is even while the grant stands still and odd while it is being written, and whoever reads compares it
-/// before and after (a sequence lock). Only windows change. A reader that meets a change does not try again, it answers
-/// "not bound": a window that is being bound was not bound a moment ago, one that is being invalidated will not be in a
-/// moment, and one that is bound anew has changed its key. So nobody ever waits for a thread that was preempted.
+/// A sequence lock: the version is odd while the grant is being written, and readers compare it before and after. Only
+/// windows change. A reader that observes a change does not retry but reports "not bound": a window that is being bound
+/// was not bound before, one that is being invalidated will not be bound after, and one that is being rebound has
+/// another key. So readers never wait for a preempted writer.
 ///
 /// Grants are read field by field with acquire and written with release, which orders them against the version as
 /// fences would; both are plain moves on x86.
@@ -31,7 +31,7 @@ public:
     std::uint32_t index() const { return key() >> 8; }
 
     struct Seen {
-        Grant grant;  ///< without any right if it was being changed meanwhile
+        Grant grant;  ///< without any rights if it was being changed meanwhile
         std::uint32_t version;
         bool whole;
     };
@@ -48,8 +48,8 @@ public:
         return seen;
     }
 
-    /// To change a window: look, decide, lock, write, unlock. The lock is had only if nothing has changed since the
-    /// look, and is to be asked for only if something will be: readers take it for a change.
+    /// To change a window: look, decide, lock, write, unlock. The lock is taken only if nothing has changed since the
+    /// look. Lock only to write: readers treat a locked entry as changing.
     bool lock(const Seen& seen) noexcept {
         auto version = seen.version;
         return seen.whole && version_.compare_exchange_strong(version, version + 1, std::memory_order_acquire);
@@ -66,10 +66,10 @@ public:
         length_.store(grant.length, release);
     }
 
-    /// Of a window, under its lock: the region it is bound to, or null.
+    /// For a window, protected by its lock: the region it is bound to, or null.
     KeyEntry* region = nullptr;
 
-    /// Of a region: one more window is bound to it. False: the region is gone or about to.
+    /// For a region: counts one more bound window. False if the region has been or is being removed.
     bool hold() noexcept {
         auto holders = holders_.load(std::memory_order_relaxed);
         while (holders != dead)
@@ -77,7 +77,7 @@ public:
         return false;
     }
     void release() noexcept { holders_.fetch_sub(1, std::memory_order_acq_rel); }
-    /// From now on nobody can hold it. False: somebody does.
+    /// Prevents further `hold`s. False if windows hold the region.
     bool kill() noexcept {
         std::uint32_t nobody = 0;
         return holders_.compare_exchange_strong(nobody, dead, std::memory_order_acq_rel);

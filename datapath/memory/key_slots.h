@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// The hash of KeyTable: open addressing, at most a quarter full. The upper 24 bits of a key are random, so they are
-/// their own hash. Internal to KeyTable.
+/// The hash table of KeyTable: open addressing, at most a quarter full. The upper 24 bits of a key are random, so they
+/// serve as the hash. Internal to KeyTable.
 ///
-/// One thread writes, any number reads. A slot once used is never empty again (that would cut chains that readers
-/// walk); removal leaves a tombstone, and tombstones go when the table is built anew.
+/// One writer, any number of readers. A used slot never becomes empty again (that would break probe sequences of
+/// readers); removal leaves a tombstone, and rebuilding the table drops tombstones.
 
 #include <atomic>
 #include <bit>
@@ -20,11 +20,11 @@ namespace verbline::memory {
 
 class KeySlots {
 public:
-    /// Room for `entries` and half as many again.
+    /// Has room for one and a half times `entries`.
     explicit KeySlots(std::size_t entries)
         : mask_(std::bit_ceil(entries * 6 + 16) - 1), slots_(std::make_unique<Slot[]>(mask_ + 1)) {}
 
-    /// The entry of this index; the tombstone may stand for index 0.
+    /// The entry with this index, or null; for index 0 it may be the tombstone.
     KeyEntry* find(std::uint32_t index) const noexcept {
         for (auto at = index & mask_;; at = (at + 1) & mask_) {
             auto* const entry = slots_[at].load(std::memory_order_acquire);
@@ -33,7 +33,7 @@ public:
     }
     bool full() const { return (used_ + 1) * 4 > mask_ + 1; }
 
-    /// `full()` is false and the index is not yet there.
+    /// Requires that `full()` is false and the index is not in the table.
     void insert(KeyEntry& entry) {
         auto at = entry.index() & mask_;
         while (slots_[at].load(std::memory_order_relaxed) != nullptr) at = (at + 1) & mask_;

@@ -13,7 +13,7 @@ Result<std::uint32_t> SystemRandom::operator()() {
             return failure(errno, "the kernel gives no random numbers for keys: allow getrandom(2)");
         left_ = words_.size();
     }
-    return std::exchange(words_[--left_], 0);  // a key's bits are not left lying about
+    return std::exchange(words_[--left_], 0);  // zeroes the word, so that key bits do not stay in memory
 }
 
 }  // namespace verbline::memory

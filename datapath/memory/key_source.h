@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Where keys come from: a peer that has seen any number of keys must not be able to guess another.
+/// The random source of keys: a peer that has seen any number of keys must not be able to guess another.
 
 #include <array>
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace verbline::memory {
 
-/// 32 random bits. Tests put a generator of their own in its place.
+/// Returns 32 random bits. Tests substitute a generator of their own.
 using KeySource = std::function<Result<std::uint32_t>()>;
 
-/// The kernel's generator, getrandom(2), some 64 words at a time. Not thread-safe.
+/// Uses getrandom(2), 64 words at a time. Not thread-safe.
 class SystemRandom {
 public:
     Result<std::uint32_t> operator()();
 
 private:
-    std::array<std::uint32_t, 64> words_{};  ///< getrandom never gives less than asked for up to 256 bytes
+    std::array<std::uint32_t, 64> words_{};  ///< getrandom returns all bytes of requests of up to 256
     std::size_t left_ = 0;
 };
 

@@ -88,7 +88,7 @@ std::unexpected<Error> no_such_key() {
 }  // namespace
 
 KeyTable::KeyTable(KeySource source) : source_(std::move(source)) {
-    slots_.store(new KeySlots(initial_room));  // last: other members allocate as well, and nobody would free it
+    slots_.store(new KeySlots(initial_room));  // last: if another member's allocation threw, it would leak
 }
 
 KeyTable::~KeyTable() {
@@ -166,7 +166,7 @@ Result<wire::RKey> KeyTable::add_window(PdId pd, WindowType type) {
 Result<void> KeyTable::remove(wire::RKey key) {
     auto* const entry = find(key);
     if (entry == nullptr) return no_such_key();
-    // Killed, so that a bind that has found it already comes to nothing.
+    // Killed, so that a concurrent bind that has found the region already fails.
     if (!entry->kill()) return failure(EBUSY, "windows are bound to the memory region: invalidate them first");
     slots_.load(std::memory_order_relaxed)->replace(*entry, tombstone_);
     if (is_window(*entry)) {
@@ -216,7 +216,7 @@ std::expected<wire::RKey, Fault> KeyTable::bind(wire::RKey key, const Binding& b
         if (binding.length == 0) return std::unexpected(Fault::out_of_range);
     } else {
         if (has(binding.rights, Access::zero_based)) return std::unexpected(Fault::no_right);  // o10-36.2.2
-        // Bound anew under the same key, it could be seen as not bound in between.
+        // A rebind under the same key could be observed as unbound in between.
         if (seen.grant.key == binding.new_key) return std::unexpected(Fault::still_bound);
     }
     const auto region = binding.length == 0 ? std::expected<KeyEntry*, Fault>(nullptr) : hold_region(*window, binding);
@@ -239,7 +239,7 @@ std::expected<void, Fault> KeyTable::invalidate(wire::RKey key, PdId pd, wire::Q
     if (!has(seen.grant.rights, usable)) return std::unexpected(Fault::not_bound);
     if (seen.grant.pd != pd && seen.grant.pd != any_pd) return std::unexpected(Fault::wrong_pd);
     if (seen.grant.qpn != qpn) return std::unexpected(Fault::wrong_qp);
-    if (!window->lock(seen)) return std::unexpected(Fault::not_bound);  // somebody is at it already
+    if (!window->lock(seen)) return std::unexpected(Fault::not_bound);  // another poll core is changing it
     unbind(*window, seen.grant);
     window->unlock();
     return {};

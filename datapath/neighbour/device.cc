@@ -55,7 +55,7 @@ pmd::MulticastAddress group_of(const wire::Gid& group) {
     return {.mac = link::multicast_mac(link::Carrier::roce_v2_ipv6, group), .mgid = group};
 }
 
-/// What reports come from: our first IPv4 address, and the link-local one, which is always ours.
+/// Source addresses of reports: the first local IPv4 address, and the link-local one.
 ReportSource source_of(const std::vector<Address>& addresses, const wire::MacAddress& mac) {
     ReportSource source{.ipv4 = {}, .link_local = {link::link_local_gid(mac).bytes}};
     for (const auto& address : addresses) {
@@ -75,7 +75,7 @@ NeighbourDevice::NeighbourDevice(std::unique_ptr<pmd::NetDevice> device, const w
       neighbours_(mac),
       groups_(wire::load32(mac.bytes, 2)),
       due_(never) {
-    // Devices that let everything in refuse these, and need not know.
+    // Devices that receive all multicast return an error for these, which can be ignored.
     std::ignore = inner().attach_multicast(group_of(all_nodes));
     std::ignore = inner().attach_multicast(group_of(solicited_node(link::link_local_gid(mac))));
 }
@@ -207,7 +207,7 @@ void NeighbourDevice::send_waiting(std::uint16_t queue) noexcept {
     try {
         while (!asks_.empty()) {
             const auto gid = asks_.back();
-            asks_.pop_back();  // first: one that there is no memory for is not asked again and again
+            asks_.pop_back();  // first, so that a request that fails for lack of memory is not repeated
             if (const auto frame = neighbours_.solicit(gid, now)) transmit(queue, *frame);
         }
         while (const auto frame = neighbours_.due(now)) transmit(queue, *frame);

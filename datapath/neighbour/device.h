@@ -2,13 +2,12 @@
 #pragma once
 
 /// @file
-/// An Ethernet device that finds its neighbours itself: ARP, ND, echo requests for us and questions for our groups are
-/// taken out of what is received and answered; everything else passes untouched, at the price of a look at three fields
-/// of each frame.
+/// An Ethernet device with its own neighbour discovery: it intercepts and answers ARP, ND, echo requests to its
+/// addresses and queries for its groups; all other frames pass unchanged, at the cost of reading three fields of each.
 ///
-/// Threads: as any device's, but that a queue is received from and sent to by the same thread, for replies leave on the
-/// queue whose `rx_burst` they were made in. `find`, `ask`, `on_found`, `set_addresses` and `conflict` are anybody's; a
-/// mutex is taken only when ARP, ND or ICMP passes or something waits to be sent.
+/// Threads: as any device's, except that one thread must both receive and send on a queue, since `rx_burst` sends
+/// replies on its queue. `find`, `ask`, `on_found`, `set_addresses` and `conflict` may be called by any thread; bursts
+/// take the mutex only for ARP, ND or ICMP frames, or to send something that is due.
 
 #include <atomic>
 #include <functional>
@@ -38,25 +37,28 @@ struct NeighbourDeviceCounters {
 class NeighbourDevice : public pmd::Decorator {
 public:
     using Clock = std::function<Time()>;
-    static constexpr std::size_t max_asks = 64;      ///< that wait for the next burst
-    static constexpr std::size_t max_awaited = 256;  ///< whose answers `on_found` tells of
+    static constexpr std::size_t max_asks = 64;      ///< requests queued for the next burst
+    static constexpr std::size_t max_awaited = 256;  ///< unanswered addresses that `on_found` covers
 
-    /// `device` carries Ethernet. `pool` is for what we send, and outlives the device.
+    /// `device` must carry Ethernet. Frames sent are allocated from `pool`, which must outlive the device.
     NeighbourDevice(std::unique_ptr<pmd::NetDevice> device, const wire::MacAddress& mac, rte_mempool* pool,
                     Clock clock);
 
-    /// Ours from now on; frames for their groups are let in. The next bursts probe for them and announce them.
+    /// Sets the local addresses, and joins their solicited-node groups on the inner device. The next bursts probe for
+    /// and announce them.
     void set_addresses(const std::vector<Address>& addresses);
     std::optional<wire::MacAddress> find(const wire::Gid& gid) const;
-    /// Sends the question with the next `rx_burst` or `tx_burst`. Ask again if no answer comes.
+    /// Sends an ARP request or neighbour solicitation for `gid` with the next `rx_burst` or `tx_burst`. Does not
+    /// retransmit: call again if there is no answer.
     void ask(const wire::Gid& gid);
-    /// Called when somebody who was asked for is found; by whoever receives, must not block nor call back.
+    /// Sets a handler that is called when an address passed to `ask` has been resolved. It runs on the receiving
+    /// thread, and must neither block nor call this device.
     void on_found(std::function<void()> tell);
-    /// One of our addresses that another host has, too.
+    /// A local address that another host uses as well, if any.
     std::optional<wire::Gid> conflict() const;
 
-    /// Tells routers and switches that we are in this group (IGMP, MLD), and no longer. Each group once. What is sent
-    /// to it is let in by `attach_multicast`.
+    /// Reports membership of a group to routers and switches (IGMP, MLD), and the end of it. Not counted: call once per
+    /// group. Reception of the group is enabled by `attach_multicast`.
     void join(const wire::Gid& group);
     void leave(const wire::Gid& group);
 
@@ -77,16 +79,16 @@ private:
 
     rte_mempool* pool_;
     Clock clock_;
-    mutable std::mutex mutex_;  ///< of what follows
+    mutable std::mutex mutex_;  ///< protects the members below
     Neighbours neighbours_;
     GroupReports groups_;
-    GroupReports::Packets reports_;  ///< wait for the next burst
+    GroupReports::Packets reports_;  ///< queued for the next burst
     std::vector<Address> addresses_;
     std::vector<wire::Gid> asks_;
-    std::set<wire::Gid> awaited_;  ///< asked for, and not found yet
+    std::set<wire::Gid> awaited_;  ///< requested and not resolved yet
     std::function<void()> on_found_;
     NeighbourDeviceCounters counters_;
-    std::atomic<Time> due_;  ///< when a burst must look whether there is something to send; read without the mutex
+    std::atomic<Time> due_;  ///< when a burst must next check for something to send; read without the mutex
 };
 
 }  // namespace verbline::neighbour

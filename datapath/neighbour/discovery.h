@@ -19,27 +19,27 @@
 
 namespace verbline::neighbour {
 
-/// Whether a single host can have this address: not zero, a group, loopback, or broadcast.
+/// Whether a host can have this address: not zero, multicast, loopback or broadcast.
 bool is_host(const wire::Gid& gid);
-/// Whether a single interface can.
+/// Whether an interface can have this address.
 bool is_host(const wire::MacAddress& mac);
 bool is_host(const wire::IpoibAddress& address);
 
-/// The group in which the owner of an IPv6 address is asked for (RFC 4291, 2.7.1).
+/// The solicited-node multicast address of an IPv6 address (RFC 4291, 2.7.1).
 wire::Gid solicited_node(const wire::Gid& gid);
 constexpr wire::Gid all_nodes = wire::Gid::of(0xff02'0000'0000'0000, wire::Guid{1});
 
-/// What a frame is, by the bytes that are at hand.
+/// Classification of a frame by its available bytes.
 enum class FrameKind : std::uint8_t { other, resolution, malformed };
 
 template <class LinkAddress>
 struct Discovery {
     bool asks = false;                 ///< a solicitation; else an advertisement
     std::optional<wire::Gid> speaker;  ///< solicitation: its source, none for a probe; advertisement: its target
-    std::optional<LinkAddress> at;     ///< where `speaker` is; none: not said
-    wire::Gid subject{};               ///< who is asked for, or who is told (zero: everybody)
-    bool solicited = false;            ///< an advertisement that answers a question
-    bool overrides = true;             ///< what was believed before
+    std::optional<LinkAddress> at;     ///< link-layer address of `speaker`; none: not given
+    wire::Gid subject{};               ///< the address solicited, or the advertisement's destination (zero: all nodes)
+    bool solicited = false;            ///< an advertisement in reply to a solicitation
+    bool overrides = true;             ///< may replace a known link-layer address (override flag)
     bool operator==(const Discovery&) const = default;
 };
 
@@ -49,17 +49,17 @@ struct DiscoveryRead {
     Discovery<LinkAddress> message{};  ///< of `resolution`
 };
 
-/// IPv6 other than NS and NA is `other`. Checked as RFC 4861, 7.1.1 and 7.1.2 say.
+/// Parses an NS or NA and validates it (RFC 4861, 7.1.1 and 7.1.2); other IPv6 packets are `other`.
 template <class LinkAddress>
 DiscoveryRead<LinkAddress> read_discovery(wire::Bytes packet);
 
-/// Room that any of them needs, in bytes.
+/// Largest size of such a message, in bytes.
 template <class LinkAddress>
 constexpr std::size_t discovery_size =
     wire::Ipv6::size + wire::NeighbourMessage::size + wire::NdLinkAddress<LinkAddress>::size;
 
-/// Writes `message` with its checksum, and the option that says where we are, unless the source is unspecified (RFC
-/// 4861, 4.3). Returns its length in bytes.
+/// Writes `message` with its checksum and the option with the link-layer address `own`, which is omitted if the source
+/// is unspecified (RFC 4861, 4.3). Returns the length in bytes.
 template <class LinkAddress>
 std::size_t write_discovery(std::span<std::byte, discovery_size<LinkAddress>> out, const LinkAddress& own,
                             const wire::Gid& source, const wire::Gid& destination, wire::NeighbourMessage message);

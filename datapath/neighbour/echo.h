@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Being pinged: ICMP and ICMPv6 echo requests made into their replies, where they lie.
+/// Answers ping: turns ICMP and ICMPv6 echo requests into replies in place.
 
 #include <optional>
 
@@ -11,12 +11,12 @@
 
 namespace verbline::neighbour {
 
-/// Whom an echo request to the interface `own` is for. `frame` begins at the Ethernet header and holds at least all
-/// headers. Nothing: it is something else, a fragment, or broken.
+/// The address that an echo request to the interface `own` is sent to. `frame` begins at the Ethernet header and holds
+/// at least all headers. `nullopt` if it is no echo request, a fragment, or malformed.
 std::optional<wire::Gid> echo_target(wire::Bytes frame, const wire::MacAddress& own);
 
-/// Of a frame that `echo_target` knows. Checksums are carried over, not verified: a broken request gives a broken
-/// reply, which its sender discards. All payload stays untouched, also that in further buffers.
+/// Turns a frame accepted by `echo_target` into its reply. Checksums are updated, not verified: a corrupt request gives
+/// a corrupt reply, which its sender discards. The payload is not accessed, so it may lie in further segments.
 void make_echo_reply(wire::MutableBytes frame, const wire::MacAddress& own);
 
 }  // namespace verbline::neighbour

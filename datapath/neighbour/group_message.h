@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// IGMP and MLD as one: what a host says of its groups, and what it is asked, as whole packets (RFC 3376, RFC 3810 and
-/// the versions before them). Groups are GIDs: an IPv4 group is mapped, as in datapath/link/ip_gid.h.
+/// IGMP and MLD in one form: a host's reports and the queries it receives, as whole packets (RFC 3376, RFC 3810 and the
+/// versions before them). Groups are GIDs: an IPv4 group is mapped, as in datapath/link/ip_gid.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace verbline::neighbour {
 
-/// The older versions say one group in each message, and nothing about what changed.
+/// The older versions report one group per message, without the kind of change.
 enum class GroupProtocol : std::uint8_t { older, newer };
 
 struct GroupRecord {
@@ -27,35 +27,36 @@ struct GroupRecord {
     bool operator==(const GroupRecord&) const = default;
 };
 
-/// To be sent as it is, behind an Ethernet header.
+/// A packet to send behind an Ethernet header.
 struct GroupPacket {
     wire::MacAddress destination{};
     wire::EtherType type{};
     std::vector<std::byte> bytes;  ///< from the IP header on
 };
 
-/// Our addresses: what reports come from. Without one IPv4 says 0.0.0.0 (RFC 3376, 4.2.13), IPv6 says :: (RFC 3590).
+/// Source addresses of reports. Without an address, IPv4 uses 0.0.0.0 (RFC 3376, 4.2.13), IPv6 uses :: (RFC 3590).
 struct ReportSource {
     wire::Ipv4Address ipv4{};
     wire::Ipv6Address link_local{};
 };
 
-/// Reports of the newer versions: all records in one packet. `records` are of one family, and at most
+/// Builds a report of the newer versions with all records in one packet. `records` must be of one family, and at most
 /// `most_records`.
 constexpr std::size_t most_records = 64;
 GroupPacket report_packet(std::span<const GroupRecord> records, const ReportSource& from);
-/// Of the older versions: a report, or with `leave` a leave (done).
+/// Builds a report of the older versions, or with `leave` a leave (MLD: done).
 GroupPacket older_packet(const wire::Gid& group, bool leave, const ReportSource& from);
 
-/// What others say that concerns us.
+/// A received message that concerns hosts.
 struct GroupMessage {
-    bool query = false;  ///< else a report of an older version
+    bool query = false;  ///< else another host's report of an older version
     bool ipv4 = false;
     GroupProtocol version{};  ///< of the querier
-    wire::Gid group{};        ///< all zero: a query for all
-    Time response_time = 0;   ///< of a query: answers are spread over it
+    wire::Gid group{};        ///< all zero: a general query
+    Time response_time = 0;   ///< of a query: the maximum delay of the report
 };
-/// Nothing: another protocol, a message that does not concern hosts, or one that must be ignored (checksum, hop limit).
+/// `nullopt` for another protocol, a message that does not concern hosts, or one that must be ignored (checksum, hop
+/// limit).
 std::optional<GroupMessage> parse_group_message(wire::Bytes ip_packet);
 
 }  // namespace verbline::neighbour

@@ -11,7 +11,7 @@ namespace {
 
 using wire::GroupRecordType;
 
-/// RFC 3376, 6 and RFC 3810, 6: nobody reports these; what cannot be a group is treated alike.
+/// Groups that are never reported (RFC 3376, 6; RFC 3810, 6), and addresses that are no group.
 bool unreported(const wire::Gid& group) {
     if (const auto ipv4 = link::ipv4_of(group)) return !is_multicast(*ipv4) || *ipv4 == wire::ipv4(224, 0, 0, 1);
     const auto scope = std::to_integer<unsigned>(group.bytes[1]) & 0xf;
@@ -111,7 +111,7 @@ GroupReports::Packets GroupReports::tick(Time now) {
     return out;
 }
 
-/// Tells that we are in, or no longer.
+/// Reports that the group was joined or left.
 void GroupReports::change(Group& group, const wire::Gid& gid, std::vector<GroupRecord>& records, Packets& out,
                           Time now) {
     --group.changes;

@@ -2,20 +2,21 @@
 #pragma once
 
 /// @file
-/// Tells the routers and switches of an Ethernet link which multicast groups we are in, where no kernel does so for us:
-/// the host side of IGMPv2, IGMPv3 (RFC 2236, RFC 3376), MLDv1 and MLDv2 (RFC 2710, RFC 3810).
+/// Reports multicast group memberships to the routers and switches of an Ethernet link, if no kernel does so: the host
+/// side of IGMPv2, IGMPv3 (RFC 2236, RFC 3376), MLDv1 and MLDv2 (RFC 2710, RFC 3810).
 ///
-///     join   ──> a report now, and again after a random time: the first may be lost
-///     query  ──> a report after a random part of the time that the querier allows (spread, so that not all answer at
-///     once) leave  ──> a leave now, and again
+///     join   ──> a report now, and again after a random time, since the first may be lost
+///     query  ──> a report after a random delay up to the query's maximum response time
+///     leave  ──> a leave now, and again after a random time
 ///
-///     newest version until an older querier is heard, then the older for `older_querier` after its last query; in it,
-///     a group that another host has reported need not be reported by us too
+/// Uses the newest version, but the older one while an older querier is present: until `older_querier` after its last
+/// query. In the older version a group that another host has just reported is not reported again.
 ///
-/// Groups are GIDs (IPv4 ones mapped). Users of one group are counted by the caller: a group is in once, or not.
-/// Groups that need no report (all nodes, interface-local ones) are taken and kept quiet about.
+/// Groups are GIDs (IPv4 ones mapped). Memberships are not counted: the caller counts users of a group. Groups that
+/// need no report (all nodes, interface-local ones) are accepted but not reported.
 ///
-/// Pure: no I/O, no clock. One thread. Play what is returned: send the packets, and call `tick` at or after `deadline`.
+/// Pure: no I/O, no clock. One thread. The caller must send the packets returned, and call `tick` at or after
+/// `deadline`.
 
 #include <array>
 #include <cstdint>
@@ -32,8 +33,8 @@
 namespace verbline::neighbour {
 
 struct GroupTiming {
-    unsigned robustness = 2;       ///< how often a change is told
-    Time newer_interval = second;  ///< at most, between telling it twice
+    unsigned robustness = 2;       ///< how often a change is reported
+    Time newer_interval = second;  ///< at most, between two reports of it
     Time older_interval = 10 * second;
     Time older_querier = 260 * second;  ///< two query intervals and ten seconds (RFC 3376, 8.12)
     std::size_t most_groups = 4'096;
@@ -54,30 +55,31 @@ class GroupReports {
 public:
     using Packets = std::vector<GroupPacket>;
 
-    /// `seed` makes the random times: differently on each host.
+    /// `seed` of the random delays; should differ between hosts.
     explicit GroupReports(std::uint64_t seed, GroupTiming timing = {}) : timing_(timing), random_(seed) {}
 
-    /// Our addresses have changed. What is to be told is told again: it may have been without an address.
+    /// Sets the source addresses of reports. Repeats current reports, which may have been sent without an address.
     void set_source(const ReportSource& source, Time now);
 
     Packets join(const wire::Gid& group, Time now);
     Packets leave(const wire::Gid& group, Time now);
-    /// A packet that came on the link, from the IP header on; anything but IGMP and MLD is ignored.
+    /// Processes a received packet, from the IP header on; anything but IGMP and MLD is ignored.
     void received(wire::Bytes ip_packet, Time now);
     Packets tick(Time now);
     std::optional<Time> deadline() const;
 
     const GroupCounters& counters() const { return counters_; }
-    /// Groups that we are in, or have yet to tell that we left.
+    /// Number of groups joined, and of groups left whose leave is still being reported.
     std::size_t size() const { return groups_.size(); }
 
 private:
     struct Group {
         bool in = true;
-        unsigned changes = 0;  ///< how often the change is still to be told
+        unsigned changes = 0;  ///< how often the change is still to be reported
         Time next_change = 0;
-        std::optional<Time> answer;  ///< when the query for it is answered
-        bool told_last = false;      ///< by us, in the older version: then we say so when we leave
+        std::optional<Time> answer;  ///< when to answer a query for it
+        bool told_last = false;      ///< the last report on the link was ours, in the older version: then leaving it is
+                                     ///< announced
     };
     GroupProtocol version(const wire::Gid& group, Time now) const;
     Time random_time(Time most);
@@ -90,7 +92,7 @@ private:
     std::mt19937_64 random_;
     ReportSource source_;
     std::map<wire::Gid, Group> groups_;  ///< IPv4 ones together
-    std::array<Time, 2> older_until_{};  ///< when the older querier is forgotten: of IPv4, of IPv6
+    std::array<Time, 2> older_until_{};  ///< end of the older querier's presence: of IPv4, of IPv6
     GroupCounters counters_;
 };
 

@@ -41,7 +41,7 @@ Neighbours::Neighbours(const MacAddress& mac, const Timing& timing, std::size_t 
     : mac_(mac),
       timing_(timing),
       capacity_(capacity),
-      // Made of a number that is unique already: nobody is asked.
+      // Derived from a unique MAC address, so it is not probed for.
       own_{{.address = {link::link_local_gid(mac), 64}, .due = std::nullopt}} {}
 
 void Neighbours::set_addresses(const std::vector<Address>& addresses, Time now) {
@@ -86,7 +86,8 @@ void Neighbours::lose(Own& mine) {
     mine.due.reset();
 }
 
-/// Another host says that it has our address: who came first keeps it, who came later is told so once in a while.
+/// Another host claims a local address. If ours is established it is kept, and defended by an announcement at a limited
+/// rate.
 std::optional<Frame> Neighbours::defend(Own& mine, Time now) {
     if (!mine.established()) lose(mine);
     mine.conflict = true;

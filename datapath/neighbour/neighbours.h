@@ -2,18 +2,18 @@
 #pragma once
 
 /// @file
-/// Who has which address on an Ethernet link that no kernel looks after (RFC 826, RFC 4861), and our own addresses
-/// there: answered for, probed for and announced (RFC 5227; RFC 4862, 5.4).
+/// Neighbour table of an Ethernet link without a kernel stack (RFC 826, RFC 4861), and the local addresses on it:
+/// answers requests, probes and announces (RFC 5227; RFC 4862, 5.4).
 ///
 ///     solicit(gid) ──> frame ──> link        link ──> received(frame) ──> reply
 ///     lookup(gid)  ──> MAC                   due(now) ──> probe, announcement
 ///
-/// Addresses are GIDs: IPv6, or IPv4 mapped. What is asked for is learned from the answer, who asks us is learned from
-/// the question; nobody else can add to the table, and others' statements only change what is there. An entry is
-/// believed for `lifetime` after it was last heard of. It is the caller who repeats a question.
+/// Addresses are GIDs: IPv6, or IPv4 mapped. Entries are created only for addresses requested by `solicit`, from the
+/// answer, and for hosts that request a local address, from the request; other messages only update existing entries.
+/// An entry is valid for `lifetime` after its last confirmation. Retransmission of requests is left to the caller.
 ///
-/// Our addresses are answered for at once, while the probe is under way: a program need not wait for its address, and
-/// finds out by `conflict` if it was another's.
+/// Local addresses are used at once, while the probe is under way: a program need not wait for its address, and
+/// `conflict` reports if another host has it.
 ///
 /// Pure: no I/O, no clock. One thread at a time. Time is the caller's.
 
@@ -33,7 +33,8 @@ using Address = link::InterfaceAddress;
 
 struct Timing {
     Time lifetime = 60 * second;
-    Time probe_wait = 100 * millisecond;  ///< for the answer of who has our address; announced after that
+    Time probe_wait = 100 * millisecond;  ///< for answers to the probe of a local address, which is announced after
+                                          ///< that
     Time announce_interval = 2 * second;  ///< RFC 5227, 1.1: ANNOUNCE_INTERVAL
     unsigned announcements = 2;           ///< ANNOUNCE_NUM
     Time defend_interval = 10 * second;   ///< DEFEND_INTERVAL
@@ -63,27 +64,31 @@ public:
     explicit Neighbours(const wire::MacAddress& mac, const Timing& timing = {},
                         std::size_t capacity = default_capacity);
 
-    /// All of them; fe80::<EUI-64 of the MAC> is ours besides. Those that are new are probed for and announced.
+    /// Replaces the local addresses; fe80::<EUI-64 of the MAC> is always one in addition. New ones are probed for and
+    /// announced.
     void set_addresses(const std::vector<Address>& addresses, Time now);
 
     struct Outcome {
-        bool taken = false;  ///< it was ARP or ND, and nobody else's business
+        bool taken = false;  ///< it was ARP or ND, and must not be passed on
         std::optional<Frame> reply{};
     };
-    /// A frame from the link, from the Ethernet header on.
+    /// Processes a received frame, from the Ethernet header on.
     Outcome received(wire::Bytes frame, Time now);
 
-    /// Where `gid` is, if that is known. fe80::<EUI-64> says it itself; our own addresses are where we are.
+    /// The MAC address of `gid`, if known. That of fe80::<EUI-64> is derived from the address; that of a local address
+    /// is `mac()`.
     std::optional<wire::MacAddress> lookup(const wire::Gid& gid, Time now) const;
-    /// The question for it; none if we have no address of that family to ask from, or nobody can have it.
+    /// Returns the request for `gid`; none if there is no local address of its family as a source, or no host can have
+    /// it.
     std::optional<Frame> solicit(const wire::Gid& gid, Time now);
 
-    /// The next frame that is due for our own addresses. Call until there is none, at or after `deadline`.
+    /// The next probe or announcement that is due for local addresses. Call at or after `deadline`, until it returns
+    /// none.
     std::optional<Frame> due(Time now);
     std::optional<Time> deadline() const;
 
     bool owns(const wire::Gid& gid) const { return own(gid) != nullptr; }
-    /// One of our addresses that another host has shown to have, too.
+    /// A local address that another host has claimed as well, if any.
     std::optional<wire::Gid> conflict() const;
 
     const wire::MacAddress& mac() const { return mac_; }
@@ -97,15 +102,15 @@ private:
         std::optional<Time> due;  ///< none: nothing more to send
         std::optional<Time> defended{};
         bool conflict = false;  ///< another host has it, too
-        bool lost = false;      ///< and had it first: not answered for, nor asked from
+        bool lost = false;      ///< and had it first: neither answered for nor used as a source
 
-        /// Once it has been announced, it is the other who came later.
+        /// True once it has been announced: a later claimant is the one at fault.
         bool established() const { return !due || sent >= 2; }
     };
     struct Entry {
-        std::optional<wire::MacAddress> mac;  ///< none: asked for
-        Time heard = 0;                       ///< or asked
-        bool asked = false;                   ///< by us, and so not given up for one who asks
+        std::optional<wire::MacAddress> mac;  ///< none: requested
+        Time heard = 0;                       ///< when last confirmed, or requested
+        bool asked = false;                   ///< requested locally: not evicted for a host that only asks us
     };
 
     const Own* own(const wire::Gid& gid) const;

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// The Internet checksum (RFC 1071) over spans and mbuf chains, and the checksum requests and claims that mbufs carry.
+/// The Internet checksum (RFC 1071) over spans and mbuf chains, and the checksum flags of mbufs.
 ///
-/// The ones' complement sum does not care in which byte order its words are added, as long as it is one and the same:
-/// everything here adds words as they lie in memory and swaps once at the end.
+/// The ones' complement sum is independent of byte order (RFC 1071, 2): words are added in memory order and swapped
+/// once at the end.
 ///
 /// Threads: functions of their arguments only.
 
@@ -24,11 +24,10 @@ namespace verbline::offload {
 /// up to 2^16 calls of up to 64 KB each does not overflow.
 std::uint64_t sum_words(wire::Bytes bytes);
 
-/// As `sum_words`, and copies the bytes to `to` in the same pass: they come through the cache once. No overlap.
+/// As `sum_words`, and copies the bytes to `to` in the same pass. The ranges must not overlap.
 std::uint64_t copy_and_sum_words(std::byte* to, wire::Bytes bytes);
 
-/// A sum being built up from pieces. Pieces of bytes may have any length; a piece that begins at an odd place among its
-/// fellows counts with its bytes exchanged.
+/// Accumulates a checksum over pieces of any length; a piece that begins at an odd offset is added byte-swapped.
 class Sum {
 public:
     /// A word of a header or pseudo-header, host order.
@@ -42,9 +41,9 @@ public:
     Sum& add(wire::Bytes bytes) { return take(sum_words(bytes), bytes.size()); }
     Sum& add_copying(std::byte* to, wire::Bytes bytes) { return take(copy_and_sum_words(to, bytes), bytes.size()); }
 
-    /// What a checksum field must hold, host order.
+    /// The value of the checksum field, host order.
     constexpr std::uint16_t checksum() const { return static_cast<std::uint16_t>(~swapped(fold(words_))); }
-    /// Whether bytes among which the checksum field itself was added are intact.
+    /// Whether the checksum verifies, if the checksum field itself was added too.
     constexpr bool verifies() const { return checksum() == 0; }
 
 private:
@@ -74,12 +73,12 @@ private:
 /// either version, `length` counts the transport header and its data.
 Sum pseudo_header(wire::Bytes ip, wire::IpProtocol protocol, std::uint32_t length);
 
-/// Adds `length` bytes from offset `from` of a chain that holds as many.
+/// Adds `length` bytes from offset `from` of a chain, which must hold that many.
 void add_chain(Sum& sum, const rte_mbuf& packet, std::uint32_t from, std::uint32_t length);
 
-/// Satisfies the packet's TX_IP_CKSUM, TX_TCP_CKSUM and TX_UDP_CKSUM requests and takes their flags away. The packet
-/// begins at the IP header; l3_len is set, and all headers lie in the first segment. False if that is not so: the
-/// packet is unchanged, and useless.
+/// Satisfies the packet's TX_IP_CKSUM, TX_TCP_CKSUM and TX_UDP_CKSUM requests and clears their flags. The packet must
+/// begin at the IP header, with l3_len set and all headers in the first segment. Returns false, and leaves the packet
+/// unchanged, if not: it cannot be sent then.
 bool finish_checksums(rte_mbuf& packet);
 
 enum class L4Verdict : std::uint8_t {

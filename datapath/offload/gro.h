@@ -3,27 +3,26 @@
 
 /// @file
 /// Generic receive offload: consecutive TCP segments of one flow that arrive in one burst become one large packet,
-/// which crosses the router, and the kernel behind it, at the price of one.
+/// which crosses the router, and the kernel behind it, at the cost of one.
 ///
 ///     in   | A1 | A2 | B1 | A3 | C | B2 | A4' |          ' PSH, or smaller than the others: the last of its packet
 ///     out  | A1+A2+A3+A4' | B1+B2 | C |                  chains: payload behind the first packet's headers
 ///
-/// What is merged can be taken apart again by segmentation.h into the very packets that came in, and therefore only
-/// packets are merged that differ in nothing but
+/// segmentation.h can split a merged packet into exactly the packets that came in. Therefore packets are merged only if
+/// they differ in nothing but
 ///
-/// - sequence number: each begins where the last ended;
-/// - IP identification: one more each. With DF set it may also stay the same; it then means nothing (RFC 6864, 4.1),
-/// and is
-///   counted up when the packet is taken apart;
-/// - PSH, on the last; length, the last may be shorter; checksums, which have been verified, or the packet stays alone.
+/// - sequence number: each begins where the previous one ended;
+/// - IP identification: incremented by one each. With DF set it may also be constant: it has no meaning then (RFC 6864,
+///   4.1), and is incremented on segmentation;
+/// - PSH, set on the last only; length, as the last may be shorter; checksums, which have been verified: packets with
+///   an invalid one are not merged.
 ///
-/// All other headers are equal to the bit: TTL, TOS, window, acknowledgement, TCP options with timestamps. Packets with
-/// other TCP flags than ACK and PSH, without payload, fragments and packets with IP options are passed on as they are.
-/// Within a flow the order never changes; no packet is lost, and none waits for another burst.
+/// All other header fields must be identical: TTL, TOS, window, acknowledgement, TCP options with timestamps. Packets
+/// with other TCP flags than ACK and PSH, without payload, fragments and packets with IP options are passed on as they
+/// are. Within a flow the order never changes; no packet is lost, and none waits for another burst.
 ///
 /// A merged packet carries TX_IPV4, TX_TCP_CKSUM and TX_TCP_SEG requests with tso_segsz, l3_len and l4_len; its IP
-/// header checksum is right, its TCP checksum is undefined. Nothing is allocated. Pure, but for the packets it is
-/// given.
+/// header checksum is right, its TCP checksum is undefined. Nothing is allocated. Has no state.
 
 #include <cstdint>
 
@@ -31,7 +30,8 @@
 
 namespace verbline::offload {
 
-/// Packets begin at their network header; at most pmd::max_burst. Returns how many are left, at the front.
+/// Merges packets in place. They begin at their network header; at most pmd::max_burst. Returns how many are left, at
+/// the front of `packets`.
 std::uint16_t coalesce(pmd::Burst packets);
 
 }  // namespace verbline::offload

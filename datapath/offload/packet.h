@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What software offloads need of an mbuf: its bytes as spans.
+/// The bytes of an mbuf as spans, for software offloads.
 
 #include <cstddef>
 #include <cstring>
@@ -20,13 +20,13 @@ inline wire::MutableBytes first_segment(rte_mbuf& packet) {
     return {rte_pktmbuf_mtod(&packet, std::byte*), packet.data_len};
 }
 
-/// Walks over the bytes of a chain that its user takes in order. The chain stays as it is.
+/// Reads the bytes of a chain in order, without changing it.
 class ChainReader {
 public:
     /// `from` is at most the packet's length.
     ChainReader(const rte_mbuf& packet, std::uint32_t from) : at_(&packet), offset_(from) { skip_finished(); }
 
-    /// The next bytes that lie together: at most `limit`, none only at the end of the chain.
+    /// The next contiguous bytes, at most `limit`; empty only at the end of the chain.
     wire::Bytes next(std::size_t limit) {
         if (at_ == nullptr) return {};
         const auto rest = first_segment(*at_).subspan(offset_);
@@ -45,7 +45,7 @@ private:
     std::uint32_t offset_;
 };
 
-/// Calls `use` with each of the pieces that make up `length` bytes from offset `from`; the chain holds as many.
+/// Calls `use` with each contiguous piece of `length` bytes from offset `from` of the chain, which must hold that many.
 template <class Use>
 void for_each_piece(const rte_mbuf& packet, std::uint32_t from, std::uint32_t length, Use use) {
     ChainReader reader(packet, from);

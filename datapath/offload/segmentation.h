@@ -27,13 +27,12 @@ struct rte_mempool;
 
 namespace verbline::offload {
 
-/// What a segment leaves free behind its payload, for link layers: pad, ICRC and VCRC of InfiniBand. In front of it is
-/// the pool's headroom.
+/// Tailroom that each segment leaves for link layers: pad, ICRC and VCRC of InfiniBand. Its headroom is the pool's.
 constexpr std::size_t segment_tailroom = 16;
 
-/// Makes a packet's segments small enough for a link: at most `mtu` bytes each, IP header included. A router may do so
-/// where it may fragment: the stream stays the same, and nobody has to reassemble. Without a segmentation request:
-/// nothing.
+/// Reduces `tso_segsz` so that segments fit a link: at most `mtu` bytes each, IP header included. A router may do so
+/// instead of fragmenting: the byte stream is the same, and no reassembly is needed. Does nothing without a
+/// segmentation request.
 void limit_segments(rte_mbuf& packet, std::uint32_t mtu);
 
 class Segmenter {
@@ -45,14 +44,14 @@ public:
     Segmenter& operator=(const Segmenter&) = delete;
     ~Segmenter();
 
-    /// False if the packet is not what the constructor asks for: there will be no segments.
+    /// False if the packet does not meet the constructor's requirements: `next` then returns no segments.
     bool valid() const { return segment_size_ > 0; }
-    /// Fills `out` from the front; returns how many. Fewer than fit: that was the last, or the pool is empty, in which
-    /// case a later call goes on where this one stopped.
+    /// Fills `out` from the front and returns how many; the caller owns the segments. Fewer than fit means that all are
+    /// out, or that the pool is empty: a later call then continues.
     std::uint16_t next(pmd::Burst out);
-    /// All segments have been given out.
+    /// True once all segments have been returned.
     bool done() const { return valid() && remaining() == 0; }
-    /// How many are still to come.
+    /// Number of segments still to be returned.
     std::uint32_t remaining() const { return total_ - count_; }
 
 private:
@@ -65,8 +64,8 @@ private:
 
     rte_mbuf* packet_;
     rte_mempool& pool_;
-    ChainReader payload_;                         ///< what is still to be sent
-    std::array<std::byte, max_headers> headers_;  ///< of every segment, zero where they differ
+    ChainReader payload_;                         ///< payload not yet copied into a segment
+    std::array<std::byte, max_headers> headers_;  ///< template of every segment's headers; fields that differ are zero
     std::uint16_t ip_size_ = 0, headers_size_ = 0;
     Sum ip_sum_, tcp_sum_;  ///< over what is in `headers_`, and the pseudo-header
     bool ipv6_ = false;

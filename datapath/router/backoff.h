@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// What a poll core does when it finds nothing to do, so that several processes can share a machine's cores: spin for a
-/// while (the next burst is usually near), then give the core away, then sleep in short steps. On an isolated core
-/// nobody else could use the time, and it spins for ever.
+/// Idle policy of a poll core, so that several processes can share a machine's cores: spin for a while (the next burst
+/// is usually near), then yield, then sleep in short steps. On an isolated core, which no other thread can use, it
+/// always spins.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,7 +28,7 @@ public:
     explicit Backoff(const Limits& limits) : limits_(limits), sleep_(limits.shortest) {}
 
     void busy() { idle_polls_ = 0, sleep_ = limits_.shortest; }
-    /// Call once per idle poll; `sleep_time` is for the answer `sleep`.
+    /// Call once per idle poll; returns what to do. For `sleep`, `sleep_time` returns how long.
     Idle idle() {
         if (limits_.always_spin || idle_polls_ < limits_.spins) return ++idle_polls_, Idle::spin;
         if (idle_polls_ < limits_.spins + limits_.yields) return ++idle_polls_, Idle::yield;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The shard's end of the event ring. The control thread sleeps in epoll, so it is woken, once per poll that said
-/// anything: events are rare, packets are not.
+/// The shard's end of the event ring. The control thread sleeps in epoll and is woken at most once per poll, if that
+/// emitted events.
 
 #include "datapath/router/messages.h"
 #include "datapath/router/ring.h"
@@ -13,12 +13,12 @@ namespace verbline::router {
 
 class EventSink {
 public:
-    /// `wake` is an eventfd that the control thread watches; not owned.
+    /// `wake` is an eventfd on which the control thread sleeps; not owned.
     EventSink(Ring<Event>& ring, int wake) : ring_(ring), wake_(wake) {}
 
-    /// False, and counted, if the ring is full: what is inside the event stays the caller's.
+    /// Queues an event. False, and counted, if the ring is full: an mbuf in the event then stays the caller's.
     bool emit(const Event& event) noexcept;
-    /// Call at the end of a poll.
+    /// Signals the eventfd if events were emitted. Call at the end of a poll.
     void wake_control() noexcept;
 
     Counter lost;  ///< events not emitted because the ring was full

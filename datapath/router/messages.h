@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What crosses between the control thread and a shard: commands down, events up, by value. An mbuf inside a message
-/// passes with it.
+/// Messages between the control thread and a shard, passed by value: commands to the shard, events from it. Ownership
+/// of an mbuf passes with its message.
 
 #include <optional>
 #include <type_traits>
@@ -22,13 +22,14 @@ using forward::InterfaceId;
 
 // Commands.
 
-/// An Ethernet port's own address; none: the port is down.
+/// Sets an Ethernet port's own address; none: the port is down.
 struct SetEthernet {
     InterfaceId port{};
     std::optional<wire::MacAddress> mac;
 };
 
-/// An IPoIB port as the subnet manager set it up; none: the port is down. Its groups are to be attached anew.
+/// Sets an IPoIB port's identity as configured by the subnet manager; none: the port is down. Detaches its groups,
+/// which must be attached again.
 struct SetIpoib {
     InterfaceId port{};
     std::optional<ipoib::Identity> identity;
@@ -44,13 +45,13 @@ struct DetachGroup {
     wire::Lid mlid{};
 };
 
-/// Where IP broadcasts and multicasts of a port go.
+/// Sets the destination of a port's IP broadcasts and multicasts.
 struct SetBroadcast {
     InterfaceId port{};
     link::Destination to;
 };
 
-/// The address that ICMP errors about packets from this port come from; 0.0.0.0: none, and no errors.
+/// Sets the source address of ICMP errors about packets from this port; 0.0.0.0: none, and no errors are sent.
 struct SetAddress {
     InterfaceId port{};
     wire::Ipv4Address address{};
@@ -62,38 +63,38 @@ struct SetNeighbour {
     link::Destination to;
 };
 
-/// The neighbour is to be asked for again when next needed.
+/// Removes a neighbour, which is resolved again when next needed.
 struct ForgetNeighbour {
     InterfaceId port{};
     wire::Ipv4Address address{};
 };
 
-/// The neighbour does not answer: what waits for it is undeliverable.
+/// Resolution failed: packets queued for the neighbour are undeliverable.
 struct FailNeighbour {
     InterfaceId port{};
     wire::Ipv4Address address{};
 };
 
-/// Send this packet, which begins at its network header.
+/// Sends a packet, which begins at its network header.
 struct Transmit {
     InterfaceId port{};
     rte_mbuf* packet = nullptr;
     link::Destination to;
 };
 
-/// A new command: a struct above, who executes it in shard.cc, who sends it in control/router; apps/EXTENDING.md.
+/// To add a command: a struct above, its execution in shard.cc, its sender in control/router; see apps/EXTENDING.md.
 using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetBroadcast, SetAddress, SetNeighbour,
                              ForgetNeighbour, FailNeighbour, Transmit>;
 
 // Events.
 
-/// A packet waits for this neighbour; said once until it is set, failed or has expired.
+/// A packet is queued for this neighbour. Emitted once until the neighbour is set, fails or expires.
 struct Unresolved {
     InterfaceId port{};
     wire::Ipv4Address address{};
 };
 
-/// A packet that is not IP: ARP.
+/// A non-IP packet (ARP).
 struct Punted {
     InterfaceId port{};
     wire::EtherType type{};

@@ -16,7 +16,7 @@
 
 namespace verbline::router {
 
-/// What a port is made of. Devices are not owned, and outlive the shard.
+/// Configuration of a port. Devices are not owned, and must outlive the shard.
 struct PortSetup {
     enum class Kind : std::uint8_t { ethernet, ipoib };
 

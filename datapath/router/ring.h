@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A bounded queue of values from one thread to one other, lock-free: rte_ring with elements instead of pointers.
+/// A bounded lock-free single-producer, single-consumer queue of values: rte_ring with elements instead of pointers.
 
 #include <cstddef>
 #include <memory>
@@ -22,7 +22,7 @@ template <class T>
     requires std::is_trivially_copyable_v<T>
 class Ring {
 public:
-    /// `name` is unique in the process; `capacity` a power of two, of which one less is usable.
+    /// `name` must be unique in the process; `capacity` a power of two, one less than which is usable.
     static Result<Ring> create(const std::string& name, unsigned capacity) {
         auto* const ring =
             rte_ring_create_elem(name.c_str(), sizeof(Cell), capacity, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
@@ -30,12 +30,12 @@ public:
         return Ring(ring);
     }
 
-    /// Producer. False: full.
+    /// Producer thread. False if the ring is full.
     bool push(const T& value) noexcept {
         Cell cell{value};
         return rte_ring_sp_enqueue_elem(ring_.get(), &cell, sizeof(Cell)) == 0;
     }
-    /// Consumer.
+    /// Consumer thread. None if the ring is empty.
     std::optional<T> pop() noexcept {
         Cell cell;
         if (rte_ring_sc_dequeue_elem(ring_.get(), &cell, sizeof(Cell)) != 0) return std::nullopt;

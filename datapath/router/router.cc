@@ -100,7 +100,8 @@ void Router::from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept 
         const auto destination = header->get<&Ipv4::destination>();
         NextHop hop;
         fib_.lookup({&destination, 1}, {&hop, 1});
-        // What the kernel sends to a "local" address through this port can only be a broadcast: its own it keeps.
+        // A "local" destination from the kernel through this port can only be a broadcast: the kernel delivers its own
+        // addresses itself.
         if (hop.kind == NextHop::Kind::local || destination == limited_broadcast || wire::is_multicast(destination)) {
             if (out.broadcast) {
                 out.link().transmit(packet, *out.broadcast);
@@ -142,7 +143,8 @@ void Router::to_kernel(ShardPort& port, pmd::Burst packets) {
     for (auto* packet : packets.subspan(taken)) discard(packet, counters_.dropped_kernel_full);
 }
 
-/// Drops the packet and tells its sender, with the address of the port that it came from. The sender may be this host.
+/// Drops the packet and sends an ICMP error to its source, from the address of the port on which it arrived. The source
+/// may be this host.
 void Router::refuse(rte_mbuf* packet, Counter& why, forward::IcmpError error, Time now) {
     auto& from = *ports_[packet->port];
     auto* message = from.address != Ipv4Address{} && icmp_limit_.take(now)

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Where a packet goes next: routes, neighbours, TTL, MTU, ICMP errors. One per shard, called by it.
+/// IPv4 routing: route lookup, neighbours, TTL, MTU, ICMP errors. One per shard, called by the shard's thread.
 ///
 ///     from a link ──> validate ──> FIB ──┬─ local ──────────────────────────> kernel interface
 ///                                        ├─ via, on link ──> TTL, MTU ──> neighbour ──> link.transmit
@@ -47,21 +47,22 @@ using Ports = std::vector<std::unique_ptr<ShardPort>>;
 
 class Router {
 public:
-    /// `deliver_all_to_kernel`: a host, on which what arrives is the kernel's, whatever its address.
+    /// `deliver_all_to_kernel`: for a host: every received packet goes to the kernel, whatever its destination.
     Router(Ports& ports, forward::Fib& fib, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel);
     Router(const Router&) = delete;
     Router& operator=(const Router&) = delete;
 
-    /// IP packets that a link received. At most pmd::max_burst.
+    /// Routes IP packets received on a link and takes ownership of them. At most pmd::max_burst.
     void from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept;
-    /// IP packets that the kernel sends out of this port: it has routed them, and we find the next hop it meant.
+    /// Sends IP packets that the kernel transmits on this port, and takes ownership of them. The kernel has routed
+    /// them; the FIB gives their next hop.
     void from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept;
 
     void set_neighbour(ShardPort& port, wire::Ipv4Address address, const link::Destination& to) noexcept;
     void forget_neighbour(ShardPort& port, wire::Ipv4Address address) noexcept;
-    /// What waited for it is answered with host unreachable.
+    /// Answers the packets queued for it with ICMP host unreachable.
     void fail_neighbour(ShardPort& port, wire::Ipv4Address address, Time now) noexcept;
-    /// Gives up on neighbours that nobody resolved. Call about every 100 ms.
+    /// Fails neighbours that were not resolved in time. Call about every 100 ms.
     void expire(Time now) noexcept;
 
     void counters(const CounterVisitor& visit) const;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A thread's life as a shard: poll, and back off when there is nothing to do.
+/// The loop of a shard's thread: polls, and backs off when idle.
 
 #include <atomic>
 
@@ -11,10 +11,10 @@
 
 namespace verbline::router {
 
-/// Polls until `stop`. The calling thread owns the shard meanwhile.
+/// Polls until `stop` is set. The calling thread owns the shard meanwhile.
 void run(Shard& shard, const std::atomic<bool>& stop, const Backoff::Limits& limits);
 
-/// Whether the calling thread runs on one isolated CPU alone, where backing off would help nobody.
+/// Whether the calling thread's affinity is a single isolated CPU, where backing off has no benefit.
 bool on_isolated_cpu();
 
 }  // namespace verbline::router

@@ -117,7 +117,8 @@ bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     return n > 0;
 }
 
-/// Whether any link has more than it can send. What can wait at its sender then does, rather than be dropped here.
+/// Whether frames are staged on any link. Devices with lossless receive are then not read, so that packets are not
+/// dropped here.
 bool Shard::congested() const noexcept {
     return std::ranges::any_of(ports_, [](const auto& port) { return port->link().congested(); });
 }

@@ -2,15 +2,15 @@
 #pragma once
 
 /// @file
-/// A poll core: its queue of every port, and the router between them.
+/// A router's poll core: its queue of every port, and the router between them.
 ///
 ///     commands ──> ┌──────────────────────────────────────────────────────────┐
 ///                  │ link.receive ──> coalesce ──> router ──> link.transmit   │
 ///     events  <─── │ kernel.rx_burst ────────────> router ──> kernel.tx_burst │
 ///                  └──────────────────────────────────────────────────────────┘
 ///
-/// The thread that calls `poll` owns the shard and everything in it. Only `counters` may be called by another thread,
-/// which then sees recent values. Every call is bounded; none blocks, locks or allocates.
+/// The thread that calls `poll` owns the shard and everything in it. Only `counters` may be called by other threads; it
+/// gives recent values. Every call is bounded; none blocks, locks or allocates.
 
 #include <cstdint>
 #include <functional>
@@ -34,11 +34,11 @@ struct ShardSetup {
     std::uint16_t queue = 0;       ///< this shard's queue of every device
     std::vector<PortSetup> ports;  ///< an InterfaceId is the index of a port
     forward::Fib* fib = nullptr;
-    rte_rcu_qsbr* readers = nullptr;  ///< of the FIB; the shard is reader number `queue`
+    rte_rcu_qsbr* readers = nullptr;  ///< RCU state of the FIB's readers; the shard is reader number `queue`
     rte_mempool* pool = nullptr;      ///< for segments, fragments and ICMP errors
     Ring<Command>* commands = nullptr;
     Ring<Event>* events = nullptr;
-    int wake_control = -1;  ///< eventfd written when there are events
+    int wake_control = -1;  ///< eventfd signalled when there are events
     bool deliver_all_to_kernel = false;
 };
 
@@ -57,10 +57,10 @@ public:
     Shard& operator=(const Shard&) = delete;
     ~Shard();
 
-    /// One round over commands, ports and timers.
+    /// One bounded round over commands, ports and timers.
     Work poll(Time now) noexcept;
 
-    /// `port` is empty for what belongs to the shard as a whole.
+    /// Called for each counter; `port` is empty for the shard's own.
     using Visitor =
         std::function<void(std::string_view port, std::string_view name, std::uint64_t value, std::string_view help)>;
     void counters(const Visitor& visit) const;

@@ -2,21 +2,21 @@
 #pragma once
 
 /// @file
-/// A timer, to be a base or a member of what it wakes, and the list in which a wheel keeps those of one slot.
+/// A timer, used as a base or member of its owner, and the list of the timers in one slot of a wheel.
 ///
-/// A timer in a list knows its neighbours and nothing else: it can leave without the wheel, and does so when destroyed.
+/// A timer in a list links only to its neighbours: it is removed without access to the wheel, also on destruction.
 
 #include "pmd/base/time.h"
 
 namespace verbline::timer {
 
-/// One of a ring; alone it is in none.
+/// A link of a circular list; null links: not in a list.
 struct TimerLink {
     TimerLink* next = nullptr;
     TimerLink* previous = nullptr;
 };
 
-/// Stays where it is: neither copied nor moved.
+/// Neither copyable nor movable, since lists point to it.
 class Timer : private TimerLink {
 public:
     Timer() = default;
@@ -25,10 +25,10 @@ public:
     ~Timer() { cancel(); }
 
     bool armed() const { return next != nullptr; }
-    /// As it was last armed for.
+    /// The deadline it was last armed with.
     Time deadline() const { return deadline_; }
 
-    /// Nothing happens to one that is not armed.
+    /// Does nothing if the timer is not armed.
     void cancel() noexcept {
         if (!armed()) return;
         next->previous = previous;
@@ -44,7 +44,7 @@ private:
 };
 static_assert(sizeof(Timer) <= 32);
 
-/// First in, first out. Timers left when the list goes are no longer armed.
+/// A FIFO of timers. Destruction disarms the timers left in it.
 class TimerList {
 public:
     TimerList() = default;
@@ -71,7 +71,7 @@ public:
         return timer;
     }
 
-    /// All of `other`, behind those that are here.
+    /// Moves all timers of `other` to the end of this list.
     void take(TimerList& other) noexcept {
         if (other.empty()) return;
         other.ring_.next->previous = ring_.previous;

@@ -11,10 +11,10 @@
 ///     level 0   256 slots of 1 tick (1.024 us)       fires
 ///     level 1   256 slots of 256 ticks (262 us)      when such a slot begins, its timers move down
 ///     level 2   256 slots of 65536 ticks (67 ms)     "
-///     level 3   256 slots of 2^24 ticks (17 s)       "; what lies more than 73 minutes ahead goes round again
+///     level 3   256 slots of 2^24 ticks (17 s)       "; deadlines over 73 minutes ahead are placed again
 ///
-/// Time: nanoseconds of the caller's clock, from any origin; it may stand still and jump. A timer never fires before
-/// its deadline, and at most one tick after it if `advance` is called all the time. Time must not go back.
+/// Time: nanoseconds of the caller's clock, from any origin; it may stand still and jump forward, but must not go back.
+/// A timer never fires before its deadline, and at most one tick after it if `advance` is called continuously.
 ///
 /// Threads: one, for a wheel and all its timers. Nothing allocates, throws or reads a clock.
 
@@ -49,9 +49,9 @@ public:
 
     /// Calls `fire(Timer&)` for each timer that is due, earlier ticks first and equal ones in no promised order.
     ///
-    /// At that moment the timer is no longer armed, and nothing here touches it again: `fire` may arm it, destroy it,
-    /// and arm, cancel or destroy any other, those about to fire included. What is armed during an advance fires in a
-    /// later one, whatever its deadline, so that every advance ends. `fire` must not call `advance`.
+    /// The timer is disarmed before the call, and not accessed after it: `fire` may arm or destroy it, and arm, cancel
+    /// or destroy any other, including those about to fire. Timers armed during an advance fire in a later one,
+    /// whatever their deadline, so that every advance ends. `fire` must not call `advance`.
     template <class Fire>
     void advance(Time now, Fire&& fire) {
         const Tick until = now >> tick_shift;
@@ -65,10 +65,10 @@ public:
         while (auto* const timer = firing.pop_front()) fire(*timer);
     }
 
-    /// The next time at which `advance` has something to do; none if no timer is armed. A lower bound: nothing fires
-    /// before it. For a timer less than 256 ticks ahead it is when it fires; for one farther away, when the slot that
-    /// holds it begins, so that it is reached in at most `levels` steps of "sleep, advance, ask again" (farther than 73
-    /// minutes: that many for each 73 minutes). Not later than now: call `advance` at once.
+    /// The next time at which `advance` has work; none if no timer is armed. A lower bound: nothing fires before it.
+    /// For a timer less than 256 ticks ahead it is the time at which it fires; for a later one, the time at which its
+    /// slot begins, so that it is reached in at most `levels` rounds of "sleep, advance, ask again" (beyond 73 minutes:
+    /// that many for each 73 minutes). If it is not later than now, call `advance` at once.
     std::optional<Time> next_deadline() noexcept;
 
 private:
@@ -76,12 +76,13 @@ private:
 
     static constexpr unsigned slot_bits = 8, levels = 4;
     static constexpr std::size_t slots = 1u << slot_bits;
-    static constexpr Tick horizon = (Tick{1} << slot_bits * levels) - 1;  ///< the farthest that has a slot, ahead of us
+    static constexpr Tick horizon = (Tick{1} << slot_bits * levels) - 1;  ///< the farthest distance that has a slot, in
+                                                                          ///< ticks
     static constexpr Tick never = std::numeric_limits<Tick>::max();
 
     struct Level {
         std::array<TimerList, slots> slot;
-        /// A bit for each slot that has timers; also for one whose timers were cancelled since it was last looked at.
+        /// A bit for each slot with timers; also set if they were cancelled since the slot was last visited.
         std::array<std::uint64_t, slots / 64> occupied{};
     };
 
@@ -111,9 +112,9 @@ private:
     Tick earliest() noexcept;
     Tick earliest(unsigned level) noexcept;
 
-    Tick position_;      ///< all ticks up to and with this one are done
-    Tick next_ = never;  ///< nothing is to be done before; may be too early, never too late
-    TimerList due_;      ///< armed when their deadline had passed, or collected
+    Tick position_;      ///< all ticks up to and including this one are done
+    Tick next_ = never;  ///< no work before this tick; may be too early, never too late
+    TimerList due_;      ///< armed with a deadline in the past, or collected
     std::array<Level, levels> levels_;
 };
 

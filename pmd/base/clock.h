@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// The clocks that time is read from, by those who are allowed to: loops, devices, programs.
+/// Reads the system's clocks, for poll loops, devices and programs. Engines take the time as an argument instead
+/// (time.h).
 
 #include <time.h>
 
@@ -16,7 +17,7 @@ inline Time read_clock(clockid_t clock) {
     return t.tv_sec * second + t.tv_nsec;
 }
 
-/// What engines are given: never goes back.
+/// Nanoseconds of CLOCK_MONOTONIC: the time that engines are given.
 inline Time monotonic_now() {
     return read_clock(CLOCK_MONOTONIC);
 }

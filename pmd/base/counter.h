@@ -7,7 +7,7 @@
 /// A counter's owner adds with a plain load and store (no locked instruction on the packet path); another thread may
 /// read it at any time and sees some recent value.
 ///
-/// A component lists its counters once:
+/// A component lists its counters in one macro:
 ///
 ///     #define VERBLINE_TUN_COUNTERS(X)  X(rx_packets, "packets read from the kernel")  X(...) ...
 ///     struct TunCounters { VERBLINE_COUNTER_STRUCT(VERBLINE_TUN_COUNTERS) };
@@ -43,7 +43,7 @@ private:
     std::atomic<std::uint64_t> value_{0};
 };
 
-/// Receives (name, value, what it counts); called by the control thread.
+/// Called with (name, value, description) for each counter, on the control thread.
 using CounterVisitor = std::function<void(std::string_view name, std::uint64_t value, std::string_view help)>;
 
 #define VERBLINE_COUNTER_MEMBER(name, help) ::verbline::Counter name;
@@ -54,7 +54,7 @@ using CounterVisitor = std::function<void(std::string_view name, std::uint64_t v
         LIST(VERBLINE_COUNTER_VISIT)                           \
     }
 
-/// Where a pure function answers with a reason, the reasons are an enumeration and the caller counts by it:
+/// If a pure function returns a reason, the reasons are an enumeration and the caller counts by it:
 ///
 ///     VERBLINE_COUNTER_ENUM(Discard, VERBLINE_SOFT_IB_DISCARDS)
 ///     CountersBy<Discard> discards;    discards[reason].add();
@@ -84,10 +84,10 @@ private:
     std::array<Counter, texts.size()> counters_;
 };
 
-/// Sums of counters by name, over any number of owners, some of which may be gone by now.
+/// Sums of counters by name, over any number of owners. Owners may be destroyed once they have been added.
 class CounterSums {
 public:
-    /// Adds what it is given; holds `*this` by reference.
+    /// Returns a visitor that adds to the sums. It refers to `*this`, which must outlive it.
     CounterVisitor add() {
         return [this](std::string_view name, std::uint64_t value, std::string_view help) {
             auto sum = std::ranges::find(sums_, name, &Sum::name);
@@ -95,7 +95,7 @@ public:
             sum->value += value;
         };
     }
-    /// In the order in which the names first came.
+    /// Visits the sums, in the order in which their names were first added.
     void each(const CounterVisitor& visit) const {
         for (const auto& sum : sums_) visit(sum.name, sum.value, sum.help);
     }
@@ -110,7 +110,7 @@ private:
 };
 
 /// Visits the sums over a range of counter structs: a device keeps one per queue, so that each has one writer. `of`
-/// takes an element of the range to its counters.
+/// maps an element of the range to its counters.
 template <class Range, class Projection>
 void visit_sums(const Range& range, const CounterVisitor& visit, Projection of) {
     CounterSums sums;

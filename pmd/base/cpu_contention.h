@@ -2,17 +2,17 @@
 #pragma once
 
 /// @file
-/// Whether other programs compete with a polling thread for its CPU.
+/// Detects whether other programs compete with a polling thread for its CPU.
 ///
-/// A thread that polls in vain yields its CPU now and then. On an idle machine, or one where the others are peers that
-/// yield in turn, it goes on within microseconds. Where a compute-bound process waits for the CPU the thread is away
-/// for a time slice: milliseconds. That tells; from then on it is cheaper to block until a packet arrives, since the
-/// scheduler lets a thread that is woken go before those that compute.
+/// A polling thread that finds nothing yields its CPU now and then. On an idle machine, or one whose other threads
+/// yield in turn, it runs again within microseconds. If a compute-bound process is runnable on the CPU, the thread
+/// loses a time slice: milliseconds. From then on it is cheaper to block until a packet arrives, since the scheduler
+/// runs a woken thread before compute-bound ones.
 ///
-/// The answer holds for a while. Then the thread polls as it did before, and finds out anew: twice as long each time
-/// that the answer soon is the same, so that a machine that stays busy is hardly ever asked.
+/// The result is held for a time, after which the thread polls as before and measures again. The hold time doubles
+/// whenever contention is found again soon, so that a machine that stays busy is rarely probed.
 ///
-/// Times are of any unit and one clock. Threads: any; two that report at once may both be heard, which is harmless.
+/// Times are in any unit, of one clock. Threads: any; concurrent reports may both take effect, which is harmless.
 
 #include <algorithm>
 #include <atomic>
@@ -23,13 +23,13 @@ namespace verbline::pmd {
 class CpuContention {
 public:
     struct Limits {
-        std::uint64_t time_slice;  ///< who is away for so long has lost its CPU to somebody who computes
+        std::uint64_t time_slice;  ///< a thread that is away for so long has lost its CPU to a compute-bound one
         std::uint64_t shortest_hold, longest_hold;
     };
 
     explicit CpuContention(const Limits& limits) : limits_(limits) {}
 
-    /// It is `now`, and the thread was away for `away`.
+    /// Reports that the thread runs again at `now`, after it had yielded for `away`.
     void went_on(std::uint64_t now, std::uint64_t away) noexcept {
         if (away < limits_.time_slice) return;
         const auto until = until_.load(std::memory_order_relaxed), hold = hold_.load(std::memory_order_relaxed);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Packets on a Unix socket, each with at most one file descriptor beside it (SCM_RIGHTS).
+/// Messages on a Unix socket, each with at most one file descriptor (SCM_RIGHTS).
 
 #include <cstddef>
 #include <cstring>
@@ -14,13 +14,14 @@
 
 namespace verbline {
 
-/// Room for one descriptor and no more: the kernel keeps others, and says so.
+/// Control-message buffer for exactly one descriptor: the kernel discards further ones and sets MSG_CTRUNC.
 union DescriptorRoom {
     cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-/// As send(2), with `descriptor`, of which the receiver gets a copy; -1: none. `flags` beside MSG_NOSIGNAL.
+/// As send(2); also passes a duplicate of `descriptor` to the receiver unless it is -1. MSG_NOSIGNAL is added to
+/// `flags`.
 inline ssize_t send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor, int flags = 0) {
     iovec vector{const_cast<std::byte*>(bytes.data()), bytes.size()};
     msghdr outer{.msg_iov = &vector, .msg_iovlen = 1};
@@ -35,12 +36,12 @@ inline ssize_t send_with_descriptor(int socket, std::span<const std::byte> bytes
 }
 
 struct ReceivedMessage {
-    ssize_t size = -1;          ///< as recv(2), and errno
-    bool whole = false;         ///< neither cut nor with more than one descriptor
-    FileDescriptor descriptor;  ///< what came with it; none unless `whole`
+    ssize_t size = -1;          ///< as recv(2) returns; on -1 errno is set
+    bool whole = false;         ///< not truncated, and with at most one descriptor
+    FileDescriptor descriptor;  ///< the descriptor received, if any; none unless `whole`
 };
 
-/// As recv(2). Descriptors that are not answered are closed.
+/// As recv(2). Received descriptors that are not returned are closed.
 inline ReceivedMessage receive_with_descriptor(int socket, std::span<std::byte> bytes, int flags = 0) {
     iovec vector{bytes.data(), bytes.size()};
     DescriptorRoom room{};

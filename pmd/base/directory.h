@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// The names in a directory. Not by std::filesystem, whose iterators end the process when there is no memory.
+/// Iterates over the names in a directory, without std::filesystem, whose iterators terminate the process when memory
+/// runs out.
 
 #include <filesystem>
 #include <memory>
@@ -13,8 +14,8 @@
 
 namespace verbline {
 
-/// Calls `use` with the name of each entry but `.` and `..`, in no order; never for a directory that cannot be read.
-/// `use` may remove the entry, and may throw.
+/// Calls `use` with the name of each entry except `.` and `..`, in no particular order. A directory that cannot be
+/// opened counts as empty. `use` may remove the entry, and may throw.
 template <class Use>
 void for_each_entry(const std::filesystem::path& directory, Use use) {
     const std::unique_ptr<DIR, decltype([](DIR* of) { closedir(of); })> stream(opendir(directory.c_str()));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// How anything off the packet path fails: an errno for programs, one line for people.
+/// Errors of everything off the packet path: an errno for programs, one line of text for people.
 
 #include <cerrno>
 #include <expected>

@@ -2,9 +2,10 @@
 #pragma once
 
 /// @file
-/// By an eventfd(2) a thread tells another, which sleeps in poll(2) or epoll(7), that there is something to look at.
+/// An eventfd(2) by which one thread wakes another that sleeps in poll(2) or epoll(7).
 ///
-/// Signals add up until they are drained: drain first, then look, so that what comes in between is another signal.
+/// Signals accumulate until they are drained: drain first, then check for work, so that anything arriving in between
+/// signals again.
 
 #include <cerrno>
 #include <cstdint>
@@ -17,12 +18,12 @@
 
 namespace verbline {
 
-/// Any thread may signal and drain. Descriptors of which a program has a number are no such objects: they count, and
-/// the program decides whether they block.
+/// Any thread may signal and drain. Not for descriptors that are exposed to the application: those count events, and
+/// the application decides whether they block.
 class EventDescriptor {
 public:
     EventDescriptor() = default;
-    /// None if the kernel refuses, as when no descriptors are left: errno says why.
+    /// Returns an empty object on failure, for example if no descriptors are left; errno is set.
     static EventDescriptor make() noexcept {
         EventDescriptor made;
         made.descriptor_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -30,16 +31,16 @@ public:
     }
 
     explicit operator bool() const { return static_cast<bool>(descriptor_); }
-    /// Readable from a signal on until it is drained.
+    /// The descriptor: readable from a signal until `drain`.
     int get() const { return descriptor_.get(); }
 
-    /// Never blocks: a counter that is full has been readable all the time. No cancellation point (pthreads(7)), and
-    /// not by the name write, which may be the program's that we are linked into.
+    /// Never blocks: a full counter is readable already. Not a cancellation point (pthreads(7)), and independent of the
+    /// symbol `write`, which the application may interpose.
     void signal() const noexcept {
         constexpr std::uint64_t one = 1;
         while (syscall(SYS_write, get(), &one, sizeof one) < 0 && errno == EINTR) {}
     }
-    /// Whether there was a signal.
+    /// Clears all signals. Returns whether there was one.
     bool drain() const noexcept {
         eventfd_t signals = 0;
         return eventfd_read(get(), &signals) == 0;

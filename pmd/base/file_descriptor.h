@@ -13,7 +13,7 @@ namespace verbline {
 class FileDescriptor {
 public:
     FileDescriptor() = default;
-    explicit FileDescriptor(int fd) : fd_(fd) {}  ///< as a system call gave it: negative means none
+    explicit FileDescriptor(int fd) : fd_(fd) {}  ///< as returned by a system call; negative means none
     FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     FileDescriptor& operator=(FileDescriptor&& other) noexcept {
         std::swap(fd_, other.fd_);
@@ -24,7 +24,7 @@ public:
     }
 
     int get() const { return fd_; }
-    /// Gives it to a new owner, who closes it.
+    /// Releases ownership: the caller must close the returned descriptor.
     [[nodiscard]] int release() { return std::exchange(fd_, -1); }
     explicit operator bool() const { return fd_ >= 0; }
 

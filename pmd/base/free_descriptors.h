@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Whether the process may open more files: what to tell whoever may not, and a look before calling what ends the
-/// process when there are none, as DPDK does when it starts (rte_panic).
+/// Checks that the process can open enough files before calling code that terminates it when it cannot, as DPDK's start
+/// does (rte_panic), and words the error message.
 
 #include <cerrno>
 #include <cstddef>
@@ -19,21 +19,21 @@
 
 namespace verbline {
 
-/// A descriptor was refused, with errno `code`, to `who`: a name, or empty.
+/// The error for a descriptor that the kernel refused with errno `code`. `who` names the requester; may be empty.
 inline std::unexpected<Error> no_descriptors(int code, std::string_view who = {}) {
     std::string what(who);
     what.append(who.empty() ? "" : ": ").append("no descriptors left: ").append(std::strerror(code));
     return failure(code, what.append("; raise the limit on open files (ulimit -n)"));
 }
 
-/// More than rte_eal_init of DPDK 22.11 has open at a time, its telemetry included. `workers`: lcores beside the main
-/// one, to each of which two pipes lead.
+/// Upper bound of the descriptors that rte_eal_init of DPDK 22.11 has open at a time, including telemetry. `workers`:
+/// lcores besides the main one, each of which takes two pipes.
 constexpr std::size_t descriptors_to_start_dpdk(unsigned workers) {
     return 16 + std::size_t{4} * workers;
 }
 
-/// Looks whether `count` descriptors are free, by taking them for a moment. An error tells why not, and what to do.
-/// Other threads may be refused a descriptor meanwhile, or take those that were free. Any thread.
+/// Checks that `count` descriptors are free by briefly opening that many. The error says why not, and what to do. Only
+/// a snapshot: other threads may be refused a descriptor meanwhile, or take the free ones afterwards. Any thread.
 inline Result<void> check_free_descriptors(std::size_t count) {
     std::vector<FileDescriptor> taken;
     taken.reserve(count);

@@ -2,15 +2,15 @@
 #pragma once
 
 /// @file
-/// A pointer that poll threads use during a burst and the control thread replaces or takes away between bursts.
+/// A pointer that poll threads use during a burst and the control thread replaces or removes between bursts.
 ///
-/// The user's side is two plain stores and a load, without a fence; the owner pays instead: membarrier(2) puts a full
-/// barrier into every running thread, after which a user either is seen to be inside or will see the new pointer.
-/// (What rte_rcu_qsbr does, for users that have no quiescent states to report to a device.)
+/// The reader side is two plain stores and a load, without a fence; the writer pays instead: membarrier(2) executes a
+/// full barrier on every running thread of the process, after which a reader is either seen to be inside or will see
+/// the new pointer. (As rte_rcu_qsbr, for readers that have no quiescent states to report to a device.)
 ///
-/// Where the kernel refuses membarrier (seccomp) the users have fences. A filter that the program installs later is
-/// found by the next `set`: users have fences from then on, and for those who were inside without one it waits longer
-/// than a CPU can keep a store to itself.
+/// If the kernel refuses membarrier (seccomp), readers execute fences. A seccomp filter that the program installs later
+/// is detected by the next `set`: readers use fences from then on, and for those inside without one it waits longer
+/// than a store can stay in a CPU's store buffer.
 
 #include <atomic>
 #include <chrono>
@@ -30,11 +30,12 @@ namespace verbline::pmd {
 template <class T>
 class Gate {
 public:
-    /// `users`: threads that may be inside at the same time, each under a number of its own.
+    /// `users`: number of threads that may be inside at the same time, each with an index of its own below it.
     explicit Gate(std::size_t users)
         : fenced_(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0), visits_(users) {}
 
-    /// Calls `use` with the object, unless there is none; then answers `otherwise`.
+    /// Returns what `use` returns for the current object, or `otherwise` if there is none. `user` is the thread's
+    /// index.
     template <class Use, class R>
     R with(std::size_t user, R otherwise, Use use) const {
         auto& visits = visits_[user].count;
@@ -50,8 +51,8 @@ public:
         return result;
     }
 
-    /// Control thread only, as all below. Puts `next` in place and returns the object before, which nobody uses any
-    /// more. Users are not held up: each goes on with one of the two, and we wait for visits under way to end.
+    /// Publishes `next` and returns the previous object, which no thread uses any more. Waits until calls of `with`
+    /// that are under way have returned; does not delay readers. Control thread only, as all below.
     std::unique_ptr<T> set(std::unique_ptr<T> next) {
         owned_.swap(next);
         current_.store(owned_.get(), std::memory_order_release);
@@ -63,7 +64,7 @@ public:
         return next;
     }
     const T* get() const { return owned_.get(); }
-    /// Whether users pay for fences.
+    /// Whether readers execute fences because membarrier is not available.
     bool fenced() const { return fenced_.load(std::memory_order_relaxed); }
 
 private:
@@ -74,11 +75,11 @@ private:
         std::this_thread::sleep_for(longest_store);
     }
 
-    // Stores leave a CPU within microseconds, and at the latest when it takes up another thread.
+    // A store becomes visible within microseconds, and at the latest at the CPU's next context switch.
     static constexpr std::chrono::milliseconds longest_store{10};
 
     struct alignas(64) Visits {
-        std::atomic<std::uint64_t> count{0};  ///< begun and ended: odd while the user is inside
+        std::atomic<std::uint64_t> count{0};  ///< incremented on entry and on exit: odd while the thread is inside
     };
     std::atomic<bool> fenced_;
     std::atomic<T*> current_{nullptr};

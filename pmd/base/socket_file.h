@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The file of a bound UNIX socket: removed when it goes out of scope, however that comes about.
+/// Owns the file of a bound UNIX socket: unlinks it on destruction.
 
 #include <string>
 #include <utility>
@@ -14,7 +14,7 @@ namespace verbline {
 class SocketFile {
 public:
     SocketFile() = default;
-    /// Call it with a string made before the bind: nothing may fail in between.
+    /// Construct the string before bind(2), so that nothing can fail between the bind and this.
     explicit SocketFile(std::string path) noexcept : path_(std::move(path)) {}
     SocketFile(SocketFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
     SocketFile& operator=(SocketFile&& other) noexcept {

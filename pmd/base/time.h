@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Time as engines see it: nanoseconds on the caller's monotonic clock. Engines never read a clock themselves.
+/// Time as engines are given it: nanoseconds of the caller's monotonic clock. Engines never read a clock.
 
 #include <cstdint>
 

@@ -13,7 +13,7 @@
 namespace verbline::pmd {
 namespace {
 
-/// What every member can do.
+/// The intersection of all members' capabilities.
 Capabilities common(const std::vector<std::unique_ptr<NetDevice>>& members) {
     auto all = members.front()->capabilities();
     for (const auto& member : members) {
@@ -101,7 +101,7 @@ std::uint16_t Bridge::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     auto& lane = lanes_[queue];
     Outgoing out;
     std::size_t n = 0;
-    auto budget = std::min(burst.size(), max_burst);  // any frame may turn out to be ours, or all be for one member
+    auto budget = std::min(burst.size(), max_burst);  // all frames may be for the local port, or for one member
     const auto first = lane.next++;
     for (std::size_t i = 0; i < members_.size(); ++i) {
         const auto from = (first + i) % members_.size();
@@ -117,7 +117,7 @@ std::uint16_t Bridge::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     return static_cast<std::uint16_t>(n);
 }
 
-/// Sends a frame from a member on its way, unless (also) we are to have it.
+/// Adds a member's frame to the output of its receivers. True if it is (also) for the local port.
 bool Bridge::for_us(rte_mbuf* frame, std::size_t from, Lane& lane, Outgoing& out) noexcept {
     const auto drop = [&](Counter& why) {
         why.add();
@@ -163,8 +163,8 @@ void Bridge::flush(std::uint16_t queue, Lane& lane, Outgoing& out) noexcept {
     }
 }
 
-/// Passes frames on behind those that wait already. Were they dropped whenever the ring is full, our own frames, which
-/// wait for it, would keep it full and starve them.
+/// Forwards frames behind those queued already. If they were dropped whenever the ring is full, local frames, which
+/// wait for room, would keep it full and starve them.
 void Bridge::forward(std::uint16_t queue, std::size_t to, Burst frames, Lane& lane) noexcept {
     lane.counters.forward_dropped_full.add(lane.waiting[to].send(*members_[to], queue, frames));
 }
@@ -198,7 +198,7 @@ std::uint16_t Bridge::tx_burst(std::uint16_t queue, Burst burst) noexcept {
     return static_cast<std::uint16_t>(done);
 }
 
-/// To every member; one of a kind, so the last gets the frame itself.
+/// Sends the frame to every member that is up: copies, and to the last member the frame itself.
 void Bridge::flood(std::uint16_t queue, rte_mbuf* frame, Lane& lane) noexcept {
     const auto send = [&](std::size_t to, rte_mbuf* one) { forward(queue, to, std::span(&one, 1), lane); };
     for (std::size_t to = 0; to + 1 < members_.size(); ++to) {
@@ -224,7 +224,7 @@ void Bridge::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
             lane.deaf = lane.deaf || link_[i].load(std::memory_order_relaxed);
         }
     }
-    if (!wanted) lane.wakeups.wait(0, [](std::uint64_t) {});  // takes back what the descriptor has told so far
+    if (!wanted) lane.wakeups.wait(0, [](std::uint64_t) {});  // clears pending wakeups
 }
 
 void Bridge::counters(const CounterVisitor& visit) const {

@@ -2,16 +2,16 @@
 #pragma once
 
 /// @file
-/// Several Ethernet devices and ourselves on one learning switch, seen as one device.
+/// A learning switch over several Ethernet devices and a local port, presented as one device.
 ///
 ///        member 0 ──┐                      ┌── what a member received for us
 ///        member 1 ──┼── forwarding table ──┤
 ///        member 2 ──┘                      └── what we send: to one member, or to all
 ///
-/// Frames between members pass in `rx_burst`. A frame for several receivers is copied for each but the last: any of
-/// them may write into it. One member alone is passed through untouched.
+/// `rx_burst` forwards frames between members. A frame for several receivers is copied for each but the last, since
+/// each may write into it. A single member is passed through unchanged.
 ///
-/// Threads: for one queue, the same thread makes both `rx_burst` and `tx_burst`, because either may send to any member.
+/// Threads: for one queue, the same thread makes both `rx_burst` and `tx_burst`, because both may send to any member.
 
 #include <array>
 #include <atomic>
@@ -47,9 +47,9 @@ public:
     using Clock = std::function<Time()>;  ///< called by the control thread only
 
     static constexpr std::size_t max_members = 16;
-    static constexpr std::size_t max_waiting = 256;  ///< frames passed on that wait for one member's ring
+    static constexpr std::size_t max_waiting = 256;  ///< forwarded frames queued for one member's full ring
 
-    /// Every member carries Ethernet frames. `pool` serves the copies.
+    /// Every member must carry Ethernet frames. Copies are allocated from `pool`.
     static Result<std::unique_ptr<Bridge>> create(std::string name, std::vector<std::unique_ptr<NetDevice>> members,
                                                   rte_mempool* pool, Clock clock);
 
@@ -58,30 +58,30 @@ public:
     std::optional<wire::MacAddress> mac() const override;
     Result<void> up() override;
     void down() override;
-    /// Whether any member is up; polls each, and ages the forwarding table.
+    /// True if any member is up. Polls every member's link, and ages the forwarding table.
     bool link_up() override;
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
-    /// Stops at the first frame whose one receiver has no room; frames for many are sent to those that have.
+    /// Stops at the first unicast frame whose member has no room. Flooded frames go to the members that have room.
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
-    /// Readable when any member's is; -1 while a member that is up has none.
+    /// Readable when any member's event is; -1 while a member that is up has no event.
     int rx_event(std::uint16_t queue) const noexcept override;
     void want_rx_event(std::uint16_t queue, bool wanted) noexcept override;
-    /// Until told, everything is taken to be for us too.
+    /// Until it is called, every frame is also delivered locally.
     std::error_code set_identity(const Identity& identity) override;
     std::error_code attach_multicast(const MulticastAddress& group) override;  ///< every group reaches us anyway
     std::error_code detach_multicast(const MulticastAddress& group) override;
-    /// Ours, then each member's as member<n>_...
+    /// The bridge's own, then each member's with the prefix `member<n>_`.
     void counters(const CounterVisitor& visit) const override;
 
 private:
     struct alignas(64) Lane {
         BridgeCounters counters;
-        std::size_t next = 0;              ///< the member polled first, so that none is always last
+        std::size_t next = 0;              ///< the member polled first, rotated for fairness
         std::vector<OutputQueue> waiting;  ///< by member
         Wakeups wakeups;
         bool deaf = false;  ///< a member that is up cannot wake us
     };
-    /// Frames on their way to each member, sent together at the end of a burst.
+    /// Frames collected for each member, sent together at the end of a burst.
     struct Outgoing {
         std::array<std::array<rte_mbuf*, max_burst>, max_members> frames;
         std::array<std::uint16_t, max_members> count{};
@@ -102,7 +102,7 @@ private:
     Capabilities capabilities_;
     ForwardingTable table_;
     std::array<std::atomic<bool>, max_members> link_{};  ///< as last polled
-    std::atomic<std::uint64_t> local_{0};                ///< our MAC address; 0: none yet
+    std::atomic<std::uint64_t> local_{0};                ///< the local MAC address; 0: none yet
     std::vector<Lane> lanes_;                            ///< by queue
 };
 

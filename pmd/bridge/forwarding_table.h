@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// Which member a MAC address was last seen behind.
+/// MAC learning table: maps an address to the member behind which it was last seen.
 ///
 /// Bounded and lock-free: an entry is one 64-bit word (address, member, age), so that every shard learns and looks up
-/// by plain loads and stores while the control thread expires. Two shards that learn at once leave one of two true
-/// answers.
+/// with plain loads and stores while the control thread ages entries. If two shards learn the same address at once, the
+/// entry of either remains.
 ///
 ///     +-------------------------- 48 --------------------------+-- 5 ---+--- 11 ---+
 ///     |                      MAC address                       | member |   age    |
@@ -28,18 +28,18 @@ public:
     static constexpr std::size_t max_members = 32;
     static constexpr Time max_age = 300 * second;  ///< IEEE 802.1Q, 8.8.3: the recommended ageing time
 
-    /// `mac` in the low 48 bits, as all below.
+    /// Records that `mac` (low 48 bits, as below) is behind `member`.
     void learn(std::uint64_t mac, unsigned member);
     std::optional<unsigned> find(std::uint64_t mac) const;
 
-    /// Control thread, at least every minute: drops what is older than `max_age`.
+    /// Removes entries older than `max_age`. Control thread, at least once a minute.
     void expire(Time now);
-    /// Control thread: forgets what was behind a member whose link went down.
+    /// Removes all entries of a member, whose link went down. Control thread.
     void forget(unsigned member);
     std::size_t size() const;
 
 private:
-    using Entry = std::uint64_t;  ///< 0: empty, for no frame may come from address 0
+    using Entry = std::uint64_t;  ///< 0: empty; 0 is no valid source address
 
     static constexpr unsigned age_bits = 11, member_bits = 5;
     static constexpr std::uint64_t age_mask = (1u << age_bits) - 1;

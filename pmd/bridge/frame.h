@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What a switch reads of a frame: its two MAC addresses, as numbers in the low 48 bits.
+/// Reads a frame's two MAC addresses, as integers in the low 48 bits.
 
 #include <cstdint>
 
@@ -22,7 +22,7 @@ constexpr bool is_group(std::uint64_t mac) {
     return (mac >> 40 & 1) != 0;
 }
 
-/// The frames below are no shorter than an Ethernet header in their first segment.
+/// True if the first segment is too short for an Ethernet header. The functions below require that it is not.
 inline bool is_runt(const rte_mbuf& frame) {
     return frame.data_len < RTE_ETHER_HDR_LEN;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Frames on their way out of a switch by one device, in order: those that its ring has no room for wait, up to a
-/// limit.
+/// Output queue of one switch port: sends frames in order, and queues those for which the device's ring has no room, up
+/// to a limit.
 ///
 /// Belongs to the thread that transmits on the device's queue.
 
@@ -15,7 +15,7 @@
 
 namespace verbline::pmd {
 
-/// What a queue's device has taken; null: not counted. They outlive the queue.
+/// Counters of what the device has accepted; null: not counted. Must outlive the queue.
 struct OutputCounters {
     Counter* packets = nullptr;
     Counter* bytes = nullptr;
@@ -28,17 +28,17 @@ public:
     }
     OutputQueue(OutputQueue&&) = default;
     OutputQueue& operator=(OutputQueue&&) = delete;
-    ~OutputQueue();  ///< frees what waits
+    ~OutputQueue();  ///< frees queued frames
 
-    /// Sends frames behind those that wait. Takes all; returns how many, the last ones, were freed because as many as
-    /// the limit wait.
+    /// Sends `frames` after those already queued and takes ownership of all of them. Returns the number dropped from
+    /// the end of the burst because the queue was full.
     std::size_t send(NetDevice& device, std::uint16_t queue, Burst frames) noexcept;
-    /// Sends what waits, as far as there is room. True when none is left.
+    /// Sends queued frames as far as the device has room. True if none is left.
     bool flush(NetDevice& device, std::uint16_t queue) noexcept;
 
     bool empty() const { return waiting_.empty(); }
     std::size_t size() const { return waiting_.size(); }
-    /// Those that wait already may be more.
+    /// Applies to later frames: frames queued already are kept, even beyond the limit.
     void set_limit(std::size_t limit) { limit_ = limit; }
 
 private:

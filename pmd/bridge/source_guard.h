@@ -2,16 +2,17 @@
 #pragma once
 
 /// @file
-/// Whether a host on a lane sends as itself: source address validation, ARP inspection and RA guard of a
-/// switch (RFC 7039, RFC 6105) whose hosts are known instead of learned.
+/// Source address validation, ARP inspection and RA guard (RFC 7039, RFC 6105) for a switch whose hosts' addresses are
+/// configured instead of learned.
 ///
 ///     IPv4, IPv6, RoCE v1   source address (GID): one of the lane's
 ///     ARP                   sender: the lane's MAC and one of its addresses
 ///     Neighbour Discovery   advertised target: one of its addresses; link-layer options: its MAC; nothing that only
 ///                           a router sends
 ///
-/// The unspecified address names nobody and is allowed (duplicate address detection, DHCP). The same holds behind one
-/// or two VLAN tags; more are refused. Frames of other kinds have only their MAC addresses, which the switch compares.
+/// The unspecified address is allowed (duplicate address detection, DHCP). The same rules apply behind one or two VLAN
+/// tags; frames with more tags are rejected. Frames of other EtherTypes pass: of those, the switch itself validates the
+/// source MAC.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,13 +29,14 @@ class SourceGuard {
 public:
     enum class Verdict : std::uint8_t { passes, foreign_ip, foreign_arp, foreign_nd };
 
-    /// `addresses`: IPv4 mapped (::ffff:a.b.c.d), IPv6, the link-local ones among them.
+    /// `addresses`: all of the lane's, IPv4 mapped (::ffff:a.b.c.d) and IPv6, including link-local ones.
     SourceGuard(wire::MacAddress mac, const std::vector<wire::Gid>& addresses);
 
-    /// `frame` is no shorter than an Ethernet header, in its first segment, as are all headers of a frame that passes.
+    /// The first segment of `frame` holds at least the Ethernet header. Headers that lie outside it are not accepted.
     Verdict check(const rte_mbuf& frame) const noexcept;
 
-    /// True of most frames: untagged IPv4 from the lane's first address. Others may pass as well: `check`.
+    /// Fast path: true for untagged IPv4 from the lane's first address, which passes. False is no verdict: call
+    /// `check`.
     bool is_own_ipv4(const rte_mbuf& frame) const noexcept {
         constexpr std::size_t type_at = 12, source_at = 26, end = 34;
         if (frame.data_len < end) return false;

@@ -19,7 +19,7 @@ Switch::~Switch() {
     gate_.set(nullptr);
 }
 
-/// What waits for ports that are stuck must leave buffers for those that are not.
+/// Divides the buffers that may be queued, so that stalled ports leave enough for the others.
 void Switch::share_buffers() {
     const auto share =
         std::clamp<std::size_t>(options_.waiting / std::max<std::size_t>(ports_.size(), 1), 1, max_waiting);
@@ -39,7 +39,7 @@ std::unique_ptr<Switch::Topology> Switch::topology() const {
     }
     for (auto* port : next->all) {
         for (const auto group : port->groups) {
-            // Nobody on an uplink can join; who wants it there is not known.
+            // Hosts behind uplinks cannot join here, so uplinks receive every group.
             auto& members = next->known.try_emplace(group, next->uplinks).first->second;
             members.push_back(port);
         }
@@ -59,7 +59,7 @@ Switch::PortId Switch::add(std::unique_ptr<Port> port) {
     ports_.emplace(id, std::move(port));
     share_buffers();
     gate_.set(topology());
-    wake();  // the port wants to be asked to wake us
+    wake();  // so that the poll thread arms the new port
     return id;
 }
 
@@ -83,7 +83,7 @@ void Switch::remove(PortId port) {
     const auto gone = std::move(ports_.extract(port).mapped());
     share_buffers();
     auto next = topology();
-    const auto before = gate_.set(nullptr);  // the poll thread is out from here on
+    const auto before = gate_.set(nullptr);  // the poll thread is outside from here on
     if (before) take_rest(*before, *gone);
     gate_.set(std::move(next));
     wake();

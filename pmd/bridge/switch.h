@@ -2,19 +2,20 @@
 #pragma once
 
 /// @file
-/// An Ethernet switch of many lanes that come and go, and of uplinks that stay.
+/// An Ethernet switch with lanes (one host each), which are added and removed at run time, and permanent uplinks.
 ///
-///     lanes                 one host each, whose MAC address is known and the only one it may send from; its IP
-///        │                  addresses, too, unless it is a router (source_guard.h)
-///        │ └── groups       multicast: to those that joined; unless nobody has, or it must reach all: to everyone
-///     uplinks               networks of many hosts: who is behind which is learned
+///     lanes                 one host each, with a configured MAC address, the only source allowed; likewise its IP
+///        │                  addresses, unless it is a router (source_guard.h)
+///        │ └── groups       multicast: to lanes that joined; to all if none joined or the group must reach everyone
+///     uplinks               networks of many hosts, whose addresses are learned
 ///
-/// What is for no lane is for an uplink: for the one that it was learned behind, else for all.
+/// A frame whose destination is no lane goes to the uplink behind which the address was learned, or else to all
+/// uplinks.
 ///
-/// Threads: the control thread adds, removes, looks after links and reads counters. One poll thread makes `poll`,
-/// `wait` or `run`, on queue 0 of every device. What the control thread changes is built aside and then published; the
-/// control thread waits for the poll under way, never the poll thread for it. Only the removal of a port holds the poll
-/// thread up, for as long as it takes to pass on what the port had sent.
+/// Threads: the control thread adds and removes ports, maintains links and reads counters. One poll thread calls
+/// `poll`, `wait` or `run`, on queue 0 of every device. The control thread builds a new topology and publishes it, and
+/// waits for the poll under way; the poll thread does not wait for the control thread. Only the removal of a port
+/// stalls the poll thread, while frames that the port had sent are forwarded.
 
 #include <atomic>
 #include <map>
@@ -76,13 +77,13 @@ public:
     enum class Links : std::uint8_t { all, down };
 
     static constexpr std::size_t max_uplinks = 16;
-    static constexpr std::size_t max_waiting = tunables::switch_waiting;  ///< frames that wait for one port's ring
-    static constexpr Time spin = tunables::switch_spin;  ///< how long `run` polls for nothing before it sleeps
+    static constexpr std::size_t max_waiting = tunables::switch_waiting;  ///< frames queued for one port's full ring
+    static constexpr Time spin = tunables::switch_spin;  ///< how long an idle `run` spins before it sleeps
 
     struct Options {
         rte_mempool* pool = nullptr;     ///< for copies
-        std::size_t waiting = 2048;      ///< of its buffers may wait for full ports, all together
-        CaptureFile* capture = nullptr;  ///< each frame once, as it comes in; outlives us
+        std::size_t waiting = 2048;      ///< of the pool's buffers may be queued for full ports, in total
+        CaptureFile* capture = nullptr;  ///< records each frame once, on ingress; outlives the switch
     };
 
     explicit Switch(const Options& options);
@@ -90,39 +91,40 @@ public:
     Switch& operator=(const Switch&) = delete;
     ~Switch();
 
-    /// False: there are no descriptors left to sleep on, and `run` would never sleep.
+    /// False if the descriptors needed to sleep could not be opened: `run` would then never sleep.
     bool can_sleep() const { return wake_ && wakeups_.fd() >= 0; }
 
     // Control thread. Devices carry Ethernet frames and are up.
 
-    /// Without a guard the lane may send from any IP address: a router, a bridge.
+    /// Without a `guard` the lane may send from any IP address: for a router or a bridge.
     PortId add_lane(std::unique_ptr<NetDevice> device, wire::MacAddress mac,
                     std::optional<SourceGuard> guard = std::nullopt);
-    /// Before the first poll.
+    /// Only before the first poll.
     Result<PortId> add_uplink(std::unique_ptr<NetDevice> device);
-    /// What it had received is passed on first. The device is gone when this returns; its counters stay in the sums.
+    /// Removes a port. Frames that its device had received are forwarded first. On return the device is destroyed; its
+    /// counters stay in `removed_ports` and `removed_devices`.
     void remove(PortId port);
-    /// The poll thread goes on meanwhile.
+    /// Adds or removes a lane's membership of a multicast group. Does not stall the poll thread.
     void set_group(PortId lane, wire::MacAddress group, bool member);
-    /// Makes, keeps and remakes links, and ages what was learned: call a few times a second, for those that are down
-    /// more often.
+    /// Establishes and re-establishes links (`NetDevice::link_up`), and ages learned addresses. Call a few times a
+    /// second with `Links::all`, and more often with `Links::down`, which skips ports whose link is up.
     void look_after(Time now, Links which);
 
     bool link_up(PortId port) const;
     const NetDevice& device(PortId port) const;
     const SwitchPortCounters& counters(PortId port) const;
     const SwitchCounters& counters() const { return counters_; }
-    /// What all removed ports have counted, and what their devices have.
+    /// Counters of all removed ports, and of their devices.
     const CounterSums& removed_ports() const { return removed_ports_; }
     const CounterSums& removed_devices() const { return removed_devices_; }
 
     // Poll thread.
 
-    /// Passes on what has arrived, a share for each port. False: nothing had.
+    /// Forwards received frames, a bounded share of each port. False if there were none.
     bool poll() noexcept;
-    /// Sleeps until something arrives or the control thread has changed something, for a fraction of a second at most.
+    /// Sleeps until a frame arrives or the topology changes, for a fraction of a second at most.
     void wait() noexcept;
-    /// Until `stop` and, at the same time or later, `wake`.
+    /// Polls and sleeps until `stop` is set. To end a sleep, call `wake` after setting it.
     void run(const std::atomic<bool>& stop) noexcept;
     /// Any thread: ends `wait`.
     void wake() const noexcept;
@@ -152,19 +154,19 @@ private:
     void disarm(std::uint64_t port) noexcept;
 
     Options options_;
-    CaptureFile::Source source_{};  ///< of what is captured
+    CaptureFile::Source source_{};  ///< the switch's interface in the capture file
     std::map<PortId, std::unique_ptr<Port>> ports_;
     CounterSums removed_ports_, removed_devices_;
     std::uint32_t last_id_ = 0;
-    ForwardingTable learned_;  ///< which uplink
+    ForwardingTable learned_;  ///< MAC addresses behind uplinks
     Gate<Topology> gate_;
     EventDescriptor wake_;
     SwitchCounters counters_;
 
     // The poll thread's.
     Wakeups wakeups_;
-    std::size_t next_ = 0;  ///< the port polled first, so that none is always last
-    Time patience_ = 0;     ///< with full ports
+    std::size_t next_ = 0;  ///< the port polled first, rotated for fairness
+    Time patience_ = 0;     ///< current sleep while ports are full
     CpuContention contention_{
         {.time_slice = 200 * microsecond, .shortest_hold = 100 * millisecond, .longest_hold = 1600 * millisecond}};
 };

@@ -23,7 +23,7 @@ constexpr Time longest_sleep = 100 * millisecond;      ///< in case that a forei
 constexpr Time deaf_sleep = 50 * microsecond;          ///< with devices that cannot wake us
 constexpr Time shortest_patience = 50 * microsecond, longest_patience = millisecond;  ///< with full receivers
 
-/// Groups without which nobody finds anybody: they reach all whoever joins them. Broadcast; IPv6 solicited-node and
+/// Groups that discovery depends on: they are flooded even if they have members. Broadcast; IPv6 solicited-node and
 /// all-nodes (RFC 4861 needs both; RFC 4541, 3); 224.0.0.0/24 (RFC 4541, 2.1.2).
 constexpr bool reaches_all(std::uint64_t mac) {
     return mac == 0xffff'ffff'ffff || mac >> 24 == 0x3333ff || mac == 0x3333'0000'0001 || mac >> 8 == 0x01'005e'0000;
@@ -61,7 +61,8 @@ std::size_t Switch::take_from(Topology& topology, Port& port) noexcept {
     return received;
 }
 
-/// The last words of who leaves, by the control thread while nobody polls. Bounded: it may go on talking.
+/// Forwards the remaining frames of a port that is being removed. Called by the control thread while the poll thread is
+/// outside. Bounded, since the peer may keep sending.
 void Switch::take_rest(Topology& topology, Port& port) noexcept {
     for (std::size_t taken = 0; taken < most_at_the_end;) {
         const auto received = take_from(topology, port);
@@ -72,7 +73,7 @@ void Switch::take_rest(Topology& topology, Port& port) noexcept {
     }
 }
 
-/// Frames in a row for the same port stay together; none overtakes another on its way to the same port.
+/// Consecutive frames for the same port are sent together; frames to one port stay in order.
 void Switch::pass(Topology& topology, Port& from, Burst frames) noexcept {
     if (options_.capture != nullptr) record(frames);
     std::array<rte_mbuf*, share> run;
@@ -90,7 +91,7 @@ void Switch::pass(Topology& topology, Port& from, Burst frames) noexcept {
             drop(frame, *why);
             continue;
         }
-        // Most frames go where the one before went.
+        // Most frames have the destination of the previous one.
         if (const auto next = destination_mac(*frame); ports == nullptr || next != destination) {
             destination = next;
             ports = &receivers(topology, destination);
@@ -118,7 +119,7 @@ void Switch::record(Burst frames) noexcept {
     }
 }
 
-/// Why the frame may not come from there; null: it may.
+/// The counter of the reason to drop a frame from this port; null if it may pass.
 Counter* Switch::objection(const Topology& topology, Port& from, const rte_mbuf& frame) noexcept {
     if (is_runt(frame)) return &from.counters.rx_dropped_runt;
     if (!legitimate(topology, from, source_mac(frame))) return &from.counters.rx_dropped_source;
@@ -148,7 +149,7 @@ const Switch::Ports& Switch::receivers(const Topology& topology, std::uint64_t d
     return topology.uplinks;
 }
 
-/// The last gets the frame itself, the others copies, for any device may write into what it sends.
+/// The last receiver gets the frame itself, the others copies, since any device may write into what it sends.
 void Switch::replicate(const Ports& to, Port& from, rte_mbuf* frame) noexcept {
     Port* last = nullptr;
     for (auto* port : to) {
@@ -179,7 +180,7 @@ void Switch::wait() noexcept {
     wakeups_.wait(longest, [this](std::uint64_t port) { disarm(port); });
 }
 
-/// Asks every port to wake us. Returns how long we may sleep.
+/// Arms every port's receive event. Returns how long the thread may sleep.
 Time Switch::arm(Topology& topology) noexcept {
     bool deaf = false, full = false;
     for (auto* port : topology.all) {
@@ -188,7 +189,7 @@ Time Switch::arm(Topology& topology) noexcept {
         deaf = deaf || port->deaf;
         full = full || !port->output.empty();
     }
-    // Nothing tells when a full ring has room again; a receiver that is stuck must not keep us awake.
+    // No event signals that a full ring has room again; a stalled receiver must not keep the thread awake.
     patience_ = full ? std::clamp(patience_ * 2, shortest_patience, longest_patience) : 0;
     if (deaf) return deaf_sleep;
     return full ? patience_ : longest_sleep;
@@ -204,7 +205,7 @@ void Switch::disarm(std::uint64_t id) noexcept {
     });
 }
 
-/// Polls for `spin`, unless that keeps the CPU from others who compete for it. True: not in vain.
+/// Spins for `spin`, unless other threads compete for the CPU. True if frames arrived meanwhile.
 bool Switch::linger() noexcept {
     auto now = monotonic_now();
     const auto until = now + spin;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A switch's ports, and who is where: read by the poll thread, never changed in place.
+/// A switch's ports, and the lookup of receivers by MAC address: read by the poll thread, never changed in place.
 
 #include <atomic>
 #include <memory>
@@ -17,10 +17,10 @@ struct alignas(64) Switch::Port {
     // The poll thread's.
     SwitchPortCounters counters;
     OutputQueue output{max_waiting, {.packets = &counters.tx_packets, .bytes = &counters.tx_bytes}};
-    bool armed = false;  ///< wakes us
-    bool deaf = false;   ///< is up and cannot
+    bool armed = false;  ///< its receive event is armed
+    bool deaf = false;   ///< up, but without a receive event
 
-    // The control thread's; the poll thread reads.
+    // Written by the control thread, read by the poll thread.
     PortId id{};
     std::unique_ptr<NetDevice> device;
     std::uint64_t mac = 0;             ///< of a lane; 0: an uplink
@@ -37,7 +37,7 @@ struct Switch::Topology {
     Ports all;
     Ports uplinks;
     std::vector<Ports> behind;                       ///< an uplink alone, by number
-    std::unordered_map<std::uint64_t, Ports> known;  ///< MAC addresses of lanes, and of groups that somebody joined
+    std::unordered_map<std::uint64_t, Ports> known;  ///< by MAC address: of lanes, and of groups with members
 };
 
 }  // namespace verbline::pmd

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// Sleeping until one of several devices has received something.
+/// Sleeps until one of several devices has received packets (epoll).
 ///
-/// Belongs to the thread that receives. A device's descriptor is added each time that it is wanted, as it may be
-/// another one by then; edge-triggered, so that one which a former peer still holds can wake us but not keep us awake.
+/// Owned by the receiving thread. A device's descriptor is added each time it is armed, as it may have changed since;
+/// edge-triggered, so that a former peer which still holds one can cause a wakeup but not a busy loop.
 
 #include <array>
 #include <cstddef>
@@ -22,16 +22,16 @@ class Wakeups {
 public:
     Wakeups();
 
-    /// Readable when `wait` would return at once; -1: the system is out of descriptors.
+    /// Readable when `wait` would return at once; -1 if it could not be opened.
     int fd() const { return epoll_.get(); }
 
-    /// A descriptor of the caller's own, for as long as it is open. False: the system has no memory for it.
+    /// Adds a descriptor of the caller's, until it is closed. False if the kernel has no memory for it.
     bool add(int fd, std::uint64_t tag);
-    /// From now on an arrival wakes us. Look at the device once more before sleeping. False: it has no
-    /// such descriptor, or it cannot be waited for.
+    /// Arms the device's receive event. Poll the device once more before sleeping. False if it has no descriptor, or it
+    /// cannot be added.
     bool want(NetDevice& device, std::uint16_t queue, std::uint64_t tag);
 
-    /// Calls `woke` with the tag of each that fired.
+    /// Sleeps for at most `longest`; calls `woke` with the tag of each descriptor that fired.
     template <class Woke>
     void wait(Time longest, Woke woke) {
         std::array<std::uint64_t, max_burst> tags;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Any device, with a copy of each frame going to a capture file: what it received, and what it accepted for sending.
+/// A decorator that copies a device's received frames, and those it accepted for sending, to a capture file.
 
 #include <functional>
 #include <memory>
@@ -25,7 +25,7 @@ class CapturedDevice : public Decorator {
 public:
     using Clock = std::function<Time()>;  ///< nanoseconds since 1970 (UTC)
 
-    /// `file` outlives the device. `name` is the interface's in the file.
+    /// `file` must outlive the device. `name` is the interface's name in the file.
     CapturedDevice(std::unique_ptr<NetDevice> device, std::string name, CaptureFile& file, Clock clock);
 
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;

@@ -24,33 +24,33 @@ public:
     enum class Source : std::uint16_t {};
 
     static constexpr unsigned ring_size =
-        tunables::capture_ring;  ///< frames waiting to be written; more are dropped, and counted
+        tunables::capture_ring;  ///< frames waiting to be written; further ones are dropped and counted
 
     static Result<std::unique_ptr<CaptureFile>> create(const std::string& path);
     CaptureFile(const CaptureFile&) = delete;
     CaptureFile& operator=(const CaptureFile&) = delete;
-    /// Writes what is waiting. The devices that add to it are gone by then.
+    /// Writes the frames that are waiting. Devices that add to the file must be destroyed before.
     ~CaptureFile();
 
-    /// Control thread: for packets that come from elsewhere than a device, such as MADs.
+    /// Control thread: for packets that do not pass a device, such as MADs.
     pcapng::Writer& writer() { return *writer_; }
-    /// Control thread: a device that will add frames.
+    /// Control thread: registers a device that will add frames.
     Source add_source(std::string name, Carries carries);
 
-    /// Any thread: a copy of the packet for `add`; null when too many are waiting.
+    /// Any thread: returns a copy of the packet for `add`, or null if too many are waiting.
     rte_mbuf* copy(const rte_mbuf& packet) const;
-    /// Any thread: takes a copy over. False (and it is freed) when too many are waiting.
+    /// Any thread: queues `copy` and takes ownership of it. False, and the copy freed, if too many are waiting.
     bool add(Source source, pcapng::Direction direction, Time time, rte_mbuf* copy);
 
-    /// Control thread: writes frames that are waiting, at most a ring full. Returns how many; an error once the file
-    /// cannot be written.
+    /// Control thread: writes waiting frames, at most one ring full, and returns how many. An error if the file cannot
+    /// be written.
     Result<std::size_t> drain();
 
 private:
     struct SourceState {
         std::string name;
         Carries carries;
-        std::optional<pcapng::InterfaceId> frames, infiniband;  ///< each made when its first packet comes
+        std::optional<pcapng::InterfaceId> frames, infiniband;  ///< each created with its first packet
     };
 
     CaptureFile() = default;

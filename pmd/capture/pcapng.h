@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// A pcapng file being written: one section, any number of interfaces, nanosecond time stamps and directions.
+/// Writes a pcapng file: one section, any number of interfaces, nanosecond time stamps and directions.
 ///
-/// One thread writes. Errors (a full disk) are kept and reported by `flush`; writing goes on to nowhere after one, so
-/// that a capture never disturbs what it watches.
+/// Used by one thread. Errors (a full disk) are kept and reported by `flush`; later packets are discarded, so that a
+/// capture never disturbs the traffic.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,18 +37,18 @@ using Bytes = std::span<const std::byte>;
 
 class Writer {
 public:
-    /// Replaces the file if there is one.
+    /// Creates the file, or replaces an existing one.
     static Result<std::unique_ptr<Writer>> create(const std::string& path);
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
     InterfaceId add_interface(std::string_view name, LinkType type);
-    /// A packet in pieces; `time` counts nanoseconds since 1970 (UTC).
+    /// Writes one packet, given in pieces; `time` is nanoseconds since 1970 (UTC).
     void write(InterfaceId interface, Direction direction, Time time, std::span<const Bytes> pieces);
     void write(InterfaceId interface, Direction direction, Time time, Bytes packet) {
         write(interface, direction, time, std::span(&packet, 1));
     }
-    /// Hands everything to the kernel: the file is whole, whatever happens to the process.
+    /// Writes all buffered data to the kernel, so that the file is complete even if the process dies afterwards.
     Result<void> flush();
 
 private:

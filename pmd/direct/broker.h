@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Who introduces two hosts of one switch to each other: a hub, as a client sees it (control/hub/client.h).
+/// The broker of direct links between two hosts of one switch: the hub, as its client sees it (control/hub/client.h).
 
 #include <cstdint>
 #include <optional>
@@ -12,33 +12,33 @@
 
 namespace verbline::pmd {
 
-/// A link, as the broker numbers them.
+/// The broker's number of a link.
 enum class DirectId : std::uint32_t {};
 
-/// What the broker has to say of a link.
+/// An event of the broker about a link.
 struct DirectNews {
     enum class Kind : std::uint8_t {
-        granted,  ///< we have asked, and are memif's client
+        granted,  ///< our request succeeded; this side is memif's client
         refused,
-        offered,  ///< the peer has asked, and we are memif's server
+        offered,  ///< the peer has requested a link; this side is memif's server
     };
     Kind kind{};
     wire::MacAddress peer{};
-    DirectId id{};          ///< 0: refused
+    DirectId id{};          ///< 0 if refused
     int code = 0;           ///< of a refusal: an errno value (Registry::link_directly of control/hub says which)
-    FileDescriptor socket;  ///< SOCK_SEQPACKET, not blocking; none: refused, or there were no descriptors left here
+    FileDescriptor socket;  ///< SOCK_SEQPACKET, non-blocking; none if refused, or if the process had no descriptor left
 };
 
 /// Control thread. Nothing here blocks.
 class DirectBroker {
 public:
     virtual ~DirectBroker() = default;
-    /// Readable when there may be news.
+    /// Descriptor that is readable when `next_news` may have an event.
     virtual int event() const = 0;
-    /// News will tell whether there is to be a link. False: it cannot be asked right now.
+    /// Requests a link with `peer`; the result arrives as `DirectNews`. False if no request can be sent right now.
     virtual bool ask(wire::MacAddress peer) = 0;
     virtual std::optional<DirectNews> next_news() = 0;
-    /// The link of these news has ended here; another may be asked for.
+    /// Reports that the link has ended on this side; another may be requested.
     virtual void end(DirectId id) = 0;
 };
 

@@ -75,7 +75,7 @@ std::uint16_t DirectLinks::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     });
 }
 
-/// A peer that has a link and sends by the lane has lost it, most likely: it has been started again.
+/// A peer that has a link but sends over the lane has most likely lost the link, by a restart.
 void DirectLinks::look_at_lane(Table& table, Burst frames) noexcept {
     for (const auto* const frame : frames) {
         if (is_runt(*frame) || is_group(destination_mac(*frame))) continue;

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// What a device with direct links counts beside its lane and its pairs, by the thread that counts.
+/// Counters of a device with direct links, besides those of its lane and its memif pairs; one struct per writing
+/// thread.
 
 #include "pmd/base/counter.h"
 

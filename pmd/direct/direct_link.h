@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// One link with one peer, beside the lane of a hub that both have.
+/// A direct memif link to one peer on the same hub.
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@ public:
     enum class State : std::uint8_t {
         connecting,
         up,
-        ending,  ///< the peer has hung up: what it had sent is received, nothing is sent
+        ending,  ///< the peer has disconnected: remaining frames are received, nothing is sent
     };
 
     DirectLink(std::uint64_t peer, DirectId id, std::unique_ptr<Memif> pair, Time now);
@@ -29,17 +29,17 @@ public:
     std::uint64_t peer() const { return peer_; }
     DirectId id() const { return id_; }
     State state() const { return state_; }
-    Time since() const { return since_; }  ///< when it came into its state
+    Time since() const { return since_; }  ///< when it entered its state
     void become(State state, Time now) { state_ = state, since_ = now; }
     Memif& pair() { return *pair_; }
     const Memif& pair() const { return *pair_; }
 
-    /// The thread that receives. Drops what has another source than the peer.
+    /// Receiving thread. Drops frames whose source MAC is not the peer's.
     std::uint16_t receive(Burst burst, DirectRxCounters& counters) noexcept;
-    bool wanted_before = false;  ///< its descriptor is among those waited for: the thread that receives
+    bool wanted_before = false;  ///< its receive event has been armed; receiving thread
 
-    /// The thread that sends. Takes the first n. A peer that has not taken a frame out of a full ring for `patience`
-    /// stands still, and must not hold up what is for others: its frames are dropped until there is room again.
+    /// Sending thread. Takes the first n frames and returns n. If the peer has not drained a full ring for `patience`,
+    /// it counts as stalled and must not delay frames for others: its frames are dropped until there is room again.
     std::uint16_t send(Burst burst, DirectTxCounters& counters) noexcept;
     static constexpr Time patience = 10 * millisecond;
 

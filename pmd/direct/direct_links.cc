@@ -110,7 +110,7 @@ void DirectLinks::begin(DirectNews news, Time now) {
         if (over) refuse(peer, now);
         return;
     }
-    // A link that there is already has ended at the peer's: it has a new one, or is a new program of that address.
+    // An existing link has ended on the peer's side: the peer has a new one, or is a new program with that address.
     auto& entry = peers_[peer];
     retire(entry.link);
     entry.link = std::make_unique<DirectLink>(peer, news.id, std::move(pair), now);
@@ -168,7 +168,7 @@ bool DirectLinks::look_after(Peer& peer, Time now) {
     return false;
 }
 
-/// Questions that nobody answers are refusals; refusals are forgotten after a while.
+/// Unanswered requests count as refused; refusals expire.
 bool DirectLinks::forget(Time now) {
     for (auto& [mac, peer] : peers_) {
         if (!peer.asked || now < peer.until) continue;
@@ -181,7 +181,7 @@ bool DirectLinks::forget(Time now) {
            }) > 0;
 }
 
-/// A sender has named a peer. While that cannot be asked for, the wish waits.
+/// Requests a link with the peer that the sender has recorded. If that is not possible yet, it stays recorded.
 bool DirectLinks::answer_wish(Time now) {
     const auto peer = wanted_.load(std::memory_order_acquire);
     if (peer == 0) return false;
@@ -204,7 +204,7 @@ bool DirectLinks::ask(std::uint64_t peer, Time now) {
     return true;
 }
 
-/// Who talks to many hosts behind the hub's uplinks does not ask the hub all the time.
+/// Rate-limits requests, for programs that talk to many hosts behind the hub's uplinks.
 bool DirectLinks::may_ask(Time now) {
     const auto earned =
         static_cast<unsigned>(std::min<Time>((now - last_question_) / question_interval, first_questions));
@@ -227,7 +227,7 @@ void DirectLinks::refuse(std::uint64_t peer, Time now) {
     entry.until = now + refusal_time;
 }
 
-/// Others may be using it: it goes once they have the next table.
+/// Packet threads may still use it: it is destroyed once they have the next table.
 void DirectLinks::retire(std::unique_ptr<DirectLink>& link) {
     if (link) retired_.push_back(std::move(link));
 }

@@ -2,21 +2,21 @@
 #pragma once
 
 /// @file
-/// A lane of a hub, and beside it links with single peers, over which unicast frames go without the hub.
+/// A hub's lane with additional direct links to single peers, over which unicast frames bypass the hub.
 ///
 ///                        tx_burst, rx_burst
-///     to a peer with a link │        │ groups, broadcast, everybody else
+///     to a peer with a link │        │ groups, broadcast, all other peers
 ///                           v        v
 ///     memif <── DirectLink, ...    lane ──> hub
 ///       ^                                    │
-///       └── DirectBroker: asks the hub, <────┘ news: one end of a socket each
+///       └── DirectBroker: requests <─────────┘ DirectNews: one socket end for each side
 ///
-/// The first frame for an address leaves word; the next `link_up` asks, and takes the answers and offers that have
-/// come. Until a link is up, after it has ended, and where it was refused, frames take the lane. Frames of one
-/// destination keep their order but where they change over.
+/// The first frame for an address records the peer; the next `link_up` sends the request, and processes grants and
+/// offers. Until a link is up, after it has ended, and if it was refused, frames use the lane. Frames to one
+/// destination stay in order except when the path changes.
 ///
-/// Threads: as for any NetDevice, one queue. The control thread changes the links behind a Gate (pmd/base/gate.h);
-/// the threads of the packets take no lock, allocate nothing and make no system call.
+/// Threads: as for any NetDevice, one queue. The control thread changes the links behind a Gate (pmd/base/gate.h); the
+/// packet threads take no lock, allocate nothing and make no system call.
 
 #include <atomic>
 #include <functional>
@@ -51,23 +51,24 @@ struct DirectOptions {
 class DirectLinks final : public Decorator {
 public:
     static constexpr std::size_t max_links = 16;
-    static constexpr Time answer_limit = second;      ///< for the hub to answer, and for the peer to connect
-    static constexpr Time refusal_time = 5 * second;  ///< nobody is asked again so soon after a refusal
+    static constexpr Time answer_limit = second;      ///< time limit for the hub's answer, and for the peer to connect
+    static constexpr Time refusal_time = 5 * second;  ///< after a refusal, no new request for that peer before this
     static constexpr std::size_t max_refusals = 64;   ///< remembered
-    static constexpr Time question_interval = 100 * millisecond;  ///< on average, once the first ones are used up
+    static constexpr Time question_interval = 100 * millisecond;  ///< on average, once `first_questions` are used up
     static constexpr unsigned first_questions = 16;
 
-    /// EMFILE: no descriptors are left to sleep on. The lane has one queue.
+    /// The lane must have one queue. Error EMFILE: no descriptors are left for the receive event.
     static Result<std::unique_ptr<DirectLinks>> create(std::unique_ptr<NetDevice> lane, const DirectOptions& options);
     ~DirectLinks() override;
 
-    /// From then on there are links. `broker` outlives the last `link_up`.
+    /// Enables direct links. `broker` must outlive the last call of `link_up`.
     void use(DirectBroker& broker);
-    /// In the child of a fork, while nobody is in `link_up`: closes the links' sockets, by which peers see our end.
+    /// In the child of a fork, while no thread is in `link_up`: closes the links' sockets, so that peers detect the
+    /// parent's exit.
     void abandon();
 
     void down() override;
-    /// The lane's state. Links are asked for, made and taken away here.
+    /// Returns the lane's state. Also requests, establishes and removes direct links.
     bool link_up() override;
     bool wants_link_up() const noexcept override {
         return urgent_.load(std::memory_order_relaxed) || connecting_.load(std::memory_order_relaxed) ||
@@ -77,19 +78,19 @@ public:
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
     int rx_event(std::uint16_t queue) const noexcept override;
     void want_rx_event(std::uint16_t queue, bool wanted) noexcept override;
-    /// The lane's; ours; the sums over all links, past ones included, with `direct_` before their names.
+    /// The lane's, this device's own, and the sums over all links, including ended ones, with the prefix `direct_`.
     void counters(const CounterVisitor& visit) const override;
 
 private:
     struct Table;
-    enum Waker : std::uint64_t { packets, control };  ///< what an event says
-    /// What is known of a peer.
+    enum Waker : std::uint64_t { packets, control };  ///< tags of wakeups
+    /// State of a peer.
     struct Peer {
-        std::unique_ptr<DirectLink> link;  ///< none: it is asked for, or was refused
+        std::unique_ptr<DirectLink> link;  ///< none: requested or refused
         bool asked = false;
-        Time until = 0;  ///< of an answer, or a refusal
+        Time until = 0;  ///< deadline of the answer, or end of the refusal
 
-        /// Its link has ended, that is: of others more is known for the time being.
+        /// True if its link has ended and no request or refusal is pending.
         bool may_be_asked(Time now) const {
             return link && link->state() == DirectLink::State::ending && !asked && until <= now;
         }
@@ -118,22 +119,23 @@ private:
     const DirectOptions options_;
     DirectBroker* broker_ = nullptr;
     Wakeups wakeups_;
-    EventDescriptor changed_;  ///< whoever sleeps looks at what is there now
+    EventDescriptor changed_;  ///< wakes the receiver after the set of links changed
     Gate<Table> gate_;
 
-    mutable std::mutex control_;  ///< between the control thread and whoever reads counters
+    mutable std::mutex control_;  ///< between the control thread and readers of counters
     std::map<std::uint64_t, Peer> peers_;
-    std::vector<std::unique_ptr<DirectLink>> retired_;  ///< until nobody uses them
-    CounterSums ended_;                                 ///< what they had counted
+    std::vector<std::unique_ptr<DirectLink>> retired_;  ///< until no thread uses them
+    CounterSums ended_;                                 ///< counters of ended links
     DirectControlCounters control_counters_;
-    unsigned questions_ = first_questions;  ///< that may be asked now
+    unsigned questions_ = first_questions;  ///< requests that may be sent now (token bucket)
     Time last_question_ = 0;
 
     std::atomic<bool> urgent_{false}, connecting_{false}, lane_up_{false};
-    std::atomic<std::uint64_t> wanted_{0};  ///< a peer without a link; the sender's while 0, then the control thread's
+    std::atomic<std::uint64_t> wanted_{0};  ///< a peer to request a link with; written by the sender while 0, then by
+                                            ///< the control thread
     alignas(64) DirectRxCounters rx_counters_;
-    std::size_t next_ = 0;  ///< polled first, so that none is always last
-    bool deaf_ = false;     ///< the lane cannot wake us
+    std::size_t next_ = 0;  ///< the link polled first, rotated for fairness
+    bool deaf_ = false;     ///< the lane has no receive event
     alignas(64) DirectTxCounters tx_counters_;
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The links as the threads of the packets see them. Never changed but for what one such thread keeps for itself.
+/// The direct links as the packet threads see them. Immutable, except for each packet thread's own cache.
 
 #include <cstdint>
 #include <unordered_map>
@@ -13,14 +13,13 @@
 namespace verbline::pmd {
 
 struct DirectLinks::Table {
-    std::vector<DirectLink*> receivers;  ///< all that frames may still come from
-    std::unordered_map<std::uint64_t, DirectLink*>
-        paths;  ///< by MAC address; null: the lane, and nobody is to be asked
+    std::vector<DirectLink*> receivers;                    ///< all links from which frames may still arrive
+    std::unordered_map<std::uint64_t, DirectLink*> paths;  ///< by MAC address; null: use the lane, request no link
 
-    // Most frames go where the one before went, and come from where it came from.
+    // One-entry caches: most frames have the destination and source of the previous one.
     alignas(64) std::uint64_t last_destination = 0;  ///< the sender's
     DirectLink* last_path = nullptr;
-    alignas(64) std::uint64_t last_source = 0;  ///< the receiver's: of what came by the lane
+    alignas(64) std::uint64_t last_source = 0;  ///< receiver's: of frames from the lane
 };
 
 }  // namespace verbline::pmd

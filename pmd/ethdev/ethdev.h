@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// Any port that DPDK has a driver for.
+/// A device over any DPDK ethdev port.
 ///
 /// The port runs from `create` to destruction; `up` and `down` open and close it for bursts, so that they may be called
-/// while bursts are running. It starts promiscuous. `set_identity` and `attach_multicast` narrow that down where the
-/// driver can filter; where it cannot they say so, and everything still arrives.
+/// while bursts are running. It starts promiscuous. `set_identity` and `attach_multicast` restrict reception if the
+/// driver can filter; otherwise they return an error, and all frames are still received.
 
 #include <atomic>
 #include <memory>
@@ -26,7 +26,7 @@ namespace verbline::pmd {
 struct EthDeviceOptions {
     std::uint16_t rx_queues = 1;  ///< fewer if the device has fewer
     std::uint16_t tx_queues = 1;
-    std::uint16_t descriptors = 1024;  ///< in each queue; adjusted to what the device takes
+    std::uint16_t descriptors = 1024;  ///< in each queue; adjusted to the device's limits
     std::uint16_t mtu = 1500;          ///< bytes behind the Ethernet header
 };
 
@@ -40,7 +40,7 @@ struct EthDeviceCounters {
 
 class EthDevice : public NetDevice {
 public:
-    /// `devargs` as Port::plug takes them. `pool` fills received packets and outlives the device.
+    /// `devargs` as for Port::plug. Received packets are allocated from `pool`, which must outlive the device.
     static Result<std::unique_ptr<EthDevice>> create(const std::string& devargs, rte_mempool* pool,
                                                      const EthDeviceOptions& options);
 
@@ -56,7 +56,7 @@ public:
     std::error_code set_identity(const Identity& identity) override;
     std::error_code attach_multicast(const MulticastAddress& group) override;
     std::error_code detach_multicast(const MulticastAddress& group) override;
-    /// The driver's own (xstats) and ours.
+    /// The driver's (xstats), then this device's own.
     void counters(const CounterVisitor& visit) const override;
 
 private:
@@ -72,7 +72,7 @@ private:
 
     Port port_;
     Capabilities capabilities_;
-    bool must_prepare_ = false;  ///< some offload request may need the driver's rewriting
+    bool must_prepare_ = false;  ///< some offload request may need the driver's tx_prepare
     std::atomic<bool> is_up_{false};
     std::atomic<bool> link_{true};  ///< as last polled
     bool has_identity_ = false;     ///< the driver filters by address

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A DPDK port that is ours while the object lives: plugged in if it was not there, and unplugged again then.
+/// Owns a DPDK port: hot-plugs the device if it is not there yet, and unplugs it on destruction if so.
 
 #include <cstdint>
 #include <string>
@@ -15,13 +15,13 @@ namespace verbline::pmd {
 class Port {
 public:
     /// `devargs` as after `-a` or `--vdev`: a PCI address or a virtual device, with its arguments. A device that the
-    /// EAL's own arguments have plugged in already is taken as it is.
+    /// EAL's arguments have probed already is used as it is.
     static Result<Port> plug(const std::string& devargs);
 
     Port(Port&& other) noexcept
         : id_(std::exchange(other.id_, none)), plugged_(other.plugged_), name_(std::move(other.name_)) {}
     Port& operator=(Port&&) = delete;
-    ~Port();  ///< stops and closes it
+    ~Port();  ///< stops and closes the port
 
     std::uint16_t id() const { return id_; }
     const std::string& name() const { return name_; }

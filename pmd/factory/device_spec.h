@@ -2,13 +2,12 @@
 #pragma once
 
 /// @file
-/// The text by which users name a device.
+/// Parses device strings, by which users name a device.
 ///
 ///     tap:IFNAME[,netns=NS][,queues=N]     a kernel interface, Ethernet
 ///     eth:IFNAME                           an existing interface of the kernel's, beside the kernel
-///     memif:SOCKET[,server][,owner=UID]    shared memory with another process; without a slash in the run-time
-///     directory;
-///                                          of root, of our own user, or of the user UID
+///     memif:SOCKET[,server][,owner=UID]    shared memory with another process; a SOCKET without a slash is in the
+///                                          run-time directory; it must be of root, our own user, or the user UID
 ///     dpdk:DEVARGS                         a PCI address, or a virtual device with its arguments
 
 #include <cstdint>

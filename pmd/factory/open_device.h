@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Devices from what users wrote.
+/// Opens devices from parsed device strings.
 
 #include <cstdint>
 #include <functional>
@@ -22,18 +22,17 @@ namespace verbline::pmd {
 struct OpenOptions {
     rte_mempool* pool = nullptr;  ///< for received packets and copies; outlives the device
     std::uint16_t mtu = 1500;     ///< bytes behind the Ethernet header
-    std::uint16_t queues = 1;     ///< in each direction, where the device has them and the spec names no number
-    std::uint32_t memif_slot =
-        2304;  ///< bytes; a frame of at most so many is one copy, a longer one takes several slots
+    std::uint16_t queues = 1;     ///< in each direction; used if the device supports it and the spec gives no number
+    std::uint32_t memif_slot = 2304;  ///< bytes; a longer frame takes several slots
     unsigned memif_log2_ring =
-        tunables::memif_log2_ring;  ///< slots; the client makes the rings, so what a server is given is not used
+        tunables::memif_log2_ring;  ///< slots; unused by a server, since the client creates the rings
     bool persistent = true;         ///< a tap outlives the process, so that its addresses survive a restart
 };
 
-/// One device, down.
+/// Opens one device, which is down at first.
 Result<std::unique_ptr<NetDevice>> open_device(const DeviceSpec& spec, const OpenOptions& options);
 
-/// One or several; several are joined by a switch of that name. `clock` is the control thread's.
+/// Opens one or several devices; several are joined by a Bridge called `name`. `clock` is called by the control thread.
 Result<std::unique_ptr<NetDevice>> open_devices(std::span<const DeviceSpec> specs, const std::string& name,
                                                 const OpenOptions& options, std::function<Time()> clock);
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// Any device with a bad link in front of it.
+/// A decorator that simulates a bad link: loss, duplication, reordering, corruption, delay.
 ///
-/// Packets held back on transmit leave during later calls of `tx_burst`, which may be given an empty burst for that.
+/// Packets delayed on transmit leave in later calls of `tx_burst`, for which an empty burst is enough.
 
 #include <array>
 #include <functional>
@@ -23,21 +23,21 @@ public:
     ImpairedDevice(std::unique_ptr<NetDevice> device, const ImpairSpec& spec, Clock clock);
     ~ImpairedDevice() override;
 
-    /// What is held back goes no further.
+    /// Drops all delayed packets.
     void down() override;
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
-    /// Takes every packet while it can hold them; those due go to the device.
+    /// Accepts packets while there is room to hold them, and sends those that are due.
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
-    /// None where packets are held back: when they are due, no descriptor tells.
+    /// -1 if packets are delayed: no descriptor becomes readable when they are due.
     int rx_event(std::uint16_t queue) const noexcept override { return holds_ ? -1 : inner().rx_event(queue); }
-    /// The device's, then ours as rx_impair_... and tx_impair_...
+    /// The inner device's, then its own as `rx_impair_...` and `tx_impair_...`.
     void counters(const CounterVisitor& visit) const override;
 
 private:
     struct Transmitter;
 
     Clock clock_;
-    bool holds_;                                          ///< some packets, for some time
+    bool holds_;                                          ///< some packets are delayed
     std::vector<std::unique_ptr<ImpairLane>> receivers_;  ///< by queue
     std::vector<std::unique_ptr<Transmitter>> transmitters_;
 };

@@ -2,10 +2,11 @@
 #pragma once
 
 /// @file
-/// One direction of one queue: each packet admitted meets its fate at once, and comes out when its time has come.
+/// Impairments of one direction of one queue: each packet's fate is decided on admission; it is released when it is
+/// due.
 ///
-/// There is one mechanism: every packet gets a time at which it is due, and they leave in that order (equal times: in
-/// the order they came). Delay, jitter and reordering only choose that time. Pure: no clock; owns what it holds.
+/// Every packet gets a due time and leaves in that order (equal times: in order of admission). Delay, jitter and
+/// reordering only choose that time. Pure: reads no clock; owns the packets it holds.
 
 #include <cstdint>
 #include <random>
@@ -38,12 +39,12 @@ public:
     ImpairLane& operator=(const ImpairLane&) = delete;
     ~ImpairLane();
 
-    /// Room for a burst, each packet doubled.
+    /// Whether there is room for a whole burst with every packet duplicated.
     bool has_room() const { return held_.size() + 2 * max_burst <= capacity; }
     void admit(rte_mbuf* packet, Time now);
-    /// The packets due, at most as many as `out` has places. Returns how many.
+    /// Moves packets that are due to `out` and returns how many.
     std::uint16_t release(Time now, Burst out);
-    /// Frees all that is held, and `ready`, which had been released and found no room in the device.
+    /// Frees all held packets, and `ready`: packets that were released but not accepted by the device.
     void drop(Burst ready = {});
 
     const ImpairCounters& counters() const { return counters_; }

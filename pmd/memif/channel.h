@@ -22,7 +22,7 @@ public:
         message,
         nothing,
         closed,
-        malformed,  ///< another size, or more than one descriptor
+        malformed,  ///< wrong size, or more than one descriptor
     };
 
     Channel() = default;
@@ -31,32 +31,33 @@ public:
     explicit operator bool() const { return static_cast<bool>(fd_); }
     void close() { fd_ = FileDescriptor(); }
 
-    /// False if the peer is gone or does not read.
+    /// Sends a message, with a descriptor unless it is -1. False if the peer is gone or its socket is full.
     bool send(const Message& message, int descriptor = -1);
-    /// `descriptor` becomes the one that came with the message, or none. Those of a malformed message are closed.
+    /// Stores the descriptor received with the message, if any, in `descriptor`. Those of a malformed message are
+    /// closed.
     Received receive(Message& message, FileDescriptor& descriptor);
-    /// Says why, and hangs up.
+    /// Sends a disconnect message with `reason` and closes the socket.
     void refuse(std::string_view reason);
 
 private:
     FileDescriptor fd_;
 };
 
-/// Connects to a server; an error while nobody listens there. EPERM: the path or the server is somebody else's than
-/// root's, ours or that user's.
+/// Connects to a server; an error if none listens there. EPERM: the path or the server does not belong to a trusted
+/// user.
 Result<Channel> connect_to(const std::string& path, const Trust& trust);
-/// EPERM: what there is of the path could be replaced by somebody whom we do not trust. Connects to nobody.
+/// Checks the existing part of the path without connecting. EPERM: a user who is not trusted could replace it.
 Result<void> check_place(const std::string& path, const Trust& trust);
-/// Its file goes with it.
+/// A listening socket, whose file is unlinked on destruction.
 struct Listener {
     FileDescriptor fd;
     SocketFile file;
 };
 
-/// Listens at `path`. A socket file that a dead server left is replaced; a living server's is an error. EPERM: others
-/// could take the socket's place.
+/// Listens at `path`. Replaces the stale socket file of a dead server; a live server's is an error. EPERM: another user
+/// could replace the socket.
 Result<Listener> listen_at(const std::string& path, const Trust& trust);
-/// The next client waiting, if any.
+/// Accepts the next pending client; an empty Channel if there is none.
 Channel accept_from(const FileDescriptor& listener);
 
 }  // namespace verbline::pmd::memif

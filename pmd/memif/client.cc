@@ -188,7 +188,7 @@ void Connection::wake_receivers() const {
 }
 
 Result<std::unique_ptr<Endpoint>> make_client(const MemifOptions& options, rte_mempool* pool) {
-    // A server that is not there yet may come; a place that is somebody else's is said at once.
+    // A server that is not running yet may start; a path that is not trusted is an error at once.
     if (auto good = check_place(options.path, options.trust); !good) return std::unexpected(good.error());
     return std::make_unique<Client>(options, pool);
 }

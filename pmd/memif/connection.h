@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// What two memif peers have agreed on: memory, and a ring end for each queue and direction.
+/// An established memif connection: shared memory, and a ring end for each queue and direction; and the handshake that
+/// creates it.
 
 #include <deque>
 #include <memory>
@@ -22,9 +23,9 @@ struct MemifOptions {
     std::uint16_t queues = 1;  ///< in each direction; the same on both sides
     unsigned log2_ring_size = 10;
     std::uint32_t buffer_size = 2304;  ///< bytes in a slot; a longer frame takes several
-    std::uint16_t mtu = 2048;          ///< stated in the capabilities; nothing here enforces it
-    Trust trust{};                     ///< whose the socket and its server may be
-    /// How a server signals its clients. None: one of its own. Devices that share it are closed faster.
+    std::uint16_t mtu = 2048;          ///< reported in the capabilities; not enforced here
+    Trust trust{};                     ///< which users may own the socket and run its server
+    /// Used by a server to signal its clients. Null: the server creates one. Devices that share one are closed faster.
     std::shared_ptr<const Notifier> notifier = nullptr;
 };
 
@@ -32,40 +33,40 @@ struct Connection {
     std::vector<SharedMemory> memory;
     Regions regions;  ///< of `memory`; the rings refer to it
     std::vector<FileDescriptor> signals;
-    std::shared_ptr<const Notifier> notifier;  ///< for signals that are the peer's
+    std::shared_ptr<const Notifier> notifier;  ///< for eventfds that the peer supplied
     std::deque<Producer> tx;                   ///< by queue
     std::deque<Consumer> rx;
 
     bool broken() const;
-    /// Whether there are frames that we have not received.
+    /// Whether received frames are still in the rings.
     bool unread() const;
-    /// Makes every receiver's event readable: whoever sleeps on one finds out what has changed.
+    /// Makes every receiver's event readable, so that sleeping receivers notice a change of the connection.
     void wake_receivers() const;
 };
 
-/// One side's part in the handshake. Called by the control thread; never blocks.
+/// One side of the handshake. Called by the control thread; never blocks.
 class Endpoint {
 public:
     virtual ~Endpoint() = default;
 
-    /// While unconnected: takes the handshake further. The connection, once it stands; until then null. An error, once,
-    /// if one of the two sides refused the other: it has been hung up on.
+    /// While unconnected: advances the handshake. Returns the connection once it is established, and null until then.
+    /// Returns an error, once, if either side rejected the other; the socket is then closed.
     virtual Result<std::unique_ptr<Connection>> advance() = 0;
-    /// While connected: whether the peer still is.
+    /// While connected: whether the peer is still connected.
     virtual bool alive() = 0;
     virtual void hang_up(std::string_view reason) = 0;
-    /// Closes the socket without a word: in the child of a fork, whose parent goes on with the connection.
+    /// Closes the socket without a disconnect message: for the child of a fork, whose parent keeps the connection.
     virtual void abandon() = 0;
-    /// How often a server was found that is not to be trusted; a client has then not connected.
+    /// How often a client did not connect because path or server belong to a user who is not trusted.
     virtual std::uint64_t untrusted_servers() const { return 0; }
 };
 
 Result<std::unique_ptr<Endpoint>> make_server(const MemifOptions& options, rte_mempool* pool);
 Result<std::unique_ptr<Endpoint>> make_client(const MemifOptions& options, rte_mempool* pool);
 
-/// The same over a socket whose other end the peer has already: it is used for one connection, and once that has ended
-/// (or come to nothing) there is none any more. `path` is a name only. The peer is trusted not to make its eventfds
-/// block: a server writes them plainly.
+/// The same over an already connected socket: it serves one connection, after whose end (or failure) there is no other.
+/// `options.path` is only a name. The peer is trusted not to make its eventfds block: a server signals them with plain
+/// writes.
 std::unique_ptr<Endpoint> make_connected_server(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer);
 std::unique_ptr<Endpoint> make_connected_client(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer);
 

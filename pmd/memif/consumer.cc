@@ -28,12 +28,12 @@ void Consumer::want_signals(bool wanted) {
     if (signalled_) {
         std::uint64_t count = 0;
         const iovec vector{&count, sizeof(count)};
-        // The descriptor may be the peer's, who may make it blocking at any time: RWF_NOWAIT does not ask it.
+        // The peer may hold the descriptor and make it blocking at any time: RWF_NOWAIT is independent of that.
         [[maybe_unused]] const auto ignored = preadv2(signal_, &vector, 1, -1, RWF_NOWAIT);
     }
     if (wanted != signalled_) store(ring_.header().flags, wanted ? 0 : RingHeader::polled);
     signalled_ = wanted;
-    // With its twin in Producer::send: either the producer sees the flag, or we see what it has published.
+    // Pairs with the fence in Producer::send: either the producer sees the flag, or we see what it has published.
     if (wanted) std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

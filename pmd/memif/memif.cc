@@ -68,15 +68,15 @@ void Memif::down() {
 void Memif::disconnect(std::string_view reason) {
     if (auto connection = gate_.set(nullptr)) {
         connection->wake_receivers();
-        // A receiver may have asked for its descriptor and not slept on it yet: its number must not become another's.
+        // A receiver may have called `rx_event` and not slept on it yet: the number must not be reused.
         last_signals_ = std::move(connection->signals);
     }
     endpoint_->hang_up(reason);
     hung_up_.reset();
 }
 
-/// A program's last words are in the ring when it ends: they are left there until the receivers have taken them, who
-/// may be a moment behind. Not for ever: the next peer waits.
+/// True while the connection is to be kept. After the peer has disconnected, it is kept until the receivers have taken
+/// the remaining frames, but for `longest_reading` at most.
 bool Memif::keep_connection() {
     const auto& connection = *gate_.get();
     const bool broken = connection.broken();
@@ -101,7 +101,7 @@ bool Memif::link_up() {
     if (!connection || !*connection) return false;
     link_.link_connects.add();
     gate_.set(std::move(*connection));
-    gate_.get()->wake_receivers();  // what they wanted of no connection, they want of this one
+    gate_.get()->wake_receivers();  // so that they arm their events on this connection
     return true;
 }
 
@@ -122,7 +122,7 @@ std::uint16_t Memif::tx_burst(std::uint16_t queue, Burst burst) noexcept {
             burst, {counters.tx_good_packets, counters.tx_good_bytes, counters.tx_dropped_oversize});
     });
     if (n != no_peer) return n;
-    // Kept, they would be stale by the time a peer comes, and the caller would wait for one.
+    // Kept, they would be stale by the time a peer connects, and the caller would have to wait.
     rte_pktmbuf_free_bulk(burst.data(), static_cast<unsigned>(burst.size()));
     counters.tx_dropped_link_down.add(burst.size());
     return static_cast<std::uint16_t>(burst.size());

@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// A link to another process over shared memory, in the memif protocol; the other side may be DPDK's or VPP's.
+/// A link to another process over shared memory by the memif protocol; the peer may be Verbline, DPDK or VPP.
 ///
-/// DPDK has a memif driver of its own, and it would be used here if it could lose its peer: it unmaps the rings on its
-/// interrupt thread while a poll thread may be copying (a peer killed under load takes this process along), believes
-/// whatever the peer writes into shared memory, does not connect again, and stops at a socket file left behind. Here
-/// the control thread does all of it, in `link_up`, and takes the rings away only between bursts.
+/// DPDK's own memif driver is not used because it does not survive the loss of its peer: it unmaps the rings on its
+/// interrupt thread while a poll thread may be copying (a peer killed under load crashes this process), trusts the
+/// peer's values in shared memory, does not reconnect, and fails on a stale socket file. Here the control thread does
+/// all of that, in `link_up`, and removes the rings only between bursts.
 
 #include <memory>
 #include <optional>
@@ -51,26 +51,27 @@ struct MemifLinkCounters {
 
 class Memif : public NetDevice {
 public:
-    /// A client whose server is not there yet is no error: `link_up` goes on trying.
+    /// It is no error if a client's server is not running yet: `link_up` keeps trying.
     static Result<std::unique_ptr<Memif>> create(const MemifOptions& options, rte_mempool* pool);
-    /// One connection with a trusted peer over a socket (SOCK_SEQPACKET, not blocking) that is connected with it, a
-    /// server or a client as `options` say. Once `link_up` has been true and is false again it stays so.
+    /// A single connection with a trusted peer over `peer`, a connected socket (SOCK_SEQPACKET, non-blocking), as
+    /// server or client according to `options`. Once `link_up` has changed from true to false it stays false.
     static Result<std::unique_ptr<Memif>> create(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer);
     ~Memif() override;
-    /// In the child of a fork, instead of all else: closes the socket there, which would hide the parent's end from
-    /// the peer, and says nothing to the peer.
+    /// In the child of a fork, the only call allowed: closes the child's copy of the socket without a disconnect
+    /// message. Left open, it would hide the parent's exit from the peer.
     void abandon() { endpoint_->abandon(); }
 
     std::string_view name() const override { return name_; }
     const Capabilities& capabilities() const override { return capabilities_; }
     Result<void> up() override;
     void down() override;
-    /// Also makes, keeps and remakes the connection: the only place where that happens. What a peer had sent before it
-    /// hung up can still be received for a while; the link is down meanwhile.
+    /// Also establishes, monitors and re-establishes the connection; no other call does. After the peer disconnects,
+    /// frames that it had sent can still be received for a while; the link is down meanwhile.
     bool link_up() override;
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
-    /// The connection's eventfd. Readable, too, when a connection has come or gone: ask again then, and want it again.
+    /// The connection's eventfd. It also becomes readable when a connection is established or lost: then call
+    /// `rx_event` and `want_rx_event` again.
     int rx_event(std::uint16_t queue) const noexcept override;
     void want_rx_event(std::uint16_t queue, bool wanted) noexcept override;
     void counters(const CounterVisitor& visit) const override;
@@ -88,11 +89,12 @@ private:
     Capabilities capabilities_;
     bool is_up_ = false;
     std::unique_ptr<memif::Endpoint> endpoint_;
-    Gate<memif::Connection> gate_;  ///< users: receivers by queue, then transmitters by queue
+    Gate<memif::Connection> gate_;  ///< its users: receivers by queue, then transmitters by queue
     std::vector<Lane> lanes_;       ///< as the gate's users
     MemifLinkCounters link_;
-    std::optional<Time> hung_up_;               ///< when we saw that the peer had
-    std::vector<FileDescriptor> last_signals_;  ///< of the connection before
+    std::optional<Time> hung_up_;               ///< when the peer's disconnect was noticed
+    std::vector<FileDescriptor> last_signals_;  ///< of the previous connection, kept open so that their numbers are not
+                                                ///< reused while a receiver may poll them
 };
 
 }  // namespace verbline::pmd

@@ -61,7 +61,7 @@ void Notifier::notify(int eventfd) const noexcept {
         return;
     }
     if (submit(eventfd) || errno != EAGAIN) return;
-    // Nobody wants the completions; taken out when there is no room for another.
+    // Completions are not needed; they are reaped only when there is no room for another.
     std::array<io_event, events> done;
     timespec now{};
     syscall(SYS_io_getevents, context_, 0, done.size(), done.data(), &now);
@@ -70,7 +70,7 @@ void Notifier::notify(int eventfd) const noexcept {
 
 void signal_eventfd(int eventfd, const Notifier* notifier) noexcept {
     if (notifier != nullptr) return notifier->notify(eventfd);
-    eventfd_write(eventfd, 1);  // fails only if the counter is full, and then its reader has been told often enough
+    eventfd_write(eventfd, 1);  // fails only if the counter is full: its reader is signalled already
 }
 
 }  // namespace verbline::pmd::memif

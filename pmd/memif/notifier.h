@@ -5,8 +5,8 @@
 /// Signals an eventfd of another process without ever blocking.
 ///
 /// write(2) to an eventfd blocks while its counter is full, unless O_NONBLOCK is set; that flag belongs to the open
-/// file description, so the process that we share it with can clear it and fill the counter at any moment. A completion
-/// of asynchronous I/O (IOCB_FLAG_RESFD) signals from within the kernel instead, which saturates and does not block.
+/// file description, so the process that shares it can clear it and fill the counter at any moment. A completion of
+/// asynchronous I/O (IOCB_FLAG_RESFD) signals from within the kernel instead, which saturates and does not block.
 
 #include <cstdint>
 
@@ -16,7 +16,7 @@
 
 namespace verbline::pmd::memif {
 
-/// Whether the kernel says that it is an eventfd. False, too, without a mounted /proc.
+/// Whether `fd` is an eventfd, according to /proc; also false if /proc is not mounted.
 bool is_eventfd(int fd);
 
 /// Any thread, also several at a time. Slow to destroy (tens of milliseconds): share one between devices.
@@ -27,21 +27,23 @@ public:
     Notifier& operator=(const Notifier&) = delete;
     ~Notifier();
 
-    /// False: the kernel has no asynchronous I/O, or no contexts left. `notify` then asks whether there is room in the
-    /// counter before it writes, and a peer that fills it in between can block us.
+    /// False if the kernel has no asynchronous I/O, or no contexts left. `notify` then checks for room in the counter
+    /// before it writes, and a peer that fills it in between can block the caller.
     bool asynchronous() const { return context_ != 0; }
 
-    /// `eventfd` is one (`is_eventfd`). Does nothing to a counter that is full, whose reader has been told.
+    /// Signals `eventfd`, which must be one (`is_eventfd`). A full counter is left as it is: its reader is signalled
+    /// already.
     void notify(int eventfd) const noexcept;
 
 private:
     bool submit(int eventfd) const noexcept;
 
-    EventDescriptor always_ready_;  ///< our own, that nobody else has: the operation that completes at once
+    EventDescriptor always_ready_;  ///< not shared with any process: target of the operation that completes at once
     aio_context_t context_ = 0;
 };
 
-/// By `notifier`; without one by a plain write, for eventfds whose other holders are trusted not to make it block.
+/// Signals `eventfd` by `notifier`, or if null by a plain write, which requires that its other holders are trusted not
+/// to make it block.
 void signal_eventfd(int eventfd, const Notifier* notifier) noexcept;
 
 }  // namespace verbline::pmd::memif

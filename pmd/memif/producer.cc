@@ -94,7 +94,7 @@ std::uint16_t Producer::send(Burst burst, Counters counters) {
     counters.oversize.add(oversize);
     store(client ? header.head : header.tail, own_);
     rte_pktmbuf_free_bulk(burst.data(), static_cast<unsigned>(n));
-    // The index must be out before the flag is read, or both sides may miss each other: Consumer::want_signals.
+    // The index must be visible before the flag is read, or a wakeup may be lost: pairs with Consumer::want_signals.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (signal_ >= 0 && (load(header.flags) & RingHeader::polled) == 0) signal_eventfd(signal_, notifier_);
     return static_cast<std::uint16_t>(n);

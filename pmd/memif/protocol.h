@@ -15,8 +15,8 @@
 ///
 /// The client owns the memory. In a client-to-server ring the client fills slots and advances `head`, the server frees
 /// them and advances `tail`; in a server-to-client ring the client offers empty slots by `head`, the server fills them
-/// and advances `tail`. Both run freely, modulo 2^16. Everything is in the host's byte order. Whoever disappears closes
-/// the socket; that is how the other learns of it.
+/// and advances `tail`. Both are free-running, modulo 2^16. All fields are in host byte order. A side that exits closes
+/// the socket, by which the other detects it.
 
 #include <array>
 #include <cstddef>
@@ -98,9 +98,9 @@ struct [[gnu::packed]] Message {
 };
 static_assert(sizeof(Message) == 128);
 
-/// One buffer. Read and written as two 64-bit words: the other side may change it at any moment.
+/// One buffer. Read and written as two 64-bit words: the peer may change it at any moment.
 struct Descriptor {
-    static constexpr std::uint16_t more = 1;  ///< flags: the frame goes on in the next slot
+    static constexpr std::uint16_t more = 1;  ///< flags: the frame continues in the next slot
 
     std::uint16_t flags;
     std::uint16_t region;

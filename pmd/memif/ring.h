@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// The two ends of a memif ring: frames out of mbufs into shared slots, and back.
+/// The two ends of a memif ring: copy frames from mbufs to shared slots, and back.
 ///
-/// All that stands in shared memory is the peer's word. Indices are checked against what is possible, descriptors
-/// against the regions, and each is read once. A ring that breaks the rules is dead from then on (`broken`), and the
+/// Shared memory is not trusted: the peer may write anything at any time. Indices are range-checked, descriptors are
+/// checked against the regions, and each is read once. After a violation the ring is unusable (`broken`), and the
 /// control thread ends the connection.
 
 #include <atomic>
@@ -26,7 +26,7 @@ enum class Direction : std::uint8_t { client_to_server, server_to_client };
 
 using Regions = std::vector<std::span<std::byte>>;
 
-/// A ring in checked memory. `start` has room for ring_bytes(log2_size) and is aligned as its header.
+/// A ring in validated memory: `start` has room for ring_bytes(log2_size) and is aligned for RingHeader.
 struct RingMemory {
     std::byte* start = nullptr;
     unsigned log2_size = 0;
@@ -40,7 +40,7 @@ private:
     std::uint64_t* words(std::uint16_t index) const;
 };
 
-/// What both ends have: one index of their own, which the peer reads, and one of the peer's.
+/// Common to both ends: each writes one index, which the peer reads, and reads the peer's.
 class RingEnd {
 public:
     bool broken() const { return broken_.load(std::memory_order_relaxed); }
@@ -68,12 +68,12 @@ public:
     struct Counters {
         Counter& packets;
         Counter& bytes;
-        Counter& oversize;  ///< frames freed because no ring would ever have room for them
+        Counter& oversize;  ///< frames dropped because they need more slots than a frame may take
     };
 
-    /// `buffer_size` is that of the slots in a client-to-server ring; in the other the client states it slot by slot.
-    /// `signal` is the consumer's eventfd, for one that does not poll. Without a `notifier` it is written plainly: it
-    /// is known not to block.
+    /// `buffer_size` is the slot size of a client-to-server ring; in the other direction each descriptor states it.
+    /// `signal` is the consumer's eventfd, used while the consumer does not poll. Without a `notifier` it is signalled
+    /// by a plain write, which must be known not to block.
     Producer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size, int signal,
              const Notifier* notifier = nullptr)
         : RingEnd(ring, regions),
@@ -82,7 +82,8 @@ public:
           signal_(signal),
           notifier_(notifier) {}
 
-    /// Copies frames from the front and frees them; stops at the first for which there is no room.
+    /// Copies frames from the front of `burst` into the ring and frees them; stops at the first for which there is no
+    /// room. Returns how many it took.
     std::uint16_t send(Burst burst, Counters counters);
 
 private:
@@ -108,24 +109,24 @@ public:
     struct Counters {
         Counter& packets;
         Counter& bytes;
-        Counter& no_mbuf;    ///< frames, and receives put off, for want of an mbuf
+        Counter& no_mbuf;    ///< frames dropped, and receives deferred, for lack of an mbuf
         Counter& malformed;  ///< empty frames
     };
 
-    /// `buffer_size` is what a server-to-client ring's slots are offered with. `signal` is the eventfd that the
-    /// producer writes while signals are wanted; -1: there is none.
+    /// `buffer_size` is the size with which slots of a server-to-client ring are offered. `signal` is the eventfd that
+    /// the producer signals while signals are wanted; -1 if there is none.
     Consumer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size, rte_mempool* pool,
              int signal = -1);
 
-    /// Once, when the connection stands: asks for no signals, offers the slots.
+    /// Call once when the connection is established: disables signals and offers the slots.
     void open();
     std::uint16_t receive(Burst burst, Counters counters);
-    /// Whether there are frames that have not been received.
+    /// Whether the ring holds frames that have not been received.
     bool unread() const;
 
     int signal() const { return signal_; }
-    /// Asks the producer for signals, or for none, and takes back those that have come. A frame published before the
-    /// request shows to the next `receive`; each one after it is signalled.
+    /// Enables or disables the producer's signals, and clears pending ones. After enabling, a frame published earlier
+    /// is visible to the next `receive`, and every later one is signalled.
     void want_signals(bool wanted);
 
 private:
@@ -136,7 +137,7 @@ private:
     std::uint32_t buffer_size_;
     rte_mempool* pool_;
     int signal_;
-    bool signalled_ = false;  ///< signals are wanted
+    bool signalled_ = false;  ///< signals are enabled
 };
 
 }  // namespace verbline::pmd::memif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's part: it listens, and checks every word of what a client offers.
+// The server's side: listens, and validates everything that a client offers.
 #include <algorithm>
 #include <array>
 #include <optional>

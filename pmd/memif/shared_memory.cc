@@ -27,8 +27,8 @@ std::size_t huge_page_of(int fd) {
     return huge ? static_cast<std::size_t>(status.f_bsize) : 0;
 }
 
-/// From now on nobody punches holes, and those that are there get their pages. Of a mapping that exists: the seal
-/// forbids further ones.
+/// Seals the memory against holes, and populates those that exist. Needs an existing writable mapping, since the seal
+/// forbids new ones.
 bool keep_pages(int fd, std::size_t size) {
     return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0 && fallocate(fd, 0, 0, static_cast<off_t>(size)) == 0;
 }

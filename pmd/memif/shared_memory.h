@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A piece of memory that two processes see, held by a memfd.
+/// Memory shared by two processes, backed by a memfd.
 
 #include <cstddef>
 #include <span>
@@ -15,11 +15,11 @@ namespace verbline::pmd::memif {
 
 class SharedMemory {
 public:
-    /// New and zeroed.
+    /// Creates new, zeroed memory.
     static Result<SharedMemory> create(std::size_t size);
-    /// A peer's. Refused unless it has that many bytes and is sealed against shrinking: touching a page that the peer
-    /// has cut off would kill this process. A hole in it becomes a page of zeros when it is touched; not so in huge
-    /// pages, of which there may be none left: those are sealed against holes here, and filled, or refused.
+    /// Maps a peer's memory. Fails unless it has `size` bytes and is sealed against shrinking: access to a page that
+    /// the peer has truncated would raise SIGBUS. A hole in it becomes a zero page on first access, but with huge pages
+    /// there may be none left: those are sealed against holes here and populated, or rejected.
     static Result<SharedMemory> map(FileDescriptor fd, std::size_t size);
 
     SharedMemory(SharedMemory&& other) noexcept

@@ -137,7 +137,7 @@ std::size_t Packet::transmit(Burst burst) noexcept {
         tx_.tx_good_bytes.add(bytes);
         return static_cast<std::size_t>(sent);
     }
-    // Our own limit of frames under way: they wait. All else concerns the first frame.
+    // The socket's send buffer is full: backpressure. Other errors concern the first frame.
     if (errno == EAGAIN || errno == EINTR) return 0;
     const bool down = errno == ENETDOWN || errno == ENXIO || errno == ENODEV;
     (down ? tx_.tx_dropped_link_down : tx_.tx_dropped_refused).add();

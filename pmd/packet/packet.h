@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// An existing Ethernet interface of the kernel's as a device, beside the kernel: a NIC without a DPDK driver, a veth,
-/// the tap of a virtual machine. The kernel goes on using it; we get a copy of each frame.
+/// An existing kernel Ethernet interface as a device, by a packet socket: a NIC without a DPDK driver, a veth, the tap
+/// of a virtual machine. The kernel keeps using it; this device receives a copy of each frame.
 ///
-/// Looking for frames, whether there are any or none, takes no system call; sending takes one for each burst.
+/// Receiving takes no system call; sending takes one for each burst.
 
 #include <array>
 #include <memory>
@@ -24,9 +24,9 @@ namespace verbline::pmd {
 
 struct PacketOptions {
     std::string interface;             ///< in the calling thread's network namespace
-    bool only_rdma = true;             ///< receive what packet/filter.h names; else everything
-    bool promiscuous = false;          ///< and what is for others
-    std::size_t ring_bytes = 4 << 20;  ///< of memory for frames received and not yet read
+    bool only_rdma = true;             ///< receive only traffic that packet/filter.h matches; else everything
+    bool promiscuous = false;          ///< also receive frames for other MAC addresses
+    std::size_t ring_bytes = 4 << 20;  ///< size of the receive ring
 };
 
 #define VERBLINE_PACKET_COUNTERS(X)                                                                      \
@@ -52,14 +52,14 @@ public:
     std::string_view name() const override { return name_; }
     const Capabilities& capabilities() const override { return capabilities_; }
     std::optional<wire::MacAddress> mac() const override { return socket_.mac(); }
-    /// An interface that is down is an error: it is the administrator's to bring up.
+    /// An error if the kernel interface is down: the administrator must bring it up.
     Result<void> up() override;
     void down() override;
     bool link_up() override { return is_up_ && socket_.has_carrier(); }
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
     int rx_event(std::uint16_t) const noexcept override { return socket_.fd(); }
-    /// A MAC address other than the interface's is received besides.
+    /// Also receives frames for `identity.mac` if it differs from the interface's address.
     std::error_code set_identity(const Identity& identity) override;
     std::error_code attach_multicast(const MulticastAddress& group) override;
     std::error_code detach_multicast(const MulticastAddress& group) override;
@@ -67,7 +67,7 @@ public:
 
 private:
     static constexpr std::size_t max_segments = 8;  ///< of a frame
-    /// What one system call sends.
+    /// Arguments of one sendmmsg(2).
     struct Batch {
         std::array<mmsghdr, max_burst> messages;
         std::array<std::array<iovec, max_segments>, max_burst> vectors;
@@ -83,8 +83,8 @@ private:
     mutable packet::Socket socket_;
     packet::ReceiveRing ring_;
     bool is_up_ = false;
-    std::optional<wire::MacAddress> identity_;  ///< received besides the interface's own
-    mutable Counter kernel_drops_;              ///< as far as they have been asked for
+    std::optional<wire::MacAddress> identity_;  ///< received in addition to the interface's own
+    mutable Counter kernel_drops_;              ///< as of the last query
     PacketCounters rx_;
     alignas(64) PacketCounters tx_;
     Batch batch_;

@@ -2,11 +2,10 @@
 #pragma once
 
 /// @file
-/// The receiver's side of the ring that a packet socket shares with the kernel (TPACKET_V2): looking for frames is a
-/// load, giving a slot back a store. The kernel owns a slot until its status says TP_STATUS_USER.
+/// The receive ring that a packet socket shares with the kernel (TPACKET_V2): checking for a frame is a load, returning
+/// a slot a store. The kernel owns a slot until its status contains TP_STATUS_USER.
 ///
-/// Version 3 of the ring hands frames over by the block, at the earliest a millisecond after the first: too late for
-/// us.
+/// TPACKET_V3 delivers frames in blocks, at the earliest a millisecond after the first: too high a latency here.
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +20,7 @@ namespace verbline::pmd::packet {
 
 class ReceiveRing {
 public:
-    /// Unmaps `memory` in the end.
+    /// Takes ownership of the mapping `memory`, and unmaps it on destruction.
     ReceiveRing(std::span<std::byte> memory, const RingGeometry& geometry) : memory_(memory), geometry_(geometry) {}
     ReceiveRing(ReceiveRing&& other) noexcept;
     ReceiveRing& operator=(ReceiveRing&&) = delete;
@@ -29,12 +28,12 @@ public:
 
     struct Frame {
         wire::Bytes bytes;                 ///< from the Ethernet header on; valid until `release`
-        std::optional<std::uint32_t> tag;  ///< VLAN type and control word that the kernel has taken off the frame
+        std::optional<std::uint32_t> tag;  ///< VLAN type and control word that the kernel has removed from the frame
         bool whole = true;                 ///< false: longer than a slot
     };
-    /// The oldest frame that is there.
+    /// The oldest received frame, if any.
     std::optional<Frame> front() const;
-    /// Gives its slot back to the kernel.
+    /// Returns the slot of `front` to the kernel.
     void release();
 
 private:

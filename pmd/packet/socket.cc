@@ -24,7 +24,7 @@
 namespace verbline::pmd::packet {
 namespace {
 
-/// The kernel takes a protocol of 0 for the one before. This is a number of its own, too small to be an EtherType.
+/// bind(2) with protocol 0 keeps the previous protocol. This is a number that no frame has: too small for an EtherType.
 constexpr int no_protocol = ETH_P_LOCALTALK;
 
 std::unexpected<Error> failed(const std::string& name, const char* what, int code = errno) {
@@ -72,7 +72,7 @@ Result<Socket> Socket::open(const std::string& interface) {
     if (!socket.fd_) return failed(interface, "packet socket");
     if (auto done = socket.ask_kernel(); !done) return std::unexpected(done.error());
     const int on = 1, version = TPACKET_V2;
-    // Older kernels give us what we send; who we are tells it apart there.
+    // Older kernels do not have this option, and also deliver frames that this host sends.
     set(socket.fd(), PACKET_IGNORE_OUTGOING, on);
     if (!set(socket.fd(), PACKET_VERSION, version)) return failed(interface, "packet ring");
     if (setsockopt(socket.fd(), SOL_SOCKET, SO_SNDBUFFORCE, &tunables::packet_send_buffer,

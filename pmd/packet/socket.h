@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// A packet socket on one existing interface (packet(7)): what the kernel says of the interface, which frames it lets
-/// through, and the ring into which it puts them.
+/// A packet socket (packet(7)) on one existing interface: its properties, the receive filter, and the receive ring.
 
 #include <cstdint>
 #include <span>
@@ -16,12 +15,12 @@
 
 namespace verbline::pmd::packet {
 
-/// The memory into which the kernel receives: `slots` slots of `slot_size` bytes, each with one frame.
+/// Layout of the receive ring: `slots` slots of `slot_size` bytes, one frame each.
 struct RingGeometry {
     std::uint32_t slot_size = 0, slots = 0, block_size = 0;
 };
 
-/// For frames of up to `max_frame` bytes in about `bytes` of memory.
+/// Returns the layout for frames of up to `max_frame` bytes in about `bytes` of memory.
 RingGeometry ring_geometry(std::size_t max_frame, std::size_t bytes);
 
 class Socket {
@@ -32,15 +31,16 @@ public:
     int fd() const { return fd_.get(); }
     const wire::MacAddress& mac() const { return mac_; }
     std::uint32_t mtu() const { return mtu_; }
-    bool is_up() const;        ///< brought up by whoever owns it
-    bool has_carrier() const;  ///< and its link is there
+    bool is_up() const;        ///< administratively up
+    bool has_carrier() const;  ///< up, and with carrier
 
     Result<void> filter_rdma();
-    Result<std::span<std::byte>> map_ring(const RingGeometry& geometry);  ///< for as long as the process has it mapped
+    Result<std::span<std::byte>> map_ring(const RingGeometry& geometry);  ///< valid until it is unmapped (ReceiveRing)
     Result<void> bind(bool receiving);
-    /// `type` is PACKET_MR_...; `mac` matters for those that have one.
+    /// Joins or leaves a packet-socket membership. `type` is PACKET_MR_...; `mac` is used by types that have an
+    /// address.
     std::error_code set_membership(bool member, unsigned short type, const wire::MacAddress& mac);
-    /// Frames that the kernel found no free slot for, since the last call.
+    /// Frames that the kernel dropped for lack of a free slot since the last call.
     std::uint32_t take_drops();
 
 private:

@@ -60,7 +60,7 @@ Result<void> make_runtime_directory(const fs::path& path) {
             return failure(errno, fmt::format("{}: {}; run as root, or set XDG_RUNTIME_DIR to a directory of yours",
                                               one.string(), std::strerror(errno)));
         }
-        // Before anything is made in it, so that nothing of ours is left in somebody else's.
+        // Before anything is created in it, so that nothing is left behind in another user's directory.
         if (auto good = check_path(one, runtime_advice); !good) return good;
         if (auto good = check_own(one); !good) return good;
         if (part == below.end()) return {};

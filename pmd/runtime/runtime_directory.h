@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Where the processes of one user find each other.
+/// The run-time directory, in which the processes of one user find each other's sockets.
 ///
 ///     /run/verbline                  root's
 ///     $XDG_RUNTIME_DIR/verbline      anyone else's
@@ -16,16 +16,16 @@
 
 namespace verbline::pmd {
 
-/// What to do about a run-time directory that cannot be used: ends a line.
+/// Advice for an unusable run-time directory, appended to error messages.
 inline constexpr std::string_view runtime_advice = "remove it, or set XDG_RUNTIME_DIR to a directory of yours";
 
 std::filesystem::path runtime_directory();
 
-/// A socket that users name: one without a slash lies in the run-time directory.
+/// Path of a socket named by the user: a name without a slash is in the run-time directory.
 std::filesystem::path socket_path(std::string_view name);
 
-/// Makes `path`, which is the run-time directory or below it, and what is above it up to there, for this user alone.
-/// EPERM: somebody else could put sockets into it.
+/// Creates `path`, the run-time directory or a directory below it, with its parents up to the run-time directory,
+/// private to this user. EPERM: another user could create sockets in it.
 Result<void> make_runtime_directory(const std::filesystem::path& path);
 
 }  // namespace verbline::pmd

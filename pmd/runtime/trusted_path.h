@@ -2,15 +2,16 @@
 #pragma once
 
 /// @file
-/// Whether a path, and the process that serves a Unix socket, belong to somebody we trust: root, our own user, and
-/// whoever the user names. Anyone else who may change a component of a socket's path can put their own socket there.
+/// Checks that a path, and the process that serves a Unix socket, belong to a trusted user: root, the process's own
+/// user, or one that the user names. Anyone else with write access to a component of a socket's path could put a socket
+/// of their own there.
 ///
-///     /run/user/1000/verbline/hub.sock     every component is root's or ours, and nobody else may write to it: trusted
+///     /run/user/1000/verbline/hub.sock     every component is root's or ours, and not writable by others: trusted
 ///     /tmp/verbline-1000/hub.sock          /tmp is writable but sticky: trusted if `verbline-1000` is ours or root's
 ///
-/// Whoever owns the root directory can change everything below it and counts as root. That matters in a user namespace
-/// in which root is not mapped: there every user but ourselves appears as the same one. The components in a directory
-/// that others may write to must be ours, or visibly root's, nevertheless.
+/// The owner of the root directory can change everything below it and counts as root. That matters in a user namespace
+/// in which root is not mapped: there all users but our own appear as the same one. Even so, components in a directory
+/// that others may write to must be ours, or root's by user id.
 ///
 /// All calls are system calls on paths and descriptors: callable from any thread, no name service, no DPDK.
 
@@ -30,15 +31,16 @@ struct Trust {
     bool operator==(const Trust&) const = default;
 };
 
-/// Every component of `path`, as it is found step by step from the root directory, through symbolic links as well, is
-/// owned by a trusted user, and writable by others at most if sticky. What passes cannot be replaced by anyone else
-/// afterwards, so that the path may be used by name. A relative path is taken from the working directory.
+/// Checks every component of `path` from the root directory on, following symbolic links: each must be owned by a
+/// trusted user, and may be writable by others only if sticky. After success no one else can replace a component, so
+/// the path may be used by name. A relative path starts at the working directory.
 ///
-/// EPERM: the first component that is not trusted; `advice` ends the line. ENOENT, ENOTDIR, EACCES, ELOOP: as open(2).
+/// EPERM: the message names the first component that is not trusted and ends with `advice`. ENOENT, ENOTDIR, EACCES,
+/// ELOOP: as open(2).
 Result<void> check_path(const std::filesystem::path& path, std::string_view advice, const Trust& trust = {});
 
-/// The process at the other end of `socket`, a connected Unix socket, runs as a trusted user (SO_PEERCRED: as of its
-/// listen(2)). EPERM: who it is; `advice` ends the line.
+/// Checks that the process at the other end of `socket`, a connected Unix socket, runs as a trusted user (SO_PEERCRED:
+/// its user at listen(2)). EPERM: the message names the user and ends with `advice`.
 Result<void> check_server(int socket, const std::filesystem::path& path, std::string_view advice,
                           const Trust& trust = {});
 

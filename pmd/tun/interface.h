@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A kernel network interface whose other end is this process: made or attached to through /dev/net/tun.
+/// A kernel TUN or TAP interface, created or attached to through /dev/net/tun.
 
 #include <cstdint>
 #include <optional>
@@ -26,20 +26,23 @@ struct TunOptions {
     TunKind kind = TunKind::tun;
     std::uint16_t queues = 1;
     std::uint16_t mtu = 1500;
-    std::uint16_t transmit_queue_length = 1000;  ///< packets the kernel holds for us before it drops
-    std::optional<wire::MacAddress> mac;         ///< the kernel's own address on a TAP; none: leave as it is
+    std::uint16_t transmit_queue_length = 1000;  ///< packets that the kernel queues for this process before it drops
+    std::optional<wire::MacAddress> mac;         ///< MAC address of the kernel's side of a TAP; none: left unchanged
     bool persistent = false;                     ///< the interface outlives the process, with its addresses and routes
 };
 
 /// Control operations of an open interface. They work from any network namespace: the socket stays in the interface's.
 class Interface {
 public:
-    /// Makes the interface, or attaches to one that `ip tuntap add` or an earlier, persistent instance left.
+    /// Creates the interface, or attaches to an existing one (`ip tuntap add`, or an earlier persistent instance).
     static Result<Interface> open(const TunOptions& options);
 
     const std::string& name() const { return name_; }
     std::size_t queues() const { return queues_.size(); }
-    int queue(std::size_t i) const { return queues_[i].get(); }  ///< non-blocking; every packet behind a VnetHeader
+    int queue(std::size_t i) const {
+        return queues_[i].get();
+    }  ///< non-blocking; every packet is preceded by a
+       ///< VnetHeader
 
     Result<void> set_up(bool up);
     bool is_up() const;

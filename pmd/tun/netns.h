@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// A visit to another network namespace by the calling thread.
+/// Switches the calling thread to another network namespace for a scope.
 ///
-/// Sockets and tun descriptors belong for life to the namespace they were opened in, so a visit is needed only while
-/// opening them; the process itself stays where it was started.
+/// Sockets and tun descriptors stay in the namespace in which they were opened, so the switch is needed only while
+/// opening them; the rest of the process stays in its own namespace.
 
 #include <string_view>
 
@@ -22,7 +22,7 @@ public:
 
     NetnsGuard(NetnsGuard&&) = default;
     NetnsGuard& operator=(NetnsGuard&&) = delete;
-    /// Brings the thread back. A thread that cannot come back would work in the wrong network: the process is aborted.
+    /// Switches the thread back. Aborts the process if that fails, since the thread would go on in the wrong network.
     ~NetnsGuard();
 
 private:

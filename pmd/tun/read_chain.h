@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// Empty packets laid out ahead of a read, so that one system call takes a 64 KB packet straight into mbufs.
+/// Buffers prepared for readv(2), so that one system call reads a 64 KB packet straight into an mbuf chain.
 ///
-/// What a read leaves unused waits for the next: an empty or small read costs no more than what it used.
+/// Segments that a read leaves unused serve the next: an empty or small read allocates no more than it uses.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,18 +20,19 @@ namespace verbline::pmd {
 
 class ReadChain {
 public:
-    /// Room for `capacity` bytes of packet behind `header`, which is filled first. The pool outlives the chain.
+    /// Prepares room for `capacity` bytes of packet; each read fills `header` first. The pool must outlive the chain.
     ReadChain(rte_mempool* pool, std::size_t capacity, std::span<std::byte> header);
     ReadChain(const ReadChain&) = delete;
     ReadChain& operator=(const ReadChain&) = delete;
     ~ReadChain();
 
-    /// Replaces what earlier reads took; false while the pool has not enough. Only then may `vectors` be read into.
+    /// Replaces the segments that earlier reads took; false if the pool has too few. Call before reading into
+    /// `vectors`, which is allowed only if it returns true.
     bool refill();
     std::span<const iovec> vectors() const { return vectors_; }
     std::size_t capacity() const { return room_ * segments_.size(); }
 
-    /// The first `bytes` > 0 bytes that were read, as a packet.
+    /// Returns the first `bytes` (> 0) bytes read, without the header, as a packet owned by the caller.
     rte_mbuf* take(std::size_t bytes);
 
 private:

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// A kernel interface as a device: what the kernel transmits on it we receive, what we transmit the kernel receives.
+/// A kernel TUN or TAP interface as a device: `rx_burst` returns packets that the kernel transmits on it; packets given
+/// to `tx_burst` are received by the kernel.
 ///
 /// Checksum and segmentation requests cross in both directions (see vnet_header.h), so a TCP stream moves in packets of
 /// up to 64 KB, one system call and one copy each. Multi-queue: the kernel spreads its flows over the queues.
@@ -37,7 +38,7 @@ struct TunCounters {
 
 class Tun : public NetDevice {
 public:
-    /// `pool` fills received packets and outlives the device; packets freed later may outlive the device, not the pool.
+    /// Received packets are allocated from `pool`, which must outlive the device and its packets.
     static Result<std::unique_ptr<Tun>> create(const TunOptions& options, rte_mempool* pool);
     ~Tun() override;
 

@@ -148,7 +148,7 @@ std::expected<VnetHeader, VnetError> make_vnet_header(rte_mbuf& packet) {
     }
     if (!is_tcp && l4 != RTE_MBUF_F_TX_UDP_CKSUM) {
         if ((flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD) {
-            header.flags = VnetHeader::data_valid;  // Linux's tun sums again all the same, so far
+            header.flags = VnetHeader::data_valid;  // Linux's tun has ignored it so far
         }
         return header;
     }

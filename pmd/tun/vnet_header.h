@@ -2,16 +2,16 @@
 #pragma once
 
 /// @file
-/// The header that virtio puts before each packet (virtio 1.2, 5.1.6.2), translated to and from DPDK's offload flags.
+/// The virtio header in front of each packet (virtio 1.2, 5.1.6.2), translated to and from DPDK's offload flags.
 ///
 ///      0       1         2         4          6            8             10
 ///     +-------+---------+---------+----------+------------+-------------+
 ///     | flags | gso_type| hdr_len | gso_size | csum_start | csum_offset |
 ///     +-------+---------+---------+----------+------------+-------------+
 ///
-/// Byte order is the host's (the legacy format, which tun speaks unless told otherwise); offsets count from the first
-/// byte of the packet. NEEDS_CSUM means: the field at csum_start + csum_offset holds the sum of the pseudo-header,
-/// length included; add everything from csum_start on. DPDK leaves the field undefined instead, so it is seeded here.
+/// Byte order is the host's (the legacy format, tun's default); offsets count from the first byte of the packet.
+/// NEEDS_CSUM means that the field at csum_start + csum_offset holds the sum of the pseudo-header, length included, and
+/// everything from csum_start on is still to be added. DPDK leaves the field undefined instead, so it is seeded here.
 
 #include <cstdint>
 #include <expected>
@@ -20,7 +20,7 @@
 
 namespace verbline::pmd {
 
-/// Written out here because <linux/virtio_net.h> names a field `class`, which C++ cannot read.
+/// Declared here because <linux/virtio_net.h> has a field called `class`, which is a C++ keyword.
 struct VnetHeader {
     static constexpr std::uint8_t needs_csum = 1, data_valid = 2;              ///< flags
     static constexpr std::uint8_t gso_none = 0, gso_tcpv4 = 1, gso_tcpv6 = 4;  ///< gso_type ...
@@ -35,16 +35,16 @@ struct VnetHeader {
 };
 static_assert(sizeof(VnetHeader) == 10);
 
-/// Why a header was refused: its offsets lie outside the packet or contradict the packet's own headers, or it asks for
-/// a segmentation that cannot be expressed (only TCP over IPv4 or IPv6 can).
+/// Why a header was rejected: its offsets lie outside the packet or contradict the packet's own headers, or it requests
+/// a segmentation other than of TCP over IPv4 or IPv6.
 enum class VnetError : std::uint8_t { offsets, segmentation };
 
-/// Puts on `packet` the requests that the kernel made in `header`. What DPDK has no flag for (SCTP, say, or a packet
-/// behind an unusual header) is summed here and now. The headers are in the first segment, or it is an error.
+/// Translates the requests in the kernel's `header` to offload flags of `packet`. Checksums for which DPDK has no flag
+/// (SCTP, or unusual headers) are computed at once. An error if the headers are not in the first segment.
 std::expected<void, VnetError> read_vnet_header(const VnetHeader& header, Carries carries, rte_mbuf& packet);
 
-/// The header that hands `packet`'s requests to the kernel; writes the IPv4 checksum or the seed of the TCP or UDP
-/// checksum into the packet where requested.
+/// Returns the header that passes `packet`'s requests to the kernel. Writes the IPv4 checksum, and the seed of the TCP
+/// or UDP checksum, into the packet if requested.
 std::expected<VnetHeader, VnetError> make_vnet_header(rte_mbuf& packet);
 
 }  // namespace verbline::pmd
