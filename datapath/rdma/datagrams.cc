@@ -61,8 +61,8 @@ Result<void> Datagrams::start() {
 Datagrams::Sent Datagrams::send(const Destination& to, std::span<const std::byte> payload) noexcept {
     const auto envelope = options_.device->envelope(to.path, pair_->qpn(), to.qpn);
     if (!envelope) return Sent::no_way;
-    // Inline, and so copied here. The envelope must last until it is sent: its place was that of the request which is
-    // `slots` older, and is free as soon as the queue has room for this one.
+    // Inline data is copied here. The envelope must live until the request has completed: its slot was used by the
+    // request that is `slots` older, and is free once the queue has room for this one.
     auto& kept = envelopes_[next_envelope_];
     const auto segment = segment_of(payload, {});
     const auto staged = pair_->stage({.segments = {&segment, 1},
@@ -75,7 +75,7 @@ Datagrams::Sent Datagrams::send(const Destination& to, std::span<const std::byte
     return Sent::yes;
 }
 
-/// Success is not reported; what is has stopped the queue.
+/// Sends are unsignalled: a completion in `sent_` is a failure, and has put the queue pair into SQE.
 std::size_t Datagrams::take_failures() noexcept {
     if (sent_->size() == 0) return 0;
     std::array<transport::Completion, 32> failed;

@@ -2,14 +2,15 @@
 #pragma once
 
 /// @file
-/// A UD queue pair with its buffers, for services of our own that send and receive short datagrams: MADs, ARP.
+/// A UD queue pair with its buffers, for in-process services that send and receive short datagrams: MADs, ARP.
 ///
 ///     send ──> copied into the request ──> UD queue pair ──> device
 ///     `on_arrival`, once <── completion <────────┘
 ///     drain ──> datagrams where they lie, then their buffers are posted again
 ///
-/// Threads: `send` by one at a time, `drain` by one at a time; both at once are fine. `on_arrival` is called by whoever
-/// polls the device, must not block nor call back, and comes again only after a `drain`.
+/// Threads: one thread at a time may call `send`, and one `drain`; the two may run concurrently. `on_arrival` is called
+/// on the thread that polls the device, must not block nor call back, and fires again only after `drain` has emptied
+/// the queue.
 
 #include <cstddef>
 #include <functional>
@@ -25,7 +26,7 @@
 namespace verbline::rdma {
 
 struct DatagramOptions {
-    Device* device = nullptr;  ///< outlives it
+    Device* device = nullptr;  ///< must outlive the Datagrams
     bool general_services = false;
     std::uint16_t slots = 64;   ///< in each direction
     std::size_t longest = 256;  ///< bytes of payload, in either direction
@@ -34,7 +35,8 @@ struct DatagramOptions {
 
 class Datagrams {
 public:
-    /// In front of each payload received: GRH, IPv6 header, IPv4 header behind 20 bytes, or nothing of use.
+    /// Bytes in front of each received payload: GRH, IPv6 header, or 20 bytes and an IPv4 header; meaningless if the
+    /// packet had none of them.
     static constexpr std::size_t route_size = wire::Grh::size;
     using Route = std::span<const std::byte, route_size>;
 
@@ -49,17 +51,18 @@ public:
         Path path;
         wire::Qpn qpn{};
         wire::QKey qkey{};
-        wire::PKey pkey{};  ///< of general services
+        wire::PKey pkey{};  ///< used only with `general_services`
     };
-    /// Whoever polls the device sends it.
+    /// Copies the payload and posts it; the device's poll transmits it. no_way: no envelope can be built for the path.
+    /// queue_full: try again later. `payload` is at most `longest` bytes.
     Sent send(const Destination& to, std::span<const std::byte> payload) noexcept;
-    /// How many that were sent have failed since the last call, if any is known to.
+    /// Returns how many sends have failed since the last call, and resumes the send queue after a failure.
     std::size_t take_failures() noexcept;
 
-    /// `take(completion, route, payload)` for what has arrived, `most` or a few more; a datagram that was too long, or
-    /// could not be received, comes with its status and an empty payload. Returns how many; fewer than `most`: that was
-    /// all, and `on_arrival` will say when there is more. They are taken in batches of at most `batch_size`: until
-    /// `taken()` has returned, which is called at the end of each, its payloads stay where they are.
+    /// Calls `take(completion, route, payload)` for each received datagram, up to `most` rounded up to a whole batch;
+    /// one that failed, e.g. too long, has its status in the completion and an empty payload. Returns how many; fewer
+    /// than `most`: the queue is empty and `on_arrival` fires at the next arrival. Works in batches of at most
+    /// `batch_size`; `taken()` is called at the end of each, and the payloads of a batch stay valid until it returns.
     template <class Take, class Taken>
     std::size_t drain(std::size_t most, Take&& take, Taken&& taken);
     template <class Take>
@@ -80,9 +83,9 @@ private:
     std::optional<MemoryRegion> region_;
     wire::RKey lkey_{};
     std::unique_ptr<transport::CompletionQueue> sent_, received_;
-    std::vector<link::Envelope> envelopes_;  ///< of what is in the send queue
+    std::vector<link::Envelope> envelopes_;  ///< referred to by requests in the send queue
     std::size_t next_envelope_ = 0;
-    std::unique_ptr<QueuePair> pair_;  ///< goes first
+    std::unique_ptr<QueuePair> pair_;  ///< last: destroyed first
 };
 
 template <class Take, class Taken>
@@ -94,7 +97,7 @@ std::size_t Datagrams::drain(std::size_t most, Take&& take, Taken&& taken) {
         if (n == 0 && armed) break;
         if (n == 0) {
             received_->arm(transport::CompletionQueue::Armed::any);
-            armed = true;  // what came before is not told of: look once more
+            armed = true;  // arrivals before arming are not notified: poll once more
         }
         for (const auto& completion : std::span(batch).first(n)) {
             const std::span<const std::byte> bytes = buffer(static_cast<std::size_t>(completion.id));

@@ -56,7 +56,7 @@ Result<void> Device::make_engines() {
     if (options_.kind == link::GidTable::Kind::ib) options_.mac = link::soft_ib::mac_of(options_.lid);
     std::vector<Engine*> peers;
     peers.reserve(options_.queues.size());
-    // The other half is for what comes and goes: receive and transmit rings, and bursts in hand.
+    // The other half stays for receive and transmit rings and the bursts being processed.
     const auto kept_by_all = options_.pool->size / 2;
     const auto kept = std::min(options_.max_kept_packets, kept_by_all / static_cast<unsigned>(options_.queues.size()));
     for (unsigned shard = 0; shard < options_.queues.size(); ++shard) {
@@ -202,7 +202,7 @@ unsigned Device::shard_of(wire::Qpn qpn) const {
 
 bool Device::received_where_polled(const ExpectedPeer& peer, const pmd::RssTable& rss, wire::Qpn qpn) const {
     const auto to_peer = envelope_locked(peer.path, qpn, peer.qpn);
-    if (!to_peer) return true;  // nothing to be gained: connecting will say what is wrong
+    if (!to_peer) return true;  // any shard will do: connecting will report the error
     const auto port = link::udp_source_port(peer.path.address.flow_label, peer.qpn, qpn);
     const auto queue = receive_queue(rss, *to_peer, port);
     return !queue || *queue == options_.queues[shard_of(qpn)];
@@ -212,7 +212,7 @@ wire::Qpn Device::pick_qpn(const QueuePairOptions& options) {
     auto qpn = engines_[pick_shard(options)]->allocate_qpn();
     const auto rss = options.peer && shards() > 1 ? options_.device->rss() : std::nullopt;
     if (!rss) return qpn;
-    // Each number is as good as any other: one in as many as there are shards is received where it is polled.
+    // With uniform hashing one QPN in `shards()` is received by the shard that owns it.
     const unsigned tries = 32 * shards();
     for (unsigned tried = 0; tried < tries && qpn != wire::Qpn{0}; ++tried) {
         if (received_where_polled(*options.peer, *rss, qpn)) break;

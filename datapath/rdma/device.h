@@ -14,16 +14,17 @@
 ///
 /// apps/rdma_ping is a whole program.
 ///
-/// Threads. Each shard is polled by one thread at a time (`poll`). Everything else may be called by any thread but from
-/// inside of a poll (event handlers); creating, changing and destroying take a mutex and stop the shard concerned
-/// between two polls, for microseconds. Posting and polling completions touch neither: one thread at a time per queue.
+/// Threads. Each shard is polled by one thread at a time (`poll`). Everything else may be called from any thread, but
+/// not from inside a poll (event handlers). Creating, changing and destroying objects takes a mutex and holds the shard
+/// concerned between two polls, for microseconds. Posting and polling completions do neither: one thread at a time per
+/// queue.
 ///
-/// Ownership. What `create_...` returns belongs to the caller, and must be destroyed before what it was made from:
-/// queue pairs before their completion queues, shared receive queues and XRC domains; all before the device. An XRC
-/// queue may go at any time: messages under way to it are refused. The network device and the mempool must outlive the
-/// device.
+/// Ownership. The caller owns what `create_...` returns and destroys it before the objects it was created from: queue
+/// pairs before their completion queues, shared receive queues and XRC domains; all before the device. An XRC shared
+/// receive queue may be destroyed at any time: a message in progress to it is refused with a NAK at its next packet.
+/// The network device and the mempool must outlive the device.
 ///
-/// Errors are `Result` with an errno value as verbs would give, and one line for people.
+/// Errors are returned as `Result`: the errno value that the verbs would give, and a one-line message.
 
 #include <memory>
 #include <mutex>
@@ -48,23 +49,23 @@ class XrcTable;
 struct DeviceOptions {
     std::string name = "verbline0";           ///< unique in the process, at most 16 characters
     pmd::NetDevice* device = nullptr;         ///< Carries::ethernet
-    std::vector<std::uint16_t> queues = {0};  ///< of the device, one for each shard
-    /// The network device's as well. Data room for the largest frame: path MTU and 128 bytes.
+    std::vector<std::uint16_t> queues = {0};  ///< receive and transmit queues of `device`, one per shard
+    /// Also the pool that the network device receives into. Data room must fit the largest frame: path MTU plus 128
+    /// bytes.
     rte_mempool* pool = nullptr;
     link::GidTable::Kind kind = link::GidTable::Kind::roce;
-    wire::MacAddress mac;  ///< ours; on the soft fabric made from the LID
+    wire::MacAddress mac;  ///< our address; on the soft fabric it is derived from the LID
     wire::Lid lid{};       ///< soft fabric
     bool ecn = true;       ///< RoCE v2: ask routers to mark instead of drop
     congestion::DcqcnParameters dcqcn{};
-    transport::EventHandler on_event{};       ///< asynchronous events; on a shard's thread, must not block
-    std::uint32_t max_queue_pairs = 1 << 17;  ///< of each shard, one of them for general services
-    std::uint32_t max_kept_packets =
-        tunables::kept_packets;    ///< early arrivals that a shard keeps, but never above half of `pool`
-    std::uint32_t first_slot = 0;  ///< where QPNs begin, for devices that share an address and a link
+    transport::EventHandler on_event{};                       ///< asynchronous events: see transport::EventHandler
+    std::uint32_t max_queue_pairs = 1 << 17;                  ///< per shard, including QP1
+    std::uint32_t max_kept_packets = tunables::kept_packets;  ///< per shard; in total at most half of `pool`
+    std::uint32_t first_slot = 0;  ///< QPN slots begin behind it: distinct for devices that share an address and a link
     Time start = 0;                ///< not later than the first poll
 };
 
-/// Who a connected queue pair will talk to, if that is known when it is made: as on the passive side of a connection.
+/// The peer of a connected queue pair, if it is known at creation, as on the passive side of a connection.
 struct ExpectedPeer {
     Path path;
     wire::Qpn qpn;
@@ -80,10 +81,10 @@ struct QueuePairOptions {
     SharedReceiveQueue* shared = nullptr;
     const XrcDomain* xrc_domain = nullptr;  ///< XRC targets
     bool signal_all = false;
-    int shard = -1;                      ///< -1: that which receives from `peer`, or else shards take turns
-    std::optional<ExpectedPeer> peer{};  ///< RoCE v2, on a device that spreads what it receives (steering.h)
-    /// QP1 (IBTA volume 1, 3.9.3): UD, with its own receive queue and the Q_Key 0x80010000. It receives under any
-    /// P_Key; each of its requests names one. The shard is given by the number.
+    int shard = -1;                      ///< -1: the shard that receives from `peer`; without `peer`, round robin
+    std::optional<ExpectedPeer> peer{};  ///< RoCE v2 on a device with RSS (steering.h)
+    /// QP1 (IBTA volume 1, 3.9.3): UD, with its own receive queue and the Q_Key 0x80010000. It accepts any P_Key; each
+    /// send request names its own. Its QPN determines the shard.
     bool general_services = false;
 };
 
@@ -97,15 +98,16 @@ public:
     const DeviceOptions& options() const { return options_; }
     unsigned shards() const { return static_cast<unsigned>(engines_.size()); }
 
-    /// One round of a shard; true if there was anything to do.
+    /// Runs one poll of a shard. Returns true if there was work. `now` must not go back.
     bool poll(unsigned shard, Time now) noexcept { return engines_[shard]->poll(now); }
-    /// When a shard has something to do although nothing arrives and nobody posts. By its thread.
+    /// When the shard must be polled next even if no packet arrives and nothing is posted; nullopt: no timer is armed.
+    /// Called by the shard's thread.
     std::optional<Time> next_deadline(unsigned shard) noexcept { return engines_[shard]->next_deadline(); }
 
-    /// Packets that a shard has received, whatever came of them. By its thread.
+    /// Packets that a shard has received, including those dropped later. Called by the shard's thread.
     std::uint64_t received(unsigned shard) const noexcept { return engines_[shard]->counters().rx_packets.value(); }
 
-    /// Our addresses. Change them through `change_gids`.
+    /// The port's GID table. Change it with `change_gids`, which then emits the event gid_change.
     const link::GidTable& gids() const { return gids_; }
     template <class Change>
     void change_gids(Change&& change) {
@@ -116,8 +118,8 @@ public:
         tell({.kind = transport::EventKind::gid_change});
     }
 
-    /// Looks whether the port's link is up, and tells of changes (port_active, port_error). Call it a few times a
-    /// second; network devices that reconnect do so in it.
+    /// Returns whether the port's link is up and emits port_active or port_error, on the calling thread, when that has
+    /// changed. Call it a few times a second: network devices that can reconnect do so in it.
     bool check_link();
 
     /// The largest path MTU that frames of this device and mempool can carry: 256 to 4096.
@@ -125,11 +127,11 @@ public:
 
     memory::PdId allocate_pd();
 
-    /// Registers `bytes`; peers and work requests name its first byte `iova`. What stands there may go away at any
-    /// time: accesses then fail as they would for a bad key.
+    /// Registers `bytes`; peers and work requests address its first byte as `iova`. The application may unmap the
+    /// memory at any time: accesses then fail as with an invalid key. EOPNOTSUPP if `rights` include flush_persistent.
     Result<MemoryRegion> register_memory(memory::PdId pd, std::span<std::byte> bytes, std::uint64_t iova,
                                          memory::Access rights);
-    /// The same, with addresses as they are in this process.
+    /// The same with `iova` equal to the virtual address.
     Result<MemoryRegion> register_memory(memory::PdId pd, std::span<std::byte> bytes, memory::Access rights) {
         return register_memory(pd, bytes, reinterpret_cast<std::uint64_t>(bytes.data()), rights);
     }
@@ -138,24 +140,28 @@ public:
     /// `on_event`: see CompletionQueue.
     std::unique_ptr<transport::CompletionQueue> create_cq(std::uint32_t entries, std::function<void()> on_event = {});
 
-    /// EINVAL: more completions wait in it than that. By the thread that polls the queue.
+    /// EINVAL if one shard has more completions pending in the queue than `entries`. Called by the thread that polls
+    /// the queue.
     Result<void> resize_cq(transport::CompletionQueue& queue, std::uint32_t entries);
 
-    /// Shared by queue pairs of one shard. With a domain it is an XRC queue, whose completions go to `completions`.
+    /// Shared by queue pairs of one shard. With a domain it is an XRC shared receive queue, whose completions go to
+    /// `completions` (EINVAL without one).
     Result<std::unique_ptr<SharedReceiveQueue>> create_shared_receive_queue(
         memory::PdId pd, const transport::ReceiveQueue::Limits& limits, const XrcDomain* domain = nullptr,
         transport::CompletionQueue* completions = nullptr);
     XrcDomain create_xrc_domain();
 
-    /// EBUSY: there is one for general services already.
+    /// EBUSY: QP1 exists already. ENOMEM: no QPN is free in the shard. EINVAL: attributes that contradict each other.
     Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options);
-    /// Another handle of an XRC target that exists in this domain. It is gone when its last handle is.
+    /// Another handle of an existing XRC target of this domain; EINVAL if there is none. The target is destroyed with
+    /// its last handle.
     Result<std::unique_ptr<QueuePair>> open_xrc_target(const XrcDomain& domain, wire::Qpn qpn);
 
-    /// Which of our addresses this is, for who has it from a packet; any thread.
+    /// Index of a GID in our table, e.g. of a packet's destination; nullopt if it is not ours. Any thread.
     std::optional<unsigned> gid_index(const wire::Gid& gid, link::GidType type) const;
 
-    /// The headers towards a peer; for UD requests (transport::UdDestination), kept by the user.
+    /// Builds the headers towards a peer. UD requests refer to the result (transport::UdDestination), which the caller
+    /// keeps. EINVAL: the GID index is empty, or a RoCE path without a GID.
     Result<link::Envelope> envelope(const Path& path, wire::Qpn local, wire::Qpn remote) const;
 
     /// Sums over all shards.

@@ -2,17 +2,17 @@
 #pragma once
 
 /// @file
-/// The door between a shard and those who change what it works on: queue pairs made, moved through their states and
-/// destroyed, memory given back.
+/// Lets control threads change what a shard's poll loop works on (create, modify and destroy queue pairs, release
+/// memory) while the loop is in a quiescent state.
 ///
-/// A poll goes in and comes out; whoever wants to change something holds the door, and the next poll waits outside:
+/// A poll enters and leaves; a control thread holds the door, and until it lets go `enter` returns false:
 ///
 ///     shard:    enter ──> poll ──> leave        a store and a fence per poll; no lock, no atomic read-modify-write
 ///     others:   Hold hold(door);  ...change...  waits until the shard is outside, keeps it there
 ///
-/// Changes take microseconds and happen off the packet path, in the thread that wants them: nothing has to be sent to
-/// the shard and awaited, so a shard that nobody polls right now cannot make anyone wait for ever. Passing through the
-/// door once (`pass`) is a grace period: whatever the shard was doing before is done.
+/// Changes take microseconds and run in the control thread, off the packet path. No command is sent to the shard and
+/// awaited, so a shard that is not being polled cannot block the caller. `pass` is a grace period as in RCU: when it
+/// returns, the poll that was running has ended.
 
 #include <atomic>
 #include <thread>
@@ -21,7 +21,7 @@ namespace verbline::rdma {
 
 class Door {
 public:
-    /// Shard. False: held; do not poll now.
+    /// Shard. Returns false if the door is held: do not poll now, and do not call `leave`.
     bool enter() noexcept {
         inside_.store(true, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -32,7 +32,8 @@ public:
     }
     void leave() noexcept { inside_.store(false, std::memory_order_release); }
 
-    /// Waits until the shard is outside. Those who hold it together must agree among themselves (a mutex).
+    /// Waits, yielding, until the shard is outside, and keeps it there. Concurrent holders do not exclude each other:
+    /// they need a mutex of their own.
     class Hold {
     public:
         explicit Hold(Door& door) noexcept : door_(door) {

@@ -97,10 +97,11 @@ std::optional<Time> Engine::next_deadline() noexcept {
 }
 
 void Engine::ring(transport::QueuePair& pair) noexcept {
-    // The shard clears the flag before it looks at the queue, and what was posted was published before the flag is set;
-    // with a full fence on both sides (the exchange is one), either it sees the request or we see the flag cleared.
+    // The shard clears the flag before it reads the queue; the poster publishes the request before it sets the flag.
+    // With a full fence on both sides (the exchange is one), either the shard sees the request or we see the flag
+    // cleared.
     if (pair.rung.exchange(true, std::memory_order_seq_cst)) return;
-    rte_ring_mp_enqueue(doorbells_.get(), &pair);  // each is in it once at most: there is room for all
+    rte_ring_mp_enqueue(doorbells_.get(), &pair);  // cannot be full: each queue pair is in it at most once
 }
 
 bool Engine::answer_doorbells() noexcept {
@@ -130,7 +131,7 @@ transport::QueuePair* Engine::next_active() noexcept {
     active_first_ = pair->next_active;
     if (active_first_ == nullptr) active_last_ = nullptr;
     pair->active = false;
-    // The next one's lines were asked for a turn ago, and say where its work lies.
+    // The next queue pair was prefetched one iteration ago; it holds the address of its oldest request.
     if (active_first_ != nullptr) {
         active_first_->prefetch_work();
         if (active_first_->next_active != nullptr) active_first_->next_active->prefetch();
@@ -145,7 +146,8 @@ void Engine::await_flight(transport::QueuePair& pair) noexcept {
     waiting_last_ = &pair;
 }
 
-/// Those that have waited longest, as many as will find room: no packet of theirs may be due that would call them.
+/// Reactivates the queue pairs that have waited longest for room (flight.h), as many as will find room: they may have
+/// nothing under way whose answer would reactivate them.
 void Engine::resume_flight() noexcept {
     for (auto n = turn_.flight.admitted(); n > 0 && waiting_first_ != nullptr; --n) {
         auto& pair = *waiting_first_;
@@ -175,8 +177,8 @@ bool Engine::transmit() noexcept {
 }
 
 void Engine::arm(transport::QueuePair& pair) noexcept {
-    // Moved to earlier times only: one that fires before it is due finds that out, and is set anew. But one that has
-    // nothing to wait for is cancelled now: when it fires, all of the queue pair would have to come from memory again.
+    // A timer is only moved to an earlier time: one that fires early is armed again. A timer without a deadline is
+    // cancelled now, since firing would pull the whole queue pair into the cache for nothing.
     const auto due = pair.due();
     if (due == 0) {
         pair.cancel();
@@ -202,8 +204,8 @@ transport::QueuePair* Engine::find(wire::Qpn qpn) const noexcept {
 }
 
 wire::Qpn Engine::allocate_qpn() noexcept {
-    // Numbers go round, so that packets of a connection that is gone do not soon find another under its number. 0 and 1
-    // are special, as is the highest (IBTA 10.2.4.3).
+    // Numbers are used round robin, so that late packets of a destroyed queue pair do not reach a new one of the same
+    // number. 0, 1 and the highest are reserved (IBTA 10.2.4.3).
     const std::uint32_t all = (1u << (24 - shard_bits_)) - 1;
     for (std::uint32_t tried = 0; tried < slots_.size(); ++tried) {
         next_slot_ = next_slot_ + 1 >= all ? 16 : std::max(next_slot_ + 1, 16u);
@@ -222,7 +224,7 @@ void Engine::remove(transport::QueuePair& pair) {
     slots_[slot_of(pair.qpn())] = nullptr;
     for (auto& [group, members] : groups_) std::erase(members, &pair);
     std::erase_if(groups_, [](const auto& entry) { return entry.second.empty(); });
-    // Out of the list and the ring, wherever it stands in them.
+    // Remove it from the doorbell ring and from both lists.
     for (std::size_t n = rte_ring_count(doorbells_.get()); n > 0; --n) {
         void* other = nullptr;
         if (rte_ring_sc_dequeue(doorbells_.get(), &other) != 0) break;

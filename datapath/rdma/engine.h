@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// One shard's transport engine: the queue pairs that it owns, its queue of the device, and the poll that joins them.
+/// One shard's transport engine: the queue pairs it owns, its queue of the network device, and the poll loop over both.
 ///
 ///               frames of others      ┌──────────────────────── Engine ───────────────────────┐
 ///     device ──> rx_burst ────────────┤ open, parse ──> QPN ──> QueuePair::receive            │
@@ -12,10 +12,11 @@
 ///     time ──> wheel ─────────────────┤ QueuePair::on_time ────────▲                          │
 ///                                     └───────────────────────────────────────────────────────┘
 ///
-/// QPNs say whose they are: the lower bits are the shard's number. A packet that the device gave to the wrong shard is
-/// handed over by ring, and counted. Multicast goes to every shard.
+/// The low bits of a QPN are the number of the shard that owns it. A packet that arrives at another shard is handed
+/// over through a ring and counted (rx_handed_over). Multicast packets are passed to every shard.
 ///
-/// Threads: `poll` by the shard's; `ring` by any; `deliver` by other shards; the rest while the door is held.
+/// Threads: `poll` and `next_deadline` by the shard's; `ring` by any; `deliver` by other shards; the rest while the
+/// door is held.
 
 #include <array>
 #include <atomic>
@@ -43,13 +44,13 @@ public:
         unsigned shard = 0, shards = 1;
         pmd::NetDevice* device = nullptr;
         std::uint16_t queue = 0;
-        rte_mempool* pool = nullptr;  ///< frames that we send, and copies of received ones that are not contiguous
+        rte_mempool* pool = nullptr;  ///< for frames to send, and for copies of received frames in several segments
         memory::KeyTable* keys = nullptr;
         const congestion::DcqcnParameters* dcqcn = nullptr;
         transport::EventHandler on_event;
-        std::uint32_t max_queue_pairs = 1 << 17;  ///< one of them for general services
-        std::uint32_t max_kept_packets = 4096;    ///< that arrived early, of all queue pairs; fewer than `pool` has
-        std::uint32_t first_slot = 0;             ///< QPNs begin behind it
+        std::uint32_t max_queue_pairs = 1 << 17;  ///< including QP1
+        std::uint32_t max_kept_packets = 4096;    ///< kept for reordering, in total; below the size of `pool`
+        std::uint32_t first_slot = 0;             ///< QPNs are allocated from the slot after it
         Time start = 0;
     };
 
@@ -61,28 +62,30 @@ public:
     unsigned shard() const { return setup_.shard; }
     Door& door() { return door_; }
 
-    /// One round: receives a burst, does what users asked for and what is due, sends. True if there was anything to do.
-    /// `now` never goes back. Does nothing while the door is held.
+    /// One poll: receives a burst, serves doorbells and expired timers, transmits, notifies completion queues. Returns
+    /// true if there was work. `now` must not go back. Returns false at once while the door is held.
     bool poll(Time now) noexcept;
-    /// When there will be something to do although nothing arrives and nobody posts; none: never.
+    /// When `poll` must run next even if no packet arrives and nothing is posted; nullopt: no timer is armed. Returns
+    /// the time of the last poll, i.e. now, if work is pending or the door is held.
     std::optional<Time> next_deadline() noexcept;
 
-    /// Something was posted to this queue pair.
+    /// Doorbell: requests were published to this queue pair's send queue, or its state was changed.
     void ring(transport::QueuePair& pair) noexcept;
-    /// A frame for one of our queue pairs, or for a group. False: no room.
+    /// Puts a frame for one of our queue pairs, or for a multicast group, into the inbox. Takes ownership unless it
+    /// returns false (inbox full).
     bool deliver(rte_mbuf* frame) noexcept;
     void set_peers(std::vector<Engine*> engines) { peers_ = std::move(engines); }
 
     // While the door is held.
 
-    /// The number of the next queue pair; 0: all are taken. Never that of general services, whose place is kept free.
+    /// A free QPN for the next queue pair; 0 if all are taken. Never QP1, nor one that shares its slot.
     wire::Qpn allocate_qpn() noexcept;
     void add(transport::QueuePair& pair);
     void remove(transport::QueuePair& pair);
     void attach(const wire::Gid& group, transport::QueuePair& pair);
     void detach(const wire::Gid& group, transport::QueuePair& pair);
     void set_address(const wire::MacAddress& mac) { outbox_.set_address(mac); }
-    /// Runs `change(Turn&)` as a turn between two polls, and tells users what it completed.
+    /// Runs `change(Turn&)` between two polls, then notifies the completion queues it has pushed to.
     template <class Change>
     void between_polls(Change&& change) {
         change(turn_);
@@ -104,16 +107,16 @@ private:
     bool receive_all() noexcept;
     void receive_burst(pmd::Burst frames, bool handed_over) noexcept;
     static constexpr std::size_t opened_at_once = 16;
-    /// A packet that has been checked, and where the queue pair would be that it is for.
+    /// A checked packet and the table slot of its destination QPN.
     struct Arrived {
         transport::Packet packet;
         transport::QueuePair** pair = nullptr;
     };
-    /// Checks frames; those that are no packets for us go to `done`. Returns how many are left in `out`.
+    /// Checks and parses frames; rejected ones go to `done`, to be freed. Returns the number of packets in `out`.
     std::size_t open(pmd::Burst frames, std::span<Arrived> out, std::span<rte_mbuf*> done,
                      unsigned& done_count) noexcept;
     void count_fault(transport::PacketFault fault) noexcept;
-    /// True: the mbuf was kept, or passed on.
+    /// Returns true if ownership of the mbuf has passed on; else the caller frees it.
     bool receive(const Arrived& arrived, bool handed_over) noexcept;
     bool hand_over(rte_mbuf& frame, unsigned shard) noexcept;
     bool multicast(const transport::Packet& packet, bool handed_over) noexcept;
@@ -151,7 +154,7 @@ private:
     transport::QueuePair* waiting_first_ = nullptr;
     transport::QueuePair* waiting_last_ = nullptr;
     std::vector<rte_mbuf*> looped_;
-    std::array<Arrived, opened_at_once> opened_{};  ///< of the burst in hand
+    std::array<Arrived, opened_at_once> opened_{};  ///< scratch for the burst being processed
 };
 
 }  // namespace verbline::rdma

@@ -18,7 +18,7 @@ wire::Bytes bytes_of(const rte_mbuf& frame) {
     return {rte_pktmbuf_mtod(&frame, const std::byte*), frame.data_len};
 }
 
-/// How many frames are opened at a time: no more bytes than the first-level cache holds until they are copied on.
+/// How many frames are opened at a time: as many bytes as stay in the L1 cache until the payload is copied.
 std::size_t together(pmd::Burst frames, std::size_t limit) {
     constexpr std::size_t most_bytes = 8192;
     std::size_t count = 0, bytes = 0;
@@ -53,8 +53,8 @@ bool Engine::receive_all() noexcept {
     return busy || n != 0;
 }
 
-/// Kept packets must not make us deaf, whoever else has the buffers: unless the pool has a burst's worth, some go. A
-/// device says nothing of it when it finds the pool empty; that it brought less than a burst is all there is to see.
+/// Packets kept for reordering must not starve reception, whoever holds the other buffers: unless the pool has a
+/// burst's worth, some are evicted. A device does not report an empty pool; a burst that is not full is the only sign.
 void Engine::reserve_for_receive() noexcept {
     std::array<rte_mbuf*, pmd::max_burst> reserve;
     if (rte_pktmbuf_alloc_bulk(setup_.pool, reserve.data(), reserve.size()) == 0) {
@@ -79,7 +79,7 @@ void Engine::receive_burst(pmd::Burst frames, bool handed_over) noexcept {
 
 std::size_t Engine::open(pmd::Burst frames, std::span<Arrived> out, std::span<rte_mbuf*> done,
                          unsigned& done_count) noexcept {
-    // In steps, each for all frames: checksums overlap in the processor, and queue pairs come from memory meanwhile.
+    // In steps, each for all frames: checksum computations overlap, and prefetched queue pairs arrive meanwhile.
     std::size_t count = 0;
     for (std::size_t i = 0; i < frames.size(); ++i) {
         if (i + 2 < frames.size()) rte_prefetch0(rte_pktmbuf_mtod(frames[i + 2], void*));
@@ -93,7 +93,7 @@ std::size_t Engine::open(pmd::Burst frames, std::span<Arrived> out, std::span<rt
         } else {
             auto& next = out[count++];
             next.packet.mbuf = frame;
-            // Nothing of the packet may be believed yet, but to ask for memory early it is good enough.
+            // The packet is not verified yet; its QPN is good enough for a prefetch.
             next.pair = &slots_[slot_of(transport::destination_of(next.packet))];
             rte_prefetch0(static_cast<const void*>(next.pair));
         }

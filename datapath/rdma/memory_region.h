@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Registered memory and windows into it, as the user holds them: gone when the handle is.
+/// Handles of registered memory and memory windows; destroying a handle invalidates its key.
 
 #include <span>
 #include <utility>
@@ -14,14 +14,15 @@ namespace verbline::rdma {
 
 class Device;
 
-/// A handle to a key; moved, not copied. When it goes, no shard touches the memory any more.
+/// Owns a key; movable only, and move assignment swaps. The destructor calls `release` and ignores its errors.
 class KeyHandle {
 public:
     KeyHandle(KeyHandle&& other) noexcept : device_(std::exchange(other.device_, nullptr)), key_(other.key_) {}
     KeyHandle& operator=(KeyHandle&& other) noexcept;
     ~KeyHandle();
 
-    /// Ends it and says whether that was possible. EBUSY: windows are bound to this region.
+    /// Invalidates the key; when it returns, no shard accesses the memory any more. EBUSY: windows are bound to this
+    /// region, and the handle keeps its key.
     Result<void> release();
 
 protected:
@@ -36,7 +37,7 @@ public:
     wire::RKey lkey() const { return key_; }
     wire::RKey rkey() const { return key_; }
 
-    /// Registers something else under the same key (ibv_rereg_mr). On failure nothing has changed.
+    /// Changes what the key refers to (ibv_rereg_mr). On failure nothing has changed.
     Result<void> change(const memory::RegionAttributes& attributes);
 
 private:
@@ -46,7 +47,7 @@ private:
 
 class MemoryWindow : public KeyHandle {
 public:
-    /// As allocated; binds change the low byte, and who binds knows it.
+    /// The key as allocated. A bind changes its low byte; the caller tracks the current one.
     wire::RKey rkey() const { return key_; }
 
 private:

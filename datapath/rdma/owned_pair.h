@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// What the handles of one queue pair share. Internal to this folder.
+/// State shared by the handles of one queue pair; the destructor removes the queue pair from its shard. Internal to
+/// this folder.
 
 #include "datapath/rdma/device.h"
 

@@ -149,7 +149,7 @@ std::expected<void, PostFailure> QueuePair::post(std::span<const transport::Rece
             break;
         }
     }
-    // Nobody waits for receive requests, but in the error state they are to be flushed.
+    // Receive requests need no doorbell, except in the error state, where the shard must flush them.
     if (state() == State::error) engine().ring(pair());
     return result;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A queue pair as the user holds it: its way through the states, and posting.
+/// The user's handle of a queue pair: state transitions and posting.
 
 #include <cstddef>
 #include <expected>
@@ -21,18 +21,18 @@ struct ReadyToReceive {
     Path path{};
     std::uint32_t mtu = 1024;      ///< bytes: 256, 512, 1024, 2048, 4096
     wire::Psn first;               ///< expected of the peer's first request
-    std::uint8_t max_reads = 1;    ///< READs and atomics that the peer may have under way
+    std::uint8_t max_reads = 1;    ///< READs and atomics that the peer may have outstanding
     std::uint8_t rnr_timer = 12;   ///< 0..31, IBTA table 46
     bool selective_ack = false;    ///< both ends offered it: see QueuePair::offers_selective_ack
-    bool produce_credits = false;  ///< limit the peer to what is posted here
+    bool produce_credits = false;  ///< advertise end-to-end credits: receive requests posted here
 };
 
-/// RTR to RTS; UD and UC use `first` alone.
+/// RTR to RTS; UD and UC use only `first`.
 using ReadyToSend = transport::RcRequester::Attributes;
 
 struct PostFailure {
     transport::PostError why{};
-    std::size_t index = 0;  ///< of the first request not accepted; those before it are
+    std::size_t index = 0;  ///< of the first request not accepted; those before it were posted
 };
 
 class QueuePair {
@@ -44,42 +44,42 @@ public:
     wire::Qpn qpn() const { return pair().qpn(); }
     transport::QueuePairType type() const { return pair().type(); }
     transport::State state() const { return pair().state(); }
-    /// Not of XRC targets.
+    /// Not for XRC targets, which have no send queue.
     const transport::SendQueue::Limits& send_limits() const { return pair().channel().send_queue.limits(); }
 
-    /// Not of queue pairs with a shared receive queue.
+    /// Not for queue pairs with a shared receive queue.
     const transport::ReceiveQueue::Limits& receive_limits() const { return pair().channel().receive_queue.limits(); }
 
-    /// Whether this implementation knows selective acknowledgement. Ends exchange it as they exchange QPN and PSN, and
-    /// use it if both do; over the wire nothing is assumed.
+    /// This implementation supports selective acknowledgement (transport/selective_ack.h). The ends exchange that like
+    /// QPN and PSN, and enable it only if both support it; the transport itself does not negotiate.
     static constexpr bool offers_selective_ack = true;
 
-    /// An XRC target that has other handles beside this one.
+    /// True if this is an XRC target that has further handles.
     bool shared() const { return shared_ != nullptr && shared_.use_count() > 1; }
 
-    // States. EINVAL: not from the state it is in, or attributes that cannot be.
+    // State transitions, from any thread. EINVAL: not allowed from the current state, or invalid attributes.
     Result<void> init(const transport::QueuePair::InitAttributes& attributes);
     Result<void> ready_to_receive(const ReadyToReceive& attributes);
     Result<void> ready_to_send(const ReadyToSend& attributes);
-    Result<void> drain();   ///< RTS to SQD; event send_queue_drained when nothing is under way
+    Result<void> drain();   ///< RTS to SQD; event send_queue_drained once nothing is outstanding
     Result<void> resume();  ///< SQD, and SQE of UC and UD, to RTS
     void error();
     void reset();
 
-    // What may be changed without a new connection.
+    // Attributes that may be changed while connected.
     void set_access(memory::Access access);
     void set_qkey(wire::QKey qkey);
     void set_rnr_timer(std::uint8_t timer);
-    void set_retries(const ReadyToSend& attributes);  ///< `first` does not count
-    /// In SQD: all that was begun is done.
+    void set_retries(const ReadyToSend& attributes);  ///< `first` is ignored
+    /// True in SQD once all requests that were begun have completed.
     bool drained() const { return pair().drained(); }
 
-    /// UD: takes part in a multicast group, on this device.
+    /// UD: joins or leaves a multicast group on this device. EINVAL for other types (attach).
     Result<void> attach(const wire::Gid& group);
     Result<void> detach(const wire::Gid& group);
 
-    /// Who posts to thousands of queue pairs in turn asks for the next few early: posting begins with what is no longer
-    /// in any cache.
+    /// Prefetches what posting touches. For programs that post to thousands of queue pairs in turn, whose state has
+    /// left the cache: call it a few queue pairs ahead.
     void prefetch() const noexcept { pair().prefetch_post(); }
 
     std::expected<void, PostFailure> post(std::span<const transport::SendRequest> requests) noexcept;
@@ -91,15 +91,15 @@ public:
         return post(std::span(&request, 1));
     }
 
-    // The same in steps, for those who collect requests first and send them, or think better of it, later.
+    // Posting in steps: staged requests are invisible to the shard until `submit`.
     std::expected<void, transport::PostError> stage(const transport::SendRequest& request) noexcept {
         return pair().post(request);
     }
-    void submit() noexcept;                          ///< all that is staged
-    void withdraw() noexcept { pair().withdraw(); }  ///< all that is staged
+    void submit() noexcept;                          ///< publishes the staged requests, rings the doorbell
+    void withdraw() noexcept { pair().withdraw(); }  ///< discards the staged requests
 
-    // Any thread. A mark behind the send requests submitted by now, and whether all before one are through: nobody
-    // looks at what they name any more.
+    // Any thread. `mark` returns the position behind the send requests submitted so far. `through(mark)` returns true
+    // once all requests before it are retired: the shard no longer reads their buffers and envelopes.
     std::uint32_t mark() const noexcept { return pair().channel().send_queue.posted(); }
     bool through(std::uint32_t mark) const noexcept { return pair().channel().send_queue.through(mark); }
 
@@ -115,7 +115,7 @@ private:
     Engine& engine() const { return owned_->engine; }
     Device& device() const { return owned_->owner; }
 
-    // In one piece of memory with this handle; only an XRC target, which may have several handles, is apart.
+    // Embedded in this handle (`own_`), except for an XRC target, which may have several handles (`shared_`).
     Device::OwnedPair* owned_ = nullptr;
     std::optional<Device::OwnedPair> own_;
     std::shared_ptr<Device::OwnedPair> shared_;

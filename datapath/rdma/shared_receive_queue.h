@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// Receive requests shared by many queue pairs, and the domains that XRC finds them by (IBTA volume 1, 10.2.9 and annex
-/// A14).
+/// Shared receive queues and XRC domains (IBTA volume 1, 10.2.9 and annex A14).
 
 #include <cstdint>
 #include <expected>
@@ -15,7 +14,7 @@ namespace verbline::rdma {
 
 class Device;
 
-/// A number; queue pairs, queues and openers of one domain see each other.
+/// Identifies a domain: an XRC target reaches only the shared receive queues of its own domain.
 class XrcDomain {
 public:
     std::uint32_t id() const { return id_; }
@@ -37,14 +36,14 @@ public:
     std::expected<void, transport::PostError> post(const transport::ReceiveRequest& request) noexcept {
         return queue_.queue.post(request);
     }
-    /// Event srq_limit_reached, once, when fewer than `limit` requests wait.
+    /// Emits the event srq_limit_reached once when fewer than `limit` requests are posted; 0 disarms.
     void arm_limit(std::uint32_t limit) { queue_.queue.arm_limit(limit); }
     std::uint32_t limit() const { return queue_.queue.limit(); }
 
-    std::uint32_t number() const { return queue_.number; }  ///< what peers name; 0: not XRC
+    std::uint32_t number() const { return queue_.number; }  ///< XRC SRQ number that peers put into requests; 0: not XRC
     const transport::ReceiveQueue::Limits& limits() const { return queue_.queue.limits(); }
     unsigned shard() const { return shard_; }
-    /// What events name it by.
+    /// Identifies this queue in events (transport::Event::srq).
     transport::SharedReceiveQueue* id() { return &queue_; }
 
 private:

@@ -12,7 +12,7 @@
 namespace verbline::rdma {
 namespace {
 
-/// Source and destination address of `bytes` each, exchanged, and the ports: what is hashed, in words.
+/// RSS hash of a packet from the peer. `addresses` are those of a packet to the peer, source first, `bytes` each.
 template <std::size_t bytes>
 std::uint32_t hash(const pmd::RssTable& rss, wire::Bytes addresses, std::uint16_t source_port) {
     constexpr std::size_t words = bytes / 4;

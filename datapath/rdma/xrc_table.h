@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The XRC side of a shard: shared receive queues by number, and the targets that may hold a request of one. Internal
-/// to this folder; `find` is called by the shard, all else while its door is held.
+/// A shard's XRC shared receive queues by number, and the XRC targets that may hold one of their requests. Internal to
+/// this folder. The shard calls `find`; everything else is called while its door is held.
 
 #include <cstdint>
 #include <unordered_map>
@@ -20,7 +20,7 @@ public:
         return found != queues_.end() && found->second->xrc_domain == domain ? found->second : nullptr;
     }
     void add(transport::SharedReceiveQueue& queue) { queues_[queue.number] = &queue; }
-    /// No target knows it any more.
+    /// Also makes every target drop its references to the queue.
     void remove(const transport::SharedReceiveQueue& queue) {
         queues_.erase(queue.number);
         for (auto* const target : targets_) target->forget(queue);

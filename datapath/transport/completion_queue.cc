@@ -6,7 +6,7 @@
 namespace verbline::transport {
 namespace {
 
-constexpr wire::Qpn purged{0};  ///< no completion's own: QP 0 belongs to subnet management
+constexpr wire::Qpn purged{0};  ///< marks a discarded completion: QP0 belongs to subnet management
 
 }  // namespace
 
@@ -44,7 +44,8 @@ void CompletionQueue::notify(unsigned shard) noexcept {
     auto& lane = *lanes_[shard];
     const bool solicited = std::exchange(lane.solicited, false);
     lane.touched = false;
-    // The caller has put a full fence between its pushes and this: a user who armed and then found nothing is seen.
+    // The caller has issued a full fence between its pushes and this load: if a user armed and then polled nothing, its
+    // arming is seen here.
     const auto armed = armed_.load(std::memory_order_seq_cst);
     if (armed == Armed::no || (armed == Armed::solicited && !solicited)) return;
     if (armed_.exchange(Armed::no) != Armed::no && on_event_) on_event_();

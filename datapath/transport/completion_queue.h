@@ -8,11 +8,11 @@
 ///     shard 1 ──> lane 1 ──┼── poll ──> user          arm ──> notified once, when the next completion comes
 ///        ...               ┘
 ///
-/// Each shard has a lane of its own, so nobody waits for anybody; order is kept within a lane, which is all the verbs
-/// promise (IBTA 10.8.5). A full lane is an overrun: the completion is lost, the queue says so for ever, and the owner
-/// of the lane reports the event once.
+/// Each shard has a lane of its own, so that shards do not contend; order is kept within a lane, which is all the verbs
+/// promise (IBTA 10.8.5). Pushing to a full lane is an overrun: the completion is lost, `overrun` stays true from then
+/// on, nothing more is pushed, and the shard emits the event cq_error once.
 ///
-/// Threads: `push` and `notify` by the lane's shard; `poll` and `arm` by the user, one thread at a time.
+/// Threads: `push`, `touch` and `notify` by the lane's shard; `poll` and `arm` by the user, one thread at a time.
 
 #include <atomic>
 #include <cstdint>
@@ -30,28 +30,29 @@ class CompletionQueue {
 public:
     enum class Armed : std::uint8_t { no, solicited, any };
 
-    /// `entries`: completions that are kept, of each shard. `on_event` is called by a shard's thread, once per arming.
+    /// `entries`: capacity per shard, rounded up. `on_event` is called on a shard's thread, once per arming.
     CompletionQueue(std::uint32_t entries, unsigned shards, std::function<void()> on_event = {});
 
     std::uint32_t capacity() const { return lanes_.front()->ring.capacity(); }
 
-    /// Takes up to `out.size()` completions; returns how many.
+    /// Moves up to `out.size()` completions to `out`; returns how many.
     std::size_t poll(std::span<Completion> out) noexcept;
 
-    /// User: how many there are, as far as seen.
+    /// User: completions pending, of all lanes; a snapshot.
     std::size_t size() const noexcept {
         std::size_t sum = 0;
         for (const auto& lane : lanes_) sum += lane->ring.size();
         return sum;
     }
 
-    /// Asks to be told of the next completion (or solicited one, or error). Completions that came before are not told
-    /// of: poll once more after arming (IBTA 11.4.2.2).
+    /// Requests one `on_event` call for the next completion, or for the next solicited or failed one. Completions
+    /// pushed before are not notified: poll once more after arming (IBTA 11.4.2.2).
     void arm(Armed what) noexcept { armed_.store(what, std::memory_order_seq_cst); }
 
     bool overrun() const { return overrun_.load(std::memory_order_relaxed); }
 
-    /// Shard: a new completion is filled in where it lies by `fill(Completion&)`. False: overrun, now or before.
+    /// Shard: adds a completion, which `fill(Completion&)` writes in place. Returns false on an overrun, now or
+    /// earlier: the completion is lost.
     template <class Fill>
     bool push(unsigned shard, Fill&& fill) noexcept {
         auto& lane = *lanes_[shard];
@@ -64,15 +65,16 @@ public:
         lane.ring.push();
         return true;
     }
-    /// Shard, once after one or more `push`es: true if it was told that there is news (only the first push says so).
+    /// Shard, after `push`: returns true on the first call since `notify`, so that the caller lists the queue for
+    /// `notify` once.
     bool touch(unsigned shard) noexcept;
     void notify(unsigned shard) noexcept;
 
-    /// Makes room for `entries` of each shard, keeping what is there; false: that is more, and nothing has changed. By
-    /// the user, while no shard pushes.
+    /// Changes the capacity to `entries` per shard and keeps pending completions. Returns false, without any change, if
+    /// a lane holds more. By the user, while no shard pushes.
     bool resize(std::uint32_t entries);
 
-    /// Forgets what a queue pair that is gone has left (ibv_destroy_qp). As `poll`: by the user.
+    /// Discards pending completions of a destroyed queue pair (ibv_destroy_qp). By the thread that polls.
     void purge(wire::Qpn qpn) noexcept;
 
 private:

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What transports count, under the names that RoCE hardware uses where the meaning is the same (the hw_counters of an
-/// mlx5 port), and every discard by its reason.
+/// Transport counters, named like the hw_counters of an mlx5 port where the meaning is the same, and one counter per
+/// discard reason.
 
 #include "pmd/base/counter.h"
 

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// Asynchronous events: what a queue pair, completion queue, shared receive queue or port has to say without being
-/// asked (IBTA volume 1, 11.6.3).
+/// Asynchronous events of queue pairs, completion queues, shared receive queues and the port (IBTA volume 1, 11.6.3).
 
 #include <cstdint>
 #include <functional>
@@ -31,7 +30,8 @@ enum class EventKind : std::uint8_t {
 class CompletionQueue;
 struct SharedReceiveQueue;
 
-/// `qpn` for events of queue pairs, `cq` and `srq` for theirs.
+/// `qpn` is set for events of queue pairs, `cq` for those of completion queues, `srq` for those of shared receive
+/// queues.
 struct Event {
     EventKind kind{};
     wire::Qpn qpn{};
@@ -39,8 +39,8 @@ struct Event {
     SharedReceiveQueue* srq = nullptr;
 };
 
-/// Called on a shard's thread (events of the port: on that of who changed or looked), rarely; must not block, and must
-/// not call back into the device.
+/// Called on a shard's thread, rarely; port events on the thread that called Device::change_gids or Device::check_link.
+/// Must not block, and must not call back into the device.
 using EventHandler = std::function<void(const Event&)>;
 
 }  // namespace verbline::transport

@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// Packets that the requesters of a shard have under way together.
+/// Limits the packets that all requesters of a shard have in flight together.
 ///
-/// They leave by one port, and rings, switches and the peer's buffers on the way have room for so many, not for so many
-/// of each queue pair: with sixteen full windows under way most of what is sent is lost and sent again. So the bound of
-/// one window is the bound of all together; each may always have a few.
+/// They leave by one port, and the rings, switches and peer buffers on the path hold a fixed number of packets, not
+/// that number per queue pair: with sixteen full windows in flight most packets are lost and retransmitted. So all
+/// requesters together may have one window in flight; each may always have `floor` packets.
 
 #include <cstdint>
 #include <utility>
@@ -17,22 +17,22 @@ namespace verbline::transport {
 
 class Flight {
 public:
-    static constexpr std::uint32_t limit = tunables::packets_under_way;  ///< of all; the largest window of one
-    static constexpr std::uint32_t floor = 16;                           ///< of each, whatever others have
+    static constexpr std::uint32_t limit = tunables::packets_under_way;  ///< of all requesters; largest window of one
+    static constexpr std::uint32_t floor = 16;                           ///< of each requester, whatever others have
 
-    /// A requester that has `own` under way may send `packets` more.
+    /// True if a requester with `own` packets in flight may send `packets` more.
     bool has_room(std::uint32_t own, std::uint32_t packets) const {
         return total_ + packets <= limit || own + packets <= floor;
     }
-    /// How many that wait for room find some.
+    /// How many waiting requesters there is room for.
     std::uint32_t admitted() const { return total_ < limit ? (limit - total_ + floor - 1) / floor : 0; }
 
-    /// A requester has more to send, and no room.
+    /// A requester has packets to send but no room.
     void refuse() { refused_ = true; }
-    /// True once if one was refused since it was last asked.
+    /// True if a requester was refused since the last call of `refused`.
     bool refused() { return std::exchange(refused_, false); }
 
-    /// What a requester has under way was `before`, and is `now`.
+    /// A requester's packets in flight changed from `before` to `now`.
     void change(std::uint32_t before, std::uint32_t now) { total_ += now - before; }
     std::uint32_t total() const { return total_; }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What a queue pair in the error state does with receive requests: its own complete as flushed; those of a shared
-/// queue stay for the others (IBTA volume 1, 10.2.9.4).
+/// Flushes the receive requests of a queue pair in the error state: its own complete as flushed; those of a shared
+/// queue stay for other queue pairs (IBTA volume 1, 10.2.9.4).
 
 #include "datapath/transport/channel.h"
 #include "datapath/transport/turn.h"
@@ -13,7 +13,7 @@ namespace verbline::transport {
 inline void flush_receives(Channel& channel, Turn& turn) noexcept {
     if (!channel.receive_queue.exists()) return;
     while (const auto* const work = channel.receive_queue.take()) {
-        // Given back first: the user may post again as soon as the completion is there.
+        // Give the request back first: the user may post again as soon as it sees the completion.
         const auto id = work->id;
         channel.receive_queue.give_back(*work);
         turn.complete(*channel.receive_completions, [&](Completion& completion) {

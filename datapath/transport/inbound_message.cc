@@ -41,7 +41,7 @@ InboundMessage::Source InboundMessage::source_for(const Packet& packet, Channel&
 }
 
 bool InboundMessage::take(const Packet& packet, Channel& channel, Turn& turn) noexcept {
-    if (work_ != nullptr) return true;  // left by an unreliable message that was cut short
+    if (work_ != nullptr) return true;  // held since an unreliable message was cut short
     source_ = source_for(packet, channel);
     if (source_.queue == nullptr) return false;
     work_ = source_.queue->take();
@@ -59,7 +59,7 @@ Outcome InboundMessage::accept(const Packet& packet, Channel& channel, Turn& tur
 
     const bool needs_receive = traits.operation == Operation::send ? traits.first : traits.immediate;
     if (needs_receive) {
-        // Only who takes a receive request must name a queue that exists.
+        // Only a packet that takes a receive request must name an existing queue.
         const bool xrc = channel.service == Service::xrc;
         if (xrc && source_for(packet, channel).queue == nullptr) return Outcome::invalid_request;
         if (!take(packet, channel, turn)) return Outcome::no_receive;
@@ -90,7 +90,8 @@ Outcome InboundMessage::begin_write(const Packet& packet, const Channel& channel
     if (packet.traits->last ? length_ != packet.payload.size() : length_ <= packet.payload.size()) {
         return Outcome::invalid_request;
     }
-    // The whole of it now, so that a message that must fail writes nothing. Zero bytes need no key (IBTA 9.7.4.1.3).
+    // Check the whole range now, so that a message that must fail writes nothing. Zero bytes need no key (IBTA
+    // 9.7.4.1.3).
     if (length_ != 0 && !turn.keys.resolve(rkey_, domain_of(packet, channel), channel.qpn, address_, length_,
                                            memory::Access::remote_write)) {
         return Outcome::remote_access;
@@ -141,7 +142,7 @@ Outcome InboundMessage::finish(const Packet& packet, Channel& channel, Turn& tur
 
 template <class Fill>
 void InboundMessage::complete_receive(const Channel& channel, Turn& turn, Fill&& fill) noexcept {
-    // Given back first: the user, in another thread, may post again as soon as the completion is there.
+    // Give the request back first: the user, in another thread, may post again as soon as it sees the completion.
     const auto id = work_->id;
     source_.queue->give_back(*std::exchange(work_, nullptr));
     turn.complete(*source_.completions, [&](Completion& completion) {

@@ -2,8 +2,9 @@
 #pragma once
 
 /// @file
-/// A SEND or WRITE on its way in, packet after packet in order: opcode sequence, lengths, keys, receive requests, and
-/// at its end the completion. Reliable and unreliable responders share it; what an error means is theirs to say.
+/// Assembles an inbound SEND or WRITE from packets in order: checks opcode sequence, lengths and keys, takes receive
+/// requests, and completes the message. Used by reliable and unreliable responders, which decide what an error leads
+/// to.
 ///
 ///     first ──> middle* ──> last        or        only              IBTA volume 1, 9.7.4 and 9.8.2
 
@@ -16,39 +17,39 @@
 
 namespace verbline::transport {
 
-/// Why a packet was not executed. A SEND that does not fit, or to memory that is not there, has already completed its
-/// receive request with the error.
+/// Result for a packet. With local_length and local_protection, and with remote_access of a SEND with Invalidate, the
+/// receive request has already completed with an error.
 enum class Outcome : std::uint8_t {
     accepted,
-    no_receive,        ///< nothing posted; the same packet may be tried again
+    no_receive,        ///< no receive request posted; the same packet may be retried
     invalid_request,   ///< opcode out of sequence, wrong length, not enabled
-    remote_access,     ///< key, range or rights
+    remote_access,     ///< WRITE or invalidate: key, range or rights
     local_length,      ///< longer than the receive request
-    local_protection,  ///< the receive request's memory
+    local_protection,  ///< the memory of the receive request is not accessible
 };
 
 class InboundMessage {
 public:
     Outcome accept(const Packet& packet, Channel& channel, Turn& turn) noexcept;
     bool in_progress() const { return kind_ != Operation::none; }
-    /// The end of the last accepted packet's message, or its middle.
+    /// True if the last accepted packet ended its message.
     bool complete() const { return !in_progress(); }
 
-    /// Whose memory the keys in a request name: the queue pair's protection domain, or, as XRC targets have none, that
-    /// of the shared receive queue that every request names (annex A14).
+    /// Protection domain for the R_Keys in a request: that of the queue pair; for an XRC target that of the shared
+    /// receive queue the request names (annex A14).
     static memory::PdId domain_of(const Packet& packet, const Channel& channel) noexcept;
 
-    /// Ends what is in progress. The receive request that it holds completes with `status`; with success, it is merely
-    /// given back, as in an unreliable message that lost a packet.
+    /// Drops the message in progress. Its receive request completes with `status`; if that is success, it is given back
+    /// to its queue without a completion.
     void abandon(Channel& channel, Turn& turn, Status status) noexcept;
-    /// This shared receive queue is about to be destroyed, with its requests and perhaps its completion queue. A
-    /// message that holds one of them ends unfinished and untold: its next packet is out of sequence.
+    /// Drops references to a shared receive queue that is about to be destroyed, perhaps with its completion queue. A
+    /// message that holds one of its requests ends without a completion: its next packet is out of sequence.
     void forget(const SharedReceiveQueue& queue) noexcept;
     /// An unreliable message lost a packet: its receive request serves the next one (IBTA 9.8.2.2.4).
     void restart() noexcept { kind_ = Operation::none; }
 
 private:
-    /// Where receive requests come from, their completions go, and whose memory they name.
+    /// Receive queue, completion queue and protection domain of the receive requests.
     struct Source {
         ReceiveQueue* queue = nullptr;
         CompletionQueue* completions = nullptr;

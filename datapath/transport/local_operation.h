@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Work that never leaves: binding a memory window, invalidating one (IBTA volume 1, 10.6.6 and 10.6.7).
+/// Local operations, which send no packet: bind a memory window, invalidate one (IBTA volume 1, 10.6.6 and 10.6.7).
 
 #include "datapath/memory/key_table.h"
 #include "datapath/transport/channel.h"
@@ -10,7 +10,7 @@
 
 namespace verbline::transport {
 
-/// `work` is local_invalidate or bind_window.
+/// Executes `work`, a local_invalidate or bind_window. Returns success or window_bind_error.
 Status execute_local(const SendWork& work, const Channel& channel, memory::KeyTable& keys) noexcept;
 
 }  // namespace verbline::transport

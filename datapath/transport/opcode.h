@@ -5,8 +5,8 @@
 /// What each BTH opcode means: its transport service, its operation, its place in a message, the headers behind it.
 ///
 /// The upper three bits are the service, the lower five the operation, the same for each service (IBTA volume 1, 9.2.1,
-/// table 38; XRC: annex A14; FLUSH and ATOMIC WRITE: annex A19). A table of 256 entries, made by the compiler, is all
-/// that the packet path asks.
+/// table 38; XRC: annex A14; FLUSH and ATOMIC WRITE: annex A19). The packet path looks them up in a constexpr table of
+/// 256 entries.
 
 #include <array>
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace verbline::transport {
 enum class Service : std::uint8_t { rc = 0, uc = 1, rd = 2, ud = 3, congestion = 4, xrc = 5 };
 
 enum class Operation : std::uint8_t {
-    none,  ///< not an opcode, or one of a service that is not carried (RD)
+    none,  ///< not an opcode, or one of an unsupported service (RD)
     send,
     write,
     read_request,
@@ -60,7 +60,7 @@ constexpr std::uint8_t of(Service service, std::uint8_t operation) {
 struct OpcodeTraits {
     Service service{};
     Operation operation = Operation::none;
-    bool first = false, last = false;  ///< of its message; both: the only packet
+    bool first = false, last = false;  ///< position in its message; both: the only packet
     bool immediate = false, invalidate = false;
     std::uint8_t headers = 0;  ///< bytes between BTH and payload
 

@@ -32,7 +32,7 @@ Outbox::~Outbox() {
 
 rte_mbuf* Outbox::allocate(Use use) noexcept {
     if (cache_count_ <= for_answers) {
-        // All at once is cheaper; the last few of a nearly empty pool come one by one.
+        // A bulk allocation is cheaper; from a nearly empty pool it fails, and single ones may succeed.
         const auto wanted = std::span(cache_).subspan(cache_count_);
         if (rte_pktmbuf_alloc_bulk(&pool_, wanted.data(), static_cast<unsigned>(wanted.size())) == 0) {
             cache_count_ = cached;
@@ -83,7 +83,7 @@ void Outbox::dispatch(rte_mbuf* frame) noexcept {
     const bool ours = std::memcmp(bytes.data(), address_.bytes.data(), address_.bytes.size()) == 0;
     const bool group = (bytes[0] & std::byte{1}) != std::byte{0};
     if (group) {
-        // A copy stays here; without an mbuf it is lost, as multicast may be.
+        // Loop a copy back; if no mbuf is free it is lost, as multicast may be.
         if (auto* const copy = rte_pktmbuf_copy(frame, &pool_, 0, UINT32_MAX)) loopback_.push_back(copy);
     }
     if (!ours) return stage(frame);

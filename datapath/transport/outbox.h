@@ -2,16 +2,16 @@
 #pragma once
 
 /// @file
-/// Where a shard's outgoing packets are made: one frame at a time, in place, then sealed and staged for the device.
+/// A shard's transmit stage: builds one frame at a time in place, then computes CRCs and stages it for the device.
 ///
 ///     begin(envelope, size) ──> caller writes BTH, headers, payload, padding ──> commit ──> staged ──> tx_burst
 ///                                                                                  └─ to ourselves ──> loopback
 ///
-/// CRCs are computed for several frames at a time: one alone waits for what was only just stored in smaller pieces, and
-/// for itself; many in a row overlap in the processor. But not for more than the first-level cache holds.
+/// CRCs are computed for several frames at a time: for a single frame the loads stall on the stores just made, and the
+/// CRC chain is latency bound; several frames overlap. At most as many bytes as stay in the L1 cache.
 ///
-/// Nothing is dropped here: while more than a burst waits for the device, `begin` refuses, and who has something to
-/// send asks again in the next poll. Owned by one shard.
+/// Nothing is dropped here: while the stage is full, `begin` fails and the sender retries in the next poll. Owned by
+/// one shard.
 
 #include <array>
 #include <cstdint>
@@ -36,7 +36,7 @@ public:
     Outbox& operator=(const Outbox&) = delete;
     ~Outbox();
 
-    /// Frames to this address come back to us, and multicast ones too: what an HCA does on its own.
+    /// Frames to this address, and copies of multicast frames, are looped back, as an HCA does.
     void set_address(const wire::MacAddress& mac) { address_ = mac; }
     bool is_ours(const wire::MacAddress& mac) const { return mac == address_; }
     /// Whether a received frame is for this address or a group.
@@ -45,22 +45,23 @@ public:
                std::memcmp(frame.data(), address_.bytes.data(), address_.bytes.size()) == 0;
     }
 
-    /// What a packet is for. While the mempool is empty the last buffers are for answers: they let peers go on, and
-    /// with that free buffers, which more requests only take.
+    /// While the mempool is empty the last cached buffers are reserved for answers: these let peers proceed and so free
+    /// buffers, whereas requests only take more.
     enum class Use : std::uint8_t { request, answer };
 
-    /// Room for a transport packet of `size` bytes, BTH through padding, a multiple of four. Empty: not now.
+    /// Room for a transport packet of `size` bytes, BTH through padding, a multiple of four. Empty if the stage is full
+    /// or no mbuf is free: retry in a later poll.
     wire::MutableBytes begin(const link::Envelope& envelope, std::size_t size, Use use = Use::request) noexcept;
-    /// Sends the frame begun last.
+    /// Queues the frame begun last for transmission, or for loopback.
     void commit(const link::Envelope& envelope) noexcept;
 
     /// Gives staged frames to the device. Call once per poll, also when nothing was sent (see NetDevice::tx_burst).
     void flush() noexcept;
 
-    /// Frames to ourselves; the caller takes them over and empties the list.
+    /// Frames to ourselves; the caller takes ownership and empties the list.
     std::vector<rte_mbuf*>& loopback() { return loopback_; }
 
-    /// True once if `begin` has refused since it was last asked.
+    /// True if `begin` has failed since the last call of `refused`.
     bool refused() { return std::exchange(refused_, false); }
     bool full() const { return staged_count_ + written_count_ >= stage_limit; }
     bool empty() const { return staged_count_ + written_count_ == 0; }
@@ -82,7 +83,7 @@ private:
     bool refused_ = false;
     wire::MacAddress address_{};
     rte_mbuf* current_ = nullptr;
-    /// Committed, the CRCs still to be computed.
+    /// Committed, CRCs not yet computed.
     struct Written {
         rte_mbuf* frame;
         link::Sealing sealing;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A transport packet that has arrived, taken apart as far as its opcode says; and the BTH of one that leaves.
+/// A received transport packet, parsed as its opcode requires; and the BTH of an outgoing one.
 
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@ struct rte_mbuf;
 
 namespace verbline::transport {
 
-/// Borrows the mbuf's bytes; valid while the mbuf is.
+/// Refers to the mbuf's bytes; valid as long as the mbuf.
 struct Packet {
     rte_mbuf* mbuf = nullptr;
     link::Arrival arrival;
@@ -40,13 +40,14 @@ struct Packet {
 
 enum class PacketFault : std::uint8_t { version, opcode, length };
 
-/// The queue pair that a packet names, before `parse`.
+/// Destination QPN of a packet; may be called before `parse`.
 wire::Qpn destination_of(const Packet& packet) noexcept;
 
-/// Fills in `packet`, of which `mbuf` and `arrival` are set: what link::open said of the mbuf's first segment.
+/// Fills in `packet`, of which `mbuf` and `arrival` (from link::open on the mbuf's first segment) are set. Returns the
+/// fault, or nullopt on success.
 std::optional<PacketFault> parse(Packet& packet) noexcept;
 
-/// A BTH in three words; wire::Bth::emit writes the same (tested), field by field.
+/// Writes a BTH as three words; same bytes as wire::Bth::emit (tested), which writes field by field.
 struct BthWords {
     std::uint8_t opcode = 0;
     bool solicited = false, ack_request = false, becn = false;

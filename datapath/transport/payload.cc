@@ -9,8 +9,8 @@
 namespace verbline::transport {
 namespace {
 
-/// Calls `each(segment, offset in it, offset in the data, bytes)` for the pieces of [offset, offset + size); what is
-/// left when the segments end.
+/// Calls `each(segment, offset in it, offset in the data, bytes)` for the pieces of [offset, offset + size);
+/// local_length_error if the segments end before.
 template <class Each>
 Status walk(std::span<const Segment> segments, std::uint64_t offset, std::size_t size, Each each) {
     std::size_t done = 0;

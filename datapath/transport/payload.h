@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Payload between packets and registered memory. Rights, range and protection domain are judged for every packet, and
-/// a page that has gone away is an error like any other (memory/guarded.h).
+/// Copies payload between packets and registered memory. Rights, range and protection domain are checked for every
+/// packet; an unmapped page is reported as local_protection_error (memory/guarded.h).
 
 #include <cstdint>
 #include <span>
@@ -20,13 +20,13 @@ namespace verbline::transport {
 Status gather(const SendWork& work, std::uint32_t offset, wire::MutableBytes out, const Channel& channel,
               const memory::KeyTable& keys) noexcept;
 
-/// Copies a packet's payload into the segments of a request, at byte `offset` of them. local_length_error: they end
-/// before it.
+/// Copies a packet's payload into the segments of a request, at byte `offset` of them. local_length_error: the segments
+/// are too short; what fits has been copied.
 Status scatter(std::span<const Segment> segments, std::uint64_t offset, wire::Bytes in, memory::PdId pd, wire::Qpn qpn,
                const memory::KeyTable& keys) noexcept;
 
-/// The same for data that lies in pieces, at the beginning of the segments; judged as one where the first segment holds
-/// it all, as it does for nearly every datagram.
+/// The same for data in several pieces, at the beginning of the segments. Checked once if the first segment holds it
+/// all, as for nearly every datagram.
 Status scatter(std::span<const Segment> segments, std::span<const wire::Bytes> pieces, memory::PdId pd, wire::Qpn qpn,
                const memory::KeyTable& keys) noexcept;
 

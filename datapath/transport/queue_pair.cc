@@ -30,7 +30,7 @@ ReceiveQueue::Limits receive_limits(const QueuePair::Setup& setup) {
 constexpr bool receives(State state) {
     return state == State::rtr || state == State::rts || state == State::sqd || state == State::sqe;
 }
-/// Of two times, of which 0 is never.
+/// The earlier of two times, where 0 means never.
 constexpr Time earlier(Time a, Time b) {
     return a == 0 || b == 0 ? a + b : std::min(a, b);
 }
@@ -119,7 +119,7 @@ void QueuePair::to_reset(Turn& turn) {
     if (auto* const rc = rc_requester()) rc->stop(turn);
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->stop(turn);
     if (channel_.shared != nullptr || channel_.service == Service::xrc) {
-        // A request taken from a shared queue goes back to its pool; who posted it gets no word (IBTA 10.3.1.1).
+        // A request taken from a shared queue is returned to it without a completion (IBTA 10.3.1.1).
         std::visit(
             [&](auto& half) {
                 if constexpr (requires { half.abandon(turn); }) half.abandon(turn);
@@ -217,9 +217,9 @@ void QueuePair::note_congestion(const Packet&, Turn& turn) noexcept {
 
 void QueuePair::congestion_notified(const Packet& packet, Turn& turn) noexcept {
     if (!connected() || !receives(state())) return turn.counters.rp_cnp_ignored.add();
-    // Of the peer's own; its P_Key is the default one in every partition (annex A17).
+    // Accept it only from the peer; a CNP has the default P_Key in every partition (annex A17).
     if (!link::answers(packet.frame(), packet.arrival, channel_.envelope)) return turn.counters.rx_dropped_source.add();
-    if (rate_ == nullptr) rate_ = std::make_unique<RateControl>(*dcqcn_);  // at the first sign of congestion
+    if (rate_ == nullptr) rate_ = std::make_unique<RateControl>(*dcqcn_);  // at the first CNP
     rate_->dcqcn.cnp(turn.now);
     turn.counters.rp_cnp_handled.add();
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A queue pair: a requester, a responder, and the states they are in together (IBTA volume 1, 10.3).
+/// A queue pair: a requester, a responder, and their common state (IBTA volume 1, 10.3).
 ///
 ///     RESET ──> INIT ──> RTR ──> RTS <──> SQD          a failure: UC and UD requesters to SQE, all else to ERROR
 ///       ▲                                  │
@@ -15,8 +15,8 @@
 ///     uc                UnreliableRequester    UcResponder
 ///     ud                UnreliableRequester    UdResponder
 ///
-/// Owned by one shard, which calls what takes a `Turn`. Users post (any one thread at a time, lock-free) and change the
-/// state while the shard stands still (rdma/door.h).
+/// Owned by one shard, which calls the functions that take a `Turn`. Users post (one thread at a time, lock-free), and
+/// change the state while the shard is quiescent (rdma/door.h).
 
 #include <atomic>
 #include <cstdint>
@@ -49,8 +49,8 @@ public:
         wire::Qpn qpn{};
         memory::PdId pd{};
         SendQueue::Limits send{};
-        ReceiveQueue::Limits receive{};        ///< not with `shared`, nor for XRC
-        SharedReceiveQueue* shared = nullptr;  ///< must outlive the queue pair, as the two below
+        ReceiveQueue::Limits receive{};        ///< ignored with `shared` and for XRC
+        SharedReceiveQueue* shared = nullptr;  ///< must outlive the queue pair, like the two below
         CompletionQueue* send_completions = nullptr;
         CompletionQueue* receive_completions = nullptr;
         bool signal_all = false;
@@ -59,17 +59,17 @@ public:
     };
 
     struct InitAttributes {
-        memory::Access access{};  ///< what the peer may do; RC, UC, XRC target
+        memory::Access access{};  ///< rights granted to the peer; RC, UC, XRC target
         wire::PKey pkey{0xffff};
         std::uint16_t pkey_index = 0;
-        wire::QKey qkey{};  ///< UD; QP1 has its own
+        wire::QKey qkey{};  ///< UD; ignored for QP1, whose Q_Key is fixed
     };
     struct RtrAttributes {
         wire::Qpn remote{};
-        link::Envelope envelope{};  ///< towards the peer; UD: none, every request has its own
+        link::Envelope envelope{};  ///< headers towards the peer; UD: unused, each request has its own
         std::uint8_t mtu_shift = 10;
-        RcResponder::Attributes responder{};  ///< UC uses `first` alone
-        bool selective = false;               ///< both ends said that they know selective_ack.h
+        RcResponder::Attributes responder{};  ///< UC uses only `first`
+        bool selective = false;               ///< both ends support selective_ack.h
         bool produce_credits = false;
     };
 
@@ -81,14 +81,14 @@ public:
     State state() const { return state_.load(std::memory_order_acquire); }
     const Channel& channel() const { return channel_; }
 
-    // User: posting. Nothing is sent in RESET, INIT and RTR; what is posted in ERROR is flushed. The shard must be told
-    // of what was posted (Engine::ring): true if so.
+    // User: posting. PostError::invalid: a send request before RTS, a receive request in RESET, or no such queue.
+    // Requests posted in ERROR are flushed. Send requests take effect after `publish` and a doorbell (Engine::ring).
     std::expected<void, PostError> post(const SendRequest& request) noexcept;
     std::expected<void, PostError> post(const ReceiveRequest& request) noexcept;
     void publish() noexcept { channel_.send_queue.publish(); }
     void withdraw() noexcept { channel_.send_queue.discard_unpublished(); }
 
-    // User, while the shard stands still. Transitions are checked by the caller (rdma/queue_pair.h).
+    // User, while the shard is quiescent. The caller checks that the transition is allowed (rdma/queue_pair.h).
     void to_init(const InitAttributes& attributes);
     void to_rtr(const RtrAttributes& attributes);
     void to_rts(const RcRequester::Attributes& attributes);
@@ -98,26 +98,27 @@ public:
     void set_access(memory::Access access) { channel_.access = access; }
     void set_qkey(wire::QKey qkey) { channel_.qkey = qkey; }
     void set_rnr_timer(std::uint8_t timer);
-    /// XRC target: a queue of its domain is about to be destroyed. A message under way to it is refused at its next
-    /// packet, as one to a queue that does not exist (annex A14).
+    /// XRC target: drops references to a shared receive queue that is about to be destroyed. A message in progress to
+    /// it is refused at its next packet, like one to a queue that does not exist (annex A14).
     void forget(const SharedReceiveQueue& queue) noexcept;
     void set_retries(const RcRequester::Attributes& attributes);
-    /// In SQD: all that was begun is done.
+    /// True in SQD once all requests that were begun have completed.
     bool drained() const noexcept;
 
     // Shard.
 
-    /// True: the mbuf was kept.
+    /// Processes a packet for this queue pair. Returns true if it kept the mbuf; else the caller still owns it.
     bool receive(const Packet& packet, Turn& turn) noexcept;
     void congestion_notified(const Packet& packet, Turn& turn) noexcept;
-    /// Sends up to `budget` packets; returns how many.
+    /// Sends up to `budget` packets, responses before requests; returns how many.
     unsigned transmit(Turn& turn, unsigned budget) noexcept;
-    /// Its timer fired. False: there is nothing to do, not even later (most timers are for answers that have come).
+    /// Its timer fired. Returns false if nothing is left to do, now or later: in most cases the awaited answer has
+    /// arrived.
     bool on_time(Turn& turn) noexcept;
-    /// When `on_time` is to be called; 0: never.
+    /// When `on_time` must be called; 0: never.
     Time due() const noexcept;
 
-    /// Asks for all of it from memory; later, for the request that is next.
+    /// Prefetches the whole object; call `prefetch_work`, for the oldest request, once it has arrived.
     void prefetch() const noexcept {
         for (std::size_t at = 0; at < sizeof(QueuePair); at += 64) {
             __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + at, 1);
@@ -132,16 +133,16 @@ public:
         if (channel_.send_queue.exists()) channel_.send_queue.prefetch_oldest();
     }
 
-    // The shard's list of those that have something to send, and the doorbell that gets one there.
+    // Link in the shard's list of queue pairs with work; `rung`: the queue pair is in the doorbell ring.
     QueuePair* next_active = nullptr;
     bool active = false;
-    // And of those that wait until less is under way (flight.h).
+    // Link in the shard's list of queue pairs that wait for room (flight.h).
     bool waiting = false;
     QueuePair* next_waiting = nullptr;
     std::atomic<bool> rung{false};
 
 private:
-    /// Exists once the network has said that it is congested.
+    /// Created at the first CNP received.
     struct RateControl {
         explicit RateControl(const congestion::DcqcnParameters& parameters) : dcqcn(parameters) {}
         congestion::Dcqcn dcqcn;
@@ -171,7 +172,7 @@ private:
     QueuePairType type_;
     bool established_ = false, drain_told_ = false;
     std::unique_ptr<RateControl> rate_;
-    Channel channel_;  ///< its send queue first: whether there is work is all that most turns ask
+    Channel channel_;  ///< send queue first: most calls only ask whether there is work
     std::variant<std::monostate, RcRequester, UnreliableRequester> requester_;
     std::variant<std::monostate, RcResponder, UcResponder, UdResponder> responder_;
     congestion::CnpLimiter cnp_limiter_;

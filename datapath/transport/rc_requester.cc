@@ -17,11 +17,11 @@ static_assert(Flight::limit <= ResendSet::size);
 /// How long adaptive retransmission waits before a round trip has been measured, and after a probe was answered.
 constexpr Time first_wait = 4 * millisecond, shortest_probed_wait = 100 * microsecond;
 
-/// What a round trip is taken for until one has been measured.
+/// Assumed round-trip time until one has been measured.
 constexpr Time unmeasured_round_trip = 200 * microsecond;
 
-/// A new connection, and one whose packets all got lost, begins with so many packets and doubles them with every round
-/// trip: congestion notifications need one to take effect, and many may begin at a time.
+/// Slow start: after connecting, and after a timeout, begin with so many packets and double them every round trip. CNPs
+/// need a round trip to take effect, and many connections may start at once.
 constexpr std::uint16_t first_flight = 32;
 
 constexpr Time timeout_of(std::uint8_t exponent) {
@@ -84,8 +84,8 @@ bool RcRequester::may_begin(const SendWork& work) const noexcept {
     if (draining_) return false;
     if (work.has(send_fence) && reads_ != 0) return false;
     if (credits_valid_ && work.consumes_receive() && in_flight() != 0) {
-        // Without credit one request may go when nothing else is under way: its answer brings new ones
-        // (IBTA 9.7.7.2.5).
+        // Without credits one request may be sent when nothing else is in flight: its ACK brings new credits (IBTA
+        // 9.7.7.2.5).
         return wire::Psn(credit_limit_) - wire::Psn(sequence_ + 1) >= 0;
     }
     return true;
@@ -120,7 +120,7 @@ bool RcRequester::wants_ack(const SendWork& work, bool last, const Turn& turn) c
     if (unrequested_ + 1u >= std::min<std::uint32_t>(tunables::ack_interval, attributes_.window / 4 + 1)) return true;
     if (in_flight() + 1u >= flight_ || credits_valid_ || !turn.flight.has_room(in_flight() + 1u, 2)) return true;
     if (!last) return false;
-    // The next request will ask, if it follows at once.
+    // Else the next request asks for it, if it can follow at once.
     if (cursor_ + 1 == channel_.send_queue.posted() || draining_) return true;
     const auto& next = at(cursor_ + 1);
     return next.has(send_fence) || next.is_local() || next.wants_response() || work.has(send_solicited);
@@ -131,7 +131,7 @@ RcRequester::Step RcRequester::send_packet(SendWork& work, Turn& turn) noexcept 
     const auto psns = work.is_read() ? read_part(cursor_packet_, work) : 1;
     const auto ahead = static_cast<std::uint32_t>(cursor_psn_ - acknowledged_);
     if (ahead + psns > std::max<std::uint32_t>(flight_, ahead == 0 ? psns : 0)) return Step::nothing;
-    // Only what was never sent adds to what is under way.
+    // Only new packets add to those in flight.
     if (cursor_psn_ == next_ && ahead != 0 && !turn.flight.has_room(ahead, psns)) {
         turn.flight.refuse();
         return Step::nothing;
@@ -182,7 +182,8 @@ RcRequester::Step RcRequester::resend(wire::Psn psn, Turn& turn) noexcept {
         auto& work = at(index);
         const auto place = static_cast<std::uint32_t>(psn - work.first);
         if (work.is_local() || psn - work.first < 0 || place >= work.packets) continue;
-        // Of a READ only the requests were packets of ours: where its parts begin, and where its answers ended.
+        // A READ is requested again only at the start of a part, or where its responses broke off; other PSNs are
+        // response packets.
         if (work.is_read() && place != work.done && place % read_limit() != 0) return Step::sent;
         Status why{};
         const RequestPacket packet{.index = place,
@@ -199,7 +200,7 @@ RcRequester::Step RcRequester::resend(wire::Psn psn, Turn& turn) noexcept {
 }
 
 void RcRequester::restart(Turn& turn) noexcept {
-    // Started again without any progress: the way may be so full that what comes first is always lost.
+    // Restarted without any progress: the path may be so congested that the first packets are always lost.
     if (restarted_) {
         flight_ = std::max<std::uint16_t>(flight_ / 4, 1);
     } else {
@@ -249,7 +250,7 @@ Time RcRequester::deadline() const noexcept {
 }
 
 void RcRequester::on_time(Turn& turn) noexcept {
-    if (failed_ || paused_until_ != 0) return;  // `transmit` sees for itself that a pause is over
+    if (failed_ || paused_until_ != 0) return;  // `transmit` checks whether the RNR wait is over
     if (timeout_at_ != 0 && turn.now >= timeout_at_) {
         turn.counters.local_ack_timeout_err.add();
         if (retries_left_ == 0) {

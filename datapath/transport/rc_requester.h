@@ -9,18 +9,17 @@
 ///     retired│ sent; the peer has it   │ sent, unconfirmed │ not sent yet       │ must wait
 ///            └ its WQE is not complete └──── the cursor is in here while packets are sent again
 ///
-/// One idea carries it: what is unconfirmed can be sent again at any time, from the first unconfirmed packet on. NAKs,
-/// implied NAKs, timeouts and RNR all come down to `restart`, which puts the cursor there; an answer that confirms more
-/// than the cursor has passed moves it forward. Between ends that agreed on it, selective_ack.h spares the packets that
-/// have arrived.
+/// Recovery is go-back-N: NAKs, implied NAKs, timeouts and RNR NAKs all call `restart`, which sets the cursor to the
+/// first unacknowledged packet; an answer that acknowledges packets beyond the cursor moves it forward. Between ends
+/// that agreed on selective_ack.h, packets that have arrived are not sent again.
 ///
-/// Loss at the end of a message would wait for the peer's timeout, which users set to seconds. So the round-trip time
-/// is measured, and after several of them without an answer packets are sent again early (hardware calls it adaptive
-/// retransmission); only full timeouts count against the retry limit. The first to go early is one packet, a probe: a
-/// peer that merely had no processor for a while is not flooded. If what it answers leaves packets unconfirmed, and no
-/// more comes for two round trips, those are lost.
+/// Loss at the end of a message is noticed only by the ACK timeout, which users set to seconds. So the round-trip time
+/// is measured, and after several round trips without an answer packets are retransmitted early (adaptive
+/// retransmission in hardware's terms); only full timeouts count against the retry limit. The first early
+/// retransmission is a single packet, a probe, so that a peer that merely was not scheduled for a while is not flooded.
+/// If its answer leaves packets unacknowledged, and no more arrives for two round trips, those count as lost.
 ///
-/// Pure: packets, work and time in, packets and completions out through `Turn`. Owned by one shard.
+/// A pure state machine: packets, requests and time in; packets and completions out through `Turn`. Owned by one shard.
 
 #include <algorithm>
 #include <cstdint>
@@ -41,38 +40,38 @@ public:
         std::uint8_t timeout = 14;     ///< 4.096 us * 2^n, 5 bits; 0: for ever
         std::uint8_t retries = 7;      ///< timeouts without progress, 3 bits
         std::uint8_t rnr_retries = 7;  ///< 7: for ever
-        std::uint8_t max_reads = 1;    ///< READs and atomics under way at a time
-        std::uint16_t window = 1024;   ///< packets under way, at most 1024
-        bool adaptive = true;          ///< send again before the timeout
+        std::uint8_t max_reads = 1;    ///< READs and atomics outstanding at a time
+        std::uint16_t window = 1024;   ///< packets in flight, at most 1024
+        bool adaptive = true;          ///< adaptive retransmission, before the timeout
     };
 
     explicit RcRequester(Channel& channel) : channel_(channel) {}
 
     void start(const Attributes& attributes) noexcept;
-    /// Changes what may change while connected.
+    /// Changes timeout, retries and rnr_retries while connected, and restarts their count.
     void set_retries(const Attributes& attributes) noexcept;
 
     /// An ACK, NAK, READ response or atomic answer.
     void receive(const Packet& packet, Turn& turn) noexcept;
-    /// Sends up to `budget` packets; returns how many. 0: nothing to send, or it has to wait for an answer, for time or
-    /// for the device.
+    /// Sends up to `budget` packets; returns how many. 0: nothing to send, or waiting for an answer, a timer or room in
+    /// the outbox.
     unsigned transmit(Turn& turn, unsigned budget) noexcept;
     /// Call at or after `deadline`.
     void on_time(Turn& turn) noexcept;
-    /// When something is to be done without a packet; 0: never.
+    /// When `on_time` or, after an RNR NAK, `transmit` must be called; 0: never.
     Time deadline() const noexcept;
 
-    /// Something has failed for good: the queue pair goes to the error state.
+    /// True after an unrecoverable error: the caller moves the queue pair to the error state.
     bool failed() const { return failed_; }
     /// Completes everything that is posted as flushed.
     void flush(Turn& turn) noexcept;
-    /// Gives borrowed things back; what is posted stays.
+    /// Returns borrowed objects and stops the timers; posted requests stay.
     void stop(Turn& turn) noexcept;
 
-    /// No further request is begun; what has begun is finished (SQD).
+    /// While on, no further request is begun; those begun are finished (SQD).
     void drain(bool on) noexcept { draining_ = on; }
     bool drained() const noexcept { return channel_.send_queue.oldest() == fresh_; }
-    /// Requests wait or are under way.
+    /// True if posted requests have not completed.
     bool busy() const noexcept { return channel_.send_queue.oldest() != channel_.send_queue.posted(); }
 
 private:
@@ -90,10 +89,10 @@ private:
     Step resend_missing(wire::Psn psn, Turn& turn) noexcept;
     Step resend(wire::Psn psn, Turn& turn) noexcept;
     bool wants_ack(const SendWork& work, bool last, const Turn& turn) const noexcept;
-    /// Tells the shard how many packets are under way (flight.h).
+    /// Updates the shard's count of packets in flight (flight.h).
     void count_flight(Turn& turn) noexcept;
-    /// Packets of response that one request asks for at most: long READs are asked for in parts, so that what is under
-    /// way stays bounded.
+    /// Most response packets of one READ request packet: long READs are split, so that the packets in flight stay
+    /// bounded.
     std::uint32_t read_limit() const noexcept { return std::min(attributes_.window / 2u, 256u); }
     std::uint32_t read_part(std::uint32_t index, const SendWork& work) const noexcept;
 
@@ -126,35 +125,35 @@ private:
     Channel& channel_;
     Attributes attributes_;
 
-    wire::Psn acknowledged_;           ///< the first PSN that is not confirmed
+    wire::Psn acknowledged_;           ///< the first PSN not acknowledged
     wire::Psn next_;                   ///< the first PSN never sent
-    wire::Psn cursor_psn_;             ///< of the next packet to send; equal to `next_` unless sending again
-    std::uint32_t cursor_ = 0;         ///< its request
-    std::uint32_t cursor_packet_ = 0;  ///< and its place in there
-    std::uint32_t fresh_ = 0;          ///< the first request not begun
-    std::uint32_t reads_ = 0;          ///< READs and atomics under way
+    wire::Psn cursor_psn_;             ///< of the next packet to send; equal to `next_` unless retransmitting
+    std::uint32_t cursor_ = 0;         ///< index of its request
+    std::uint32_t cursor_packet_ = 0;  ///< packet within that request
+    std::uint32_t fresh_ = 0;          ///< index of the first request not begun
+    std::uint32_t reads_ = 0;          ///< READs and atomics outstanding
     std::uint32_t sequence_ = 0;       ///< SSN of the last request begun
-    std::uint32_t credit_limit_ = 0;   ///< the last SSN that the peer has a receive for
+    std::uint32_t credit_limit_ = 0;   ///< the last SSN for which the peer has a receive request
     bool credits_valid_ = false;
     bool draining_ = false, failed_ = false;
-    std::uint16_t unrequested_ = 0;  ///< packets sent since an answer was asked for
-    std::uint32_t counted_ = 0;      ///< packets under way that the shard knows of
-    /// Packets that may be under way now: grows to the window with what arrives, shrinks when nothing does.
+    std::uint16_t unrequested_ = 0;  ///< packets sent since the last one with AckReq
+    std::uint32_t counted_ = 0;      ///< packets in flight as last reported to `Turn::flight`
+    /// Congestion window in packets: grows up to `window` with acknowledgements, shrinks on loss without progress.
     std::uint16_t flight_ = 0;
-    std::uint16_t flight_before_ = 0;  ///< when it was first sent again
+    std::uint16_t flight_before_ = 0;  ///< `flight_` at the first retransmission, restored if that was spurious
     std::uint8_t retries_left_ = 0, rnr_left_ = 0;
 
     ResendSet* resend_ = nullptr;
 
-    Time paused_until_ = 0;  ///< RNR; 0: no
-    Time timeout_at_ = 0;    ///< full timeout; 0: nothing is under way, or never
-    Time early_at_ = 0;      ///< adaptive
+    Time paused_until_ = 0;  ///< end of the RNR wait; 0: none
+    Time timeout_at_ = 0;    ///< ACK timeout; 0: nothing in flight, or infinite
+    Time early_at_ = 0;      ///< adaptive retransmission; 0: not armed
     Time early_wait_ = 0;
-    wire::Psn probe_end_;  ///< what had been sent when the probe went
+    wire::Psn probe_end_;  ///< `next_` when the probe was scheduled
     bool probe_owed_ = false;
-    bool probing_ = false;   ///< a probe is out
-    bool probed_ = false;    ///< it was answered; the rest, up to `probe_end_`, is awaited
-    Time restarted_at_ = 0;  ///< when, and where, packets were last sent again
+    bool probing_ = false;   ///< a probe is unanswered
+    bool probed_ = false;    ///< the probe was answered; the rest, up to `probe_end_`, is awaited
+    Time restarted_at_ = 0;  ///< time and, below, PSN of the last `restart`
     wire::Psn restarted_psn_;
     bool restarted_ = false;
 

@@ -10,7 +10,7 @@
 #include "datapath/transport/rnr_timer.h"
 #include "datapath/transport/send_completion.h"
 
-// What answers do to a requester: ACK, NAK, RNR NAK, READ responses, atomic answers (IBTA 9.7.5).
+// The requester's handling of ACK, NAK, RNR NAK, READ responses and atomic ACKs (IBTA 9.7.5).
 
 namespace verbline::transport {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 /// Adaptive retransmission waits at least this long: peers are threads that may have to wait for a core.
 constexpr Time shortest_wait = 500 * microsecond;
 
-/// The opcode says that there is one.
+/// Only for opcodes that carry an AETH.
 wire::Aeth aeth_of(const Packet& packet) {
     const auto word = wire::load32(packet.headers, 0);
     return {.kind = static_cast<wire::AethKind>(word >> 29 & 3),
@@ -30,7 +30,7 @@ wire::Aeth aeth_of(const Packet& packet) {
 
 void RcRequester::receive(const Packet& packet, Turn& turn) noexcept {
     if (failed_) return;
-    // What is not outstanding is not answered: a duplicate, or forged.
+    // An answer to a PSN that is not outstanding is a duplicate or forged.
     const auto distance = packet.psn - acknowledged_;
     if (distance < 0 || packet.psn - next_ >= 0) {
         turn.counters.rx_dropped_ack.add();
@@ -54,7 +54,8 @@ void RcRequester::acknowledge(const Packet& packet, Turn& turn) noexcept {
         case wire::AethKind::ack:
             take_credits(aeth);
             confirm_through(packet.psn, turn);
-            // Whoever has the next one as well acknowledges that: it may have kept it, and given it up.
+            // A peer that had the next packet too would have acknowledged that: it may have evicted it after reporting
+            // it.
             if (resend_ != nullptr && acknowledged_ == packet.psn + 1) resend_->misses(acknowledged_);
             break;
         case wire::AethKind::rnr_nak: rnr_nak(aeth.value, packet, turn); break;
@@ -68,13 +69,13 @@ bool RcRequester::confirm_through(wire::Psn psn, Turn& turn) noexcept {
     bool whole = true;
     while (channel_.send_queue.oldest() != fresh_) {
         const auto& work = at(channel_.send_queue.oldest());
-        if (work.status != Status::success) break;  // it fails next; what it did not send cannot be confirmed
-        if (work.is_local()) {  // also the last: what the packet says is about the request behind it
+        if (work.status != Status::success) break;  // fails next: its unsent packets cannot be acknowledged
+        if (work.is_local()) {                      // also if last: the packet refers to the request behind it
             retire(turn, Status::success);
             continue;
         }
         if (psn - confirmed < 0) break;
-        if (work.wants_response()) {  // its own answer must have been lost: an implied NAK (IBTA 9.7.5.1.1)
+        if (work.wants_response()) {  // its response was lost: an implied NAK (IBTA 9.7.5.1.1)
             whole = false;
             break;
         }
@@ -109,8 +110,8 @@ void RcRequester::progress(wire::Psn acknowledged, Turn& turn) noexcept {
     rnr_left_ = attributes_.rnr_retries;
     if (smoothed_ != 0) early_wait_ = std::max(shortest_wait, smoothed_ + 4 * variation_);
     if (cursor_psn_ - acknowledged_ < 0) {
-        // The peer had kept what we were about to send again: nothing was lost, it was only late (as a process is that
-        // has lost its CPU), and the way is as wide as it was.
+        // The peer acknowledges packets we were about to retransmit: nothing was lost, it was only late (a process
+        // without CPU), so the congestion window is restored.
         flight_ = std::max(flight_, flight_before_);
         place_cursor();
     }
@@ -134,7 +135,7 @@ void RcRequester::take_credits(const wire::Aeth& aeth) noexcept {
 
 void RcRequester::nak(wire::NakCode code, const Packet& packet, Turn& turn) noexcept {
     if (code == wire::NakCode::psn_sequence) return sequence_nak(packet, turn);
-    // All before it was executed; the request that holds this PSN failed.
+    // Everything before this PSN was executed; the request that contains it failed.
     if (!confirm_through(packet.psn + 0xff'ffff, turn)) return;
     const auto* const work = oldest_packet();
     if (work == nullptr || packet.psn - acknowledged_ < 0) return;
@@ -163,7 +164,7 @@ void RcRequester::sequence_nak(const Packet& packet, Turn& turn) noexcept {
         }
         if (resend_ != nullptr) return resend_->update(packet.psn, packet.payload, next_);
     }
-    // One that is repeated while what it asks for is on its way asks for nothing new.
+    // Ignore a repeated NAK while the retransmission is on its way.
     if (restarted_just_now(turn.now)) return;
     restart(turn);
     arm(turn.now);
@@ -172,7 +173,7 @@ void RcRequester::sequence_nak(const Packet& packet, Turn& turn) noexcept {
 void RcRequester::rnr_nak(std::uint8_t timer, const Packet& packet, Turn& turn) noexcept {
     turn.counters.rnr_nak_retry_err.add();
     if (!confirm_through(packet.psn + 0xff'ffff, turn) || packet.psn != acknowledged_) return;
-    if (paused_until_ != 0) return;  // the same again, of a packet that was under way
+    if (paused_until_ != 0) return;  // a repetition, for a packet that was in flight
     if (rnr_left_ == 0) {
         turn.counters.rnr_retry_exceeded_err.add();
         return fail_oldest(turn, Status::rnr_retry_exceeded);

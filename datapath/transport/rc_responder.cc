@@ -17,7 +17,7 @@
 namespace verbline::transport {
 namespace {
 
-/// An answer is sent after so many packets even if none was asked for (the peer may be waiting for room in its window).
+/// An ACK is sent after so many packets even without AckReq: the peer may be waiting for room in its window.
 constexpr std::uint16_t answer_bound = 64;
 
 }  // namespace
@@ -67,7 +67,7 @@ bool RcResponder::message(const Packet& packet, Turn& turn) noexcept {
         case Outcome::no_receive:
             turn.counters.out_of_buffer.add();
             rnr_owed_ = answer_owed_ = not_ready_ = true;
-            gap_reported_ = true;  // what follows was under way, and is no news
+            gap_reported_ = true;  // packets behind it were in flight: no NAK for them
             return false;
         case Outcome::invalid_request: return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, turn);
         case Outcome::local_length:
@@ -91,7 +91,7 @@ void RcResponder::accepted(const Packet& packet, std::uint32_t psns, bool messag
 
 void RcResponder::responded(const Packet& packet, std::uint32_t psns) noexcept {
     accepted(packet, psns, true);
-    // The response acknowledges itself, and all before it.
+    // The response acknowledges its request and all before it.
     answer_owed_ = false;
     unanswered_ = 0;
 }
@@ -199,7 +199,7 @@ void RcResponder::duplicate(const Packet& packet, Turn& turn) noexcept {
     turn.counters.duplicate_request.add();
     const auto operation = packet.operation();
     if (operation == Operation::send || operation == Operation::write) {
-        // The answer was lost, or late. What lies past the last message is no repetition, and nothing has answered it.
+        // The ACK was lost or late. PSNs behind the last SEND or WRITE cannot be acknowledged by an ACK.
         if (last_message_ - packet.psn >= 0) answer_owed_ = true;
         return;
     }
@@ -248,7 +248,8 @@ bool RcResponder::keep(const Packet& packet, Turn& turn) noexcept {
         return false;
     }
     window_->put(packet.psn, {packet.mbuf, packet.arrival});
-    // The peer wants to know what has arrived, unless it waits for receives and will send everything again.
+    // Report each arrival to a peer with selective acknowledgement, unless it is in an RNR wait and will resend
+    // everything.
     if (channel_.selective && !not_ready_) gap_owed_ = answer_owed_ = true;
     return true;
 }

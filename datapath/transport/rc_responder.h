@@ -8,20 +8,21 @@
 ///               ├─ earlier  ──> duplicate: answered again, not executed       ├──> transmit: responses, then one
 ///               └─ later    ──> kept (reorder.h), NAK once per gap           ─┘    ACK or NAK for all of it
 ///
-/// Answers are not sent one by one: `receive` notes what is owed, and `transmit`, after a burst of requests, pays with
-/// one ACK for all. Only the newest matters: an ACK confirms everything before it.
+/// ACKs are coalesced: `receive` records that an answer is due, and `transmit`, after a burst of requests, sends one
+/// ACK for all, since an ACK acknowledges everything before it.
 ///
-/// An ACK names the last SEND or WRITE, never a READ or an atomic, which nothing but their response acknowledges. An
-/// ACK that named a READ would tell a requester whose response was lost that nothing is missing: the kernel's rdma_rxe
-/// then completes the READ without its data. The ACK's MSN is the newest all the same, READs included.
+/// An ACK carries the PSN of the last SEND or WRITE, never of a READ or atomic: those are acknowledged only by their
+/// responses. An ACK with the PSN of a READ would hide the loss of its response: the kernel's rdma_rxe then completes
+/// the READ without its data. The ACK's MSN is the newest, READs included.
 ///
-/// What is kept belongs to a budget that queue pairs share (reorder.h), and not for ever: a peer that is gone, or never
-/// meant to send what is missing, must not hold the device's buffers. A request that is given up counts as lost.
+/// Packets kept for reordering count against a budget that queue pairs share (reorder.h), and are dropped after a
+/// timeout: a peer that is gone, or never sends the missing packet, must not hold the device's buffers. A dropped
+/// packet counts as lost.
 ///
-/// A gap is reported once. If the peer then starts again and the packet is lost again, PSNs step back although the
-/// expected one has not come: it is reported anew, instead of leaving the peer to its timeout.
+/// A gap is reported once. If the peer goes back and the packet is lost again, PSNs step back although the expected one
+/// has not arrived: the gap is reported anew, so that the peer need not wait for its timeout.
 ///
-/// Pure; owned by one shard.
+/// A pure state machine, owned by one shard.
 
 #include <cstdint>
 #include <optional>
@@ -37,9 +38,9 @@ namespace verbline::transport {
 class RcResponder {
 public:
     struct Attributes {
-        wire::Psn first;              ///< expected of the first request
-        std::uint8_t max_reads = 1;   ///< READs and atomics that the peer may have under way
-        std::uint8_t rnr_timer = 12;  ///< how long a requester is asked to wait: rnr_timer.h
+        wire::Psn first;              ///< PSN expected in the first request
+        std::uint8_t max_reads = 1;   ///< READs and atomics that the peer may have outstanding
+        std::uint8_t rnr_timer = 12;  ///< code sent in RNR NAKs: rnr_timer.h
     };
 
     explicit RcResponder(Channel& channel) : channel_(channel) {}
@@ -47,26 +48,26 @@ public:
     void start(const Attributes& attributes);
     void set_rnr_timer(std::uint8_t timer) { attributes_.rnr_timer = timer; }
 
-    /// A request. True: the packet's mbuf was kept.
+    /// Handles a request. Returns true if it kept the packet's mbuf.
     bool receive(const Packet& packet, Turn& turn) noexcept;
-    /// Sends what is owed, up to `budget` packets; returns how many.
+    /// Sends pending responses, ACKs and NAKs, up to `budget` packets; returns how many.
     unsigned transmit(Turn& turn, unsigned budget) noexcept;
 
-    /// When kept requests are given up unless the missing one has come; 0: nothing is kept.
+    /// When packets kept for reordering expire; 0: none is kept.
     Time deadline() const noexcept { return window_ != nullptr ? window_->until : 0; }
     /// Call at or after `deadline`.
     void on_time(Turn& turn) noexcept;
 
-    /// A fatal NAK has been sent: the queue pair goes to the error state, and the user is told `event`.
+    /// True once a fatal NAK has been sent: the caller moves the queue pair to the error state and emits `event`.
     bool failed() const { return failed_; }
     EventKind event() const { return event_; }
-    /// Completes the receive request in use and those that are posted here as flushed.
+    /// Completes the receive request in use and all posted ones of its own queue as flushed.
     void flush(Turn& turn) noexcept;
-    /// Gives the receive request in use back without a word (RESET).
+    /// Returns the receive request in use to its queue without a completion (RESET).
     void abandon(Turn& turn) noexcept { message_.abandon(channel_, turn, Status::success); }
     /// See InboundMessage::forget.
     void forget(const SharedReceiveQueue& queue) noexcept { message_.forget(queue); }
-    /// Gives borrowed things back.
+    /// Returns the borrowed reorder window; requests are no longer handled.
     void stop(Turn& turn) noexcept;
 
 private:
@@ -107,16 +108,16 @@ private:
     ReorderWindow* window_ = nullptr;
 
     wire::Psn expected_;
-    wire::Psn last_message_;  ///< executed: the last packet of a SEND or WRITE, which an ACK names
-    wire::Psn last_ahead_;    ///< the request that arrived last of those ahead of it
+    wire::Psn last_message_;  ///< last executed packet of a SEND or WRITE: PSN of ACKs
+    wire::Psn last_ahead_;    ///< PSN of the latest out-of-order request
     std::uint32_t msn_ = 0;
-    std::uint16_t unanswered_ = 0;  ///< packets since the last answer
+    std::uint16_t unanswered_ = 0;  ///< packets executed since the last answer
     bool answer_owed_ = false;
-    bool gap_owed_ = false;      ///< a sequence NAK is to be sent
-    bool gap_reported_ = false;  ///< and was, for the present `expected_`
+    bool gap_owed_ = false;      ///< a PSN sequence error NAK is to be sent
+    bool gap_reported_ = false;  ///< it was sent for the present `expected_`
     bool rnr_owed_ = false;
-    bool not_ready_ = false;  ///< the expected packet came and found no receive request
-    bool pending_ = false;    ///< responses wait
+    bool not_ready_ = false;  ///< the expected packet found no receive request
+    bool pending_ = false;    ///< responses wait to be sent
     bool failed_ = false;
     std::optional<Fatal> fatal_;
     EventKind event_{};

@@ -24,14 +24,14 @@ unsigned RcResponder::transmit(Turn& turn, unsigned budget) noexcept {
             case Sent::no_memory: abandon_response(*response, turn); break;
         }
     }
-    // An answer to a later request must not overtake: it would say that earlier responses were lost.
+    // An ACK of a later request must not overtake pending responses: it would be an implied NAK for them.
     if (!pending_ && answer_owed_ && sent < budget && send_answer(turn)) ++sent;
     return sent;
 }
 
-/// The memory of a READ has gone since the request was accepted. If all of it was answered before, this is a
-/// repetition: the peer has its data, has perhaps invalidated the key itself by now, and the request is dropped in
-/// silence (IBTA 9.7.5.1.2). Else the peer still waits, and a NAK is due in place of the answer.
+/// Handles a READ whose memory has become inaccessible since the request was accepted. If it was fully answered before,
+/// this is a duplicate: the peer has the data and may have invalidated the key, so the request is silently dropped
+/// (IBTA 9.7.5.1.2). Otherwise a remote access NAK replaces the response.
 void RcResponder::abandon_response(Response& response, Turn& turn) noexcept {
     response.end = response.next;
     if (response.answered) return turn.counters.rx_dropped_repeated_read.add();
@@ -68,7 +68,7 @@ RcResponder::Sent RcResponder::send_response(Response& response, Turn& turn) noe
         at = at.subspan(headers);
     }
     if (size != 0) {
-        // Judged again: the region may have gone since the request was accepted.
+        // Checked again: the region may have been deregistered since the request was accepted.
         const auto from = turn.keys.resolve(response.rkey, response.pd, channel_.qpn, response.address + offset, size,
                                             memory::Access::remote_read);
         if (!from || !memory::guarded_copy(at.data(), *from, size)) return Sent::no_memory;

@@ -2,16 +2,17 @@
 #pragma once
 
 /// @file
-/// A receive queue, of one queue pair or shared by many (SRQ): buffers from the user's thread to the shard.
+/// A receive queue, of one queue pair or shared by many (SRQ): passes receive requests from the user's thread to the
+/// shard.
 ///
-/// Requests are taken in order, but given back in any: each queue pair of a shared queue holds the one that its message
-/// is being written to. So slots lie in a pool, and two rings of slot numbers pass them to and fro:
+/// Requests are taken in order but given back in any order: each queue pair on a shared queue holds the one that its
+/// current message is written to. So slots lie in a pool, and two rings carry slot numbers:
 ///
 ///     user: post ──> [ posted ] ──> take :shard
 ///           free <── [  free  ] <── give_back
 ///
-/// There are as many slots as places in each ring: neither can overflow. One thread at a time may post. A queue belongs
-/// to one shard, as do all queue pairs that share it.
+/// Each ring has as many places as there are slots, so neither can overflow. One thread at a time may post. The queue
+/// and all queue pairs that share it belong to one shard.
 
 #include <atomic>
 #include <cstddef>
@@ -41,33 +42,34 @@ public:
         std::uint32_t requests = 0, segments = 0;
     };
 
-    /// For no requests: a queue that does not exist, and has no memory.
+    /// With `asked.requests` 0 the queue does not exist and has no memory. Throws bad_alloc.
     explicit ReceiveQueue(const Limits& asked);
     bool exists() const { return memory_ != nullptr; }
-    /// Forgets everything. Only while neither end is in use (RESET).
+    /// Discards all requests. Only while neither end is in use (RESET).
     void clear() noexcept;
 
-    const Limits& limits() const { return limits_; }  ///< at least what was asked for
+    const Limits& limits() const { return limits_; }  ///< as granted: at least what was asked for
 
     /// User.
     std::expected<void, PostError> post(const ReceiveRequest& request) noexcept;
 
-    /// Shard: the oldest request, or nullptr. It stays valid until it is given back.
+    /// Shard: takes the oldest request; nullptr if none is posted. Valid until `give_back`.
     const ReceiveWork* take() noexcept;
     void give_back(const ReceiveWork& work) noexcept {
         const auto tail = free_tail_.load(std::memory_order_relaxed);
         free_slots()[tail & mask_] = work.slot;
         free_tail_.store(tail + 1, std::memory_order_release);
     }
-    /// Requests that wait; by any thread, true for a moment.
+    /// Requests posted and not taken. Any thread; a snapshot.
     std::uint32_t waiting() const noexcept {
         return posted_tail_.load(std::memory_order_acquire) - posted_head_.load(std::memory_order_acquire);
     }
 
-    /// Shared queues: when fewer than this wait, the user is told once (IBTA 10.2.9.3). 0: not armed.
+    /// Shared queues: arms the SRQ limit event, emitted once when fewer than `limit` requests are posted (IBTA
+    /// 10.2.9.3). 0 disarms.
     void arm_limit(std::uint32_t limit) noexcept { limit_.store(limit, std::memory_order_relaxed); }
     std::uint32_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
-    /// Shard, after `take`: true once when the limit is passed.
+    /// Shard, after `take`: returns true once, and disarms, when fewer than `limit` requests are posted.
     bool limit_reached() noexcept;
 
 private:
@@ -84,10 +86,10 @@ private:
     std::unique_ptr<std::byte, Free> memory_;
     Limits limits_;
     std::uint32_t stride_ = 0, mask_ = 0;
-    // The user's; the shard reads the latter two.
+    // Written by the user; the shard reads the latter two and resets the limit.
     std::uint32_t free_head_ = 0, free_tail_seen_ = 0;
     std::atomic<std::uint32_t> posted_tail_{0}, limit_{0};
-    // The shard's; the user reads the first.
+    // Written by the shard; the user reads the first.
     std::atomic<std::uint32_t> free_tail_{0}, posted_head_{0};
     std::uint32_t posted_tail_seen_ = 0;
 };

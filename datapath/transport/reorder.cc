@@ -8,7 +8,7 @@
 namespace verbline::transport {
 namespace {
 
-/// Given up at a time, so that a window is not looked for anew for each packet.
+/// Packets evicted at a time, so that the search for a window is not repeated for each packet.
 constexpr std::uint32_t evicted_at_once = 16;
 
 }  // namespace

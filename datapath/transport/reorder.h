@@ -2,21 +2,21 @@
 #pragma once
 
 /// @file
-/// Requests that arrived ahead of one that is missing, kept until it comes, so that a loss costs one packet and not
-/// everything that was under way behind it.
+/// Responder: keeps packets that arrive behind a missing one until that arrives, so that a loss costs one packet and
+/// not everything in flight behind it.
 ///
 ///     expected                    highest
 ///        │ missing │ kept │ kept │ missing │ kept │
 ///        ▼                                   ▼
 ///
 /// A window exists only while something is missing, and is borrowed from the shard's pool: an idle queue pair has none.
-/// The wire is not changed by any of this: to a peer that goes back and sends everything again, the rest are duplicates
-/// (IBTA 9.7.5.1.1).
+/// The wire protocol is unchanged: if the peer goes back and sends everything again, the kept packets' copies are
+/// duplicates (IBTA 9.7.5.1.1).
 ///
-/// What is kept are the device's receive buffers, and a peer decides how many. So the pool has a budget: a part of the
-/// mempool, never all of it. One window may take all of the budget while no other needs it; once it is used up, those
-/// that hold more than their fair share give way to those that hold less. What is given up is what lies farthest ahead
-/// of the missing request, for it would have had to wait longest, and the peer sends it again.
+/// Kept packets occupy the device's receive buffers, and the peer determines how many. So the pool has a budget, a part
+/// of the mempool. One window may use the whole budget while no other needs it; once it is used up, windows above their
+/// fair share are evicted in favour of those below. Packets farthest ahead of the missing one are evicted first: they
+/// would wait longest, and the peer retransmits them.
 
 #include <array>
 #include <cstdint>
@@ -43,7 +43,7 @@ public:
     };
 
     bool has(wire::Psn psn) const { return kept_[psn.value() % size].mbuf != nullptr; }
-    /// The place is free, and `psn` within the window: checked by the caller.
+    /// Takes ownership of the mbuf. The caller has checked that the place is free and `psn` within the window.
     void put(wire::Psn psn, const Kept& kept) {
         kept_[psn.value() % size] = kept;
         if (count_++ == 0 || psn - highest_ > 0) highest_ = psn;
@@ -54,14 +54,14 @@ public:
     }
     bool empty() const { return count_ == 0; }
     std::uint32_t count() const { return count_; }
-    /// None is kept behind it; itself may have been taken.
+    /// No packet with a higher PSN is kept; this one may have been taken.
     wire::Psn highest() const { return highest_; }
-    /// Frees the last ones, at most `count`. Returns how many.
+    /// Frees at most `count` packets, highest PSN first. Returns how many.
     std::uint32_t evict(std::uint32_t count) noexcept;
-    /// Frees whatever is kept.
+    /// Frees all kept packets.
     void clear() noexcept { evict(count_); }
 
-    Time until = 0;  ///< when what is kept is given up
+    Time until = 0;  ///< when the kept packets expire
 
 private:
     friend class ReorderPool;
@@ -69,37 +69,37 @@ private:
     std::array<Kept, size> kept_{};
     wire::Psn highest_;
     std::uint32_t count_ = 0;
-    std::uint32_t place_ = 0;  ///< among the lent windows
+    std::uint32_t place_ = 0;  ///< index in ReorderPool::lent_
 };
 
-/// The windows of one shard.
+/// The windows of one shard and their common packet budget.
 class ReorderPool {
 public:
-    /// At most so many windows at a time, which keep at most so many packets together.
+    /// At most `windows` lent at a time, which together keep at most `packets`.
     ReorderPool(std::size_t windows, std::uint32_t packets) : windows_limit_(windows), packets_limit_(packets) {}
 
-    /// nullptr: all are in use.
+    /// Returns nullptr if all windows are in use.
     ReorderWindow* borrow();
     void give_back(ReorderWindow* window) noexcept;
 
-    /// True: `window` may keep one more packet, which is counted from now on. May cost another window some of its own.
+    /// Returns true, and counts the packet, if `window` may keep one more. May evict packets of another window.
     bool admit(const ReorderWindow& window, Counters& counters) noexcept;
-    /// So many were taken out of a window.
+    /// `packets` were taken out of a window.
     void released(std::uint32_t packets) noexcept { packets_ -= packets; }
-    /// Frees up to so many packets, from those windows first that hold more than their fair share.
+    /// Frees up to `packets`, first from windows above their fair share.
     void evict(std::uint32_t packets, Counters& counters) noexcept;
 
     std::uint32_t packets() const { return packets_; }
 
 private:
-    /// What each window may keep while the budget is used up.
+    /// Packets per window while the budget is used up.
     std::uint32_t fair_share() const noexcept;
-    /// Frees up to `packets` of the next window that holds more than `share`, down to it. Returns how many.
+    /// Evicts up to `packets` from the next window above `share`, down to `share`. Returns how many.
     std::uint32_t evict_above(std::uint32_t share, std::uint32_t packets, Counters& counters) noexcept;
 
     std::size_t windows_limit_;
     std::uint32_t packets_limit_, packets_ = 0;
-    std::size_t next_ = 0;  ///< the lent window that is looked at next
+    std::size_t next_ = 0;  ///< round-robin position in `lent_`
     std::vector<std::unique_ptr<ReorderWindow>> all_;
     std::vector<ReorderWindow*> free_, lent_;
 };

@@ -9,7 +9,7 @@
 namespace verbline::transport {
 namespace {
 
-/// Takes headers off the front of the room that is left.
+/// Writes headers one after the other and advances `rest`.
 struct Cursor {
     wire::MutableBytes rest;
 
@@ -47,7 +47,7 @@ std::uint8_t operation_code(const SendWork& work, bool first, bool last) {
     }
 }
 
-/// RETH of a READ that asks for part of the message: retries begin where responses end (IBTA 9.7.5.1.1).
+/// RETH of a READ request for a part of the message: a retry begins where responses ended (IBTA 9.7.5.1.1).
 wire::Reth read_part(const Channel& channel, const SendWork& work, const RequestPacket& packet) {
     const std::uint64_t offset = std::uint64_t{packet.index} << channel.mtu_shift;
     const std::uint64_t part = std::uint64_t{packet.read_packets} << channel.mtu_shift;

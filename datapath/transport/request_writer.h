@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// One packet of a request, as every transport sends it: the opcode from its place in the message, the headers that the
-/// opcode wants, payload from registered memory (IBTA volume 1, 9.2 to 9.4).
+/// Writes one packet of a request, for every transport service: opcode by position in the message, the headers of that
+/// opcode, payload from registered memory (IBTA volume 1, 9.2 to 9.4).
 
 #include <cstdint>
 
@@ -13,20 +13,21 @@
 
 namespace verbline::transport {
 
-/// How many packets a request is: one for each path MTU of payload, at least one. A READ takes as many PSNs as its
-/// response has packets (IBTA 9.7.3.1).
+/// Packets, and so PSNs, of a request: one per path MTU of payload, at least one; none for local operations. A READ
+/// takes as many PSNs as its response has packets (IBTA 9.7.3.1).
 std::uint32_t packets_of(const SendWork& work, const Channel& channel);
 
 struct RequestPacket {
-    std::uint32_t index = 0;  ///< in its message
+    std::uint32_t index = 0;  ///< position in the message
     wire::Psn psn;
     bool ack_request = false;
-    std::uint32_t read_packets = 0;  ///< READ: the part that is asked for
+    std::uint32_t read_packets = 0;  ///< READ: response packets to ask for
 };
 
 enum class Written : std::uint8_t { sent, no_room, local_error };
 
-/// On local_error, `why` says which.
+/// Writes and commits a packet. no_room: nothing was written, retry later. local_error: `why` is the status of the
+/// failed request.
 Written write_request(const Channel& channel, const SendWork& work, const RequestPacket& packet, Turn& turn,
                       Status& why) noexcept;
 

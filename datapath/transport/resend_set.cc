@@ -16,10 +16,10 @@ void ResendSet::reset(wire::Psn acknowledged) {
 
 void ResendSet::update(wire::Psn expected, wire::Bytes map, wire::Psn next) {
     misses(expected);
-    auto behind = expected + 1;  // the last that the map names, so far
+    auto behind = expected + 1;  // first PSN behind the last one seen in the map
     SelectiveAck::visit(map, [&](std::uint32_t distance) {
         const auto psn = expected + 1 + distance;
-        if (psn - acknowledged_ < 0 || psn - next >= 0) return;  // old news, or a lie
+        if (psn - acknowledged_ < 0 || psn - next >= 0) return;  // outdated, or bogus
         for (; psn - behind > 0; behind = behind + 1) withdraw(behind);
         behind = psn + 1;
         at(psn).arrived = true;
@@ -33,7 +33,7 @@ void ResendSet::misses(wire::Psn expected) {
     scan_ = acknowledged_;
 }
 
-/// Not there, or not any more. One that was sent again and is on its way stays so.
+/// Clears a packet's arrival (evicted by the peer, or never reported). A retransmission on its way stays counted.
 void ResendSet::withdraw(wire::Psn psn) {
     if (psn - acknowledged_ < 0 || psn - highest_ > 0) return;
     auto& packet = at(psn);

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// The requester's side of selective acknowledgement: which of the outstanding packets the peer is known to have, and
-/// which are to be sent again.
+/// The requester's side of selective acknowledgement: which outstanding packets the peer has, and which must be
+/// retransmitted.
 ///
-/// A packet is missing if one sent after it has arrived. Sent again, it is missing once more only when something sent
-/// after *that* has arrived; so each loss is repaired once per round trip, and reordering is not taken for loss twice.
-/// What has arrived may be missing later: a peer whose buffers run short gives up what it kept, the last first. So the
-/// newest report counts, and not what earlier ones said.
+/// A packet counts as missing if one sent after it has arrived. Once retransmitted, it counts as missing again only
+/// when a packet sent after the retransmission has arrived; so each loss is repaired once per round trip, and
+/// reordering is not taken for loss twice. A peer short of buffers evicts packets it has reported, highest PSN first:
+/// the newest report overrides earlier ones.
 ///
 /// Borrowed from a pool while there are gaps; packets between `acknowledged` and `acknowledged` + 1024 fit.
 
@@ -29,25 +29,26 @@ public:
 
     void reset(wire::Psn acknowledged);
 
-    /// What the peer said: it misses `expected`, and has those of `map` behind it. `next` is the next PSN never sent.
+    /// Applies a report: the peer misses `expected` and has the packets in `map` behind it. `next` is the first PSN
+    /// never sent.
     void update(wire::Psn expected, wire::Bytes map, wire::Psn next);
-    /// The peer misses `expected`, whatever it said before.
+    /// Marks `expected` as missing, whatever earlier reports said.
     void misses(wire::Psn expected);
-    /// All before `psn` are acknowledged.
+    /// All packets before `psn` are acknowledged.
     void advance(wire::Psn psn);
 
-    /// The next packet to send again; it counts as sent once `pop` is called.
+    /// The next packet to retransmit, or nullopt; call `pop` after sending it, with the first PSN never sent.
     std::optional<wire::Psn> front() const;
     void pop(wire::Psn next);
 
-    /// Everything up to the highest known to have arrived is acknowledged: the gaps are closed.
+    /// True once everything up to the highest reported packet is acknowledged: no gap is left.
     bool closed() const { return highest_ - acknowledged_ < 0; }
 
 private:
     struct Packet {
         bool arrived = false;
         bool resent = false;
-        wire::Psn after;  ///< if resent: the PSN that was next then
+        wire::Psn after;  ///< if resent: the first PSN not yet sent at that time
     };
 
     Packet& at(wire::Psn psn) { return packets_[psn.value() % size]; }
@@ -56,7 +57,7 @@ private:
     void withdraw(wire::Psn psn);
 
     wire::Psn acknowledged_, highest_;
-    wire::Psn scan_;  ///< none is missing before
+    wire::Psn scan_;  ///< no packet before it is missing
     std::array<Packet, size> packets_{};
 };
 
@@ -64,7 +65,7 @@ class ResendPool {
 public:
     explicit ResendPool(std::size_t limit) : limit_(limit) {}
 
-    ResendSet* borrow();  ///< nullptr: all are in use
+    ResendSet* borrow();  ///< returns nullptr if all are in use
     void give_back(ResendSet* set) noexcept { free_.push_back(set); }
 
 private:

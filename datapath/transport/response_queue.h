@@ -2,11 +2,12 @@
 #pragma once
 
 /// @file
-/// What a responder keeps of the READs and atomics it has executed: enough to answer them, and to answer them again if
-/// the answer is lost (IBTA volume 1, 9.7.5.1.1: "responder resources").
+/// The responder's record of executed READs and atomics: enough to answer them, and to answer duplicates (IBTA volume
+/// 1, 9.7.5.1.1: "responder resources").
 ///
-/// A ring of as many as the peer may have outstanding. An atomic must not be executed twice: its result is kept. A READ
-/// is read again. An entry whose answer is not yet wholly sent is pending; pending ones are answered in order.
+/// A ring with an entry for each request that the peer may have outstanding. An atomic must not be executed twice, so
+/// its result is kept; a READ is read again. An entry whose response is not fully sent is pending; pending entries are
+/// answered in order.
 
 #include <cstdint>
 #include <vector>
@@ -22,15 +23,15 @@ struct Response {
     Kind kind = Kind::none;
     wire::Psn first;
     std::uint32_t packets = 0;
-    std::uint32_t next = 0, end = 0;  ///< packets to be sent (again); pending while next < end
-    std::uint32_t part_begin = 0;     ///< where the part that was asked for last begins: its first response is FIRST
-    bool answered = false;            ///< all of it was sent once: the peer may have it, and go on
+    std::uint32_t next = 0, end = 0;  ///< response packets still to send; pending while next < end
+    std::uint32_t part_begin = 0;     ///< first packet of the part requested last, sent as FIRST or ONLY
+    bool answered = false;            ///< fully sent once: the peer may have it and send its next request
     std::uint32_t msn = 0;
     std::uint64_t address = 0;   ///< READ
     std::uint64_t original = 0;  ///< atomic
     wire::RKey rkey{};
     std::uint32_t length = 0;
-    memory::PdId pd{};  ///< that the key must be of
+    memory::PdId pd{};  ///< protection domain that the key must belong to
 
     bool pending() const { return next < end; }
     bool holds(wire::Psn psn) const {
@@ -45,8 +46,8 @@ public:
         newest_ = 0;
     }
 
-    /// Room for one more; nullptr: as many as were agreed on are unanswered already. A peer that asks for more has what
-    /// it asked for before: what is only being repeated makes way, as a repetition may cross the answer.
+    /// Returns the entry for a new request; nullptr if the peer exceeds the agreed number of outstanding requests. An
+    /// entry that is only being answered again is reused: a new request implies that the peer has its response.
     Response* add() {
         if (ring_.empty()) return nullptr;
         const auto slot = (newest_ + 1) % ring_.size();
@@ -62,7 +63,7 @@ public:
         return nullptr;
     }
 
-    /// The oldest that has something to send.
+    /// The oldest pending entry, or nullptr.
     Response* pending() {
         for (std::size_t i = 1; i <= ring_.size(); ++i) {
             auto& entry = ring_[(newest_ + i) % ring_.size()];

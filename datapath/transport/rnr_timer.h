@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// How long "receiver not ready" asks to wait (IBTA volume 1, 9.7.5.2.8, table 46).
+/// How long an RNR NAK asks the requester to wait (IBTA volume 1, 9.7.5.2.8, table 46).
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace verbline::transport {
 
-/// `code`: the five bits of an RNR NAK.
+/// `code`: the five-bit timer field of an RNR NAK. Returns nanoseconds.
 constexpr Time rnr_delay(std::uint8_t code) {
     constexpr std::array<std::uint32_t, 32> hundredths_of_ms{
         65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,

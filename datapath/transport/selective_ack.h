@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// Selective acknowledgement: an extension between two ends that both said they know it, when they were connected.
+/// Selective acknowledgement: an extension between two ends that both announced it when they connected.
 ///
-/// A NAK "PSN sequence error" says which request is missing, and nothing of those behind it (IBTA 9.7.5.1.2). Between
-/// ends that agreed, such a NAK is followed by a map of what has arrived behind the missing one, so that all gaps of a
-/// window are filled in one round trip. To any other peer nothing of this is ever sent.
+/// A NAK "PSN sequence error" reports the first missing packet, and nothing about those behind it (IBTA 9.7.5.1.2).
+/// Between ends that agreed, it carries a bitmap of the packets that have arrived behind the missing one, so that all
+/// gaps of a window are filled in one round trip. It is never sent to other peers.
 ///
 ///     +-----+------+---------------------------------------------------+------+
 ///     | BTH | AETH | map: bit n of byte m = PSN + 1 + 8m + n was kept  | ICRC |
@@ -27,7 +27,7 @@ namespace verbline::transport {
 struct SelectiveAck {
     static constexpr std::size_t max_size = ReorderWindow::size / 8;
 
-    std::array<std::byte, max_size> map;  ///< only the first `size` bytes mean anything
+    std::array<std::byte, max_size> map;  ///< only the first `size` bytes are valid
     std::uint8_t size = 0;
 
     void set(std::uint32_t distance) {
@@ -37,7 +37,7 @@ struct SelectiveAck {
     }
     wire::Bytes bytes() const { return wire::Bytes(map).first(size); }
 
-    /// Calls `each(distance)` for every bit that is set, nearest first. Bytes beyond the largest map are not looked at.
+    /// Calls `each(distance)` for every bit that is set, nearest first. Bytes beyond `max_size` are ignored.
     template <class Each>
     static void visit(wire::Bytes map, Each each) {
         const auto bytes = std::min(map.size(), max_size);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The completion of a send request.
+/// Completion of send requests.
 
 #include <utility>
 
@@ -30,7 +30,7 @@ constexpr CompletionKind completion_kind(SendOperation operation) {
     std::unreachable();
 }
 
-/// Tells the user of the oldest request, unless it succeeded and did not ask to be told.
+/// Pushes the completion of the oldest request and releases its slot; a successful unsignalled request produces none.
 inline void complete_send(Channel& channel, const SendWork& work, Turn& turn, Status status) noexcept {
     if (status == Status::success && !channel.signal_all && !work.has(send_signalled)) return;
     turn.complete(*channel.send_completions, [&](Completion& completion) {
@@ -40,7 +40,8 @@ inline void complete_send(Channel& channel, const SendWork& work, Turn& turn, St
         completion.length = work.length;
         completion.qpn = channel.qpn;
         completion.pkey_index = channel.pkey_index;
-        // The user, in another thread, may post again as soon as the completion is there. `work` is gone from here on.
+        // The user, in another thread, may post again as soon as it sees the completion: `work` is invalid from here
+        // on.
         channel.send_queue.release_oldest();
     });
 }

@@ -16,7 +16,7 @@ constexpr std::size_t round_up(std::size_t n) {
     return (n + cache_line - 1) / cache_line * cache_line;
 }
 
-/// The fixed part; the length is still open.
+/// The fixed part except `length`, which the caller sets.
 SendWork fixed_part(const SendRequest& request) {
     SendWork work{.id = request.id,
                   .remote_address = request.remote_address,
@@ -50,7 +50,7 @@ SendQueue::SendQueue(const Limits& asked) : limits_(asked) {
     mask_ = std::bit_ceil(asked.requests) - 1;
     const auto data = std::max(asked.segments * sizeof(Segment), std::size_t{asked.inline_bytes});
     stride_ = static_cast<std::uint32_t>(round_up(sizeof(SendWork) + data));
-    // What rounding gives, the user may have.
+    // Rounding up leaves room that is granted to the user.
     const auto granted = static_cast<std::uint32_t>(stride_ - sizeof(SendWork));
     limits_.segments = std::min<std::uint32_t>(granted / sizeof(Segment), 255);
     limits_.inline_bytes = granted;

@@ -10,8 +10,8 @@
 ///         │ sent, unconfirmed │ not sent yet                  │ free ...
 ///
 /// Slots are of one size, chosen when the queue is made: a fixed part, then either segments or inline data. A slot is
-/// free again when its request is retired. One thread at a time may post; it shares two counters with the shard, and
-/// nothing else.
+/// free again once its request is retired and released. One thread at a time may post; it shares only two counters with
+/// the shard.
 
 #include <atomic>
 #include <cstddef>
@@ -29,7 +29,7 @@ namespace verbline::transport {
 /// Why a request was not accepted; values are errno's, as ibv_post_send returns them.
 enum class PostError : int { queue_full = 12 /*ENOMEM*/, invalid = 22 /*EINVAL*/ };
 
-/// A request in the queue, and what the requester notes about it.
+/// A send request in the queue, and the requester's state for it.
 struct SendWork {
     std::uint64_t id = 0;
     std::uint64_t remote_address = 0;
@@ -46,10 +46,10 @@ struct SendWork {
     std::uint8_t segments = 0;
     std::uint8_t flush = 0;  ///< FETH:PLT in the low four bits, SEL above
 
-    // The requester's.
-    Status status{};            ///< not success: fails when it becomes the oldest
-    bool executed = false;      ///< a local operation that has been done
-    wire::PKey pkey{};          ///< general services
+    // State of the requester.
+    Status status{};            ///< not success: the request fails with it once it is the oldest
+    bool executed = false;      ///< local operation: already executed
+    wire::PKey pkey{};          ///< QP1
     std::uint32_t packets = 0;  ///< PSNs it takes
     std::uint32_t done = 0;     ///< packets of a response that have arrived
     wire::Psn first;
@@ -61,17 +61,17 @@ struct SendWork {
     bool is_local() const {
         return operation == SendOperation::local_invalidate || operation == SendOperation::bind_window;
     }
-    /// An ACK does not complete it: the peer answers with a packet of its own.
+    /// Completed not by an ACK but by a response packet of its own.
     bool wants_response() const {
         return is_read() || is_atomic() || operation == SendOperation::atomic_write ||
                operation == SendOperation::flush;
     }
-    /// Takes a receive request from the peer.
+    /// Consumes a receive request at the peer.
     bool consumes_receive() const {
         return operation <= SendOperation::send_with_invalidate || operation == SendOperation::write_with_immediate;
     }
 
-    /// Behind the fixed part.
+    /// Stored behind the fixed part.
     std::span<const Segment> segment_list() const { return {reinterpret_cast<const Segment*>(this + 1), segments}; }
     wire::Bytes inline_data() const { return {reinterpret_cast<const std::byte*>(this + 1), length}; }
 };
@@ -83,19 +83,21 @@ public:
         std::uint32_t requests = 0, segments = 0, inline_bytes = 0;
     };
 
-    /// For no requests: a queue that does not exist, and has no memory.
+    /// With `asked.requests` 0 the queue does not exist and has no memory. Throws bad_alloc.
     explicit SendQueue(const Limits& asked);
     bool exists() const { return slots_ != nullptr; }
 
-    /// What was granted: at least what was asked for.
+    /// As granted: at least what was asked for.
     const Limits& limits() const { return limits_; }
 
-    /// User: puts one request into the queue; the shard sees it after `publish`. Nothing is changed on error.
+    /// User: copies a request, and its inline data, into the queue; the shard sees it after `publish`. On error nothing
+    /// has changed.
     std::expected<void, PostError> post(const SendRequest& request) noexcept;
     void publish() noexcept { posted_.store(tail_, std::memory_order_release); }
     void discard_unpublished() noexcept { tail_ = posted_.load(std::memory_order_relaxed); }
 
-    /// Any thread: those before `mark`, which `posted` gave, have been retired, or the queue has nothing at all.
+    /// Any thread: true if all requests before `mark`, an earlier value of `posted`, have been released, or the queue
+    /// is empty.
     bool through(std::uint32_t mark) const noexcept {
         const auto retired = retired_.load(std::memory_order_acquire);
         return static_cast<std::int32_t>(retired - mark) >= 0 || retired == posted();
@@ -104,14 +106,15 @@ public:
     /// Shard; `posted` by any thread.
     std::uint32_t posted() const noexcept { return posted_.load(std::memory_order_acquire); }
     std::uint32_t oldest() const noexcept { return oldest_; }
-    /// Nothing is posted that has not been retired.
+    /// True if every posted request has been retired.
     bool empty() const noexcept { return oldest_ == posted(); }
-    /// Its slot is free once `release` is called: once for many, since the user's thread looks at the same line.
+    /// Retires the oldest request. `release` frees the slots of all retired ones: one store for many, since the user's
+    /// thread reads the same cache line.
     void retire() noexcept { ++oldest_; }
     void release() noexcept {
         if (retired_.load(std::memory_order_relaxed) != oldest_) retired_.store(oldest_, std::memory_order_release);
     }
-    /// The same for the oldest request, which is about to be retired.
+    /// `release` including the oldest request, which the caller retires next.
     void release_oldest() noexcept { retired_.store(oldest_ + 1, std::memory_order_release); }
     void prefetch_oldest() const noexcept { __builtin_prefetch(&at(oldest_)); }
     SendWork& at(std::uint32_t index) noexcept {
@@ -119,7 +122,7 @@ public:
     }
     const SendWork& at(std::uint32_t index) const noexcept { return const_cast<SendQueue*>(this)->at(index); }
 
-    /// Forgets everything. Only while neither end is in use (RESET).
+    /// Discards all requests. Only while neither end is in use (RESET).
     void clear() noexcept;
 
 private:
@@ -131,10 +134,10 @@ private:
     Limits limits_;
     std::uint32_t stride_ = 0;
     std::uint32_t mask_ = 0;
-    std::uint32_t tail_ = 0;  ///< the user's: posted, but perhaps not published
+    std::uint32_t tail_ = 0;  ///< the user's: end of what is posted, published or not
     std::atomic<std::uint32_t> posted_{0};
     std::atomic<std::uint32_t> retired_{0};
-    std::uint32_t oldest_ = 0;  ///< the shard's: `retired_`, perhaps not published
+    std::uint32_t oldest_ = 0;  ///< the shard's: end of what is retired, released or not
 };
 static_assert(sizeof(SendQueue) <= 64);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// A bounded queue of values from one thread to one other, in plain memory: what work and completion queues are made
-/// of. (router/ring.h is the same between threads of our own, named in DPDK's tables; there may be a million of these.)
+/// A bounded single-producer single-consumer queue in plain memory, the lane of a completion queue. (router/ring.h is
+/// its counterpart between threads of our own, based on named DPDK rings; of these there may be a million.)
 
 #include <atomic>
 #include <bit>
@@ -22,7 +22,7 @@ public:
 
     std::uint32_t capacity() const { return mask_ + 1; }
 
-    /// Producer: where the next value goes, or nullptr: full. It is there once `push` is called.
+    /// Producer: the cell for the next value, or nullptr if the ring is full. The value is visible after `push`.
     T* back() noexcept {
         const auto tail = tail_.load(std::memory_order_relaxed);
         if (tail - head_seen_ > mask_) {
@@ -32,7 +32,7 @@ public:
         return &cells_[tail & mask_];
     }
     void push() noexcept { tail_.store(tail_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
-    /// The same with a value. False: full.
+    /// Copies a value in. Returns false if the ring is full.
     bool push(const T& value) noexcept {
         auto* const cell = back();
         if (cell == nullptr) return false;
@@ -52,7 +52,7 @@ public:
     }
     void pop() noexcept { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
-    /// How many there are; by any thread, true for a moment.
+    /// Number of values. Any thread; a snapshot.
     std::uint32_t size() const noexcept {
         return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire);
     }
@@ -68,9 +68,9 @@ private:
     std::uint32_t mask_;
     std::unique_ptr<T[]> cells_;
     alignas(64) std::atomic<std::uint32_t> tail_{0};
-    std::uint32_t head_seen_ = 0;  ///< the producer's last view of `head_`
+    std::uint32_t head_seen_ = 0;  ///< the producer's cached copy of `head_`
     alignas(64) std::atomic<std::uint32_t> head_{0};
-    std::uint32_t tail_seen_ = 0;  ///< the consumer's last view of `tail_`
+    std::uint32_t tail_seen_ = 0;  ///< the consumer's cached copy of `tail_`
 };
 
 }  // namespace verbline::transport

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// What an engine is given for its turn: the time, and everything that its actions go to. Engines keep none of it.
+/// Context of one poll, passed to every state machine call: the time, and where output goes. Callees keep no references
+/// to it beyond the call.
 
 #include <vector>
 
@@ -30,9 +31,10 @@ struct Turn {
     ResendPool& resend;
     const EventHandler& on_event;
     Flight flight{};
-    std::vector<CompletionQueue*> touched{};  ///< to be notified at the end of the poll
+    std::vector<CompletionQueue*> touched{};  ///< completion queues to notify at the end of the poll
 
-    /// A completion, which `fill(Completion&)` writes where it stays: made here and copied there it would cost a stall.
+    /// Pushes a completion, which `fill(Completion&)` writes in place: a copy would cost a stall. An overrun is
+    /// counted, and reported once as cq_error.
     template <class Fill>
     void complete(CompletionQueue& queue, Fill&& fill) noexcept {
         const bool overrun_before = queue.overrun();

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The responder of an unreliable connection: whole messages or nothing (IBTA volume 1, 9.8.2). A gap ends the message
-/// it falls into; the next FIRST or ONLY begins anew, whatever its PSN.
+/// The responder of an unreliable connection: only complete messages are delivered (IBTA volume 1, 9.8.2). A PSN gap
+/// drops the message it falls into; the next FIRST or ONLY starts a new one, whatever its PSN.
 
 #include "datapath/transport/channel.h"
 #include "datapath/transport/inbound_message.h"

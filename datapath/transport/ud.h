@@ -2,9 +2,10 @@
 #pragma once
 
 /// @file
-/// Unreliable datagrams: which queue pair a UD packet belongs to, if any (IBTA volume 1, 9.8.3 and 9.6.1).
+/// Unreliable datagrams of IPoIB: admission checks for a UD packet, without a full queue pair (IBTA volume 1, 9.8.3 and
+/// 9.6.1).
 ///
-/// Owned by one shard. Pure: a packet's facts in, an endpoint or the reason for its discard out.
+/// Owned by one shard. No I/O.
 
 #include <cstdint>
 #include <expected>
@@ -41,14 +42,15 @@ public:
     void attach(wire::Lid mlid);  ///< idempotent
     void detach(wire::Lid mlid);
 
-    /// Whether the packet is for this queue pair. A responder checks the P_Key before the Q_Key (IBTA 9.6.1.4).
+    /// Accepts the packet for this queue pair, or returns the reason to discard it. The P_Key is checked before the
+    /// Q_Key (IBTA 9.6.1.4).
     std::expected<void, UdDiscard> admit(const link::soft_ib::Datagram& packet) const noexcept;
     /// The PSN of the next packet sent.
     wire::Psn next_psn() { return wire::Psn(next_psn_++); }
 
 private:
     Attributes attributes_;
-    std::vector<wire::Lid> groups_;  ///< few; searched in order
+    std::vector<wire::Lid> groups_;  ///< few: searched linearly
     std::uint32_t next_psn_ = 0;
 };
 

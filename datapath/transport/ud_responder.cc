@@ -30,7 +30,7 @@ void UdResponder::receive(const Packet& packet, Turn& turn) noexcept {
     const std::array pieces{wire::Bytes(zeros).first(zeros.size() - route.size()), route, packet.payload};
     const auto pd = shared != nullptr ? shared->pd : channel_.pd;
     const auto status = scatter(work->segment_list(), pieces, pd, channel_.qpn, turn.keys);
-    // Given back first: the user may post again as soon as the completion is there.
+    // Give the request back first: the user may post again as soon as it sees the completion.
     const auto id = work->id;
     queue.give_back(*work);
     turn.complete(*channel_.receive_completions, [&](Completion& completion) {
@@ -55,7 +55,8 @@ void UdResponder::receive(const Packet& packet, Turn& turn) noexcept {
         }
     });
     if (status == Status::success) return;
-    // Anyone who knows the Q_Key may send too much: that is reported, but stops nothing, as it stops no kernel's.
+    // Any sender that knows the Q_Key can send too long a datagram: the completion reports it, but the queue pair
+    // continues, as in the kernel.
     if (status == Status::local_length_error) return turn.counters.resp_local_length_error.add();
     failed_ = true;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The responder of a datagram queue pair: each packet a message, behind 40 bytes that say where it came from (IBTA
+/// The responder of a UD queue pair: each packet is a message, delivered behind 40 bytes for the GRH or IP header (IBTA
 /// volume 1, 9.8.3 and 11.4.1.2).
 
 #include "datapath/transport/channel.h"

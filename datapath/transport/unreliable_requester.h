@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The requester of UC and UD: what is sent is done (IBTA volume 1, 9.8). A request that fails at home stops the send
-/// queue, and nothing else.
+/// The requester of UC and UD: a request completes once it is sent (IBTA volume 1, 9.8). A request that fails locally
+/// stops only the send queue (SQE).
 
 #include "datapath/transport/channel.h"
 #include "datapath/transport/turn.h"
@@ -19,7 +19,7 @@ public:
     bool failed() const { return failed_; }
     void flush(Turn& turn) noexcept;
     void stop() noexcept { failed_ = true; }
-    /// The send queue goes on after an error (SQE to RTS).
+    /// Resumes the send queue after an error (SQE to RTS).
     void resume() noexcept { failed_ = false; }
     void drain(bool on) noexcept { draining_ = on; }
     bool drained() const noexcept { return packet_ == 0; }
@@ -31,7 +31,7 @@ private:
 
     Channel& channel_;
     wire::Psn next_;
-    std::uint32_t packet_ = 0;  ///< of the oldest request
+    std::uint32_t packet_ = 0;  ///< next packet of the oldest request
     bool failed_ = false, draining_ = false;
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What users ask of a queue pair and what they are told: work requests and completions.
+/// Work requests and completions.
 ///
 /// Shapes and meanings are those of the verbs (IBTA volume 1, 10.8 and 11.4), so that ibv_send_wr, ibv_recv_wr and
 /// ibv_wc map field by field. All numbers are in host byte order.
@@ -20,9 +20,9 @@ namespace verbline::transport {
 /// IBTA volume 1, 9.7.2: 2 GiB.
 constexpr std::uint64_t max_message = std::uint64_t{1} << 31;
 
-/// A piece of registered memory.
+/// A scatter/gather element: a piece of registered memory.
 struct Segment {
-    std::uint64_t address = 0;  ///< in the region's own addresses (its iova)
+    std::uint64_t address = 0;  ///< in the region's address space, which starts at its iova
     std::uint32_t length = 0;   ///< bytes
     wire::RKey lkey{};
 };
@@ -45,40 +45,40 @@ enum class SendOperation : std::uint8_t {
 /// Flags of a send request, with the values of ibv_send_flags.
 enum SendFlag : std::uint8_t {
     send_fence = 1,      ///< wait until all earlier READs and atomics are complete
-    send_signalled = 2,  ///< report success, too
+    send_signalled = 2,  ///< complete also on success
     send_solicited = 4,  ///< the receiver's completion is a solicited event
-    send_inline = 8,     ///< the segments are plain memory, copied before `post_send` returns
+    send_inline = 8,     ///< the segments are plain memory, copied before `post` returns
 };
 
-/// Where a datagram goes.
+/// Destination of a UD send request.
 struct UdDestination {
     const link::Envelope* envelope = nullptr;  ///< must live until the request has completed
     wire::Qpn qpn{};
     wire::QKey qkey{};  ///< if its high bit is set, the queue pair's own is sent (IBTA 10.2.5)
-    wire::PKey pkey{};  ///< of general services, which each request names; others have their queue pair's
+    wire::PKey pkey{};  ///< QP1 only; other queue pairs send their own P_Key
 };
 
 /// What `bind_window` binds (IBTA 10.6.7).
 struct WindowBinding {
-    wire::RKey window{};   ///< as it is before the bind
-    wire::RKey new_key{};  ///< type 2: as it is to be after; only the low eight bits may differ
+    wire::RKey window{};   ///< R_Key before the bind
+    wire::RKey new_key{};  ///< type 2: R_Key after the bind; only the low eight bits may differ
     wire::RKey region{};
     std::uint64_t address = 0, length = 0;  ///< zero length: unbind
     memory::Access rights{};
 };
 
 struct SendRequest {
-    std::uint64_t id = 0;  ///< comes back in the completion
+    std::uint64_t id = 0;  ///< returned in the completion (wr_id)
     std::span<const Segment> segments{};
     SendOperation operation{};
     std::uint8_t flags = 0;       ///< SendFlag bits
-    std::uint32_t immediate = 0;  ///< or, for the two invalidates, the key
+    std::uint32_t immediate = 0;  ///< host byte order; send_with_invalidate, local_invalidate: the R_Key
     std::uint64_t remote_address = 0;
     wire::RKey rkey{};
     std::uint64_t compare = 0, swap_or_add = 0;  ///< atomics; ATOMIC WRITE takes its eight bytes from the segments
     std::uint32_t length = 0;                    ///< FLUSH: bytes
     std::uint8_t flush_placement = 0, flush_selectivity = 0;
-    std::uint32_t xrc_srq = 0;  ///< XRC: the peer's shared receive queue
+    std::uint32_t xrc_srq = 0;  ///< XRC: SRQ number at the peer
     UdDestination ud{};
     WindowBinding bind{};
 };
@@ -131,15 +131,15 @@ struct Completion {
     CompletionKind kind{};
     std::uint8_t flags = 0;
     std::uint8_t service_level = 0;
-    std::uint32_t length = 0;     ///< bytes received, or read
-    std::uint32_t immediate = 0;  ///< or the invalidated key
+    std::uint32_t length = 0;     ///< bytes received, or of the send request
+    std::uint32_t immediate = 0;  ///< or the invalidated R_Key
     wire::Qpn qpn{};              ///< the queue pair that completed
-    wire::Qpn source{};           ///< UD: who sent it
+    wire::Qpn source{};           ///< UD: QPN of the sender
     wire::Lid slid{};
-    std::uint16_t pkey_index = 0;  ///< of general services, which accept any: the P_Key in the packet
-    std::int64_t time = 0;         ///< nanoseconds, on the clock that the shard is polled with
+    std::uint16_t pkey_index = 0;  ///< QP1, which accepts any P_Key: not an index but the packet's P_Key
+    std::int64_t time = 0;         ///< nanoseconds: the `now` of the poll that produced it
     bool solicited = false;
-    wire::MacAddress source_mac{};  ///< general services on RoCE: of who sent it, or of the router before us
+    wire::MacAddress source_mac{};  ///< QP1 on RoCE: source MAC of the frame, the sender's or the last router's
 };
 static_assert(sizeof(Completion) <= 64);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// How a packet gets to a destination on an InfiniBand subnet: what a PathRecord or a multicast group says, kept as a
-/// value. The verbs name is used (ibv_ah_attr); nothing is allocated for one.
+/// Addressing of a destination on an InfiniBand subnet, from a PathRecord or a multicast group. A plain value with the
+/// fields of ibv_ah_attr; no resource is allocated for it.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ struct AddressHandle {
     Lid dlid{};
     std::uint8_t sl = 0;  ///< service level, 0..15
     bool global = false;  ///< a GRH is carried: always for multicast (IBTA 9.4.1.1), else across subnets
-    Gid dgid{};           ///< only if global, as the three below
+    Gid dgid{};           ///< valid only if global, like the three below
     std::uint8_t hop_limit = 0;
     std::uint8_t traffic_class = 0;
     std::uint32_t flow_label = 0;  ///< 20 bits

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// ACK Extended Transport Header: how a responder answers.
+/// ACK Extended Transport Header: carries ACK, RNR NAK or NAK from the responder.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -11,7 +11,7 @@
 ///     +-+---+---------+-----------------------------------------------+
 ///
 /// IBTA volume 1, 9.3. kind 0: ACK, value = end-to-end credits (9.7.7.2); 1: RNR NAK, value = timer (9.7.5.2.8); 3:
-/// NAK, value = why.
+/// NAK, value = NAK code.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ enum class NakCode : std::uint8_t {
     remote_operational = 3,
     invalid_rd_request = 4,
 };
-constexpr std::uint8_t credits_invalid = 0x1f;  ///< the responder does not limit the requester
+constexpr std::uint8_t credits_invalid = 0x1f;  ///< no end-to-end credits: the requester is not limited
 
 struct Aeth {
     static constexpr std::size_t size = 4;

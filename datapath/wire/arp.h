@@ -20,8 +20,8 @@
 ///     |                      target IPv4 address                      |
 ///     +---------------------------------------------------------------+
 ///
-/// RFC 826; RFC 4391, 9.1.2 for InfiniBand. ARP of another kind than `Arp<Address>` is refused as `Malformed::version`,
-/// address lengths that contradict the types as `Malformed::length`.
+/// RFC 826; RFC 4391, 9.1.2 for InfiniBand. `parse` returns `Malformed::version` for ARP of another hardware or
+/// protocol type than `Arp<Address>`, `Malformed::length` for address lengths that contradict the types.
 
 #include <cstddef>
 #include <cstdint>

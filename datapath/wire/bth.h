@@ -26,8 +26,7 @@
 
 namespace verbline::wire {
 
-/// A BTH as a value. `parse` checks length and version and nothing else: what an opcode may mean is the transport's
-/// business.
+/// A BTH as a value. `parse` checks only length and version; the transport checks the opcode.
 struct Bth {
     static constexpr std::size_t size = 12;
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Big-endian loads and stores on byte spans, and the reasons a header can be refused.
-/// Callers have checked the length; offsets are in bytes from the start of the span.
+/// Big-endian loads and stores on byte spans, and the parse errors of headers. Callers check the length; offsets are in
+/// bytes from the start of the span.
 
 #include <bit>
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace verbline::wire {
 
-/// Why a header was refused. Truncated: the bytes end too early; version: not the version this code speaks;
-/// length: a length field contradicts the bytes present or its own minimum; checksum: it does not verify.
+/// Why a header was rejected. truncated: the bytes end too early; version: unsupported version or type; length: a
+/// length field contradicts the bytes present or its own minimum; checksum: it does not verify.
 enum class Malformed : std::uint8_t { truncated, version, length, checksum };
 
 using Bytes = std::span<const std::byte>;

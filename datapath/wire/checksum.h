@@ -3,7 +3,7 @@
 
 /// @file
 /// The Internet checksum: the one's complement of the one's complement sum of 16-bit words (RFC 1071), in pieces.
-/// Portable and unhurried, for headers and control packets; whole payloads are summed in datapath/offload.
+/// Portable and not optimised, for headers and control packets; datapath/offload sums whole payloads.
 
 #include <bit>
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace verbline::wire {
 
-/// A sum under way. Pieces but the last have an even number of bytes.
+/// An incremental sum. All pieces except the last must have an even number of bytes.
 class InternetChecksum {
 public:
     constexpr InternetChecksum& add(Bytes bytes) {
@@ -29,19 +29,19 @@ public:
         for (; word != 0; word >>= 16) sum_ += word & 0xffff;
         return *this;
     }
-    /// The pseudo-header of UDP and TCP (RFC 768, RFC 9293) ...
+    /// Adds the IPv4 pseudo-header of UDP and TCP (RFC 768, RFC 9293). `length`: UDP or TCP header and payload, bytes.
     constexpr InternetChecksum& add_pseudo_header(Ipv4Address source, Ipv4Address destination, std::uint8_t protocol,
                                                   std::size_t length) {
         add(static_cast<std::uint32_t>(source)).add(static_cast<std::uint32_t>(destination));
         return add(protocol).add(length);
     }
-    /// ... and of everything above IPv6 (RFC 8200, 8.1).
+    /// Adds the IPv6 pseudo-header of upper-layer protocols (RFC 8200, 8.1).
     constexpr InternetChecksum& add_pseudo_header(const Ipv6Address& source, const Ipv6Address& destination,
                                                   std::uint8_t protocol, std::size_t length) {
         return add(source.bytes).add(destination.bytes).add(protocol).add(length);
     }
 
-    /// The checksum to send. Over a packet that carries its checksum, 0 means that it verifies.
+    /// The checksum to send. Summed over a packet including its checksum: 0 if that is correct.
     constexpr std::uint16_t value() const {
         std::uint64_t folded = sum_;
         while (folded >> 16 != 0) folded = (folded & 0xffff) + (folded >> 16);
@@ -52,7 +52,8 @@ private:
     std::uint64_t sum_ = 0;
 };
 
-/// `checksum` after one 16-bit word under it changed, without the rest of the packet (RFC 1624, equation 3).
+/// Updates `checksum` after one 16-bit word of the covered data has changed from `before` to `after` (RFC 1624,
+/// equation 3).
 constexpr std::uint16_t updated_checksum(std::uint16_t checksum, std::uint16_t before, std::uint16_t after) {
     const std::uint64_t complement = static_cast<std::uint16_t>(~checksum);
     return InternetChecksum().add(complement).add(static_cast<std::uint16_t>(~before)).add(after).value();

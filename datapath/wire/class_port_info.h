@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// ClassPortInfo: what a class manager can do, how long it takes to answer, and where it wants to be asked instead.
+/// ClassPortInfo: capabilities, response time, redirection and trap destination of a class manager.
 ///
 ///     byte  0  base version       1  class version       2  capability mask
 ///           4  capability mask 2, 27 bits; response time 5

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Communication management: what its messages have in common. Each has a header of its own: cm_req.h, cm_rep.h ...
+/// Communication management: what all messages have in common. Each message has its own header: cm_req.h, cm_rep.h ...
 ///
 ///     active                      passive            client                    server
 ///       | ---- REQ ----------------> |                 | ---- SIDR_REQ --------> |
@@ -12,8 +12,8 @@
 ///       |        connected           |                 | ---- LAP (DREQ) ------> |
 ///                                                      | <--- APR (DREP) ------- |
 ///
-/// A message is the MAD's 24 bytes (mad.h: class `communication`, method `send`) and 232 of its own; the structs are
-/// those 232. Private data not used is zero. IBTA volume 1, 12.6 to 12.8.
+/// A message is the common MAD header of 24 bytes (mad.h: class `communication`, method `send`) and 232 bytes of its
+/// own, which the structs describe. Unused private data is zero. IBTA volume 1, 12.6 to 12.8.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +24,8 @@ constexpr std::uint8_t cm_class_version = 2;
 constexpr std::size_t cm_message_size = 232;         ///< the MAD's data
 constexpr std::size_t cm_additional_info_size = 72;  ///< of REJ, APR, SIDR_REP
 
-/// MADHeader:AttributeID (table 97). A new message: a header beside this, every_header.h, control/cm/message.h, its
-/// counters in the order of these numbers, and whoever takes it (control/cm/core_receive.cc); apps/EXTENDING.md.
+/// MADHeader:AttributeID (table 97). To add a message: its header here, every_header.h, control/cm/message.h, its
+/// counters in the order of these numbers, and its handler (control/cm/core_receive.cc); see apps/EXTENDING.md.
 enum class CmAttribute : std::uint16_t {
     req = 0x10,
     mra = 0x11,
@@ -40,14 +40,14 @@ enum class CmAttribute : std::uint16_t {
     apr = 0x1a,
 };
 
-/// What a listener listens for (12.7.3; RDMA CM: annex A11).
+/// Identifies the service a listener offers (12.7.3; RDMA CM: annex A11).
 enum class CmServiceId : std::uint64_t {};
 
-/// REQ:TransportServiceType; `extended` looks in the extended type, of which XRC is the one known (annex A14).
+/// REQ:TransportServiceType; `extended` refers to the extended type, of which only XRC is defined (annex A14).
 enum class CmTransport : std::uint8_t { rc = 0, uc = 1, rd = 2, extended = 3 };
 enum class CmExtendedTransport : std::uint8_t { none = 0, xrc = 1 };
 
-/// Which message an MRA or a REJ is about (12.6.6, 12.6.7).
+/// The message that an MRA acknowledges or a REJ rejects (12.6.6, 12.6.7).
 enum class CmAbout : std::uint8_t {
     req = 0,
     rep = 1,
@@ -120,7 +120,7 @@ enum class AprStatus : std::uint8_t {
     invalid_sl = 13,
 };
 
-/// Times travel in five bits: 4.096 us * 2^n. In nanoseconds.
+/// Nanoseconds for a time coded in five bits: 4.096 us * 2^n.
 constexpr std::int64_t cm_nanoseconds(std::uint8_t coded) {
     return std::int64_t{4096} << (coded & 31);
 }

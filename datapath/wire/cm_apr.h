@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// APR: what became of the alternate path.
+/// APR: answers a LAP: whether the alternate path was loaded.
 ///
 ///     byte  0  local id       4  remote id      8  information length      9  status     10  reserved
 ///          12  additional information, 72 bytes                           84  private data, 148 bytes
@@ -24,7 +24,7 @@ struct CmApr {
 
     std::uint32_t local_id = 0;           ///< the sender's
     std::uint32_t remote_id = 0;          ///< the receiver's, as far as known
-    std::uint8_t information_length = 0;  ///< bytes of `information` that mean something; not checked by `parse`
+    std::uint8_t information_length = 0;  ///< valid bytes of `information`; not checked by `parse`
     AprStatus status{};
     std::array<std::byte, cm_additional_info_size> information{};
     std::array<std::byte, 148> private_data{};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// DREP: the connection is ended, as asked.
+/// DREP: confirms a DREQ.
 ///
 ///     byte  0  local id       4  remote id      8  private data, 224 bytes
 ///

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// DREQ: asks to end the connection.
+/// DREQ: requests disconnection.
 ///
-///     byte  0  local id       4  remote id      8  the receiver's QPN or EECN 24; reserved      12  private data, 220
-///     bytes
+///     byte  0  local id       4  remote id      8  the receiver's QPN or EECN 24; reserved
+///          12  private data, 220 bytes
 ///
 /// IBTA volume 1, 12.6.10.
 

@@ -2,10 +2,9 @@
 #pragma once
 
 /// @file
-/// LAP: load this alternate path. "Local" is the sender.
+/// LAP: asks the peer to load an alternate path. "Local" is the sender.
 ///
-///     byte  0  local id       4  remote id      8  reserved      12  remote QPN 24; response timeout 5 bits, reserved
-///     3
+///     byte  0  local id       4  remote id      8  reserved      12  remote QPN 24; response timeout 5, reserved 3
 ///          16  reserved      20  local LID     22  remote LID    24  local GID     40  remote GID
 ///          56  flow label 20 bits, reserved 4  59  traffic class
 ///          60  hop limit     61  reserved 2 bits, rate 6

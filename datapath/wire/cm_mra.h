@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// MRA: the message came, the answer takes its time.
+/// MRA: a message was received, and the answer will take longer.
 ///
 ///     byte  0  local id       4  remote id      8  about 2 bits, reserved 6      9  service timeout 5 bits, reserved 3
 ///          10  private data, 222 bytes
@@ -25,7 +25,7 @@ struct CmMra {
     std::uint32_t local_id = 0;   ///< the sender's
     std::uint32_t remote_id = 0;  ///< the receiver's, as far as known
     CmAbout about{};
-    std::uint8_t service_timeout = 0;  ///< how long it may take from now: 4.096 us * 2^n
+    std::uint8_t service_timeout = 0;  ///< time until the answer, from this MRA on: 4.096 us * 2^n
     std::array<std::byte, 222> private_data{};
 
     using Layout =

@@ -24,7 +24,7 @@ namespace verbline::wire {
 struct CmPath {
     static constexpr std::size_t size = 44;
 
-    Lid local_lid{};  ///< RoCE: permissive, as the remote one; of an alternate path 0: there is none
+    Lid local_lid{};  ///< RoCE: permissive, like `remote_lid`; 0 in an alternate path: no alternate path
     Lid remote_lid{};
     Gid local_gid{};
     Gid remote_gid{};

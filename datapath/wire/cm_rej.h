@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// REJ: no connection, and why.
+/// REJ: rejects a connection, with the reason.
 ///
-///     byte  0  local id       4  remote id      8  about 2 bits, reserved 6      9  information length 7 bits,
-///     reserved 1
+///     byte  0  local id       4  remote id      8  message rejected 2 bits, reserved 6
+///           9  information length 7 bits, reserved 1
 ///          10  reason        12  additional reject information (ARI), 72 bytes  84  private data, 148 bytes
 ///
 /// IBTA volume 1, 12.6.7.
@@ -26,7 +26,7 @@ struct CmRej {
     std::uint32_t local_id = 0;   ///< the sender's
     std::uint32_t remote_id = 0;  ///< the receiver's, as far as known
     CmAbout about{};
-    std::uint8_t information_length = 0;  ///< bytes of `information` that mean something; not checked by `parse`
+    std::uint8_t information_length = 0;  ///< valid bytes of `information`; not checked by `parse`
     CmRejectReason reason{};
     std::array<std::byte, cm_additional_info_size> information{};
     std::array<std::byte, 148> private_data{};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// REP: takes the connection and describes the queue pair that does.
+/// REP: accepts a REQ and describes the passive side's queue pair.
 ///
 ///     byte  0  local id       4  remote id      8  Q_Key
 ///          12  QPN 24; reserved (vendor id, as the next two)      16  EECN 24; reserved      20  PSN 24; reserved
@@ -11,7 +11,7 @@
 ///          27  RNR retry count 3 bits, SRQ 1, reserved 4
 ///          28  CA GUID       36  private data, 196 bytes
 ///
-/// A target of an XRC connection says its queue pair's number as EECN (annex A14).
+/// The target of an XRC connection sends its QPN in the EECN field (annex A14).
 ///
 /// IBTA volume 1, 12.6.8.
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// REQ: asks for a connection and describes the queue pair that asks.
+/// REQ: requests a connection and describes the active side's queue pair.
 ///
 ///     byte  0  local id       4  reserved (vendor id)       8  service id, 8 bytes      16  CA GUID
 ///          24  reserved      28  Q_Key      32  QPN 24      35  responder resources
@@ -40,11 +40,11 @@ struct CmReq {
     std::uint32_t eecn = 0;
     std::uint8_t initiator_depth = 0;
     std::uint32_t remote_eecn = 0;
-    std::uint8_t remote_response_timeout = 0;  ///< how long the passive side may think: 4.096 us * 2^n
+    std::uint8_t remote_response_timeout = 0;  ///< time for the passive side to answer: 4.096 us * 2^n
     CmTransport transport{};
     bool flow_control = false;
     Psn psn;
-    std::uint8_t local_response_timeout = 0;  ///< how long the active side may think: 4.096 us * 2^n
+    std::uint8_t local_response_timeout = 0;  ///< time for the active side to answer: 4.096 us * 2^n
     std::uint8_t retry_count = 0;
     PKey pkey{};
     IbMtu mtu{};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// RTU: the reply came; the connection may be used.
+/// RTU: confirms a REP; the connection may be used.
 ///
 ///     byte  0  local id       4  remote id      8  private data, 224 bytes
 ///

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// SIDR_REP: this one does, or why none.
+/// SIDR_REP: the QPN that serves the service id, or the reason for refusal.
 ///
 ///     byte  0  request id     4  status     5  information length      6  reserved (vendor id, as byte 11)
 ///           8  QPN 24; reserved            12  service id, 8 bytes    20  Q_Key
@@ -26,7 +26,7 @@ struct CmSidrRep {
 
     std::uint32_t request_id = 0;
     SidrStatus status{};
-    std::uint8_t information_length = 0;  ///< bytes of `information` that mean something; not checked by `parse`
+    std::uint8_t information_length = 0;  ///< valid bytes of `information`; not checked by `parse`
     Qpn qpn{};
     CmServiceId service{};
     QKey qkey{};

@@ -23,8 +23,8 @@
 
 namespace verbline::wire {
 
-constexpr Qpn gsi_qpn{1};              ///< general services have this queue pair on every port (IBTA 3.9.3)
-constexpr QKey gsi_qkey{0x8001'0000};  ///< of QP1, on every port
+constexpr Qpn gsi_qpn{1};              ///< QP1, the general services interface of every port (IBTA 3.9.3)
+constexpr QKey gsi_qkey{0x8001'0000};  ///< Q_Key of QP1
 
 struct Deth {
     static constexpr std::size_t size = 8;

@@ -51,7 +51,7 @@ struct Ethernet {
     bool operator==(const Ethernet&) const = default;
 };
 
-/// What stands between the EtherType 0x8100 and the payload.
+/// 802.1Q tag, behind EtherType 0x8100: VLAN id, and the EtherType of the payload.
 struct Vlan {
     static constexpr std::size_t size = 4;
 

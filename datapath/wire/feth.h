@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// FLUSH Extended Transport Header: how far data written before must have come when a FLUSH is answered. Right behind
-/// the BTH; a RETH, which says what is flushed, follows. IBTA volume 1, annex A19.
+/// FLUSH Extended Transport Header: placement that previously written data must have reached when the FLUSH is
+/// answered. Directly behind the BTH, and followed by a RETH with the range to flush. IBTA volume 1, annex A19.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -19,7 +19,7 @@
 
 namespace verbline::wire {
 
-/// What a FLUSH is about. The other two values of the field are reserved.
+/// Range of a FLUSH. The other two values of the field are reserved.
 enum class FlushSelectivity : std::uint8_t { range = 0, memory_region = 1 };
 
 struct Feth {

@@ -5,7 +5,7 @@
 /// One field of a header: which bits hold it and which type it has. `header.h` puts fields together.
 ///
 /// All fields are big-endian; bits are counted from the most significant, as the standards draw them. Offsets are
-/// constants, so that a byte-aligned field compiles to one load and a byte swap. Callers have checked the length.
+/// constants, so that a byte-aligned field compiles to one load and a byte swap. Callers check the length.
 
 #include <algorithm>
 #include <concepts>
@@ -32,7 +32,7 @@ struct BitField {
 
     static constexpr std::uint64_t load(Bytes b) { return whole(b) >> shift & mask; }
 
-    /// Bits of `v` above the width are cut off; neighbours in the same bytes are kept.
+    /// Bits of `v` above the width are cut off; neighbouring bits in the same bytes are preserved.
     static constexpr void store(MutableBytes b, std::uint64_t v) {
         v = (v & mask) << shift;
         if constexpr (width != count * 8) v |= whole(b) & ~(mask << shift);
@@ -50,8 +50,8 @@ private:
     }
 };
 
-/// How a value of some type is laid out when it is itself made of fields (an IPoIB address inside an ARP packet): its
-/// own `Layout`, or a specialisation for types that know no wire.
+/// Layout of a type that itself consists of fields (an IPoIB address inside an ARP packet): its member `Layout`, or a
+/// specialisation for types without one.
 template <class Value>
 struct LayoutOf {};
 template <class Value>
@@ -62,10 +62,10 @@ struct LayoutOf<Value> {
 
 template <class Value>
 concept Number = std::integral<Value> || std::is_enum_v<Value>;
-/// A number that is a class: constructed from its value, `value()` gives it back. Psn is one.
+/// A class around a number: constructible from it, and `value()` returns it. E.g. Psn.
 template <class Value>
 concept StrongNumber = requires(Value v) { Value{v.value()}; };
-/// A struct of which the only member, `bytes`, is as on the wire. Gid and MacAddress are such.
+/// A struct whose only member `bytes` is in wire format. E.g. Gid and MacAddress.
 template <class Value>
 concept Address = requires(Value v) { requires sizeof(v) == sizeof(v.bytes); };
 
@@ -124,13 +124,13 @@ private:
     }
 };
 
-/// Bits that mean nothing yet: sent as zero, ignored on receipt.
+/// Reserved bits: sent as zero, ignored on receipt.
 template <std::size_t place, std::size_t bits>
 struct Reserved {
     static constexpr std::size_t begin = place, width = bits;
 };
 
-/// Bits that must hold one value, such as a version. A packet in which they do not is refused with `reason`.
+/// Bits with a fixed value, such as a version. `parse` rejects any other value with `reason`.
 template <std::size_t place, std::size_t bits, std::uint64_t value, Malformed reason>
 struct Constant {
     static constexpr std::size_t begin = place, width = bits;

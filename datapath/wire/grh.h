@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Global Route Header: how a packet crosses subnets, and where RoCE v1 keeps its addresses. Shaped as an IPv6 header.
+/// Global Route Header: routes a packet between subnets, and carries the addresses of RoCE v1. Same format as an IPv6
+/// header.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -16,7 +17,7 @@
 ///     |                   destination GID, 16 bytes                   |
 ///     +---------------------------------------------------------------+
 ///
-/// IBTA volume 1, 8.3. Payload length counts bytes from behind the GRH through the ICRC.
+/// IBTA volume 1, 8.3. Payload length counts the bytes behind the GRH through the ICRC.
 
 #include <cstddef>
 #include <cstdint>

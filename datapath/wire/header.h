@@ -21,8 +21,8 @@
 ///     if (const auto deth = View<Deth>::over(packet))               the view: single fields, in place
 ///         receive(deth->get<&Deth::source>());
 ///
-/// `parse` needs the header's bytes at the start of the span and looks at nothing behind them, unless it says so.
-/// Views borrow the bytes they are over.
+/// `parse` needs the header at the start of the span and reads nothing behind it unless documented. A View refers to
+/// the caller's bytes and must not outlive them.
 
 #include <algorithm>
 #include <cstddef>
@@ -37,15 +37,15 @@
 
 namespace verbline::wire {
 
-/// A header as a value, or why the bytes are not one.
+/// A header as a value, or the reason why the bytes are not one.
 template <class Header>
 using Parsed = std::expected<Header, Malformed>;
 
-/// Bytes of a header on the wire.
+/// Size of a header on the wire, bytes.
 template <class Header>
 constexpr std::size_t wire_size = Header::size;
 
-/// The fields of a header in the order of the wire.
+/// The fields of a header in wire order.
 template <class... Part>
 struct Fields : Part... {
     /// True if the fields cover `size` bytes from the first bit to the last, each bit once.
@@ -54,7 +54,7 @@ struct Fields : Part... {
         return ((std::exchange(next, Part::begin + Part::width) == Part::begin) && ...) && next == size * 8;
     }
 
-    /// Why the bytes are not this header: the first constant that does not hold.
+    /// The reason of the first constant that does not match; nullopt if all match.
     static constexpr std::optional<Malformed> refusal(Bytes b) {
         std::optional<Malformed> reason;
         const auto check = [&]<class P>(P) {
@@ -89,8 +89,8 @@ struct Fields : Part... {
     }(std::declval<const Fields&>()));
 };
 
-/// A header where it lies in a packet. Made only by `over`, so that holding one is proof that the bytes are there.
-/// With `Byte` = std::byte, single fields can be changed in place: what a router does to a TTL.
+/// A header in place in a packet. Created only by `over`, which checks the length. With `Byte` = std::byte, single
+/// fields can be changed in place, e.g. a TTL.
 template <class Header, class Byte = const std::byte>
 class View {
 public:
@@ -114,7 +114,7 @@ public:
         Layout::template of<member>::store(bytes_, value);
     }
 
-    /// The whole header, if its constants hold.
+    /// The whole header as a value, if its constants match.
     constexpr Parsed<Header> value() const {
         if (const auto reason = Layout::refusal(bytes_)) return std::unexpected(*reason);
         Header header{};

@@ -36,7 +36,7 @@ bool seal(MutableBytes packet) {
     const MutableBytes before = packet.first(range->end - icrc_size);
     const auto icrc = Icrc::begin(range->first, before.subspan(range->begin));
     if (!icrc) return false;
-    // The VCRC takes the ICRC from here and not from the packet: to load at once what was just stored would stall.
+    // The VCRC takes the ICRC from the variable, not from the packet: loading what was just stored would stall.
     Vcrc vcrc;
     vcrc.add(before);
     vcrc.add(icrc->bytes());

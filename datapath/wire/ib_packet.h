@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Both checks of a whole InfiniBand packet as it lies on a link: LRH, GRH if there is one, BTH, ..., ICRC, VCRC.
+/// Writes and checks both CRCs of a whole InfiniBand packet: LRH, GRH if present, BTH, ..., ICRC, VCRC.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace verbline::wire {
 enum class IbCheck : std::uint8_t {
     ok,
     malformed,  ///< too short for its headers, not a transport packet, or its length is not the LRH's packet length
-    vcrc,       ///< damaged on this link
-    icrc,       ///< damaged before
+    vcrc,       ///< VCRC wrong: damaged on this link
+    icrc,       ///< VCRC correct but ICRC wrong: damaged before this link
 };
 
-/// Write ICRC and VCRC into the last six bytes of `packet`, which begins with the LRH. False: malformed, nothing
-/// written.
+/// Writes ICRC and VCRC into the last six bytes of `packet`, which begins with the LRH. Returns false, writing nothing,
+/// if it is malformed.
 bool seal(MutableBytes packet);
 
-/// `packet` is exactly from the LRH through the VCRC: link padding has been cut off.
+/// `packet` must be exactly from the LRH through the VCRC, without link padding.
 IbCheck verify(Bytes packet);
 
 }  // namespace verbline::wire

@@ -14,7 +14,7 @@
 ///     |             unused            |          next-hop MTU         |   destination unreachable
 ///     +-------------------------------+-------------------------------+
 ///
-/// RFC 792; next-hop MTU RFC 1191, 4. The checksum covers header and payload and is the caller's to compute.
+/// RFC 792; next-hop MTU RFC 1191, 4. The checksum covers header and payload; the caller computes it.
 
 #include <cstddef>
 #include <cstdint>

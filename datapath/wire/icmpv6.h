@@ -31,7 +31,7 @@
 ///     +---------------+---------------+-------------------------------+
 ///
 /// RFC 4443; RFC 4861, 4; the link-layer address option of InfiniBand is 24 bytes, with two bytes of padding before the
-/// address (RFC 4391, 9.3). Checksums cover a pseudo-header and are the caller's to compute.
+/// address (RFC 4391, 9.3). Checksums include a pseudo-header; the caller computes them.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +51,7 @@ constexpr std::uint8_t router_solicitation = 133, router_advertisement = 134, ne
                        neighbour_advertisement = 136, redirect = 137;
 }  // namespace icmpv6_type
 
-/// The eight bytes of any message: type, code, checksum and one word whose meaning is the type's.
+/// The first eight bytes of any message: type, code, checksum and a type-specific word.
 struct Icmpv6 {
     static constexpr std::size_t size = 8;
 
@@ -94,7 +94,7 @@ struct RouterAdvertisement {
     bool operator==(const RouterAdvertisement&) const = default;
 };
 
-/// Neighbour solicitation or advertisement: `type` says which.
+/// Neighbour solicitation or advertisement, by `type`.
 struct NeighbourMessage {
     static constexpr std::size_t size = 24;
 
@@ -146,18 +146,18 @@ constexpr std::uint8_t source_link_address = 1, target_link_address = 2, prefix_
                        mtu = 5;
 }
 
-/// One option, as a view: `bytes` is the whole of it, type and length included.
+/// View of one option: `bytes` includes type and length.
 struct NdOption {
     std::uint8_t type = 0;
     Bytes bytes;
 };
 
-/// The options behind a message, one after the other. A length of zero or beyond the end stops the walk as malformed.
+/// Iterates over the options of a message. A length of zero or beyond the end stops it as malformed.
 class NdOptions {
 public:
     constexpr explicit NdOptions(Bytes options) : rest_(options) {}
 
-    /// The next option; nothing at the end.
+    /// The next option; nullopt at the end.
     constexpr Parsed<std::optional<NdOption>> next() {
         if (rest_.empty()) return std::nullopt;
         if (rest_.size() < 2) return std::unexpected(Malformed::truncated);

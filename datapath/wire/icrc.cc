@@ -7,7 +7,7 @@
 
 #include <isa-l/crc.h>
 
-// How fields are made to count as ones without touching or copying the packet.
+// How masked fields are treated as ones without modifying or copying the packet.
 //
 // A CRC is linear: if byte i of the packet differs by d from what should be hashed, the same result comes from the
 // packet as it is and a starting state that differs by d carried back over i bytes. That carry depends on i and d
@@ -70,7 +70,7 @@ constexpr Ones<first> masked = [] {
     return ones;
 }();
 
-/// A byte of which some bits are masked, and what each of its values does to the seed.
+/// A byte with masked bits, and the change of the seed for each of its values.
 struct MaskedByte {
     std::size_t at = 0;
     std::array<std::uint32_t, 256> adjustment{};
@@ -106,7 +106,7 @@ constexpr std::uint32_t after_lrh_of_ones = [] {
 }();
 static_assert(after_lrh_of_ones == 0xdebb'20e3);
 
-// The CRC-32 of what came before and `bytes`. The library takes and gives CRCs: states, complemented.
+// Continues the CRC-32 `crc` over `bytes`. The library takes and returns CRCs, i.e. complemented states.
 std::uint32_t crc32(std::uint32_t crc, Bytes bytes) {
     auto* data = reinterpret_cast<unsigned char*>(const_cast<std::byte*>(bytes.data()));  // its prototype lacks a const
     return crc32_gzip_refl(crc, data, bytes.size());

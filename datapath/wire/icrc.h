@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// Invariant CRC: the end-to-end check of every InfiniBand transport packet, over all that no switch or router may
-/// change.
+/// Invariant CRC: the end-to-end check of every InfiniBand transport packet, over all fields that switches and routers
+/// must not change.
 ///
-/// CRC-32 of Ethernet over the packet from its network header to its padding, in which some fields count as ones:
+/// CRC-32 of Ethernet over the packet from its network header to its padding, with some fields replaced by ones:
 ///
 ///     first header     counts as ones                                                      standard
 ///     IPv4 (RoCE v2)   type of service, time to live, header checksum; UDP checksum        IBTA annex A17
@@ -40,7 +40,7 @@ constexpr std::size_t icrc_size = 4;
 /// The header at which the covered part of a packet begins.
 enum class IcrcOver : std::uint8_t { ipv4, ipv6, grh, lrh };
 
-/// Bytes from there through the BTH: what must be in one piece.
+/// Bytes from there through the BTH, which must be contiguous.
 constexpr std::size_t icrc_headers(IcrcOver first) {
     switch (first) {
         case IcrcOver::ipv4: return Ipv4::size + Udp::size + Bth::size;
@@ -51,24 +51,24 @@ constexpr std::size_t icrc_headers(IcrcOver first) {
     std::unreachable();
 }
 
-/// An ICRC under way, so that a packet may come in pieces.
+/// Incremental ICRC, for packets in several pieces.
 class Icrc {
 public:
-    /// `head`: the packet from its first covered byte, at least `icrc_headers`; all of it is taken in. An IPv4 header
-    /// with options is refused as `Malformed::length`: RoCE has none (A17).
+    /// `head`: the packet from its first covered byte, at least `icrc_headers` bytes (else `truncated`); all of it is
+    /// included. `Malformed::length` for an IPv4 header with options, which RoCE does not have (A17).
     static Parsed<Icrc> begin(IcrcOver first, Bytes head) {
         if (head.size() < icrc_headers(first)) return std::unexpected(Malformed::truncated);
         if (first == IcrcOver::ipv4 && load8(head, 0) != 0x45) return std::unexpected(Malformed::length);
         return Icrc(over_headers(first, head));
     }
-    /// The next bytes.
+    /// Includes the next bytes.
     void add(Bytes bytes);
 
     std::uint32_t value() const { return crc_; }
-    /// As it stands on the wire.
+    /// The value in wire format.
     std::array<std::byte, icrc_size> bytes() const;
 
-    /// True if what was taken in ends with its own ICRC: together they always leave the same remainder.
+    /// True if the bytes included end with their own correct ICRC: that always leaves the same remainder.
     bool verifies() const { return crc_ == 0x2144'df1c; }
 
 private:
@@ -78,7 +78,8 @@ private:
     std::uint32_t crc_;
 };
 
-/// Write the last four bytes of `packet`. False: too short to have an ICRC, nothing written.
+/// Writes the ICRC into the last four bytes of `packet`. Returns false, writing nothing, if it is too short or `begin`
+/// fails.
 bool write_icrc(IcrcOver first, MutableBytes packet);
 
 /// True if the last four bytes of `packet` are its ICRC.

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Internet Group Management Protocol, versions 2 and 3: which IPv4 groups the hosts of a link are in.
+/// Internet Group Management Protocol, versions 2 and 3: IPv4 multicast membership on a link.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -26,7 +26,7 @@
 ///     |                         group address                         |
 ///     +---------------------------------------------------------------+
 ///
-/// RFC 2236, 2; RFC 3376, 4. Checksums cover the whole message and are the caller's to compute.
+/// RFC 2236, 2; RFC 3376, 4. Checksums cover the whole message; the caller computes them.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ namespace igmp_type {
 constexpr std::uint8_t query = 0x11, report_v1 = 0x12, report_v2 = 0x16, leave = 0x17, report_v3 = 0x22;
 }
 
-/// What a record of a report says, here and in MLD (RFC 3376, 4.2.12).
+/// Type of a group record in a report, here and in MLD (RFC 3376, 4.2.12).
 enum class GroupRecordType : std::uint8_t {
     mode_is_include = 1,
     mode_is_exclude = 2,

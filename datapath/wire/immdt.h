@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Immediate data: 32 bits of the sender's choosing, handed to the receiver's completion. IBTA volume 1, 9.3.
+/// Immediate data: 32 bits from the sender, delivered in the receiver's completion. IBTA volume 1, 9.3.
 ///
 ///     +---------------------------------------------------------------+
 ///     |                         immediate data                        |

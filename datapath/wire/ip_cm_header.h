@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// IP CM header: who asks whom, as IP addresses, at the head of the private data of REQ and SIDR_REQ.
+/// IP CM header: source and destination IP address, at the head of the private data of REQ and SIDR_REQ.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -14,7 +14,7 @@
 ///     |                 destination address, 16 bytes                 |
 ///     +---------------------------------------------------------------+
 ///
-/// The destination's port is in the service id. IBTA volume 1, annex A11.
+/// The destination port is in the service id. IBTA volume 1, annex A11.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace verbline::wire {
 struct IpCmHeader {
     static constexpr std::size_t size = 36;
 
-    std::uint8_t ip_version = 4;  ///< 4 or 6; anything else is the reader's to refuse
+    std::uint8_t ip_version = 4;  ///< 4 or 6; the caller must reject other values
     std::uint16_t source_port = 0;
     Ipv6Address source{};  ///< IPv4: in the last four bytes, the others zero
     Ipv6Address destination{};

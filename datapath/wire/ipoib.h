@@ -63,7 +63,8 @@ constexpr void emit(const IpoibAddress& address, std::span<std::byte, IpoibAddre
 constexpr std::uint16_t ipoib_ipv4_signature = 0x401b, ipoib_ipv6_signature = 0x601b;
 constexpr std::uint8_t link_local_scope = 2;
 
-/// The part all groups of one IPoIB link have in common. The P_Key in an MGID always has the full-membership bit set.
+/// The part that is common to all groups of one IPoIB link. The P_Key in an MGID always has the full-membership bit
+/// set.
 constexpr Gid ipoib_mgid(std::uint16_t signature, PKey pkey, std::uint8_t scope) {
     Gid gid;
     store8(gid.bytes, 0, 0xff);
@@ -73,7 +74,8 @@ constexpr Gid ipoib_mgid(std::uint16_t signature, PKey pkey, std::uint8_t scope)
     return gid;
 }
 
-/// The group every interface of the link is in; it stands for 255.255.255.255 and the subnet's broadcast address.
+/// The broadcast group, joined by every interface of the link; used for 255.255.255.255 and the subnet's broadcast
+/// address.
 constexpr Gid ipoib_broadcast_mgid(PKey pkey, std::uint8_t scope = link_local_scope) {
     Gid gid = ipoib_mgid(ipoib_ipv4_signature, pkey, scope);
     store32(gid.bytes, 12, 0xffffffff);

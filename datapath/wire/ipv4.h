@@ -63,8 +63,8 @@ struct Ipv4 {
     constexpr std::size_t header_size() const { return std::size_t{header_words} * 4; }
     constexpr bool is_fragment() const { return more_fragments || fragment_offset != 0; }
 
-    /// `packet` holds the header with its options, `packet_length` bytes are there in all: the two differ when the
-    /// packet is a chain of buffers. Bytes behind total_length are link padding. The checksum is not judged: often the
+    /// `packet` must hold the header with its options; `packet_length` is the length of the whole packet, which differs
+    /// for a chain of buffers. Bytes behind total_length are link padding. The checksum is not checked: often the
     /// device has done so.
     static constexpr Parsed<Ipv4> parse(Bytes packet, std::size_t packet_length) {
         const auto ip = read<Ipv4>(packet);
@@ -76,13 +76,13 @@ struct Ipv4 {
     }
     static constexpr Parsed<Ipv4> parse(Bytes packet) { return parse(packet, packet.size()); }
 
-    /// The fixed 20 bytes; options, if any, are the caller's to write behind them.
+    /// Writes the fixed 20 bytes; the caller writes options, if any, behind them.
     constexpr void emit(std::span<std::byte, size> out) const { write(*this, out); }
 
     /// True if the checksum over a whole header, options included, verifies.
     static constexpr bool checksum_ok(Bytes header) { return InternetChecksum().add(header).value() == 0; }
 
-    /// The same header with the checksum that its fields ask for; without options.
+    /// The same header with its checksum computed; for headers without options.
     constexpr Ipv4 with_checksum() const {
         Ipv4 result = *this;
         result.checksum = 0;

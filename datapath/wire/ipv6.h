@@ -47,7 +47,7 @@ struct Ipv6 {
                           Field<&Ipv6::destination, at(24), 128>>;
     static_assert(Layout::tile(size));
 
-    /// `packet_length` bytes are there in all, of which `packet` holds at least the header.
+    /// `packet_length` is the length of the whole packet, of which `packet` must hold at least the header.
     static constexpr Parsed<Ipv6> parse(Bytes packet, std::size_t packet_length) {
         const auto ip = read<Ipv6>(packet);
         if (ip && packet_length < size + ip->payload_length) return std::unexpected(Malformed::truncated);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Local Route Header: how an InfiniBand packet crosses its subnet.
+/// Local Route Header: routes an InfiniBand packet within its subnet.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -24,7 +24,7 @@
 
 namespace verbline::wire {
 
-/// What follows the LRH.
+/// The header behind the LRH.
 enum class NextHeader : std::uint8_t { raw = 0, raw_ipv6 = 1, bth = 2, grh = 3 };
 
 struct Lrh {

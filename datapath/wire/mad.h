@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Management datagram: the 24 bytes common to all, in 256.
+/// Management datagram of 256 bytes: the common header of 24 bytes.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -18,8 +18,8 @@
 ///     |                       attribute modifier                      |
 ///     +---------------------------------------------------------------+
 ///
-/// R response. IBTA volume 1, 13.4.3. A transaction id's upper 32 bits belong to whoever routes the MAD (the kernel,
-/// ibsim).
+/// R response. IBTA volume 1, 13.4.3. The upper 32 bits of a transaction id belong to the layer that routes the MAD
+/// (the kernel, ibsim).
 
 #include <cstddef>
 #include <cstdint>
@@ -78,7 +78,7 @@ enum class AttributeId : std::uint16_t {
     sm_info = 0x0020,
 };
 
-/// Status common to all classes: low byte (13.4.7); the high byte is the class's own, see sa.h.
+/// Status common to all classes, the low byte (13.4.7); the high byte is class-specific, see sa.h.
 enum class MadStatus : std::uint16_t {
     ok = 0,
     busy = 0x0001,
@@ -113,7 +113,7 @@ struct Mad {
     bool operator==(const Mad&) const = default;
 };
 
-/// What those look at who pass a MAD on to the service of its class, which reads the rest.
+/// The first two bytes of a MAD, enough to dispatch it by management class.
 struct MadPrefix {
     static constexpr std::size_t size = 2;
 

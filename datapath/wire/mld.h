@@ -28,7 +28,7 @@
 ///     |                    group address, 16 bytes                    |
 ///     +---------------------------------------------------------------+
 ///
-/// RFC 2710, 3; RFC 3810, 5. Checksums cover a pseudo-header and are the caller's to compute.
+/// RFC 2710, 3; RFC 3810, 5. Checksums include a pseudo-header; the caller computes them.
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// NodeRecord: a node's NodeInfo and name, as the SA keeps them.
+/// NodeRecord of the SA: a node's NodeInfo and description.
 ///
 ///     NodeInfo     byte  0  base version   1  class version   2  node type   3  ports
 ///                        4  system image GUID   12  node GUID   20  port GUID
@@ -71,7 +71,7 @@ struct NodeRecord {
     bool operator==(const NodeRecord&) const = default;
 };
 
-/// The description without its padding; borrows from the record.
+/// The description without its padding; refers to the record's bytes.
 inline std::string_view description(const NodeRecord& record) {
     const auto end = std::ranges::find(record.description, std::byte{0});
     return {reinterpret_cast<const char*>(record.description.data()),

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Notice: what a trap or a Report tells.
+/// Notice: the content of a trap or a Report.
 ///
 ///     byte  0  is generic 1 bit, type 7         1  producer type or vendor id 24
 ///           4  trap number or device id         6  issuer LID          8  toggle 1 bit, count 15
@@ -56,7 +56,7 @@ struct Notice {
     bool operator==(const Notice&) const = default;
 };
 
-/// The GID that traps 64 to 67 are about.
+/// The GID that traps 64 to 67 refer to.
 constexpr Gid notice_gid(const Notice& notice) {
     Gid gid;
     std::ranges::copy(std::span(notice.details).subspan<6, 16>(), gid.bytes.begin());

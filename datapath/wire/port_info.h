@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// PortInfo: the state and the powers of one port, as the subnet manager reads and sets them.
+/// PortInfo: state and capabilities of one port, read and set by the subnet manager.
 ///
 ///     byte  0  M_Key, 8 bytes     8  GID prefix, 8 bytes   16  LID   18  SM LID   20  capability mask   24 diagnostics
 ///          26  M_Key lease       28  local port            29  link width enabled, supported, active
@@ -10,11 +10,13 @@
 ///          34  M_Key protection 2, reserved 3, LMC 3       35  link speed active 4, enabled 4
 ///          36  neighbour MTU 4, SM SL 4                    37  VL cap 4, init type 4        38  VL high limit
 ///          39  VL arbitration high, low cap                41  init type reply 4, MTU cap 4
-///          42  VL stall count 3, head-of-queue life 5      43  operational VLs 4, P_Key enforcement and raw filter in,
-///          out 44  M_Key, P_Key, Q_Key violations, 2 bytes each                                 50  GUID cap 51 client
-///          reregister 1, multicast P_Key trap suppression 2, subnet timeout 5    52  reserved 3, response time 5 53
-///          local physical, overrun error thresholds, 4 each    54  max credit hint      56  link round trip, 4 bytes
-///          60  capability mask 2  62  extended speed active 4, supported 4                  63  reserved 3, enabled 5
+///          42  VL stall count 3, head-of-queue life 5
+///          43  operational VLs 4, P_Key enforcement and raw filter, in and out
+///          44  M_Key, P_Key, Q_Key violations, 2 bytes each                                 50  GUID cap
+///          51  client reregister 1, multicast P_Key trap suppression 2, subnet timeout 5
+///          52  reserved 3, response time 5                 53  local physical, overrun error thresholds, 4 each
+///          54  max credit hint                             56  reserved 8, link round trip 24
+///          60  capability mask 2  62  extended speed active 4, supported 4      63  reserved 3, enabled 5
 ///
 /// IBTA volume 1, 14.2.5.6.
 
@@ -68,7 +70,7 @@ struct PortInfo {
     bool raw_filtered_in = false, raw_filtered_out = false;
     std::uint16_t mkey_violations = 0, pkey_violations = 0, qkey_violations = 0;
     std::uint8_t guid_cap = 0;
-    bool client_reregister = false;  ///< the SM has forgotten subscriptions and memberships: register them again
+    bool client_reregister = false;  ///< the SM has lost subscriptions and memberships: register them again
     std::uint8_t multicast_pkey_trap_suppression = 0;
     std::uint8_t subnet_timeout = 0;  ///< 4.096 us * 2^n
     std::uint8_t response_time = 0;   ///< 4.096 us * 2^n

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// RDMA Extended Transport Header: where an RDMA WRITE goes to or an RDMA READ comes from.
+/// RDMA Extended Transport Header: remote address range of an RDMA WRITE or READ.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1

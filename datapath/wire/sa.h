@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// What an SA MAD carries behind the common header: RMPP and SA headers, 200 bytes of attribute from byte 56 on.
+/// The headers of an SA MAD behind the common header: RMPP and SA header; 200 bytes of attribute data follow at byte
+/// 56.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -20,8 +21,8 @@
 ///     |                    component mask, 8 bytes                    |
 ///     +---------------------------------------------------------------+
 ///
-/// IBTA volume 1, 13.6.2 (RMPP), 15.2.1.1 (SA). Component masks name the fields of a record that a request means, bit 0
-/// the first field: each record's header has its constants (15.2.5).
+/// IBTA volume 1, 13.6.2 (RMPP), 15.2.1.1 (SA). A component mask selects the fields of a record that a request
+/// specifies; bit 0 is the first field. The constants are in each record's header (15.2.5).
 
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +57,7 @@ enum class SaAttribute : std::uint16_t {
     inform_info_record = 0x00f3,
 };
 
-/// MAD status as the SA answers (13.4.7, 15.2).
+/// Class-specific MAD status of the SA (13.4.7, 15.2).
 enum class SaStatus : std::uint16_t {
     ok = 0,
     busy = 0x0001,
@@ -75,9 +76,9 @@ enum class SaStatus : std::uint16_t {
 /// Selector of an MTU, rate or packet lifetime in a query (15.2.5.16).
 enum class Selector : std::uint8_t { greater = 0, less = 1, exactly = 2, largest = 3 };
 
-/// MTU as records and PortInfo code it: 1 is 256 bytes, 5 is 4096.
+/// MTU code in records and PortInfo: 1 is 256 bytes, 5 is 4096.
 enum class IbMtu : std::uint8_t { bytes_256 = 1, bytes_512, bytes_1024, bytes_2048, bytes_4096 };
-/// In bytes; 0 for codes that mean none.
+/// MTU in bytes; 0 for undefined codes.
 constexpr unsigned mtu_bytes(IbMtu mtu) {
     const auto code = static_cast<unsigned>(mtu);
     return code >= 1 && code <= 5 ? 128u << code : 0;
@@ -93,7 +94,7 @@ struct Rmpp {
 
     std::uint8_t version = 0;  ///< 1 if RMPP is in use
     RmppType type{};
-    std::uint8_t response_time = 0x1f;  ///< 5 bits; all ones: none given
+    std::uint8_t response_time = 0x1f;  ///< 5 bits; all ones: not specified
     std::uint8_t flags = 0;             ///< rmpp_flag
     std::uint8_t status = 0;
     std::uint32_t segment = 0;
@@ -114,7 +115,7 @@ struct SaHeader {
     static constexpr std::size_t size = 20;
 
     std::uint64_t sm_key = 0;
-    std::uint16_t attribute_words = 0;  ///< distance of records in a table, units of 8 bytes
+    std::uint16_t attribute_words = 0;  ///< distance between records of a table response, units of 8 bytes
     ComponentMask components = 0;
 
     using Layout = Fields<Field<&SaHeader::sm_key, at(0), 64>, Field<&SaHeader::attribute_words, at(8), 16>,

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// ServiceRecord: a service announced to the SA under a name or an id.
+/// ServiceRecord: a service registered with the SA under a name or an id.
 ///
 ///     byte  0  service id, 8 bytes      8  GID         24  P_Key     26  reserved     28  lease, seconds
 ///          32  key, 16 bytes           48  name, 64 bytes

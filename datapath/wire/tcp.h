@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Transmission Control Protocol: the fixed header, as segmentation, GRO and checksum offload need it.
+/// Transmission Control Protocol: the fixed header, for segmentation, GRO and checksum offload.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -58,14 +58,14 @@ struct Tcp {
 
     constexpr std::size_t header_size() const { return std::size_t{header_words} * 4; }
 
-    /// `segment` holds the header with its options.
+    /// `segment` must hold the header with its options.
     static constexpr Parsed<Tcp> parse(Bytes segment) {
         const auto tcp = read<Tcp>(segment);
         if (tcp && tcp->header_size() < size) return std::unexpected(Malformed::length);
         if (tcp && segment.size() < tcp->header_size()) return std::unexpected(Malformed::truncated);
         return tcp;
     }
-    /// The fixed 20 bytes; options, if any, are the caller's to write behind them.
+    /// Writes the fixed 20 bytes; the caller writes options, if any, behind them.
     constexpr void emit(std::span<std::byte, size> out) const { write(*this, out); }
     bool operator==(const Tcp&) const = default;
 };

@@ -108,7 +108,7 @@ std::string_view to_string(Malformed reason) {
 
 template <>
 std::optional<Ipv4Address> from_string(std::string_view text) {
-    // inet_pton would read past a view, and inet_aton takes "10.1" for an address.
+    // inet_pton would read past the end of a view, and inet_aton accepts "10.1".
     std::uint32_t address = 0;
     for (int octet = 0; octet < 4; ++octet) {
         const auto dot = octet < 3 ? text.find('.') : text.size();

@@ -2,13 +2,14 @@
 #pragma once
 
 /// @file
-/// Addresses and numbers as people write them: for configuration, command lines and logs. Not for the packet path.
+/// Text form of addresses and numbers, for configuration, command lines and logs. Allocates: not for the packet path.
 ///
 ///     Ipv4Address   10.1.0.1                 Ipv4Prefix  10.1.0.1/24          Ipv6Address, Gid  fe80::2:c903:0:1
 ///     MacAddress    02:00:00:00:00:04        Guid        0x0002c90300000001   Lid   4, or 0xc000 if multicast
 ///     PKey          0x8001                   IpoibAddress  80:00:04:04:fe:80:...:01, as `ip link` prints it
 ///
-/// `from_string` takes what `to_string` gives, numbers in decimal or with 0x in hexadecimal, and nothing around them.
+/// `from_string` accepts the output of `to_string`, and numbers in decimal or, with 0x, hexadecimal; no surrounding
+/// text or spaces.
 
 #include <optional>
 #include <string>
@@ -30,7 +31,7 @@ std::string to_string(Lid lid);
 std::string to_string(PKey pkey);
 std::string_view to_string(Malformed reason);
 
-/// Nothing if the text is not one `Value`, from its first character to its last.
+/// nullopt unless the whole text is one `Value`.
 template <class Value>
 std::optional<Value> from_string(std::string_view text) = delete;
 

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// The numbers of the field, each a type of its own so that none can stand for another.
-/// All hold host byte order, except the byte arrays, which are as on the wire.
+/// Strong types for protocol numbers and addresses. Numbers are in host byte order, byte arrays in wire order.
 
 #include <array>
 #include <compare>
@@ -15,12 +14,12 @@ namespace verbline::wire {
 enum class Qpn : std::uint32_t {};   ///< queue pair number, 24 bits (IBTA volume 1, 9.2)
 enum class PKey : std::uint16_t {};  ///< partition key; bit 15: full member (10.9)
 enum class QKey : std::uint32_t {};  ///< queue key; bit 31: privileged (10.2.4)
-enum class RKey : std::uint32_t {};  ///< what a peer shows to reach our memory (10.6)
+enum class RKey : std::uint32_t {};  ///< memory key: L_Key or R_Key (10.6)
 enum class Lid : std::uint16_t {};   ///< local identifier; 0xc000 and above are multicast, 0xffff permissive (4.1.3)
 enum class Guid : std::uint64_t {};  ///< EUI-64
 enum class EtherType : std::uint16_t {};
 
-constexpr Qpn multicast_qpn{0xffffff};  ///< in every multicast packet (IBTA 10.5.2.2)
+constexpr Qpn multicast_qpn{0xffffff};  ///< destination QPN of every multicast packet (IBTA 10.5.2.2)
 
 constexpr Lid first_multicast_lid{0xc000}, permissive_lid{0xffff};
 constexpr bool is_multicast(Lid lid) {
@@ -30,7 +29,8 @@ constexpr bool is_multicast(Lid lid) {
 constexpr bool is_full_member(PKey pkey) {
     return (static_cast<std::uint16_t>(pkey) & 0x8000) != 0;
 }
-/// The partition alone: P_Keys match on 15 bits, and at least one side must be a full member (IBTA 10.9.1.2).
+/// The partition number without the membership bit. P_Keys match if it is equal and at least one side is a full member
+/// (IBTA 10.9.1.2).
 constexpr std::uint16_t partition(PKey pkey) {
     return static_cast<std::uint16_t>(pkey) & 0x7fff;
 }
@@ -38,7 +38,7 @@ constexpr bool match(PKey a, PKey b) {
     return partition(a) == partition(b) && partition(a) != 0 && (is_full_member(a) || is_full_member(b));
 }
 
-/// Packet sequence number: 24 bits, compared within a window of half the circle (IBTA 9.7.1).
+/// Packet sequence number: 24 bits, compared modulo 2^24 within half the range (IBTA 9.7.1).
 class Psn {
 public:
     constexpr Psn() = default;
@@ -46,7 +46,7 @@ public:
 
     constexpr std::uint32_t value() const { return value_; }
     constexpr Psn operator+(std::uint32_t n) const { return Psn(value_ + n); }
-    /// How far `*this` lies ahead of `other`: -2^23 .. 2^23 - 1.
+    /// Signed distance of `*this` ahead of `other`: -2^23 .. 2^23 - 1.
     constexpr std::int32_t operator-(Psn other) const {
         return static_cast<std::int32_t>((value_ - other.value_) << 8) >> 8;
     }

@@ -31,13 +31,13 @@ struct Udp {
     std::uint16_t source_port = 0;
     std::uint16_t destination_port = 0;
     std::uint16_t length = size;  ///< header and payload, bytes
-    std::uint16_t checksum = 0;   ///< 0: none, over IPv4 only
+    std::uint16_t checksum = 0;   ///< 0: no checksum, allowed over IPv4 only
 
     using Layout = Fields<Field<&Udp::source_port, at(0), 16>, Field<&Udp::destination_port, at(2), 16>,
                           Field<&Udp::length, at(4), 16>, Field<&Udp::checksum, at(6), 16>>;
     static_assert(Layout::tile(size));
 
-    /// `datagram_length` bytes are there in all, of which `datagram` holds at least the header.
+    /// `datagram_length` is the length of the whole datagram, of which `datagram` must hold at least the header.
     static constexpr Parsed<Udp> parse(Bytes datagram, std::size_t datagram_length) {
         const auto udp = read<Udp>(datagram);
         if (udp && udp->length < size) return std::unexpected(Malformed::length);

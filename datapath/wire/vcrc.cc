@@ -83,7 +83,7 @@ CARRYLESS inline __m128i load(const std::byte* at) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
 }
 
-/// What of a packet is still to do.
+/// The rest of a packet, still to be processed.
 struct Rest {
     const std::byte* at;
     std::size_t size;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Variant CRC: the link's check of an InfiniBand packet, from the LRH through the ICRC, made anew on each link.
+/// Variant CRC: the link-level check of an InfiniBand packet, from the LRH through the ICRC, recomputed on each link.
 ///
 /// CRC-16 with generator x^16 + x^12 + x^3 + x + 1, least significant bit of each byte first, from all ones,
 /// complemented, sent least significant byte first (IBTA volume 1, 7.8.2).
@@ -17,10 +17,10 @@ namespace verbline::wire {
 
 constexpr std::size_t vcrc_size = 2;
 
-/// A VCRC under way, so that a packet may come in pieces.
+/// Incremental VCRC, for packets in several pieces.
 class Vcrc {
 public:
-    /// Ways to compute it, with equal results: by table, by carry-less multiplication of 128 bits or of 512 bits.
+    /// Implementations, with equal results: by table, by carry-less multiplication with 128-bit or 512-bit registers.
     enum class Engine : std::uint8_t { table, carryless, carryless_wide };
     static bool available(Engine engine);
     static Engine best();
@@ -29,11 +29,11 @@ public:
 
     void add(Bytes bytes);
 
-    /// True if what was taken in ends with its own VCRC.
+    /// True if the bytes added end with their own correct VCRC.
     bool verifies() const;
 
     std::uint16_t value() const { return static_cast<std::uint16_t>(~state_); }
-    /// As it stands on the wire.
+    /// The value in wire format.
     std::array<std::byte, vcrc_size> bytes() const;
 
 private:

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// XRC Extended Transport Header: the shared receive queue an XRC request is for. Right behind the BTH of every XRC
-/// request packet; responses carry none. IBTA volume 1, annex A14.
+/// XRC Extended Transport Header: number of the shared receive queue that an XRC request is for. Directly behind the
+/// BTH of every XRC request packet; responses have none. IBTA volume 1, annex A14.
 ///
 ///     +---------------+-----------------------------------------------+
 ///     |    reserved   |                    XRC SRQ                    |
