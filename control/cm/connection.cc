@@ -17,7 +17,7 @@ Time Connection::patience() const {
     return wire::cm_nanoseconds(response_timeout_) + 2 * wire::cm_nanoseconds(packet_lifetime_);
 }
 
-/// As long as packets of the connection may be under way: there, acknowledged late, and back (12.9.8.4).
+/// How long packets of the connection may be in flight: one way, acknowledged late, and back (12.9.8.4).
 Time Connection::timewait() const {
     return 2 * wire::cm_nanoseconds(packet_lifetime_) + wire::cm_nanoseconds(ack_delay_);
 }
@@ -68,8 +68,8 @@ void Connection::post_kept(Context& context) {
     if (kept_) post(*kept_, context);
 }
 
-/// Ids are checked before anything is believed. The peer's is not known before REP, and may be missing in a REJ
-/// (12.6.7): then the transaction, of which the upper half is the transports', must be that of the exchange.
+/// Whether the message's ids belong to this connection. The peer's id is unknown before REP, and may be missing in a
+/// REJ (12.6.7): then the low half of the transaction id must match; the upper half belongs to the transports.
 bool Connection::ours(const Incoming& message) const {
     if (message.receiver_id() != static_cast<std::uint32_t>(local_)) return false;
     const CommunicationId sender{message.sender_id()};
@@ -84,13 +84,13 @@ bool Connection::from_peer(const mad::GmpPeer& from) const {
     return PortAddress::of(peer_).sent(from) || primary_port_.sent(from) || alternate_port_.sent(from);
 }
 
-/// Who writes from the alternate path's port has gone there (automatic path migration, 17.2.8): the other may be dead.
+/// A peer that sends from the alternate path's port has migrated to it (17.2.8): the primary port may be down.
 void Connection::follow_migration(const mad::GmpPeer& from) {
     if (state_ != State::established || !alternate_port_.sent(from)) return;
     if (!PortAddress::of(peer_).sent(from) && !primary_port_.sent(from)) peer_ = from;
 }
 
-/// A late REQ of ours has begun a second connection at the peer: it must not wait for us.
+/// A late REQ of ours created a second connection at the peer: rejects its REP, so that it does not wait for us.
 void Connection::refuse_stranger(const Incoming& rep, const mad::GmpPeer& from, Context& context) {
     auto rej = to_message({.reason = wire::CmRejectReason::invalid_communication_id}, wire::CmAbout::rep);
     rej.local_id = rep.receiver_id();
@@ -103,7 +103,7 @@ void Connection::refuse_stranger(const Incoming& rep, const mad::GmpPeer& from, 
 void Connection::receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
     using enum wire::CmAttribute;
     if (message.attribute() == req) return receive_req(message, from, now, context);
-    // By the reason "timeout" the peer takes back a REQ of which it never learnt our id: it is found by its own.
+    // A REJ with reason "timeout" cancels a REQ whose sender never learnt our id; it was found by the sender's id.
     const bool taken_back = message.attribute() == rej && message.receiver_id() == 0;
     if (!taken_back && !ours(message)) {
         if (message.attribute() == rep) return refuse_stranger(message, from, context);

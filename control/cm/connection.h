@@ -10,10 +10,10 @@
 ///                                └ delay: MRA ─> mra_req_sent ┘ └─ MRA ─> mra_rep_received ┘
 ///     both    established ── disconnect: DREQ ──> dreq_sent ── DREP, DREQ, no answer ──> timewait ──> idle
 ///                   └─────── DREQ: DREP ────────────────────────────────────────────────────┘
-///             REJ, or nobody answers: idle; established: timewait
+///             REJ or timeout: idle; if established: timewait
 ///
-/// What the peer may not have got is kept as a MAD until it cannot be asked for again: requests are repeated when their
-/// time is over, answers when the question comes again. So a REJ of ours lives on for a while, in timewait.
+/// A MAD that the peer may not have received is kept until it cannot be needed again: requests are retransmitted on
+/// timeout, answers when the question is repeated. A REJ that we sent is therefore kept for a while, in timewait.
 ///
 /// Pure: no I/O, no clock, no lock. An established connection is a few hundred bytes.
 
@@ -34,47 +34,48 @@ namespace verbline::cm {
 
 class Connection {
 public:
-    /// `local`: our id of it; `ca_guid`: ours.
+    /// `local`: our communication id; `ca_guid`: of our channel adapter.
     Connection(CommunicationId local, wire::Guid ca_guid) : local_(local), ca_guid_(ca_guid) {}
 
-    // How it begins: with one of these.
+    // Exactly one of these begins it.
 
     void connect(const Request& request, Time now, Context& context);
-    /// A REQ that nobody has anything against. What to tell the user.
+    /// Accepts a validated REQ and becomes the passive side (IBTA 12.9.7). Returns the request for the user.
     Request accept(const Incoming& req, const mad::GmpPeer& from, Time now);
 
-    // What its user wants. EINVAL: not in this state, or too long.
+    // User's calls. EINVAL: not in this state, or private data too long.
 
     Result<void> reply(const Reply& reply, Time now, Context& context);
     Result<void> ready_to_use(const PrivateData& private_data, Time now, Context& context);
     Result<void> reject(const Rejection& rejection, Time now, Context& context);
-    /// REJ to a REQ, of which nothing is kept: should it come again, it is a new one.
+    /// Sends REJ to a REQ and keeps no state: a retransmission counts as a new REQ.
     Result<void> decline(const Rejection& rejection, Time now, Context& context);
     Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now, Context& context);
     Result<void> established(Time now);
     Result<void> disconnect(const PrivateData& private_data, Time now, Context& context);
-    /// The DREQ that waits for its answer, if one does, once more; its repeats in time are not fewer for that.
+    /// Sends an unanswered DREQ once more; the retries left are not reduced.
     void repeat_disconnect(Context& context);
     Result<void> load_alternate(const Path& alternate, const PrivateData& private_data, Time now, Context& context);
     Result<void> reply_alternate(const AlternateReply& reply, Time now, Context& context);
-    /// Its user is gone. It is over when `state` is idle.
+    /// The user dropped it: closes by REJ or DREQ. Finished once `state` is idle.
     void abandon(Time now, Context& context);
-    /// It is over at once: no repeats, no TIMEWAIT.
+    /// Ends at once: no retransmissions, no TIMEWAIT.
     void forget(Time now);
 
-    // What comes from outside.
+    // Input from the network and the clock.
 
     void receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context);
-    /// At or after `deadline`.
+    /// Call at or after `deadline`.
     void tick(Time now, Context& context);
     std::optional<Time> deadline() const { return deadline_ == 0 ? std::nullopt : std::optional(deadline_); }
-    /// The peer has shown that it knows nothing of this connection any more.
+    /// The peer has shown that it no longer has this connection: sends DREQ if established; while opening, ends it and
+    /// reports Rejected (reason 10).
     void stale(Time now, Context& context);
-    /// A REQ of the peer for the same service while ours is out (12.10.4): whether we become the passive side, and so
-    /// have a request to answer.
+    /// The peer's REQ for the same service while ours is outstanding (12.10.4). Returns the request if we become the
+    /// passive side and must answer it; none if we stay active.
     std::optional<Request> match(const Incoming& req, const mad::GmpPeer& from, Time now, Context& context);
 
-    /// Whether a REQ is the one that this connection was made of, or late from a match.
+    /// Whether a REQ is a retransmission of the one that made this connection, or a late one after `match`.
     bool repeats(const Incoming& req) const;
 
     CommunicationId local() const { return local_; }
@@ -87,28 +88,29 @@ public:
     wire::Qpn local_qpn() const { return local_qpn_; }
     wire::Qpn remote_qpn() const { return remote_qpn_; }
     bool peer_to_peer() const { return peer_to_peer_; }
-    /// Whether the peer has asked for it and has yet to show that it has our REP.
+    /// Whether this is a passive connection whose peer has not yet shown that it received our REP.
     bool half_open() const { return !active_ && open(state_) && state_ != State::established; }
-    /// Where our MADs go.
+    /// Destination of our MADs.
     PortAddress peer_port() const { return PortAddress::of(peer_); }
-    /// Whether a message came from the peer: from where it was asked for, or asked; the ports of the connection's
-    /// paths, primary and alternate; or where it has sent us. Ids can be guessed, and nobody else may close or move us.
+    /// Whether a message came from the peer: from the port that sent the REQ or to which ours went, from the remote
+    /// port of the primary or alternate path, or from the port to which it redirected us. Ids can be guessed; messages
+    /// from other ports must not close or move the connection.
     bool from_peer(const mad::GmpPeer& from) const;
-    /// For tables; numbers are 0 until known.
+    /// Lookup keys; numbers are 0 until known.
     RemoteEnd remote_connection() const {
         return RemoteEnd::connection(remote_guid_, static_cast<std::uint32_t>(remote_));
     }
     RemoteEnd remote_queue_pair() const { return RemoteEnd::queue_pair(remote_guid_, primary_port_.gid, remote_qpn_); }
 
 private:
-    friend class ConnectionExplorer;  ///< tests: all states that two of them can get into
+    friend class ConnectionExplorer;  ///< test that explores all states of a pair of connections
     enum class Alternate : std::uint8_t { none, sent, delayed, received, delaying, answered };
 
     // connection.cc
     void enter(State state, Time now);
     void begin_wait(Time now, Time wait);
     void end_wait() { deadline_ = 0, retries_ = 0, kept_.reset(); }
-    Time patience() const;  ///< how long the peer may take to answer us
+    Time patience() const;  ///< timeout for the peer's answer
     Time timewait() const;
     void enter_timewait(Time now, bool tell);
     template <class Message>
@@ -158,22 +160,22 @@ private:
     Transport transport_ = Transport::rc;
     Alternate alternate_ = Alternate::none;
     bool active_ = false, peer_to_peer_ = false, redirected_ = false;
-    bool silent_ = false;   ///< the user has heard the end already, or is gone
-    bool closing_ = false;  ///< the user is gone: close as soon as it can be done
+    bool silent_ = false;   ///< the end was reported already, or the user dropped it
+    bool closing_ = false;  ///< the user dropped it: close as soon as the state allows
     std::uint8_t retries_ = 0, max_retries_ = 15;
-    std::uint8_t response_timeout_ = 20;  ///< of the peer's connection manager, coded as the three
+    std::uint8_t response_timeout_ = 20;  ///< of the peer's connection manager, coded; so the next three
     std::uint8_t own_response_timeout_ = 20, packet_lifetime_ = 18, ack_delay_ = 0;
     wire::CmServiceId service_{};
     PortAddress primary_port_{}, alternate_port_{};  ///< the peer's
     wire::Qpn local_qpn_{}, remote_qpn_{};
     wire::Psn remote_psn_;
-    std::uint64_t transaction_ = 0;            ///< of the exchange that opened it: the active side's
-    std::uint64_t alternate_transaction_ = 0;  ///< of the LAP last received, as the next
+    std::uint64_t transaction_ = 0;            ///< of the REQ: the active side's
+    std::uint64_t alternate_transaction_ = 0;  ///< of the last LAP received
     std::uint64_t alternate_digest_ = 0;
     Time deadline_ = 0;  ///< 0: none
     Time since_ = 0;
     mad::GmpPeer peer_;
-    std::unique_ptr<mad::MadBuffer> kept_;  ///< what may have to be sent again
+    std::unique_ptr<mad::MadBuffer> kept_;  ///< retransmission buffer
 };
 
 }  // namespace verbline::cm

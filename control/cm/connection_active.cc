@@ -4,7 +4,7 @@
 #include "control/cm/connection.h"
 #include "control/cm/peer_limits.h"
 
-// The side that asks.
+// The active side.
 
 namespace verbline::cm {
 
@@ -33,7 +33,8 @@ void Connection::receive_rep(const wire::CmRep& rep, Time now, Context& context)
     if (!active_) return context.count(Count::rx_dropped_unexpected);
     if (state_ != State::req_sent && state_ != State::mra_req_received) {
         context.count(Count::rx_duplicate_rep);
-        // Our answer is lost: RTU, MRA or REJ, whichever it was. Without one, the user still thinks, or it is over.
+        // Our answer (RTU, MRA or REJ) was lost: send it again. In other states the user has not answered, or it is
+        // over.
         if (state_ == State::established) return repeat_rtu(context);
         if (state_ == State::mra_rep_sent) post_kept(context);
         if (state_ == State::timewait) refuse_again(now, context);
@@ -69,19 +70,19 @@ Result<void> Connection::ready_to_use(const PrivateData& private_data, Time now,
     const auto rtu =
         addressed(wire::CmRtu{.private_data = padded<sizeof(wire::CmRtu{}.private_data)>(private_data)}, transaction_);
     post(rtu, context);
-    // Without private data it can be made again; few have any, and memory for it.
+    // An RTU without private data can be rebuilt; keep it only if it has some, to save memory.
     if (!private_data.empty()) keep(rtu);
     return {};
 }
 
-/// With its private data, unless a message about an alternate path has taken the place: the peer, which has answered
-/// that or begun it, had the RTU then, and this REP is late.
+/// Retransmits RTU, with its private data unless a LAP or APR has replaced it in `kept_`: the peer that takes part in
+/// such an exchange has received the RTU, so its REP is late.
 void Connection::repeat_rtu(Context& context) {
     const bool kept = kept_ && attribute(*kept_) == wire::CmAttribute::rtu;
     post(kept ? *kept_ : addressed(wire::CmRtu{}, transaction_), context);
 }
 
-/// The peer needs longer for what we have sent it: repeats begin when its time is over (12.6.6).
+/// MRA: the peer needs more time; retransmission starts after the service timeout (12.6.6).
 void Connection::receive_mra(const wire::CmMra& mra, Time now, Context& context) {
     using enum State;
     const bool to_req = mra.about == wire::CmAbout::req && (state_ == req_sent || state_ == mra_req_received);
@@ -106,7 +107,7 @@ std::optional<Request> Connection::match(const Incoming& message, const mad::Gmp
     const auto& req = message.as<wire::CmReq>();
     const bool waiting = state_ == State::req_sent || state_ == State::mra_req_received;
     const auto mine = std::pair(ca_guid_, local_qpn_), theirs = std::pair(req.ca_guid, req.qpn);
-    // The lower one becomes passive; who is higher goes on as if nothing had come, and gets a REP.
+    // The lower one becomes passive; the higher one ignores the REQ and gets a REP.
     if (!waiting || !peer_to_peer_ || closing_ || mine >= theirs) {
         context.count(Count::rx_duplicate_req);
         return std::nullopt;

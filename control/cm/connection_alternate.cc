@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/cm/connection.h"
 
-// LAP and APR: another path for a connection that stands (12.8). The active side proposes, the passive one answers.
+// LAP and APR: alternate path of an established connection (12.8). The active side proposes, the passive one answers.
 
 namespace verbline::cm {
 
@@ -47,7 +47,8 @@ void Connection::receive_lap(const wire::CmLap& lap, const Incoming& message, co
         case Alternate::received: return context.count(Count::rx_duplicate_lap);
         case Alternate::delaying: return context.count(Count::rx_duplicate_lap), post_kept(context);
         case Alternate::answered:
-            // Peers use one transaction id for all: only what it says tells a new LAP from the old one.
+            // Peers use one transaction id for all LAPs: only the content distinguishes a new LAP from a
+            // retransmission.
             if (digest(lap) == alternate_digest_) return context.count(Count::rx_duplicate_lap), post_kept(context);
             break;
         case Alternate::none: break;
@@ -66,7 +67,7 @@ Result<void> Connection::reply_alternate(const AlternateReply& reply, Time now, 
     }
     if (auto result = fits(reply); !result) return result;
     alternate_ = Alternate::answered;
-    begin_wait(now, 2 * patience());  // for as long as the question may come again
+    begin_wait(now, 2 * patience());  // while the LAP may be retransmitted
     keep_and_post(addressed(to_message(reply), alternate_transaction_), context);
     return {};
 }

@@ -7,7 +7,7 @@
 
 namespace verbline::cm {
 
-/// REJ is not answered: it is kept, for as long as what it refuses may come again.
+/// REJ is not acknowledged: it is kept as long as the rejected message may be retransmitted.
 void Connection::refuse(const Rejection& rejection, Time now, Context& context) {
     const auto about = active_ ? wire::CmAbout::rep : wire::CmAbout::req;
     enter_timewait(now, false);
@@ -17,7 +17,7 @@ void Connection::refuse(const Rejection& rejection, Time now, Context& context) 
 
 void Connection::refuse_again(Time now, Context& context) {
     if (!kept_) return;
-    // The peer asks again when our time to answer is over and the message had the time to travel.
+    // The peer retransmits after our response timeout plus the message's travel time.
     deadline_ = now + wire::cm_nanoseconds(own_response_timeout_) + 2 * timewait();
     post_kept(context);
 }
@@ -47,11 +47,11 @@ void Connection::forget(Time now) {
 
 void Connection::receive_rej(const wire::CmRej& rej, Time now, Context& context) {
     using enum State;
-    // Who has answered our REQ with REP, or is our active side, no longer refuses it: that REJ is late.
+    // A peer that has answered our REQ with REP, or is the active side, cannot reject a REQ: the REJ is late.
     if (rej.about == wire::CmAbout::req && state_ != req_sent && state_ != mra_req_received) {
         return context.count(Count::rx_dropped_unexpected);
     }
-    if (state_ == dreq_sent) {  // it knows of no connection: that is what we want
+    if (state_ == dreq_sent) {  // the peer has no connection: disconnected
         const bool told = silent_;
         enter_timewait(now, !silent_);
         if (!told) context.tell(Disconnected{});
@@ -59,14 +59,14 @@ void Connection::receive_rej(const wire::CmRej& rej, Time now, Context& context)
     }
     if (!open(state_)) return context.count(Count::rx_dropped_unexpected);
     const bool to_req = state_ == req_sent || state_ == mra_req_received;
-    // A peer that has not begun yet says that nobody listens: our REQ is repeated until it has.
+    // Peer to peer: the other side has not sent its REQ yet and has no listener; keep retransmitting ours.
     if (to_req && peer_to_peer_ && rej.reason == wire::CmRejectReason::invalid_service_id) return;
     if (to_req && follow_redirect(rej, now, context)) return;
     const bool used = state_ == established || state_ == rep_received || state_ == mra_rep_sent;
     if (used) {
         enter_timewait(now, true);
     } else if (!active_) {
-        enter_timewait(now, false);  // a late REQ must not begin it anew
+        enter_timewait(now, false);  // a late REQ must not create it again
     } else {
         end_wait();
         enter(idle, now);
@@ -74,8 +74,8 @@ void Connection::receive_rej(const wire::CmRej& rej, Time now, Context& context)
     context.tell(Rejected{from_message(rej)});
 }
 
-/// Its connection manager is asked at another port, once (12.6.7.2, 13.5.2). Reason 25 moves the connection itself:
-/// that needs a path, which the user must find (event.h).
+/// Follows a redirect of the connection manager once (12.6.7.2, 13.5.2). Reason 25 redirects the connection itself,
+/// which needs a path that the user must resolve (event.h).
 bool Connection::follow_redirect(const wire::CmRej& rej, Time now, Context& context) {
     if (rej.reason != wire::CmRejectReason::cm_redirect || redirected_ || !kept_) return false;
     const auto there = redirected(peer_, rej.information);
@@ -111,7 +111,7 @@ void Connection::repeat_disconnect(Context& context) {
     post_kept(context);
 }
 
-/// DREQ is answered whatever we think of the connection: the peer's end is over, and so is ours.
+/// DREQ is answered in any state: the peer's end is closed, and so is ours.
 void Connection::receive_dreq(const wire::CmDreq& dreq, const Incoming& message, Time now, Context& context) {
     using enum State;
     if (state_ == req_received || state_ == mra_req_sent) return context.count(Count::rx_dropped_unexpected);
@@ -124,7 +124,7 @@ void Connection::receive_dreq(const wire::CmDreq& dreq, const Incoming& message,
     enter_timewait(now, !silent_);
     if (told) return;
     if (unanswered) {
-        // Our REQ was taken, and the peer has thought better of it; its REP and REJ are lost.
+        // The peer accepted our REQ and then disconnected; its REP and REJ were lost.
         silent_ = true;
         context.tell(Rejected{{.reason = wire::CmRejectReason::consumer}});
     } else if (asked) {
@@ -156,13 +156,13 @@ void Connection::stale(Time now, Context& context) {
     context.tell(Rejected{rejection});
 }
 
-/// The peer may believe that it is connected, or still wait: it hears both, and the second until it answers.
+/// The peer may be established or still waiting: sends it REJ once, and DREQ until it answers.
 void Connection::take_back_reply(const Rejection& rejection, Time now, Context& context) {
     post(addressed(to_message(rejection, wire::CmAbout::other), transaction_), context);
     send_dreq({}, now, context);
 }
 
-/// Says whose it is by our GUID and our id: of a REQ that was never answered the peer's id is not known (12.6.7.2).
+/// Identifies the connection by our GUID and id: if the REQ was never answered, the peer's id is unknown (12.6.7.2).
 mad::MadBuffer Connection::timeout_rejection() const {
     Rejection rejection{.reason = wire::CmRejectReason::timeout};
     rejection.information.resize(sizeof ca_guid_);

@@ -4,7 +4,7 @@
 #include "control/cm/connection.h"
 #include "control/cm/peer_limits.h"
 
-// The side that is asked.
+// The passive side.
 
 namespace verbline::cm {
 
@@ -29,24 +29,25 @@ Request Connection::accept(const Incoming& message, const mad::GmpPeer& from, Ti
     return request;
 }
 
-/// Of peers that asked each other, the active one may see the other's REQ late.
+/// Peer to peer: the active side may receive the other's REQ late.
 bool Connection::repeats(const Incoming& message) const {
     const auto& req = message.as<wire::CmReq>();
     return active_ || (req.qpn == remote_qpn_ && req.psn == remote_psn_ && req.service == service_ &&
                        message.transaction() == transaction_);
 }
 
-/// A REQ with the peer's id of this connection: the one that we have, again, or that of another life.
+/// A REQ with the peer's id of this connection: a retransmission, or of a restarted peer that reuses the id.
 void Connection::receive_req(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
     using enum State;
     if (!from_peer(from)) {
-        // Whether the peer has begun a new life we cannot learn from somebody else.
+        // Another port cannot prove that the peer has restarted.
         context.count(Count::rx_dropped_stranger);
         return refuse_stale(message, from, context);
     }
     if (repeats(message)) {
         context.count(Count::rx_duplicate_req);
-        // Our answer is lost: MRA, REP or REJ. Without one the user still thinks, or RTU has come since.
+        // Our answer (MRA, REP or REJ) was lost: send it again. Otherwise the user has not answered, or RTU has come
+        // since.
         if (state_ == mra_req_sent || state_ == rep_sent || state_ == mra_rep_received) post_kept(context);
         if (state_ == timewait && !active_) refuse_again(now, context);
         return;
@@ -88,7 +89,7 @@ void Connection::receive_rtu(const wire::CmRtu& rtu, Time now, Context& context)
 }
 
 Result<void> Connection::established(Time now) {
-    // The active side uses the connection before RTU is answered for: it may be established already.
+    // The active side may send data before its RTU arrives: the connection may be established already.
     if (state_ == State::established) return {};
     if (state_ != State::rep_sent && state_ != State::mra_rep_received) {
         return failure(EINVAL, "there is no accepted connection that waits for its peer");

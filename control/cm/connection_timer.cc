@@ -3,7 +3,7 @@
 
 #include "control/cm/connection.h"
 
-// What happens when nothing comes.
+// Timeouts: retransmission, giving up, the end of TIMEWAIT.
 
 namespace verbline::cm {
 
@@ -33,7 +33,7 @@ void Connection::tick(Time now, Context& context) {
             if (!silent_) context.tell(TimewaitExited{});
             return;
         case established:
-            // An answer of ours has been kept long enough, or one to us does not come.
+            // Our APR needs no longer be kept, or no APR has come.
             if (alternate_ == Alternate::answered) return alternate_over();
             if (repeat(Count::retries_lap, now, context)) return;
             context.count(Count::timeouts_lap);
@@ -43,7 +43,7 @@ void Connection::tick(Time now, Context& context) {
     }
 }
 
-/// The last message, once more; false: that was the last time. An MRA is over as well, but may come again.
+/// Retransmits the last message; false: no retries are left. Ends a peer's MRA, which may be sent again.
 bool Connection::repeat(Count counter, Time now, Context& context) {
     if (retries_ >= max_retries_) return false;
     ++retries_;
@@ -56,7 +56,7 @@ bool Connection::repeat(Count counter, Time now, Context& context) {
     return true;
 }
 
-/// The peer is told, should it live after all: what it has of this connection is void (reason 4).
+/// Sends REJ (reason 4, timeout) in case the peer is still alive.
 void Connection::give_up(Time now, Context& context) {
     const auto what = active_ ? Unanswered::What::request : Unanswered::What::reply;
     context.count(active_ ? Count::timeouts_req : Count::timeouts_rep);

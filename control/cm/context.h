@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What the state machines of one endpoint do to the world. Given with each call, never kept.
+/// Output interface of an endpoint's state machine. Passed to each call, never kept.
 
 #include "control/cm/counters.h"
 #include "control/cm/event.h"
@@ -14,11 +14,11 @@ namespace verbline::cm {
 class Context {
 public:
     virtual void send(const mad::GmpPeer& to, const mad::MadBuffer& mad) = 0;
-    /// The user hears of it, in this order.
+    /// Queues an event for the user; order is kept.
     virtual void tell(Event event) = 0;
     virtual void count(Count count) = 0;
-    /// The remote queue pair is now this endpoint's. False: it is another's that is open, which now closes; ours is to
-    /// be refused as stale.
+    /// Registers the remote queue pair as this endpoint's. False: another open connection has it; that one is closed,
+    /// and ours is to be rejected as stale (reason 10).
     virtual bool claim(const RemoteEnd& queue_pair) = 0;
 
 protected:

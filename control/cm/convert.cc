@@ -23,7 +23,7 @@ Result<void> both_fit(std::size_t information, std::size_t private_data) {
     return bounded("private data", private_data, private_capacity<Message>);
 }
 
-/// Length fields of the wire may lie.
+/// Bounds a length field from the wire.
 std::vector<std::byte> information(std::span<const std::byte> field, std::size_t length) {
     return to_vector(field.first(std::min(length, field.size())));
 }
@@ -122,7 +122,7 @@ wire::CmSidrReq to_message(const ServiceRequest& request) {
             .private_data = padded<private_capacity<wire::CmSidrReq>>(request.private_data)};
 }
 ServiceRequest from_message(const wire::CmSidrReq& req, const mad::GmpPeer& from) {
-    // The message says nothing of paths: what the network tells of its sender.
+    // The message describes no path: use the addresses of its packet.
     return {.path = {.route = from.path, .remote_gid = from.path.address.dgid, .remote_lid = from.path.address.dlid},
             .service = req.service,
             .pkey = req.pkey,

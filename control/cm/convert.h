@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Between what users say (parameters.h) and what stands in messages. Ids are the connection's business and left out.
+/// Conversion between parameters.h and the messages on the wire. Communication ids are filled in by the connection.
 
 #include <algorithm>
 #include <array>
@@ -16,14 +16,14 @@
 
 namespace verbline::cm {
 
-/// Whether the parts of variable length fit; else EINVAL, in words.
+/// Checks the sizes of the variable-length parts. EINVAL: too long.
 Result<void> fits(const Request& request);
 Result<void> fits(const Reply& reply);
 Result<void> fits(const Rejection& rejection);
 Result<void> fits(const AlternateReply& reply);
 Result<void> fits(const ServiceRequest& request);
 Result<void> fits(const ServiceReply& reply);
-/// `capacity` of the message it is for.
+/// `capacity`: private data bytes of the message.
 Result<void> fits(const PrivateData& private_data, std::size_t capacity);
 
 wire::CmReq to_message(const Request& request, wire::Guid ca_guid);
@@ -35,7 +35,7 @@ wire::CmApr to_message(const AlternateReply& reply);
 wire::CmSidrReq to_message(const ServiceRequest& request);
 wire::CmSidrRep to_message(const ServiceReply& reply, wire::CmServiceId service);
 
-/// As the receiver sees it: paths are turned round. `from`: who sent it, for what only the network knows.
+/// As seen by the receiver: the ends of a path are swapped. `from`: the sender, for what only the packet says.
 Request from_message(const wire::CmReq& req, const mad::GmpPeer& from);
 Reply from_message(const wire::CmRep& rep, Transport transport);
 Rejection from_message(const wire::CmRej& rej);
@@ -44,16 +44,15 @@ AlternateReply from_message(const wire::CmApr& apr);
 ServiceRequest from_message(const wire::CmSidrReq& req, const mad::GmpPeer& from);
 ServiceReply from_message(const wire::CmSidrRep& rep);
 
-/// XRC says its queue pair's number elsewhere (annex A14).
+/// The QPN in a REP: in the EECN field for XRC (annex A14), else in the QPN field.
 wire::Qpn queue_pair(const wire::CmRep& rep, Transport transport);
-/// Where MADs of a path go.
+/// Destination of the MADs that follow a path.
 mad::GmpPeer peer_of(const Path& path, wire::PKey pkey);
 
-/// Where a connection manager wants to be asked instead, as its REJ or SIDR_REP says (ClassPortInfo, 13.5.2); `peer`:
-/// who says so. None: it names no queue pair.
+/// Redirect target named by a REJ or SIDR_REP (ClassPortInfo, 13.5.2) of `peer`. None: it names no queue pair.
 std::optional<mad::GmpPeer> redirected(const mad::GmpPeer& peer, std::span<const std::byte> information);
 
-/// Bytes of variable length in the front of a field; the rest is zero.
+/// Copies bytes to the front of a fixed-size field and zeroes the rest; excess bytes are cut.
 template <std::size_t size>
 std::array<std::byte, size> padded(std::span<const std::byte> bytes) {
     std::array<std::byte, size> field{};

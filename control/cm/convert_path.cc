@@ -4,7 +4,7 @@
 #include "control/cm/convert.h"
 #include "datapath/wire/class_port_info.h"
 
-// REQ and LAP: the messages that describe paths.
+// Conversion of paths in REQ and LAP.
 
 namespace verbline::cm {
 
@@ -37,7 +37,7 @@ Path turned_round(const Message& path, const mad::GmpPeer& from) {
                                   .hop_limit = path.hop_limit,
                                   .traffic_class = path.traffic_class,
                                   .flow_label = path.flow_label},
-                      // Of another port than the one that wrote to us the MAC address must be found out.
+                      // The MAC address of a port other than the sender's must be resolved.
                       .mac = same_port ? from.path.mac : wire::MacAddress{}},
             .local_gid = path.remote_gid,
             .remote_gid = path.local_gid,
@@ -76,7 +76,7 @@ wire::CmReq to_message(const Request& request, wire::Guid ca_guid) {
                     .private_data = padded<sizeof(wire::CmReq{}.private_data)>(request.private_data)};
     if (request.alternate) req.alternate = to_message(*request.alternate);
     if (request.transport == Transport::xrc) {
-        // An initiator only sends: the rest describes responders, and stays unset as peers expect.
+        // An XRC initiator has no responder: its attributes stay zero, as peers expect.
         req.transport = wire::CmTransport::extended;
         req.extended_transport = wire::CmExtendedTransport::xrc;
         return req;
@@ -140,7 +140,7 @@ std::optional<mad::GmpPeer> redirected(const mad::GmpPeer& peer, std::span<const
     if (!there || there->redirect_qpn == wire::Qpn{}) return std::nullopt;
     const auto& address = peer.path.address;
     const bool global = there->redirect_gid != wire::Gid{}, local = there->redirect_lid != wire::Lid{};
-    // On RoCE it is the GID that counts, on one subnet the LID.
+    // RoCE addresses by GID, one InfiniBand subnet by LID.
     return mad::GmpPeer{.path = {.gid_index = peer.path.gid_index,
                                  .address = {.dlid = local ? there->redirect_lid : wire::permissive_lid,
                                              .sl = there->redirect_service_level,

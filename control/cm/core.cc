@@ -94,7 +94,7 @@ std::uint32_t Core::claim(const RemoteEnd& queue_pair, std::uint32_t id) {
     for (;;) {
         const auto owner = queue_pairs_.insert(queue_pair, id);
         if (owner == id) return id;
-        // Who has closed already, or is closing, has no use for it any more.
+        // A session that is closed or closing no longer needs the queue pair.
         const auto session = sessions_.find(owner);
         if (session && open(session->state())) return owner;
         if (queue_pairs_.replace(queue_pair, owner, id)) return id;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What all endpoints of a connection manager share: the tables by which messages find them, timers, counters, the way
-/// out. Handles keep it, so that one that outlives its manager is merely of no use.
+/// State shared by all endpoints of a connection manager: lookup tables, timers, counters, send path. Endpoints hold a
+/// reference, so an endpoint may outlive its manager; it then sends nothing.
 
 #include <atomic>
 #include <cstdint>
@@ -32,14 +32,14 @@ public:
     Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now);
     void receive(std::span<const mad::GmpArrival> burst, Time now);
     void tick(Time now);
-    /// The manager is gone: so are its endpoints, without a word.
+    /// The manager is being destroyed: drops all sessions without sending anything.
     void close();
 
     // For sessions.
 
-    /// A request that waited for a listener; none: it is a repeat, or cannot be served, which its sender is told.
+    /// Accepts a request from a listener's inbox. None: it is a retransmission, or it was rejected.
     std::optional<Event> accept(const Session::Received& received, Time now);
-    /// Whose the queue pair is: `id`, who had it and is open, otherwise.
+    /// Registers a remote queue pair for `id`. Returns `id`, or the id of the open connection that already has it.
     std::uint32_t claim(const RemoteEnd& queue_pair, std::uint32_t id);
     void retire(Session& session);
     Reference<Session> find(std::uint32_t id) const { return sessions_.find(id); }
@@ -60,12 +60,12 @@ public:
 
     const Counters& counters() const { return counters_; }
     const IdTable<Session>& sessions() const { return sessions_; }
-    /// The latest time that anybody has told.
+    /// The latest `now` passed to any call.
     Time latest() const { return latest_.load(std::memory_order_relaxed); }
     void saw(Time now);
 
 private:
-    /// `make(id)` gives the state machine.
+    /// `make(id)` returns the state machine.
     template <class Make>
     Reference<Session> create(Make make) {
         return sessions_.insert(
@@ -79,13 +79,13 @@ private:
     void refuse(const mad::GmpPeer& to, const Incoming& message, const Rejection& rejection, wire::CmAbout about);
 
     // core_receive.cc
-    /// Where a message is looked for that does not name an id of ours; without a table: it does.
+    /// Lookup key of a message that names none of our ids; `table` is null if it names one.
     struct Sought {
         const RemoteTable* table = nullptr;
         RemoteEnd end;
     };
     Sought by_remote_end(const Incoming& message, const mad::GmpPeer& from) const;
-    /// A MAD, read once, and where what it says belongs.
+    /// A parsed MAD and its lookup key.
     struct Looked {
         Looked(const Core& core, const mad::GmpArrival& arrival);
         std::expected<Incoming, Count> message;
@@ -112,7 +112,7 @@ private:
     RemoteTable connections_, queue_pairs_, peers_, datagram_requests_;
     Shares half_open_, closing_;
     Listeners listeners_;
-    IdTable<Session> sessions_;  ///< last: sessions use all of the above when they go
+    IdTable<Session> sessions_;  ///< last: destructors of sessions use the members above
 };
 
 }  // namespace verbline::cm

@@ -4,7 +4,7 @@
 #include "control/cm/core.h"
 #include "control/cm/turn.h"
 
-// Requests that waited for a listener, when it polls.
+// Requests from a listener's inbox, processed when it is polled.
 
 namespace verbline::cm {
 
@@ -18,7 +18,7 @@ std::optional<unsigned> Core::gid_index(const wire::Gid& gid, const mad::GmpPeer
     return options_.gid_index ? options_.gid_index(gid) : std::optional(from.path.gid_index);
 }
 
-/// What no user could mend.
+/// Why a REQ cannot be served, whatever its user does; none: it can.
 std::optional<Rejection> Core::objection(const wire::CmReq& req) const {
     using enum wire::CmRejectReason;
     const bool xrc =
@@ -37,7 +37,7 @@ std::optional<Event> Core::accept_connection(const Session::Received& received, 
     const auto& message = received.message;
     const auto& req = message.as<wire::CmReq>();
     const auto end = RemoteEnd::connection(req.ca_guid, req.local_id);
-    // It may have come twice before we were polled.
+    // A retransmission may have arrived before the listener was polled.
     if (const auto owner = sessions_.find(connections_.find(end)); owner && owner->takes(message)) {
         owner->push(received.from, message, now);
         return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<Event> Core::accept_connection(const Session::Received& received, 
         turn.carry_out(now, &received.from);
         return std::nullopt;
     }
-    // What is left there is over, and its id was given out anew by the peer.
+    // An old entry's connection is over: the peer has reused its id.
     for (auto owner = connections_.insert(end, session->id());
          owner != session->id() && !connections_.replace(end, owner, session->id());) {
         owner = connections_.insert(end, session->id());

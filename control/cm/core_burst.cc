@@ -5,9 +5,8 @@
 
 #include "control/cm/core.h"
 
-// MADs that come together. With many endpoints nearly nothing that a MAD needs is in a cache: its place in a table, the
-// session. Asked for one after another that is a wait of some hundred nanoseconds each; asked for together, one wait
-// for all.
+// Processing of bursts. With many endpoints a MAD misses the cache on its table entry and on the session: some hundred
+// nanoseconds each. Prefetching for the whole burst overlaps these misses.
 
 namespace verbline::cm {
 
@@ -30,7 +29,7 @@ void Core::receive(std::span<const mad::GmpArrival> burst, Time now) {
     }
 }
 
-/// What is found by an id needs the id's slot and then the session; what is found by its remote end needs that first.
+/// A lookup by id prefetches the id's slot, then the session; one by remote end prefetches that entry first.
 void Core::prefetch(std::span<const std::optional<Looked>> burst) const {
     std::array<std::uint32_t, at_once> ids{};
     for (std::size_t i = 0; i < burst.size(); ++i) {

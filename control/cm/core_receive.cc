@@ -3,7 +3,7 @@
 
 #include "control/cm/core.h"
 
-// Where a message goes, and what is answered to one that nobody takes.
+// Dispatch of messages, and answers to those of unknown connections.
 
 namespace verbline::cm {
 
@@ -36,14 +36,14 @@ void Core::receive_one(const mad::GmpArrival& arrival, const Looked& looked, Tim
     count(received(message->attribute()), message->sender_id());
     if (message->attribute() == wire::CmAttribute::req) return receive_req(*message, sought, from, now);
     if (message->attribute() == wire::CmAttribute::sidr_req) return receive_sidr_req(*message, sought, from, now);
-    // A listener has an id, but no conversation.
+    // A listener's id names no connection.
     const auto session = sought.table != nullptr ? find(sought) : sessions_.find(message->receiver_id());
     if (session && !session->listens()) return session->push(from, *message, now);
     receive_unknown(*message, from);
 }
 
-/// Of a request in another version of the class we know only where all versions have its id; it is refused, and told
-/// which version we speak (12.6.7.2 reason 31, 12.11.2.1 status 5).
+/// Answers a request of another class version, of which only the id's place is known: rejects it with the version that
+/// we support (12.6.7.2 reason 31, 12.11.2.1 status 5).
 void Core::receive_version(const mad::GmpPeer& from, mad::MadBytes mad) {
     const auto header = *wire::Mad::parse(mad);
     const auto id = wire::load32(mad, mad.size() - wire::cm_message_size);
@@ -75,7 +75,8 @@ Core::Sought Core::by_remote_end(const Incoming& message, const mad::GmpPeer& fr
             return {&datagram_requests_, RemoteEnd::datagram_request(address.dgid, address.dlid, message.sender_id())};
         }
         case wire::CmAttribute::rej: {
-            // A peer that gives up a REQ, of which it never learnt our id, names it by its own and its GUID (12.6.7.2).
+            // A peer that gives up its REQ without knowing our id names the connection by its own id and GUID
+            // (12.6.7.2).
             const auto& rej = message.as<wire::CmRej>();
             if (rej.remote_id != 0 || rej.reason != wire::CmRejectReason::timeout ||
                 rej.information_length < sizeof(wire::Guid)) {
@@ -112,8 +113,8 @@ void Core::receive_sidr_req(const Incoming& message, const Sought& known, const 
                .request_id = req.request_id, .status = wire::SidrStatus::unsupported_service, .service = req.service});
 }
 
-/// Messages of connections that we know nothing of: what lets the peer close its end is answered, unless that may be to
-/// another program's harm.
+/// Answers messages of unknown connections where that lets the peer close its end; never with shared addresses, since
+/// the connection may be another program's.
 void Core::receive_unknown(const Incoming& message, const mad::GmpPeer& from) {
     const auto ours = message.receiver_id(), theirs = message.sender_id();
     if (options_.shared) return count(Count::rx_dropped_unknown_id, theirs);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What a connection manager counts. Any thread counts; so that they do not meet at one cache line there is a stripe
-/// for each part of the tables.
+/// Counters of a connection manager. Any thread may count; counters are striped so that threads do not share a cache
+/// line.
 
 #include <array>
 #include <atomic>
@@ -75,7 +75,7 @@ namespace verbline::cm {
     X(rx_dropped_backlog_full, "requests dropped because a listener is not polled")
 VERBLINE_COUNTER_ENUM(Count, VERBLINE_CM_COUNTERS)
 
-/// Where the messages stand in both lists above.
+/// Position of a message type in the tx and rx parts of the list above.
 constexpr std::size_t message_index(wire::CmAttribute attribute) {
     return static_cast<std::size_t>(attribute) - static_cast<std::size_t>(wire::CmAttribute::req);
 }

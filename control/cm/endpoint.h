@@ -2,17 +2,17 @@
 #pragma once
 
 /// @file
-/// A communication endpoint as its user holds it: polled, not called back.
+/// The user's handle of a communication endpoint. It is polled; it makes no callbacks of its own.
 ///
 ///     Manager::receive ──> inbox ──┐                        poll ──> Event, Event, ..., none: armed again
-///     Manager::tick  ── due ───────┴──> ready, told once ───> ^  the state machine runs here, in the user's thread
+///     Manager::tick  ── due ───────┴──> on_ready, once ─────> ^  the state machine runs here, in the user's thread
 ///
-/// Received MADs wait in the endpoint. The user is told once that there is something (Manager::Options::on_ready) and
-/// polls until nothing is left, which arms it again. All work is done inside of the user's calls, so endpoints make
-/// progress in parallel, with no lock in common.
+/// Received MADs wait in the endpoint's inbox. Manager::Options::on_ready is called once when there is something to do;
+/// the user then polls until `poll` returns none, which re-arms the notification. All processing happens inside the
+/// user's calls, so endpoints make progress in parallel without a common lock.
 ///
-/// Threads: one at a time per endpoint. Dropping the last reference ends it: a connection that is open, or opening, is
-/// rejected or disconnected as the standard wants, in the background; no event follows.
+/// Threads: one at a time per endpoint. Dropping the last reference closes it: a connection that is open or being
+/// opened is rejected or disconnected in the background (IBTA 12.9); no event follows.
 
 #include <cstdint>
 #include <memory>
@@ -31,7 +31,7 @@ class Session;
 
 class Endpoint {
 public:
-    /// The manager makes it.
+    /// Called by the manager only.
     Endpoint(std::shared_ptr<Core> core, Reference<Session> session);
     ~Endpoint();
     Endpoint(const Endpoint&) = delete;
@@ -41,20 +41,21 @@ public:
     CommunicationId remote_id() const;  ///< 0: not known yet
     State state() const;
 
-    /// The next thing that has happened; none: nothing more, armed again.
+    /// The next event, oldest first. None: nothing is pending, and on_ready is armed again.
     std::optional<Event> poll(Time now);
 
-    // In all: EINVAL, not in this state, or private data too long.
+    // All of these return EINVAL if the state does not allow the call or the private data is too long.
 
     Result<void> reply(const Reply& reply, Time now);                      ///< to REQ
     Result<void> ready_to_use(const PrivateData& private_data, Time now);  ///< RTU, to REP
     Result<void> reject(const Rejection& rejection, Time now);             ///< to REQ or REP
-    /// REJ to REQ, or SIDR_REP, without a trace: for requests that nobody has seen, of which anybody can send many. The
-    /// endpoint is over; should the same request come again, it is a new one (after `reject` it is refused again).
+    /// Sends REJ to a REQ, or SIDR_REP, and keeps no state, so that a flood of requests that no user has seen costs no
+    /// memory. The endpoint ends; a retransmission of the request counts as a new one (after `reject` it is rejected
+    /// again).
     Result<void> decline(const Rejection& rejection, Time now);
     Result<void> decline(const ServiceReply& reply, Time now);
     Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now);  ///< MRA
-    /// A message came on the connection before RTU did (IBV_EVENT_COMM_EST).
+    /// Data arrived on the connection before the RTU (IBV_EVENT_COMM_EST).
     Result<void> established(Time now);
     Result<void> disconnect(const PrivateData& private_data, Time now);                             ///< DREQ
     Result<void> load_alternate(const Path& alternate, const PrivateData& private_data, Time now);  ///< LAP

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What an endpoint tells its user when it is drained. Each event is told once, in the order in which things happened.
+/// Events returned by Endpoint::poll: each once, in the order in which they happened.
 
 #include <cstdint>
 #include <memory>
@@ -16,14 +16,14 @@ namespace verbline::cm {
 class Endpoint;
 using EndpointPointer = std::shared_ptr<Endpoint>;
 
-/// A listener: somebody wants a connection. `endpoint` is new and the user's: answer with reply, reject or delay.
-/// `request.primary` is turned round: local is ours.
+/// On a listener: a REQ. `endpoint` is new and owned by the user: answer with reply, reject or delay. `request.primary`
+/// is seen from our side: local is ours.
 struct RequestReceived {
     EndpointPointer endpoint;
     Request request;
     mad::GmpPeer from;
 };
-/// A listener: somebody asks for a datagram service; answer with Endpoint::respond, or drop `endpoint`.
+/// On a listener: a SIDR_REQ. Answer with Endpoint::respond, or drop `endpoint`.
 struct ServiceRequestReceived {
     EndpointPointer endpoint;
     ServiceRequest request;
@@ -35,35 +35,34 @@ struct ReplyReceived {
 struct ServiceReplyReceived {
     ServiceReply reply;
 };
-/// The passive side: the active one has sent RTU.
+/// Passive side: RTU received.
 struct Established {
     PrivateData private_data{};
 };
-/// The peer works on it (MRA); how long our wait is now.
+/// MRA received: the peer needs more time. `wait` is how long we now wait for its answer.
 struct Delayed {
     Time wait = 0;
     PrivateData private_data{};
 };
-/// By the peer, or by ourselves when a reply cannot be accepted. Of reasons 24 and 25 `rejection.information` is a
-/// wire::ClassPortInfo. A connection manager that wants to be asked elsewhere (24) is asked there once, before this is
-/// told. A port that wants the connection elsewhere (25) is told at once: the REQ must say the path to that port, which
-/// whoever asks finds as he has found the first (the subnet's administration, or a neighbour's address), and then
-/// connects anew to the redirect's GID; this endpoint is over.
+/// REJ, from the peer, or from us when a reply cannot be accepted. With reasons 24 and 25 `rejection.information` is a
+/// wire::ClassPortInfo. A redirect of the connection manager (24) is followed once before this event is reported. A
+/// redirect of the port (25) is reported at once: the REQ must name the path to the new port, so the user resolves that
+/// path (SA, or neighbour resolution) and connects anew to the redirect's GID; this endpoint has ended.
 struct Rejected {
     Rejection rejection;
 };
-/// DREQ of the peer: it has been answered already.
+/// DREQ received; DREP has been sent already.
 struct DisconnectRequested {
     PrivateData private_data{};
 };
-/// DREP, or a DREQ that nobody answered: from now on packets of the old connection die out (TIMEWAIT).
+/// DREP received, or DREQ timed out. TIMEWAIT begins: packets of the old connection may still arrive.
 struct Disconnected {
     PrivateData private_data{};
     bool timed_out = false;
 };
-/// The queue pair's number may be used again.
+/// TIMEWAIT is over: the QPN may be reused.
 struct TimewaitExited {};
-/// Nobody answered after the last retry.
+/// No answer after the last retry.
 struct Unanswered {
     enum class What : std::uint8_t { request, reply, service_request, alternate_path } what{};
 };

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// A queue in one array: each element is moved at most once on its way through (std::vector's front costs all that is
-/// behind it). What is empty has no memory, so that an endpoint that rests takes none for what has been.
+/// A FIFO queue in one array, with amortized O(1) pops (erasing a std::vector's front is O(n)). An empty queue frees
+/// its memory, so idle endpoints hold none.
 ///
 /// For one thread at a time.
 
@@ -43,7 +43,7 @@ private:
     }
 
     std::vector<T> items_;
-    std::size_t first_ = 0;  ///< those in front of it have been taken
+    std::size_t first_ = 0;  ///< index of the front; earlier elements were popped
 };
 
 }  // namespace verbline::cm

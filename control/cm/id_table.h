@@ -2,20 +2,19 @@
 #pragma once
 
 /// @file
-/// Things by an id that the table gives out.
+/// Table of values by ids that the table allocates.
 ///
-/// Ids are given in order, from a start that the owner chooses: one comes again after four thousand million others. The
-/// low bits of an id name its part and, within it, its slot, so that finding is one look at one place; an id whose slot
-/// is taken is passed over.
+/// Ids are allocated in order from a start that the owner chooses and repeat after 2^32. The low bits of an id name its
+/// part and, within it, its slot, so a lookup reads one slot; allocation skips an id whose slot is taken.
 ///
-///     id   | passed over or not | slot in part | part |
+///     id   | generation         | slot in part | part |
 ///
-/// A part grows slot by slot (linear hashing: W. Litwin, 1980), so that nobody ever waits for it to be moved: slot n
-/// comes into being by taking from slot n - 2^k, the one which stood for both, what belongs to it. Slots stay where
-/// they are; their memory comes in segments, each as large as all before it, that the parts have in common.
+/// A part grows slot by slot (linear hashing: W. Litwin, 1980), so that no insert pays for rehashing a whole part: slot
+/// n is created by splitting slot n - 2^k, which held the values of both. Slots never move; their memory comes in
+/// segments, each as large as all before it, shared by the parts.
 ///
-/// Among many things finding one is waiting for memory: for its slot, then for itself. Who has several to find asks for
-/// all first: `prefetch`, then `prefetch_value`, then `find` (Core::receive does).
+/// Cache misses on the slot and then on the value dominate a lookup. To look up several ids call `prefetch` for all,
+/// then `prefetch_value` for all, then `find` (Core::receive does).
 ///
 /// Threads: any; each part has a lock.
 
@@ -34,7 +33,7 @@
 
 namespace verbline::cm {
 
-/// `Value` is Counted.
+/// `Value` derives from Counted.
 template <class Value>
 class IdTable {
 public:
@@ -51,7 +50,7 @@ public:
         for (const auto& value : all()) std::ignore = Reference<Value>::adopt(value.get());
     }
 
-    /// `make(id)` gives a Reference, under the part's lock.
+    /// `make(id)` returns a Reference; called under the part's lock.
     template <class Make>
     Reference<Value> insert(Make&& make) {
         for (;;) {
@@ -59,7 +58,7 @@ public:
             if (id == 0) continue;
             auto& part = parts_[id % part_count];
             const std::lock_guard lock(part.mutex);
-            // Two for one: in the long run a quarter is free.
+            // Two splits per insert keep a quarter of the slots free in the long run.
             for (int i = 0; i < 2 && part.used >= part.slots / 4 * 3; ++i) split(id % part_count);
             auto& slot = *slot_of(id);
             if (slot.value != nullptr) continue;
@@ -77,10 +76,10 @@ public:
         return slot.id == id ? Reference<Value>::to(slot.value) : Reference<Value>();
     }
 
-    /// Soon `prefetch_value` will be called, or `find`.
+    /// Call before `prefetch_value` or `find`.
     void prefetch(std::uint32_t id) const noexcept { __builtin_prefetch(slot_of(id)); }
-    /// Soon `find` will be called: `prefetch(value)` asks for the parts of it that will be needed. It gets an address
-    /// where there may be nothing any more, which must not be looked at.
+    /// Call before `find`: `prefetch(value)` prefetches the parts of the value that will be needed. `value` may already
+    /// be freed and must not be dereferenced.
     template <class Prefetch>
     void prefetch_value(std::uint32_t id, Prefetch&& prefetch) const noexcept {
         auto& slot = *slot_of(id);
@@ -103,7 +102,7 @@ public:
 
     std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 
-    /// All that are there while it is read, which is part by part.
+    /// A snapshot, taken part by part.
     std::vector<Reference<Value>> all() const {
         std::vector<Reference<Value>> values;
         values.reserve(size());
@@ -118,11 +117,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t first_slots = 4, segment_count = 28;  ///< in all, one for each id there is
+    static constexpr std::size_t first_slots = 4, segment_count = 28;  ///< enough slots for all 2^32 ids
 
     struct Slot {
         std::uint32_t id;
-        Value* value;  ///< its reference is counted
+        Value* value;  ///< holds one reference
     };
     struct alignas(64) Part {
         mutable std::mutex mutex;
@@ -135,7 +134,7 @@ private:
         std::atomic_ref(slot.value).store(value, std::memory_order_relaxed);
     }
 
-    /// Where an id stands if the part has so many slots.
+    /// Slot index of an id in a part of `slots` slots.
     static std::size_t index_of(std::uint32_t id, std::size_t slots) {
         const auto mask = std::bit_ceil(slots) - 1;
         const auto index = id / part_count & mask;
@@ -153,7 +152,7 @@ private:
         return starts_[segment].load(std::memory_order_acquire) + part * count + (index - first);
     }
 
-    /// One slot more, under the part's lock.
+    /// Adds one slot. Called under the part's lock.
     void split(std::size_t number) {
         auto& part = parts_[number];
         const std::size_t slots = part.slots;
@@ -166,7 +165,7 @@ private:
         }
         part.slots.store(slots + 1, std::memory_order_release);
     }
-    /// The first part that needs one makes it for all.
+    /// Allocates a segment for all parts, unless another part has done so.
     void need_segment(std::size_t number) {
         const std::lock_guard lock(segments_mutex_);
         if (starts_[number] != nullptr) return;

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// Who listens for which service ids. Nearly all listen for one id: those are hashed. The few that listen for all ids
-/// that agree in some bits are looked through after them.
+/// Listeners by service id. Exact service ids are hashed; the few listeners with a mask are searched linearly after
+/// them.
 ///
-/// Threads: any. Finding takes the lock of one part; that of the ranges only if there are any.
+/// Thread-safe. `find` takes the lock of one part, and that of the ranges only if there are any.
 
 #include <array>
 #include <atomic>
@@ -20,10 +20,10 @@ namespace verbline::cm {
 
 class Listeners {
 public:
-    /// False: another listener has some of these ids.
+    /// False: another listener overlaps.
     bool insert(wire::CmServiceId service, std::uint64_t mask, std::uint32_t id);
     void erase(wire::CmServiceId service, std::uint64_t mask, std::uint32_t id);
-    /// 0: nobody.
+    /// Returns the listener's endpoint id; 0: none.
     std::uint32_t find(wire::CmServiceId service) const;
 
 private:
@@ -44,7 +44,7 @@ private:
 
     bool free(std::uint64_t service, std::uint64_t mask) const;
 
-    std::mutex changes_;  ///< one change at a time: what is free stays free until it is taken
+    std::mutex changes_;  ///< serializes changes: makes check and insert atomic
     std::array<Part, part_count> parts_;
     mutable std::mutex ranges_mutex_;
     std::vector<Range> ranges_;

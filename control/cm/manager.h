@@ -6,7 +6,7 @@
 ///
 ///     MADs ─> Manager::receive ──> by local id | by (remote id, GID) | by service id ──> endpoint's inbox ──> ready
 ///
-/// Threads: any, at the same time; lookups take a lock of one part of one table, never a common one.
+/// Thread-safe. A lookup takes the lock of one partition of one table; there is no global lock.
 
 #include <cstdint>
 #include <functional>
@@ -30,20 +30,21 @@ class Manager {
 public:
     struct Options {
         wire::Guid ca_guid{};
-        std::uint64_t seed = 1;  ///< of communication ids, request ids, transaction ids: random, or told by a test
-        /// There is something to poll; once until it has been drained. From `receive`, `tick`, or a user's call about
-        /// another endpoint; must not block or call back.
+        std::uint64_t seed = 1;  ///< of communication, request and transaction ids; random, except in tests
+        /// The endpoint has something to poll. Called once, then not again until `poll` has returned none. Called from
+        /// `receive`, `tick` or a user's call on another endpoint; must not block or call back.
         std::function<void(Endpoint&)> on_ready;
-        /// Which of our GIDs has index n; empty: none. For the path back to whoever sent a REQ.
+        /// Returns the GID index of a local GID, or none if the GID is not ours. Used for the path back to the sender
+        /// of a REQ; if empty, the arrival's own index is used.
         std::function<std::optional<unsigned>(const wire::Gid&)> gid_index;
-        /// Others have our addresses, too, and each of us sees every MAD: what names an id that is not ours is for one
-        /// of them, and not answered.
+        /// Other programs share our addresses, and each of them receives every MAD. A message with an id that is not
+        /// ours is then assumed to be theirs and is not answered.
         bool shared = false;
-        /// Whether one of these others has the service: its requests are left to that one. Must not block or call back;
-        /// empty: nobody has.
+        /// Whether another of these programs serves the service id; if so, the request is left to it. Must not block or
+        /// call back; empty: never.
         std::function<bool(wire::CmServiceId)> elsewhere;
-        /// How many requests of peers may be half open, and how many dropped endpoints close in the background; no peer
-        /// may have more of them than are still free (shares.h).
+        /// Limits of half-open requests from peers, and of dropped endpoints that close in the background. No peer port
+        /// may hold more of either than are still free (shares.h).
         std::size_t most_half_open = cm::most_half_open, most_closing = cm::most_closing;
     };
 
@@ -56,20 +57,20 @@ public:
     /// Active side. The request is sent at once.
     Result<EndpointPointer> connect(const Request& request, Time now);
     Result<EndpointPointer> resolve(const ServiceRequest& request, Time now);  ///< SIDR
-    /// Service ids that equal `service` in the bits of `mask`. EADDRINUSE: another listener has some of them.
+    /// Listens for all service ids that equal `service` in the bits of `mask`. EADDRINUSE: another listener overlaps.
     Result<EndpointPointer> listen(wire::CmServiceId service, std::uint64_t mask, Time now);
 
-    /// MADs of class 7 (communication management), in the order in which they came. Of those that come together the
-    /// memory for all is asked for at once, which is most of what finding an endpoint among many takes.
+    /// MADs of class 7 (communication management), in order of arrival. The table entries and sessions of a burst are
+    /// prefetched together, since cache misses dominate the cost of a lookup.
     void receive(std::span<const mad::GmpArrival> burst, Time now);
     void receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
         const mad::GmpArrival one{.from = from, .mad = mad};
         receive({&one, 1}, now);
     }
-    /// Makes endpoints ready whose time has come; call at or after `deadline`.
+    /// Processes expired timers: marks their endpoints ready. Call at or after `deadline`.
     void tick(Time now);
     std::optional<Time> deadline() const;
-    /// Sends every DREQ that waits for its answer once more, before its time: for a process that ends and cannot wait.
+    /// Retransmits every unanswered DREQ now: for a process that exits and cannot wait for the timers.
     void repeat_disconnects(Time now);
 
     struct Shown {
@@ -86,7 +87,7 @@ public:
     void counters(const CounterVisitor& visit) const;
 
 private:
-    std::shared_ptr<Core> core_;  ///< endpoints keep it
+    std::shared_ptr<Core> core_;  ///< shared with the endpoints
 };
 
 }  // namespace verbline::cm

@@ -23,7 +23,7 @@ Incoming::Incoming(wire::CmAttribute attribute, std::uint64_t transaction, Data 
       transaction_(transaction),
       content_(content_of(attribute, data)) {}
 
-/// Any bytes are a message: `data` has its size.
+/// Any bytes decode to a message: `data` has the right size.
 Incoming::Content Incoming::content_of(wire::CmAttribute attribute, Data data) {
     using enum wire::CmAttribute;
     switch (attribute) {

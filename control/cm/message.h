@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Messages of the connection manager as MADs: put into one, and taken out.
+/// Encoding and decoding of connection manager messages as MADs.
 
 #include <cstdint>
 #include <expected>
@@ -52,16 +52,15 @@ inline constexpr auto attribute_of<wire::CmLap> = wire::CmAttribute::lap;
 template <>
 inline constexpr auto attribute_of<wire::CmApr> = wire::CmAttribute::apr;
 
-/// A message that has come: read out of its MAD once, where that comes in. What waits for its endpoint, and what that
-/// is given, is what the message says, not its bytes.
+/// A received message, decoded from its MAD once on arrival; inboxes and state machines use the decoded message.
 class Incoming {
 public:
-    /// The counter that says why it is none.
+    /// On failure returns the drop counter.
     static std::expected<Incoming, Count> parse(mad::MadBytes mad);
 
     wire::CmAttribute attribute() const { return attribute_; }
     std::uint64_t transaction() const { return transaction_; }
-    /// What it says, which is of this kind: that of its attribute.
+    /// The content. `Message` must be the type of the attribute.
     template <class Message>
     const Message& as() const& {
         return std::get<Message>(content_);
@@ -70,9 +69,9 @@ public:
     Message as() const&& {
         return std::get<Message>(content_);
     }
-    /// In all messages: the id its sender gave to the conversation. SIDR: the request id.
+    /// The sender's communication id, present in all messages. SIDR: the request id.
     std::uint32_t sender_id() const { return sender_id_; }
-    /// The receiver's: not in REQ. SIDR_REP: the request id, which is the receiver's.
+    /// The receiver's communication id; absent in REQ. SIDR_REP: the request id, which the receiver allocated.
     std::uint32_t receiver_id() const { return receiver_id_; }
 
 private:
@@ -89,7 +88,7 @@ private:
     Content content_;
 };
 
-/// The header of an outgoing one.
+/// Writes the MAD header of an outgoing message.
 void write_header(wire::CmAttribute attribute, std::uint64_t transaction, mad::MadBuffer& mad);
 
 template <class Message>

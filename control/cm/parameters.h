@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What users of the connection manager say and are told, as values. Names and units are those of IBTA volume 1,
-/// chapter 12; times are coded as there (4.096 us * 2^n) where they travel in messages.
+/// Parameters of the connection manager's calls and events. Names and units are those of IBTA volume 1, chapter 12;
+/// times that travel in messages are coded as there (4.096 us * 2^n).
 
 #include <cstddef>
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace verbline::cm {
 
 using PrivateData = std::vector<std::byte>;
 
-/// One way between the two ports, as REQ and LAP describe it (12.6.5).
+/// A path between the two ports, as REQ and LAP describe it (12.6.5).
 struct Path {
-    rdma::Path route;  ///< how we send on it: the connection's packets and our MADs
+    rdma::Path route;  ///< used for the connection's packets and for our MADs
     wire::Gid local_gid{}, remote_gid{};
     wire::Lid local_lid = wire::permissive_lid, remote_lid = wire::permissive_lid;  ///< RoCE: permissive
     std::uint32_t flow_label = 0;                                                   ///< 20 bits
     std::uint8_t rate = 2;                                                          ///< coded as in PathRecord
     std::uint8_t traffic_class = 0, hop_limit = 64, sl = 0;
     bool subnet_local = false;          ///< both ends on one subnet, no GRH needed; RoCE: false
-    std::uint8_t packet_lifetime = 18;  ///< coded; what the acknowledgement timeout is made from
+    std::uint8_t packet_lifetime = 18;  ///< coded; the local ACK timeout is derived from it
 };
 
 enum class Transport : std::uint8_t { rc, uc, xrc };
@@ -48,7 +48,7 @@ struct Request {
     std::uint8_t remote_response_timeout = 20, local_response_timeout = 20;  ///< coded
     std::uint8_t retry_count = 7, rnr_retry_count = 7, max_cm_retries = 15;
     bool shared_receive_queue = false, flow_control = true;
-    /// Both ends send a REQ for the same service to each other; the one with the lower QPN, or GUID, becomes passive
+    /// Both ends send each other a REQ for the same service; the end with the lower (CA GUID, QPN) becomes passive
     /// (12.10.4).
     bool peer_to_peer = false;
     PrivateData private_data{};  ///< at most 92 bytes, of which RDMA CM takes 36
@@ -56,7 +56,7 @@ struct Request {
 
 /// REP.
 struct Reply {
-    wire::Qpn qpn{};  ///< an XRC target's as well: on the wire it stands in the EECN field then
+    wire::Qpn qpn{};  ///< of an XRC target too, whose number travels in the EECN field
     wire::QKey qkey{};
     wire::Psn psn;
     std::uint8_t responder_resources = 0, initiator_depth = 0;
@@ -65,7 +65,7 @@ struct Reply {
     PrivateData private_data{};  ///< at most 196 bytes
 };
 
-/// SIDR_REQ: which queue pair serves datagrams there?
+/// SIDR_REQ: asks for the queue pair that serves datagrams of a service.
 struct ServiceRequest {
     Path path;
     wire::CmServiceId service{};

@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// What a peer can make us keep at most, and for how long. Times stand in messages in five bits (4.096 us * 2^n), so
-/// that anybody can ask for 2 hours 26 minutes; we wait for none longer than these. Defaults of the field are well
-/// below: Linux sends 20 as response timeout, 18 as packet lifetime and 24 in MRA.
+/// Upper bounds of what a peer can make us keep, and for how long. Times travel in five bits (4.096 us * 2^n), so a
+/// peer can ask for up to 2 hours 26 minutes; longer times than these are clamped. Usual values are well below: Linux
+/// sends 20 as response timeout, 18 as packet lifetime and 24 in MRA.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,9 +20,9 @@ constexpr std::uint8_t longest_service_timeout = 25;   ///< 137 s, of MRA
 constexpr std::uint8_t longest_packet_lifetime = 20;   ///< 4.3 s
 constexpr std::uint8_t longest_ack_delay = 20;         ///< 4.3 s
 
-/// Connections and datagram requests of peers that are half open, of one manager.
+/// Half-open connections and datagram requests of peers, per manager.
 constexpr std::size_t most_half_open = tunables::half_open_connections;
-/// Endpoints that their users have dropped and that still close, repeat a refusal or wait for the end of TIMEWAIT.
+/// Endpoints dropped by their users that still retransmit DREQ or REJ or wait in TIMEWAIT, per manager.
 constexpr std::size_t most_closing = tunables::closing_connections;
 
 /// Whether a REQ asks for longer waits than we grant.

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What a peer's port is known by: its GID, its LID where there are LIDs.
+/// Address of a peer's port: its GID, and its LID on InfiniBand.
 
 #include "control/mad/gmp.h"
 #include "datapath/wire/types.h"
@@ -16,8 +16,8 @@ struct PortAddress {
     static PortAddress of(const mad::GmpPeer& peer) {
         return {.gid = peer.path.address.dgid, .lid = peer.path.address.dlid};
     }
-    /// Whether a MAD came from there. Within a subnet it may have a GRH or not, whatever ours to it have; and a port's
-    /// GID in one may be any of several: then its LID tells.
+    /// Whether a MAD came from this port. Within a subnet a MAD may or may not have a GRH, independent of ours, and its
+    /// GRH may carry any of the port's GIDs; the LID decides then.
     bool sent(const mad::GmpPeer& from) const {
         const auto& address = from.path.address;
         const bool has_lid = lid != wire::Lid{} && lid != wire::permissive_lid;

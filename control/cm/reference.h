@@ -2,10 +2,9 @@
 #pragma once
 
 /// @file
-/// Things that count who refers to them, in themselves: a reference is one word, so that a table has four of its slots
-/// in a cache line.
+/// Intrusive reference counting. A Reference is one word, so that a cache line holds four table slots.
 ///
-/// Threads: as std::shared_ptr, which also keeps what it refers to alive, and is two words.
+/// Thread safety: as std::shared_ptr, which is two words.
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace verbline::cm {
 template <class T>
 class Reference;
 
-/// A base of what is referred to.
+/// Base class of reference-counted objects.
 class Counted {
 public:
     Counted() = default;
@@ -30,7 +29,7 @@ private:
     std::atomic<std::uint32_t> references_ = 0;
 };
 
-/// The last one that goes deletes it, which must have been made with `make`.
+/// The last reference deletes the object, which must have been created by `make`.
 template <class T>
 class Reference {
 public:
@@ -39,9 +38,9 @@ public:
     static Reference make(Arguments&&... arguments) {
         return Reference(std::make_unique<T>(std::forward<Arguments>(arguments)...).release(), 1);
     }
-    /// To something that others refer to as well.
+    /// Adds a reference to an object that the caller knows to be alive.
     static Reference to(T* thing) noexcept { return Reference(thing, thing == nullptr ? 0 : 1); }
-    /// The same, unless its last reference has gone: then it is being deleted.
+    /// The same, or empty if the count is zero and the object is being deleted.
     static Reference unless_gone(T& thing) noexcept {
         auto count = thing.references_.load(std::memory_order_relaxed);
         while (count != 0) {
@@ -59,7 +58,7 @@ public:
         return *this;
     }
     ~Reference() {
-        // Whoever deletes sees what the others have done to it.
+        // Acquire: the deleter sees all writes of the other owners.
         if (thing_ != nullptr && thing_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
             std::default_delete<T>()(thing_);
         }
@@ -71,7 +70,7 @@ public:
     explicit operator bool() const { return thing_ != nullptr; }
     bool operator==(const Reference&) const = default;
 
-    /// Gives the count away, to be taken back by `adopt`: for slots that are plain memory.
+    /// Gives up ownership of the count, to be taken back by `adopt`: for slots in plain memory.
     T* release() noexcept { return std::exchange(thing_, nullptr); }
     static Reference adopt(T* thing) noexcept { return Reference(thing, 0); }
 

@@ -5,7 +5,7 @@ namespace verbline::cm {
 
 namespace {
 
-/// Both halves of the product: every bit in counts for every bit out.
+/// Both halves of the product: every input bit affects every output bit.
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
     __extension__ using Wide = unsigned __int128;
     constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15;
@@ -23,7 +23,7 @@ std::uint64_t RemoteHash::operator()(const RemoteEnd& end) const {
 
 RemoteArray::RemoteArray(std::size_t size) : entries_(size) {}
 
-/// Where it stands, or the empty entry where it would.
+/// Index of the entry, or of the empty entry where it would be inserted.
 std::size_t RemoteArray::place(const RemoteEnd& end, std::uint64_t hash) const {
     auto i = hash & mask();
     while (entries_[i].id != 0 && entries_[i].end() != end) i = (i + 1) & mask();
@@ -47,7 +47,7 @@ void RemoteArray::insert(const RemoteEntry& entry, std::uint64_t hash) {
     ++used_;
 }
 
-/// There is a gap, as half is empty.
+/// A gap exists, as half of the entries are empty.
 std::size_t RemoteArray::first_run() const {
     std::size_t i = 0;
     while (entries_[i].id != 0) ++i;

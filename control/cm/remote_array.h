@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// One array of a RemoteTable: open addressing with linear probing. What is erased leaves no trace, as those behind it
-/// move up; so runs of entries without a gap can be taken out as a whole, from any gap on.
+/// One array of a RemoteTable: open addressing with linear probing. Erasing shifts the following entries back instead
+/// of leaving tombstones, so a run of entries between two gaps can be moved out as a whole.
 ///
-/// For one thread at a time.
+/// Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct RemoteEntry {
 };
 static_assert(sizeof(RemoteEntry) == 32);
 
-/// With a secret: far ends choose the keys, and must not choose their places.
+/// Keyed hash: peers choose the keys and must not be able to provoke collisions.
 class RemoteHash {
 public:
     explicit RemoteHash(std::uint64_t seed) : seed_(seed) {}
@@ -38,7 +38,7 @@ private:
 class RemoteArray {
 public:
     RemoteArray() = default;
-    /// `size`: a power of two; at most half of it is to be used.
+    /// `size`: a power of two; at most half of the entries may be used.
     explicit RemoteArray(std::size_t size);
 
     const RemoteEntry* data() const { return entries_.data(); }
@@ -46,20 +46,20 @@ public:
     bool full() const { return used_ >= entries_.size() / 2; }
     std::size_t used() const { return used_; }
 
-    // `hash`: the end's, without the bits that chose the part.
+    // `hash`: of the end, without the bits that select the part.
 
-    /// Null: it is not there.
+    /// Returns null if absent.
     RemoteEntry* find(const RemoteEnd& end, std::uint64_t hash);
     const RemoteEntry* find(const RemoteEnd& end, std::uint64_t hash) const;
-    /// It is not there, and there is room.
+    /// The end must be absent, and the array not full.
     void insert(const RemoteEntry& entry, std::uint64_t hash);
-    /// `hash_of(end)` gives the hash of others.
+    /// `hash_of(end)` returns the hash of another entry's end.
     template <class HashOf>
     void erase(RemoteEntry* entry, HashOf&& hash_of);
 
-    /// The first index in front of which there is a gap.
+    /// The first index that follows an empty entry.
     std::size_t first_run() const;
-    /// Takes out what stands from there on without a gap, and at least looks at `least` places; where to go on.
+    /// Removes the run of entries that starts at `from`, visiting at least `least` places. Returns where to continue.
     template <class Take>
     std::size_t take_run(std::size_t from, std::size_t least, Take&& take);
 
@@ -74,7 +74,7 @@ private:
 template <class HashOf>
 void RemoteArray::erase(RemoteEntry* entry, HashOf&& hash_of) {
     auto hole = static_cast<std::size_t>(entry - entries_.data());
-    // Those behind move up, unless that would take them in front of their home.
+    // Shift later entries back, but never in front of their home position.
     for (auto i = (hole + 1) & mask(); entries_[i].id != 0; i = (i + 1) & mask()) {
         const auto home = hash_of(entries_[i].end()) & mask();
         if (((i - home) & mask()) >= ((i - hole) & mask())) {

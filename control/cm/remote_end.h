@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What a far end is found by in tables: a number that is unique within a channel adapter or a port.
+/// Lookup key of a far end: a number that is unique within a channel adapter or a port.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace verbline::cm {
 
 struct RemoteEnd {
-    std::uint64_t owner = 0;   ///< who gives the number out: a CA's GUID, or a service id for a match of peers
-    wire::Gid gid{};           ///< zero where the owner is enough
+    std::uint64_t owner = 0;   ///< scope of the number: a CA's GUID; for peer-to-peer, the service id
+    wire::Gid gid{};           ///< zero where `owner` suffices
     std::uint32_t number = 0;  ///< communication id, queue pair number, request id
     bool operator==(const RemoteEnd&) const = default;
 
@@ -22,14 +22,14 @@ struct RemoteEnd {
     static constexpr RemoteEnd connection(wire::Guid ca, std::uint32_t id) {
         return {.owner = static_cast<std::uint64_t>(ca), .number = id};
     }
-    /// GUIDs of software devices may be shared: the port's address tells them apart.
+    /// Software devices may share a GUID; the port's GID tells them apart.
     static constexpr RemoteEnd queue_pair(wire::Guid ca, const wire::Gid& gid, wire::Qpn qpn) {
         return {.owner = static_cast<std::uint64_t>(ca), .gid = gid, .number = static_cast<std::uint32_t>(qpn)};
     }
     static constexpr RemoteEnd peer(wire::CmServiceId service, const wire::Gid& gid) {
         return {.owner = static_cast<std::uint64_t>(service), .gid = gid};
     }
-    /// SIDR. `lid`: of a sender without a GID.
+    /// SIDR. `lid`: identifies a sender without a GID.
     static constexpr RemoteEnd datagram_request(const wire::Gid& gid, wire::Lid lid, std::uint32_t id) {
         return {.owner = static_cast<std::uint64_t>(lid), .gid = gid, .number = id};
     }

@@ -15,7 +15,7 @@ void RemoteTable::Hint::prefetch(std::uint64_t hash) const noexcept {
     if (entries == nullptr) return;
     const auto* const home = entries + (hash & mask.load(std::memory_order_relaxed));
     __builtin_prefetch(home);
-    // What is not at home is next to it, mostly: perhaps in the next line.
+    // A displaced entry is mostly next to its home: perhaps in the next cache line.
     __builtin_prefetch(home + 1);
 }
 
@@ -89,7 +89,7 @@ std::size_t RemoteTable::size() const {
     return sum;
 }
 
-/// The old array is empty: it was moved while the one which is full now was filled.
+/// The old array is empty by now: it was moved while the current one was filled.
 void RemoteTable::grow(Part& part) {
     part.old = std::exchange(part.current, RemoteArray(part.current.size() * 2));
     part.next_run = part.old.first_run();

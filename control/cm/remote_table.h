@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// Our endpoints' ids by what the far end is known by (remote_end.h). A part that becomes half full goes on in an array
-/// of twice the size; each insert moves a few from the old one, so that none waits for all of them.
+/// Endpoint ids by remote end (remote_end.h). A part that is half full continues in an array of twice the size; each
+/// insert moves a few entries from the old one, so that no insert pays for a whole rehash.
 ///
-/// Who has several to find asks for their memory first: `prefetch`, then `find` (Core::receive does).
+/// To look up several ends, call `prefetch` for all before `find` (Core::receive does).
 ///
 /// Threads: any; each part has a lock.
 
@@ -24,24 +24,24 @@ class RemoteTable {
 public:
     explicit RemoteTable(std::uint64_t seed);
 
-    /// 0: nobody.
+    /// Returns the endpoint id; 0: none.
     std::uint32_t find(const RemoteEnd& end) const;
-    /// Soon `find` will be called, or another one.
+    /// Call before any lookup or change of this end.
     void prefetch(const RemoteEnd& end) const noexcept;
-    /// Who has it: `id`, or somebody who had it before.
+    /// Inserts unless present. Returns the id in the table: `id`, or the one that was there already.
     std::uint32_t insert(const RemoteEnd& end, std::uint32_t id);
-    /// From `old` to `id`; false: it is not `old`'s any more.
+    /// Replaces `old` by `id`. False: the entry is no longer `old`'s.
     bool replace(const RemoteEnd& end, std::uint32_t old, std::uint32_t id);
-    /// If it is `id`'s.
+    /// Erases the entry if it is `id`'s.
     void erase(const RemoteEnd& end, std::uint32_t id);
     std::size_t size() const;
 
 private:
     static constexpr std::size_t part_count = 16, first_size = 4;
-    /// More than two empty the old array before the new one is half full.
+    /// Must exceed two, so that the old array is empty before the new one is half full.
     static constexpr std::size_t moved_at_once = 8;
 
-    /// Where an array is, to be read without the lock: a wrong guess costs only time.
+    /// Location of an array, read without the lock: a stale value costs only a useless prefetch.
     struct Hint {
         std::atomic<const RemoteEntry*> start = nullptr;
         std::atomic<std::size_t> mask = 0;
@@ -52,7 +52,7 @@ private:
         Hint current_hint, old_hint;
         mutable std::mutex mutex;
         RemoteArray current, old;
-        std::size_t next_run = 0;  ///< of `old`: what is to be moved next
+        std::size_t next_run = 0;  ///< of `old`: index of the run to move next
     };
 
     static std::uint64_t place_hash(std::uint64_t hash) { return hash / part_count; }

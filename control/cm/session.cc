@@ -35,7 +35,7 @@ bool Session::takes(const Incoming& req) const {
            (open(connection->state()) || (connection->state() != State::idle && connection->repeats(req)));
 }
 
-/// Ends with the lock free.
+/// Releases the lock.
 void Session::notify(std::unique_lock<std::mutex>& lock) {
     if (std::exchange(told_, true)) return lock.unlock();
     const auto handle = handle_.lock();
@@ -62,7 +62,7 @@ void Session::due(Time now) {
     std::unique_lock lock(mutex_);
     armed_for_ = 0;
     if (!abandoned_) {
-        // A wheel may be early when time is not the same everywhere: then it is armed again.
+        // A wheel may fire early if callers' clocks differ: re-arm then.
         if (machine_due(now)) return notify(lock);
         Turn turn(core_, id_);
         return settle(turn, now);
@@ -90,11 +90,11 @@ void Session::mark_stale(const mad::GmpPeer* by, Time now) {
 }
 
 void Session::abandon(Time now) {
-    std::vector<Event> events;  // may hold endpoints: they go when the lock is free
+    std::vector<Event> events;  // may hold endpoints: destroyed after the lock is released
     {
         std::unique_lock lock(mutex_);
         Turn turn(core_, id_);
-        // What has come counts, though nobody hears of it.
+        // Pending input is processed, though its events are dropped.
         run_all(turn, now);
         abandoned_ = true;
         if (auto* const connection = std::get_if<Connection>(&machine_)) connection->abandon(now, turn);

@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// An endpoint as the tables hold it: its state machine, what waits for it, whether its user has been told.
+/// An endpoint as the tables hold it: its state machine, its inbox, and whether its user has been notified.
 ///
-/// While there is a user, received messages wait until he polls; when he is gone, whoever brings something runs the
-/// machine, until it is over. Lock order: a session's, then a table's or a wheel's; never two sessions'. MADs are sent,
-/// users told and other sessions called with no lock held.
+/// While the user holds the endpoint, received messages wait until it is polled; once dropped, the thread that delivers
+/// a message or a timeout runs the state machine, until it is over. Lock order: a session's, then a table's or a
+/// wheel's; never two sessions'. MADs are sent, users notified and other sessions called with no lock held.
 
 #include <atomic>
 #include <cstdint>
@@ -52,48 +52,48 @@ public:
 
     std::uint32_t id() const { return id_; }
     CommunicationId remote_id() const;
-    /// Any thread, no lock: as of the last step.
+    /// Lock-free, any thread: the state after the last step.
     State state() const { return state_.load(std::memory_order_acquire); }
     Manager::Shown shown() const;
 
-    /// It is new, and a request of a peer: the place is given back when that is answered for.
+    /// For a new passive session: takes over its half-open slot, which is freed once the request has been answered.
     void take_half_open(Shares::Slot share);
-    /// The user's handle; who gets `on_ready`.
+    /// Sets the user's handle, which is passed to `on_ready`.
     void attach(const EndpointPointer& handle);
-    /// The handle is gone.
+    /// The user dropped the handle.
     void abandon(Time now);
 
     // From the network and the clock.
 
     void push(const mad::GmpPeer& from, const Incoming& message, Time now);
     void due(Time now);
-    /// The queue pair of the connection is somebody else's now; `by`: who says so, if that was a REQ, which must be the
-    /// peer.
+    /// The connection's remote queue pair is claimed by a new connection. `by`: sender of the REQ that claimed it,
+    /// which must be the peer; null if it was not a REQ.
     void mark_stale(const mad::GmpPeer* by, Time now);
-    /// Soon `push` will be called. There may be no session any more where there was one.
+    /// Call before `push`. The session may already be freed; it is not dereferenced.
     static void prefetch(const void* session) noexcept;
     bool listens() const { return listens_; }
-    /// Whether a REQ that names this connection belongs to it: it is the same again, or the connection is open.
+    /// Whether a REQ with this connection's remote id belongs to it: it is a retransmission, or the connection is open.
     bool takes(const Incoming& req) const;
 
     // From the user.
 
     std::optional<Event> poll(Time now);
-    /// One step of the machine, if it is of this kind: a Connection or a Sidr. `act(machine, turn)` gives a Result.
+    /// One step of a machine of type `Kind` (Connection or Sidr), else EINVAL. `act(machine, turn)` returns a Result.
     template <class Kind, class Act>
     Result<void> step(Time now, Act&& act);
 
 private:
-    /// What of the peer's shares it takes (peer_limits.h).
+    /// Which of the peer's slots it holds (peer_limits.h).
     enum class Place : std::uint8_t { none, half_open, closing };
 
-    /// Takes what waits first, and runs the machine on it; none: nothing waits.
+    /// Processes the next pending input: a message, staleness or a timeout. False: nothing is pending.
     bool run_one(Turn& turn, Time now);
     void run_all(Turn& turn, Time now);
     std::optional<Event> poll_listener(Time now);
     bool machine_due(Time now) const;
     void run(const Received& received, Turn& turn, Time now);
-    /// After a step, with the lock held: tables and timer follow the machine.
+    /// After a step, with the lock held: updates events, tables and timer from the machine.
     void settle(Turn& turn, Time now);
     void settle_connection(const Connection& connection);
     void settle_timer(std::optional<Time> deadline, Time now);
@@ -106,18 +106,18 @@ private:
     Core& core_;
     const std::uint32_t id_;
     const bool listens_;
-    Shares::Slot share_ = 0;  ///< whose place `place_` is
+    Shares::Slot share_ = 0;  ///< of the slot that `place_` counts
     mutable std::mutex mutex_;
     std::atomic<State> state_ = State::idle;
-    bool told_ = false;  ///< on_ready was called and nothing was drained since
+    bool told_ = false;  ///< on_ready was called, and `poll` has not returned none since
     bool abandoned_ = false, stale_ = false;
     bool in_connections_ = false, in_queue_pairs_ = false, in_peers_ = false;
     Place place_ = Place::none;
     Time armed_for_ = 0;
     std::weak_ptr<Endpoint> handle_;
     Fifo<Received> inbox_;
-    std::vector<Event> events_;  ///< few
-    Machine machine_;            ///< last: `push` needs what is in front of it
+    std::vector<Event> events_;  ///< usually few
+    Machine machine_;            ///< last: `push` needs only the members above, see prefetch
 
     friend class Core;
 };

@@ -5,7 +5,7 @@
 #include "control/cm/core.h"
 #include "control/cm/session.h"
 
-// The machine's steps, and what follows from them.
+// Steps of the state machine, and updates of tables and timers after them.
 
 namespace verbline::cm {
 
@@ -16,7 +16,7 @@ std::optional<Event> Session::poll(Time now) {
     while (events_.empty() && run_one(turn, now)) {}
     std::optional<Event> event;
     if (events_.empty()) {
-        settle(turn, now);  // a timer that came before its time runs again
+        settle(turn, now);  // re-arms a timer that fired early
         told_ = false;
     } else {
         event = std::move(events_.front());
@@ -79,7 +79,7 @@ void Session::run(const Received& received, Turn& turn, Time now) {
     const auto& message = received.message;
     if (auto* const sidr = std::get_if<Sidr>(&machine_)) return sidr->receive(message, received.from, now, turn);
     auto& connection = std::get<Connection>(machine_);
-    // The peer's REQ for the service that we have asked it for: one of us becomes passive.
+    // Peer to peer: the peer's REQ for the service of ours; one side becomes passive.
     if (message.attribute() == wire::CmAttribute::req && connection.peer_to_peer() &&
         connection.remote() == CommunicationId{}) {
         if (auto request = connection.match(message, received.from, now, turn)) {
@@ -107,7 +107,7 @@ void Session::settle(Turn& turn, Time now) {
     }
 }
 
-/// Gives a place back that is not needed any more.
+/// Returns a slot that is no longer needed.
 void Session::settle_place(bool half_open) {
     if (place_ == Place::half_open && !half_open) {
         core_.half_open().give_back(share_);
@@ -119,8 +119,8 @@ void Session::settle_place(bool half_open) {
     place_ = Place::none;
 }
 
-/// What its user has dropped may close in peace if the peer has not too many of that kind; else it is over now. The
-/// first REJ or DREQ has gone out, and whatever the peer sends later is answered as of an unknown connection.
+/// A dropped endpoint closes in the background if its peer's port has a slot left; else it ends now. The first REJ or
+/// DREQ has been sent, and later messages of the peer are treated as of an unknown connection.
 void Session::close_within_limits(Turn& turn, Time now) {
     if (listens_ || state() == State::idle) return;
     auto* const connection = std::get_if<Connection>(&machine_);

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// Places that peers take by what they send, shared so that no port can take all: each may have as many as are still
-/// free. One port alone gets half of all places, two get a third each; whoever comes next always finds some.
+/// Slots that peers occupy by what they send, shared fairly: each port may take as many as are still free. One port
+/// alone gets half of all slots, two get a third each; a new port always finds some.
 ///
-/// Ports are counted by a keyed hash of their address in a table of fixed size: two that collide share what one would
-/// have, and nobody can look for collisions without knowing the seed.
+/// Ports are counted by a keyed hash of their address in a table of fixed size: two ports that collide share one
+/// allowance, and without the seed an attacker cannot search for collisions.
 ///
-/// Threads: any, no lock. Places are exact; of several who take at once each may be refused a little early.
+/// Thread-safe, lock-free. The total is exact; of concurrent calls one may fail slightly early.
 
 #include <array>
 #include <atomic>
@@ -23,11 +23,11 @@ namespace verbline::cm {
 
 class Shares {
 public:
-    using Slot = std::uint16_t;  ///< who has taken a place, to give it back
+    using Slot = std::uint16_t;  ///< names the port's counter, for give_back
 
     Shares(std::size_t places, std::uint64_t seed) : places_(places), hash_(seed) {}
 
-    /// None: this port has its share.
+    /// None: this port has used up its share.
     std::optional<Slot> take(const PortAddress& port);
     void give_back(Slot slot);
     std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }

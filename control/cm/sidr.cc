@@ -5,7 +5,7 @@ namespace verbline::cm {
 
 namespace {
 
-/// How long an answer is kept: SIDR_REQ does not say when it is repeated, so twice what is usual.
+/// How long an answer is kept: SIDR_REQ has no timeout field, so twice the usual timeout.
 constexpr Time keep_answer = 2 * (wire::cm_nanoseconds(20) + 2 * wire::cm_nanoseconds(18));
 
 }  // namespace
@@ -83,7 +83,7 @@ void Sidr::receive(const Incoming& message, const mad::GmpPeer& from, Time now, 
     context.tell(ServiceReplyReceived{from_message(rep)});
 }
 
-/// The same question, to where it belongs; who sends us on from there gives us nothing (12.11.2.1, 13.5.2).
+/// Repeats the request to the redirect's target; a further redirect is reported as the answer (12.11.2.1, 13.5.2).
 bool Sidr::follow_redirect(const wire::CmSidrRep& rep, Time now, Context& context) {
     if (rep.status != wire::SidrStatus::redirect || redirected_) return false;
     const auto there = redirected(peer_, rep.information);

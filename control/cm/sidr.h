@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// One question for a datagram service, and its answer: the state machine of IBTA volume 1, 12.11.
+/// One service id resolution request and its answer: the state machine of IBTA volume 1, 12.11.
 ///
-///     client  idle ── resolve: SIDR_REQ ──> sidr_req_sent ── SIDR_REP, nobody answers ──> idle
+///     client  idle ── resolve: SIDR_REQ ──> sidr_req_sent ── SIDR_REP or timeout ──> idle
 ///                                            └─ SIDR_REP: redirect ─┘ once: SIDR_REQ
 ///     server  ── SIDR_REQ ──> sidr_req_received ── respond: SIDR_REP ──> timewait (answers repeats) ──> idle
 ///
@@ -29,23 +29,23 @@ class Sidr {
 public:
     explicit Sidr(CommunicationId local) : local_(local) {}
 
-    // How it begins: with one of these.
+    // Exactly one of these begins it.
 
     void resolve(const ServiceRequest& request, Time now, Context& context);
-    /// A SIDR_REQ that somebody listens for. What to tell the user.
+    /// Server: accepts a SIDR_REQ that matches a listener. Returns the request for the user.
     ServiceRequest accept(const Incoming& req, const mad::GmpPeer& from, Time now);
 
-    /// EINVAL: there is no question, or the answer is too long.
+    /// Sends SIDR_REP. EINVAL: no request is pending, or the answer is too long.
     Result<void> respond(const ServiceReply& reply, Time now, Context& context);
-    /// The same, and nothing is kept: should the question come again, it is a new one.
+    /// The same, but keeps no state: a retransmitted request counts as a new one.
     Result<void> decline(const ServiceReply& reply, Time now, Context& context);
-    /// Its user is gone. It is over when `state` is idle.
+    /// The user dropped it. Finished once `state` is idle.
     void abandon(Time now, Context& context);
-    /// It is over at once: repeats are not answered.
+    /// Ends at once: retransmissions are not answered.
     void forget(Time now);
 
     void receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context);
-    /// At or after `deadline`.
+    /// Call at or after `deadline`.
     void tick(Time now, Context& context);
     std::optional<Time> deadline() const { return deadline_ == 0 ? std::nullopt : std::optional(deadline_); }
 
@@ -55,11 +55,11 @@ public:
     unsigned retries() const { return retries_; }
     wire::CmServiceId service() const { return service_; }
     const wire::Gid& peer_gid() const { return peer_.path.address.dgid; }
-    /// Where our MADs go.
+    /// Destination of our MADs.
     PortAddress peer_port() const { return PortAddress::of(peer_); }
-    /// Whether somebody has asked and has not been answered.
+    /// Server: whether a request is still unanswered.
     bool half_open() const { return state_ == State::sidr_req_received; }
-    /// Server: for the table by which repeats are found.
+    /// Server: lookup key by which retransmitted requests are found.
     RemoteEnd remote_request() const {
         return RemoteEnd::datagram_request(peer_.path.address.dgid, peer_.path.address.dlid, request_id_);
     }
@@ -78,8 +78,8 @@ private:
     wire::CmServiceId service_{};
     Time deadline_ = 0, since_ = 0, patience_ = 0;
     mad::GmpPeer peer_;
-    PortAddress server_{};                  ///< client: of the path, whatever its MADs are addressed by
-    std::unique_ptr<mad::MadBuffer> kept_;  ///< what may have to be sent again
+    PortAddress server_{};                  ///< client: the path's remote port, whichever address MADs carry
+    std::unique_ptr<mad::MadBuffer> kept_;  ///< retransmission buffer
 };
 
 }  // namespace verbline::cm

@@ -2,17 +2,17 @@
 #pragma once
 
 /// @file
-/// Where an endpoint is in its life, and its name.
+/// State of an endpoint, and its communication id.
 
 #include <cstdint>
 
 namespace verbline::cm {
 
-enum class CommunicationId : std::uint32_t {};  ///< never 0, which stands for "not known yet"
+enum class CommunicationId : std::uint32_t {};  ///< never 0, which means "not known yet"
 
 /// IBTA volume 1, 12.9.7 and 12.11; `verbline show cm` shows them.
 enum class State : std::uint8_t {
-    idle,  ///< over: refused, given up, or closed and TIMEWAIT past
+    idle,  ///< ended: rejected, timed out, or closed and TIMEWAIT over
     listen,
     req_sent,
     req_received,

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// States as the standard and Linux call them, for people.
+/// Names of states, as in the standard and in Linux.
 
 #include <array>
 #include <cstddef>

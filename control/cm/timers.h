@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// When sessions are due: a timing wheel for each part of them, with a lock each, so that arming takes none in common.
+/// Timers of sessions: one timing wheel and lock for each sixteenth of them, so that arming takes no common lock.
 
 #include <array>
 #include <cstddef>
@@ -21,11 +21,11 @@ class Session;
 
 class Timers {
 public:
-    /// `part`: any number that stays the timer's.
+    /// `part`: any number, the same for all calls about this timer.
     void arm(timer::Timer& timer, std::size_t part, Time deadline, Time now);
     void cancel(timer::Timer& timer, std::size_t part);
 
-    /// The sessions that are due; those that are going away are left out.
+    /// The sessions whose timers have expired, without those being deleted.
     std::vector<Reference<Session>> due(Time now);
     std::optional<Time> deadline();
 
@@ -34,7 +34,7 @@ private:
 
     struct alignas(64) Part {
         std::mutex mutex;
-        std::unique_ptr<timer::Wheel> wheel;  ///< begins with the first timer
+        std::unique_ptr<timer::Wheel> wheel;  ///< made for the first timer
     };
     std::array<Part, part_count> parts_;
 };

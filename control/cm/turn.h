@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What one step of a session's state machine has done, to be carried out when the session's lock is free again: MADs
-/// to send, sessions found stale.
+/// Output of one step of a session's state machine, carried out after the session's lock is released: MADs to send,
+/// sessions found stale.
 
 #include <utility>
 #include <vector>
@@ -25,7 +25,7 @@ public:
     bool claim(const RemoteEnd& queue_pair) override;
 
     std::vector<Event>& events() { return events_; }
-    /// With no session's lock held. `requester`: the sender of a REQ whose queue pair was claimed.
+    /// Call with no session lock held. `requester`: the sender of a REQ whose queue pair was claimed.
     void carry_out(Time now, const mad::GmpPeer* requester = nullptr);
 
 private:
@@ -33,7 +33,7 @@ private:
     std::uint32_t id_;
     std::vector<std::pair<mad::GmpPeer, mad::MadBuffer>> sends_;
     std::vector<Event> events_;
-    std::uint32_t stale_ = 0;  ///< whose queue pair we wanted
+    std::uint32_t stale_ = 0;  ///< id of the session that owns the claimed queue pair; 0: none
 };
 
 }  // namespace verbline::cm

@@ -2,9 +2,8 @@
 #pragma once
 
 /// @file
-/// An array for tables that become large: all zero at first, at the start of a cache line. Large ones come page by page
-/// from the kernel, when they are first touched, so that a table that doubles does not stop for it; and in huge pages
-/// where those are to be had, so that looking up does not wait for page tables.
+/// Zero-initialized, cache-line aligned array for tables that may grow large. The kernel supplies pages of large arrays
+/// on first touch, so doubling a table does not stall; huge pages are used where available, to save TLB misses.
 
 #include <cstddef>
 #include <memory>
@@ -35,7 +34,7 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// `T`: plain; its bytes all zero are a value.
+/// `T`: trivially copyable and destructible; all-zero bytes must be a valid value.
 template <class T>
 class ZeroedArray {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);

@@ -105,7 +105,7 @@ void Arp::hear_reply(const ArpMessage& message, Time now, Actions& out) {
     confirm(known, message.sender_link, awaited, now, out);
 }
 
-/// `link` is said to be the neighbour's address: in answer to a question of ours (`solicited`), or by the way.
+/// A message names `link` as the neighbour's address: as an answer to our request (`solicited`), or not.
 void Arp::confirm(Known known, const HardwareAddress& link, bool solicited, Time now, Actions& out) {
     auto& [ip, entry] = *known;
     const bool first = entry.phase == Phase::incomplete;
@@ -140,7 +140,7 @@ void Arp::answer(const ArpMessage& request, Time now, Actions& out) {
                           request.sender_link});
 }
 
-/// One more question, broadcast or to the neighbour itself; the answer is awaited a while.
+/// Sends a request, broadcast or to the neighbour, and arms its timeout.
 void Arp::ask(Known known, Time now, Actions& out) {
     auto& [ip, entry] = *known;
     ++entry.tries;
@@ -164,7 +164,7 @@ void Arp::probe(Known known, Phase phase, Time now, Actions& out) {
     ask(known, now, out);
 }
 
-/// An entry's time has come.
+/// An entry's timer has expired.
 void Arp::expire(Known known, Time now, Actions& out) {
     auto& [ip, entry] = *known;
     switch (entry.phase) {
@@ -178,7 +178,7 @@ void Arp::expire(Known known, Time now, Actions& out) {
         case Phase::reachable: return probe(known, Phase::probe_unicast, now, out);
         case Phase::probe_unicast:
             if (entry.tries < timing_.unicast_tries) return ask(known, now, out);
-            // Nobody at that address any more: perhaps the neighbour has another.
+            // No answer to unicast: the neighbour may have another link-layer address.
             return probe(known, Phase::probe_broadcast, now, out);
         case Phase::probe_broadcast:
             if (entry.tries < timing_.broadcast_tries) return ask(known, now, out);
@@ -263,7 +263,7 @@ void Arp::erase(Known known) {
     table_.erase(known);
 }
 
-/// Forgets a neighbour, and tells the datapath if it knew.
+/// Removes a neighbour, and notifies the datapath if it asked for it.
 void Arp::drop(Known known, Actions& out) {
     const auto& [ip, entry] = *known;
     if (entry.phase == Phase::incomplete) {
@@ -274,7 +274,8 @@ void Arp::drop(Known known, Actions& out) {
     erase(known);
 }
 
-/// Room for one more, at the expense of the one least missed; for one that was not asked for, only of another such.
+/// Evicts the least valuable entry if the table is full; for an entry that the datapath did not ask for, only another
+/// such.
 bool Arp::make_room(bool asked, Actions& out) {
     if (table_.size() < limits_.neighbours) return true;
     for (auto& order : order_) {
@@ -288,7 +289,7 @@ bool Arp::make_room(bool asked, Actions& out) {
     return false;
 }
 
-/// Puts an entry, after a change, behind all others of its value.
+/// Moves a changed entry to the end of the list of its value.
 void Arp::appraise(Known known) {
     auto& entry = known->second;
     auto& from = order_[static_cast<std::size_t>(entry.value)];

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Address resolution on one interface (RFC 826; RFC 4391, 9.1 over InfiniBand), and whether neighbours are still there
-/// (the states of RFC 4861, 7.3.2, which serve IPv4 as well).
+/// Address resolution on one interface (RFC 826; RFC 4391, 9.1 over InfiniBand), and reachability of neighbours (the
+/// states of RFC 4861, 7.3.2, used for IPv4 as well).
 ///
 ///     datapath ── resolve(ip) ──>  ┌───────────┐  ──> Resolved, Failed, Removed ──> datapath
 ///     link ────── received ─────>  │ neighbours│  ──> SendArp ──────────────────> link
@@ -11,15 +11,15 @@
 ///
 ///                 resolve                reply                  `reachable` later
 ///      (none) ──> INCOMPLETE ──────────> REACHABLE ──────────────────────> PROBE: unicast, then broadcast
-///                   │ no answer: Failed   ^  │ another address heard of      │ reply: REACHABLE
+///                   │ no answer: Failed   ^  │ another address seen           │ reply: REACHABLE
 ///                   v                     │  v              `delay` later    │ no answer: Removed
 ///                 (none)                  └─ STALE ─────────────────────────>┘
 ///
-/// The datapath is told of an address once it has asked for it, and from then on of every change until Failed or
-/// Removed; traffic to a neighbour flows on while it is STALE or probed. Every answer that could be forged or stale by
-/// itself is checked by asking, so that a wrong one lasts no longer than `delay`, or `reachable` if it answered us.
-/// Who asks for us is remembered in passing, but only told when the datapath asks too: what others send cannot fill
-/// the datapath's tables, nor push out neighbours in use.
+/// The datapath gets Resolved for an address once it has asked for it, and then every change until Failed or Removed;
+/// traffic to a neighbour continues while it is STALE or probed. Every message that could be forged or outdated is
+/// verified by a probe, so that a wrong entry lasts no longer than `delay`, or `reachable` if it answered us. Senders
+/// of requests for our addresses are learnt, but reported only once the datapath asks: what others send cannot fill the
+/// datapath's tables, nor evict neighbours in use.
 ///
 /// Pure: no I/O, no clock. Owned by the control thread. Time is the caller's, in nanoseconds.
 
@@ -47,10 +47,10 @@ struct ArpTiming {
     Time retry = second;
     unsigned broadcast_tries = 3;
     unsigned unicast_tries = 3;
-    Time reachable = tunables::neighbour_reachable;  ///< how long an answer is believed
-    Time delay = 5 * second;     ///< how long what nobody asked for is believed before it is checked
-    Time learned = 60 * second;  ///< how long a neighbour is remembered that the datapath has not asked for
-    unsigned announcements = 2;  ///< RFC 5227, 2.3 and 2.4
+    Time reachable = tunables::neighbour_reachable;  ///< lifetime of a solicited answer
+    Time delay = 5 * second;                         ///< time from unsolicited information to its verification
+    Time learned = 60 * second;                      ///< lifetime of an entry that the datapath has not asked for
+    unsigned announcements = 2;                      ///< RFC 5227, 2.3 and 2.4
     Time announce_interval = 2 * second;
     Time defend_interval = 10 * second;
 };
@@ -94,10 +94,10 @@ public:
         wire::Ipv4Address ip;
         HardwareAddress link;
     };
-    struct Failed {  ///< what waits for this address waits in vain; it may be asked for again
+    struct Failed {  ///< not resolved: drop queued packets; may be asked for again
         wire::Ipv4Address ip;
     };
-    struct Removed {  ///< no longer known; ask again if it is needed
+    struct Removed {  ///< no longer reachable; ask again if needed
         wire::Ipv4Address ip;
     };
     using Action = std::variant<SendArp, Resolved, Failed, Removed>;
@@ -108,22 +108,22 @@ public:
         wire::Ipv4Address ip{};
         HardwareAddress link;  ///< all zero while incomplete
         State state{};
-        Time age = 0;  ///< since it last answered us, or was first heard of
+        Time age = 0;  ///< since its last answer, or since it was learnt
     };
 
     explicit Arp(const HardwareAddress& own, const ArpTiming& timing = {}, const ArpLimits& limits = {});
 
-    /// Our link-layer address: of the same kind for ever. Tell the neighbours by `announce`.
+    /// Sets our link-layer address, which must stay of the same kind. Call `announce` to inform the neighbours.
     void set_link(const HardwareAddress& own) { own_ = own; }
     Actions set_addresses(std::vector<wire::Ipv4Prefix> addresses);
 
     /// The datapath wants to reach `ip`.
     Actions resolve(wire::Ipv4Address ip, Time now);
-    /// An ARP packet, from its hardware type on.
+    /// A received ARP packet, from its hardware type on.
     Actions received(wire::Bytes packet, Time now);
-    /// Tells all neighbours our addresses, some times over: at start, and when one of them has changed.
+    /// Starts gratuitous ARP for our addresses, repeated `announcements` times: at start, and when an address changed.
     Actions announce(Time now);
-    /// The link is down: forgets everyone. `Failed` and `Removed` tell the datapath so.
+    /// The link is down: clears the table, with Failed and Removed for the datapath.
     Actions clear();
     /// Call at or after `deadline()`.
     Actions tick(Time now);
@@ -134,14 +134,14 @@ public:
 
 private:
     enum class Phase : std::uint8_t { incomplete, reachable, stale, probe_unicast, probe_broadcast };
-    /// Who is given up first when the table is full.
+    /// Eviction order when the table is full, first to last.
     enum class Value : std::uint8_t { learned, incomplete, in_use };
     using Order = std::list<wire::Ipv4Address>;
 
     struct Entry {
         HardwareAddress link;
         Phase phase = Phase::incomplete;
-        bool asked = false;  ///< by the datapath, which is therefore told
+        bool asked = false;  ///< the datapath has asked for it and gets its changes
         unsigned tries = 0;
         Time due = 0;
         Time since = 0;
@@ -179,8 +179,8 @@ private:
     forward::TokenBucket answers_, broadcasts_;
 
     Table table_;
-    std::set<std::pair<Time, wire::Ipv4Address>> agenda_;  ///< every entry, by when it is due
-    std::array<Order, 3> order_;                           ///< by Value; the one that changed longest ago in front
+    std::set<std::pair<Time, wire::Ipv4Address>> agenda_;  ///< all entries, by `due`
+    std::array<Order, 3> order_;                           ///< by Value; oldest change first
     unsigned announcements_left_ = 0;
     Time announce_due_ = 0;
     std::optional<Time> defended_;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// ARP of either kind of link as one value: what wire/arp.h knows as two types, by the time it is asked for.
+/// ARP messages of Ethernet and IPoIB (two types in wire/arp.h) as one type.
 
 #include <cstddef>
 #include <string>
@@ -24,18 +24,18 @@ struct ArpMessage {
     HardwareAddress target_link;
     wire::Ipv4Address target{};
 
-    /// Reads ARP for links of the kind that `like` is an address of. Bytes behind the message (padding) are ignored.
+    /// Parses ARP for links of the same kind as `like`. Bytes behind the message (padding) are ignored.
     static wire::Parsed<ArpMessage> parse(wire::Bytes packet, const HardwareAddress& like);
-    /// Returns the size. `out` holds at least `max_size` bytes.
+    /// Returns the size in bytes. `out` must hold at least `max_size` bytes.
     std::size_t emit(wire::MutableBytes out) const;
 
     bool operator==(const ArpMessage&) const = default;
 };
 
-/// The address of this kind whose bytes are all zero: "not known" in ARP.
+/// The all-zero address of this kind, which means "unknown" in ARP.
 HardwareAddress unknown_like(const HardwareAddress& address);
-/// Whether a neighbour can have this address: not zero, no group, and no QPN that is reserved (RFC 826; RFC
-/// 4391, 9.1.1).
+/// Whether the address is valid for a neighbour: not zero, not multicast, and no reserved QPN (RFC 826; RFC 4391,
+/// 9.1.1).
 bool is_neighbour_address(const HardwareAddress& address);
 std::string to_string(const HardwareAddress& address);
 

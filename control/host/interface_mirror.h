@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// Addresses and state of those of the kernel's interfaces that are ours, told when they change.
+/// Tracks addresses and state of the kernel interfaces that are attached as ours, and emits changes.
 ///
-/// As route_mirror.h: events change what is known, and whatever differs from what was last told is told; nothing
+/// As route_mirror.h: events update the known state, and differences from what was last emitted are emitted; nothing
 /// between Resync and Synced. Pure: no I/O. Owned by the control thread.
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace verbline::host {
 
-/// An interface as the kernel has it. The first address is the one to speak from where no other fits better.
+/// An interface's state in the kernel. The first address is the default source address.
 struct InterfaceState {
     bool up = false;
     std::uint32_t mtu = 0;
@@ -31,7 +31,7 @@ public:
     };
     using Actions = std::vector<Changed>;
 
-    /// The kernel's interface `ifindex` is our interface `id`.
+    /// Maps the kernel's interface `ifindex` to our interface `id`.
     Actions attach(int ifindex, forward::InterfaceId id);
     void detach(int ifindex) { ours_.erase(ifindex); }
     Actions received(const KernelEvent& event);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Tells that something about one interface of the kernel's has changed: its addresses of either family, its state, its
-/// MAC address; or that it is gone. What it is like now is for the user to ask (kernel_addresses).
+/// Watches one kernel interface: reports that its addresses of either family, its state or its MAC address have
+/// changed, or that it is gone. Call kernel_addresses() for the current values.
 ///
 /// Owned by one thread. Give `fd` to the control loop and call `receive` whenever it is readable.
 
@@ -18,12 +18,12 @@ class InterfaceWatch {
 public:
     enum class News : std::uint8_t { nothing, changed, gone };
 
-    /// In the caller's network namespace. What changed before is not told: ask after this.
+    /// Opens in the caller's network namespace. Earlier changes are not reported: query the state after this call.
     static Result<InterfaceWatch> open(unsigned ifindex);
 
     int fd() const { return socket_.fd(); }
-    /// What has happened since, all at once. Where messages were lost, `changed`: anything may have. An error means
-    /// that the kernel can no longer be followed.
+    /// Summary of all events since the last call. `changed` also if messages were lost. An error means that the kernel
+    /// can no longer be followed.
     Result<News> receive();
 
 private:

@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// What the kernel says of links, IPv4 addresses and IPv4 routes, as values.
+/// Changes of the kernel's links, IPv4 addresses and IPv4 routes, as values.
 ///
-/// `Resync` means: forget everything, the truth follows; up to `Synced` the picture is incomplete and nothing should be
-/// concluded from what is missing. A receiver begins as if it had just heard `Resync`.
+/// `Resync`: discard all state, a full dump follows; until `Synced` the state is incomplete, and absence of an object
+/// means nothing. A receiver starts as if it had just received `Resync`.
 ///
-/// An event may repeat what is known already (a change seen both in a dump and as a message): receivers are idempotent.
+/// An event may repeat known state (a change seen both in a dump and as a notification): receivers are idempotent.
 
 #include <cstdint>
 #include <string>
@@ -23,11 +23,11 @@ namespace verbline::host {
 struct Link {
     int ifindex = 0;
     std::string name;
-    bool up = false;  ///< administratively (IFF_UP): on this the kernel's routes depend, not on the carrier
+    bool up = false;  ///< administratively (IFF_UP), on which the kernel's routes depend; not the carrier
     std::uint32_t mtu = 0;
 };
 
-/// One way out of a route.
+/// One next hop of a route.
 struct Hop {
     int ifindex = 0;
     wire::Ipv4Address gateway{};  ///< 0: the destination is on the link
@@ -35,7 +35,7 @@ struct Hop {
     bool operator==(const Hop&) const = default;
 };
 
-/// A route as the kernel tells routes apart: two that differ in any member can exist side by side.
+/// A route with the attributes by which the kernel distinguishes routes: two that differ in any member can coexist.
 struct Route {
     wire::Ipv4Prefix prefix{};
     std::uint32_t table = RT_TABLE_MAIN;
@@ -48,7 +48,7 @@ struct Route {
     bool operator==(const Route&) const = default;
 };
 
-/// Where a route goes among those of equal prefix, table, TOS and metric, of which the kernel uses the first.
+/// Position of a route among those of equal prefix, table, TOS and metric, of which the kernel uses the first.
 enum class Place : std::uint8_t { first, last, instead_of_first };
 
 struct LinkChanged {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Membership of an interface of the kernel's in a multicast group: the kernel tells routers and switches (IGMP, MLD),
-/// and lets the group's frames in.
+/// Membership of a kernel interface in a multicast group: the kernel sends IGMP or MLD reports and accepts the group's
+/// frames.
 
 #include "datapath/wire/types.h"
 #include "pmd/base/error.h"
@@ -11,8 +11,8 @@
 
 namespace verbline::host {
 
-/// `group`: an IPv4 group mapped, or an IPv6 one. The membership ends with the descriptor; each has one of its own,
-/// since the kernel lets a socket be in few groups. ENODEV: there is no such interface.
+/// `group`: an IPv6 group, or an IPv4 group mapped. Closing the descriptor leaves the group; each membership has its
+/// own socket, since the kernel limits the groups per socket. ENODEV: no such interface.
 Result<FileDescriptor> join_kernel_group(unsigned ifindex, const wire::Gid& group);
 
 }  // namespace verbline::host

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Brings a kernel-visible interface to the state that the configuration wants.
+/// Configures a kernel interface: MTU, addresses, state; and static routes.
 
 #include <cstdint>
 #include <optional>
@@ -15,12 +15,12 @@ namespace verbline::host {
 
 struct KernelInterface {
     std::string name;
-    std::uint32_t mtu = 0;  ///< 0: as it is
+    std::uint32_t mtu = 0;  ///< 0: unchanged
     std::vector<wire::Ipv4Prefix> addresses;
 };
 
-/// MTU, addresses, up, in that order, so that nothing is sent before all is set. Returns the ifindex.
-/// Addresses that are there already stay.
+/// Sets MTU and addresses, then the interface up, so that nothing is sent before all is set. Returns the ifindex.
+/// Existing addresses are kept.
 Result<int> configure(Netlink& kernel, const KernelInterface& wanted);
 
 struct StaticRoute {
@@ -29,8 +29,8 @@ struct StaticRoute {
     std::uint32_t metric = 0;
 };
 
-/// The kernel finds the interface by the gateway, which must be a neighbour on one that is up: routes come after all
-/// interfaces.
+/// The gateway must be a neighbour on an interface that is up, by which the kernel finds the interface: add routes
+/// after configuring all interfaces.
 Result<void> add_static_route(Netlink& kernel, const StaticRoute& route);
 
 }  // namespace verbline::host

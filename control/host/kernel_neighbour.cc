@@ -220,7 +220,7 @@ Result<Neighbour> known_neighbour(NetlinkSocket& socket, unsigned ifindex, const
     return neighbour;
 }
 
-/// Something to send is what makes the kernel ask.
+/// Sends a packet, which makes the kernel resolve the neighbour.
 Result<void> send_something(unsigned ifindex, const std::string& interface, const Address& to) {
     const FileDescriptor sender(socket(to.family(), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!sender) return failure(errno, fmt::format("cannot ask for {}: {}", to.text(), std::strerror(errno)));
@@ -265,7 +265,7 @@ Result<wire::MacAddress> resolve_kernel_neighbour(unsigned ifindex, const wire::
     auto questions = NetlinkSocket::open(""), changes = NetlinkSocket::open("");
     if (!questions) return std::unexpected(questions.error());
     if (!changes) return std::unexpected(changes.error());
-    // Before the table is looked at, so that no change is missed.
+    // Subscribe before reading the table, so that no change is missed.
     if (auto done = changes->subscribe(RTNLGRP_NEIGH); !done) return std::unexpected(done.error());
 
     const auto way = route(*questions, ifindex, Address(from), Address(to));

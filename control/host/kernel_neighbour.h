@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// What a device beside the kernel asks it about an interface they share: which addresses it has, and which MAC address
-/// leads to a peer. Each call has sockets of its own, in the thread's network namespace, and blocks for at most its
-/// time limit: for when connections are made, not for packets.
+/// Queries of a device that shares an interface with the kernel: the interface's addresses, and the MAC address of a
+/// peer. Each call opens its own sockets in the thread's network namespace and blocks for at most its time limit: for
+/// connection setup, not for packets.
 
 #include <cstdint>
 #include <string>
@@ -21,18 +21,18 @@ struct InterfaceAddresses {
     unsigned ifindex = 0;
     wire::MacAddress mac{};
     std::uint32_t mtu = 0;
-    /// In the order in which the kernel gives them to RDMA devices: IPv4, then IPv6, each as it lists them. Without
-    /// those that it has not yet, or in vain, made sure of (RFC 4862, 5.4).
+    /// In the order of the kernel's GID table for the device: IPv4, then IPv6, each as the kernel lists them. Without
+    /// addresses whose duplicate address detection is pending or has failed (RFC 4862, 5.4).
     std::vector<link::InterfaceAddress> addresses;
-    std::vector<link::InterfaceAddress> unsure{};  ///< those without which it is
+    std::vector<link::InterfaceAddress> unsure{};  ///< addresses left out for this reason
 };
 
-/// ENODEV if there is no such interface.
+/// ENODEV: no such interface.
 Result<InterfaceAddresses> kernel_addresses(const std::string& interface);
 
-/// The MAC address behind which `to` is found on an interface, as the kernel routes packets from our address `from`:
-/// the peer's or its gateway's; the interface's own if `to` is this host. What the kernel does not know it is made to
-/// ask. Errors: ENETUNREACH no route; EHOSTUNREACH nobody answers; ETIMEDOUT nobody has answered yet.
+/// Next-hop MAC address towards `to` on an interface, as the kernel routes packets from our address `from`: the peer's
+/// or its gateway's; the interface's own if `to` is this host. If the neighbour is unknown, the kernel is made to
+/// resolve it. ENETUNREACH: no route; EHOSTUNREACH: resolution failed; ETIMEDOUT: no answer yet.
 Result<wire::MacAddress> resolve_kernel_neighbour(unsigned ifindex, const wire::Gid& from, const wire::Gid& to,
                                                   Time timeout);
 

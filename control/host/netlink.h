@@ -4,9 +4,9 @@
 /// @file
 /// Requests to the kernel about links, IPv4 addresses and IPv4 routes of one network namespace.
 ///
-/// Synchronous: each call returns with the kernel's answer, or ETIMEDOUT if none came within the limit. The kernel
-/// answers inside the send, so the wait is microseconds; the limit is there so that the control thread can never hang.
-/// Owned by one thread. Everything that adds is idempotent.
+/// Synchronous: each call returns the kernel's answer, or ETIMEDOUT if none came within the limit. The kernel answers
+/// inside the send, within microseconds; the limit only keeps the control thread from hanging. Owned by one thread. All
+/// calls that add are idempotent.
 
 #include <optional>
 #include <string>
@@ -21,20 +21,20 @@ namespace verbline::host {
 
 class Netlink {
 public:
-    /// `netns`: a name as `ip netns` knows it; empty: the caller's own namespace.
+    /// `netns`: a name as in `ip netns`; empty: the caller's own namespace.
     static Result<Netlink> open(const std::string& netns, Time limit = 2 * second);
 
-    /// ENODEV if there is none of that name.
+    /// ENODEV: no link of that name.
     Result<Link> link(std::string_view name);
     Result<void> set_up(int ifindex, bool up);
     Result<void> set_mtu(int ifindex, std::uint32_t mtu);
 
     Result<void> add_address(int ifindex, wire::Ipv4Prefix address);
 
-    /// Adds, or takes the place of the first route of the same prefix, table, TOS and metric.
+    /// Adds the route, or replaces the first route of the same prefix, table, TOS and metric.
     Result<void> replace_route(const Route& route);
 
-    /// All links, addresses and routes there are, as events that add.
+    /// Lists all links, addresses and routes as events that add them.
     Result<std::vector<KernelEvent>> list();
 
 private:

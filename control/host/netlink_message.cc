@@ -62,7 +62,8 @@ std::optional<wire::Ipv4Address> ipv4_of(nl_addr* address) {
 
 std::optional<KernelEvent> parse_link(nlmsghdr& message) {
     const auto link = View<ifinfomsg>::over(message);
-    // A bridge tells of its ports in messages of the same type, where a deletion is no deletion of the link.
+    // A bridge announces its ports in messages of the same type, where a deletion does not mean that the link is
+    // deleted.
     if (!link || (*link)->ifi_family != AF_UNSPEC) return std::nullopt;
     if (message.nlmsg_type == RTM_DELLINK) return LinkRemoved{(*link)->ifi_index};
     return LinkChanged{{.ifindex = (*link)->ifi_index,

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Kernel messages as events.
+/// Parses rtnetlink messages into events.
 
 #include <array>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace verbline::host {
 
-/// The requests that, one after the other, list everything there is.
+/// Dump requests that together list everything.
 struct KernelTable {
     int request;
     int family;
@@ -23,8 +23,8 @@ struct KernelTable {
 constexpr std::array<KernelTable, 3> kernel_tables{
     {{RTM_GETLINK, AF_UNSPEC}, {RTM_GETADDR, AF_INET}, {RTM_GETROUTE, AF_INET}}};
 
-/// The event that an rtnetlink message of this kind means; nothing if it concerns no link, IPv4 address or IPv4 unicast
-/// route, or cannot be understood. Messages of a dump (`dumped`) list routes in the kernel's order of preference.
+/// The event for an rtnetlink message; none if it concerns no link, IPv4 address or IPv4 unicast route, or cannot be
+/// parsed. `dumped`: the message is of a dump, which lists routes in the kernel's order of preference.
 std::optional<KernelEvent> parse_kernel_message(nlmsghdr& message, bool dumped);
 
 }  // namespace verbline::host

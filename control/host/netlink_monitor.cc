@@ -56,7 +56,7 @@ void NetlinkMonitor::hear(nlmsghdr& message, std::vector<KernelEvent>& out) {
                 dump_error_ = -static_cast<const nlmsgerr*>(nlmsg_data(&message))->error;
             }
             return;
-        case RTM_NEWNEXTHOP: return;  // what it changes about routes is told as routes
+        case RTM_NEWNEXTHOP: return;  // its effects on routes are announced as routes
         case RTM_DELNEXTHOP: stale_ = true; return;
         default: break;
     }
@@ -67,9 +67,9 @@ void NetlinkMonitor::hear(nlmsghdr& message, std::vector<KernelEvent>& out) {
     out.push_back(std::move(*event));
 }
 
-/// Whether other things may have ended with this of which the kernel says nothing.
+/// Whether the event may have removed other objects without notification.
 bool NetlinkMonitor::may_silence_others(const KernelEvent& event) {
-    // Of a link that nothing was known of it must be assumed that it was up.
+    // An unknown link must be assumed to have been up.
     if (const auto* changed = std::get_if<LinkChanged>(&event)) {
         const int ifindex = changed->link.ifindex;
         if (!changed->link.up) return down_.insert(ifindex).second;
@@ -96,7 +96,7 @@ Result<void> NetlinkMonitor::advance(std::vector<KernelEvent>& out) {
     if (!std::exchange(table_done_, false)) return {};
     if (++table_ < kernel_tables.size()) return dump_table();
     dumping_ = false;
-    // A picture that is stale already is taken again before anyone concludes anything from it.
+    // A dump that is outdated already is repeated before Synced is emitted.
     if (!stale_) out.emplace_back(Synced{});
     return {};
 }

@@ -2,14 +2,13 @@
 #pragma once
 
 /// @file
-/// The kernel's links, IPv4 addresses and IPv4 routes in one network namespace, followed as they change.
+/// Follows the kernel's links, IPv4 addresses and IPv4 routes in one network namespace.
 ///
 ///     open ──> everything there is, Synced ──> changes ──> Resync, everything there is, Synced ──> changes ──> ...
 ///
-/// Changes and dumps come over one socket, hence in the order in which the kernel made them, and nothing falls between.
-/// Everything is dumped again when messages were lost (ENOBUFS), and also after changes whose consequences the kernel
-/// does not announce: routes that vanish with a link going down, with the address they name as source (Linux before
-/// 6.7), or with a nexthop object.
+/// Changes and dumps come over one socket, hence in the kernel's order without gaps. Everything is dumped again when
+/// messages were lost (ENOBUFS), and after changes whose consequences the kernel does not announce: routes that vanish
+/// with a link going down, with the address they name as source (Linux before 6.7), or with a nexthop object.
 ///
 /// Owned by one thread. Give `fd()` to the control loop and call `receive()` whenever it is readable.
 
@@ -36,11 +35,11 @@ struct NetlinkCounters {
 
 class NetlinkMonitor {
 public:
-    /// `netns`: a name as `ip netns` knows it; empty: the caller's own namespace. The first events are those of a dump.
+    /// `netns`: a name as in `ip netns`; empty: the caller's own namespace. The first events are those of a dump.
     static Result<std::unique_ptr<NetlinkMonitor>> open(const std::string& netns);
 
     int fd() const { return socket_.fd(); }
-    /// What has happened since; a bounded part of it, if it is much: then `fd()` stays readable. An error means that
+    /// Events since the last call, bounded in number; if more are pending `fd()` stays readable. An error means that
     /// the kernel can no longer be followed.
     Result<std::vector<KernelEvent>> receive();
 
@@ -56,10 +55,10 @@ private:
     bool may_silence_others(const KernelEvent& event);
 
     NetlinkSocket socket_;
-    bool stale_ = false;          ///< something may have happened that no event told of
+    bool stale_ = false;          ///< unannounced changes are possible: dump again
     bool dumping_ = false;        ///< between Resync and Synced
     bool table_done_ = false;     ///< the table being dumped is complete
-    int dump_error_ = 0;          ///< errno by which the kernel refused a dump
+    int dump_error_ = 0;          ///< errno of a failed dump
     std::size_t table_ = 0;       ///< index into kernel_tables of the one being dumped
     std::uint32_t sequence_ = 0;  ///< of the dump under way
     std::set<int> down_;          ///< links known to be down

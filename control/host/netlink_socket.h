@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// One rtnetlink socket, non-blocking, bound for its life to the network namespace in which it was opened.
-/// It correlates nothing: sequence numbers are its users' affair. Errors are errno values.
+/// A non-blocking rtnetlink socket, bound to the network namespace in which it was opened. Matching sequence numbers is
+/// left to its users. Errors are errno values.
 
 #include <cstdint>
 #include <expected>
@@ -19,26 +19,26 @@
 
 namespace verbline::host {
 
-/// Ownership of libnl's objects.
+/// Deleter for libnl's objects.
 template <auto release>
 struct Release {
     void operator()(auto* object) const { release(object); }
 };
 using Message = std::unique_ptr<nl_msg, Release<nlmsg_free>>;
 
-/// The text and code of a failure that libnl reports.
+/// Error for a libnl error code.
 Error netlink_error(int libnl_code, std::string what);
 
 class NetlinkSocket {
 public:
-    /// `netns`: a name as `ip netns` knows it; empty: the caller's own namespace.
+    /// `netns`: a name as in `ip netns`; empty: the caller's own namespace.
     static Result<NetlinkSocket> open(const std::string& netns);
 
-    /// From now on messages of `group` (RTNLGRP_*) arrive.
+    /// Subscribes to messages of `group` (RTNLGRP_*).
     Result<void> subscribe(rtnetlink_groups group);
     int fd() const;
-    /// Whether `message` answers the request of that sequence number. Notices of changes carry the number that whoever
-    /// made the change gave its request, which may well be the same: only the port tells them apart.
+    /// Whether `message` answers the request with that sequence number. Notifications carry the sequence number and
+    /// port of the request that made the change, so the port is compared as well.
     bool answers(const nlmsghdr& message, std::uint32_t sequence) const;
 
     /// Sends and returns the sequence number that the answers will carry.
@@ -47,11 +47,11 @@ public:
     Result<std::uint32_t> send_dump(int type, int family);
 
     enum class Outcome : std::uint8_t {
-        read,     ///< one datagram was there, and `each` saw its messages
+        read,     ///< one datagram was read and its messages passed to `each`
         nothing,  ///< the socket is empty
-        lost,     ///< the kernel had more to say than the socket could hold (ENOBUFS): messages are missing
+        lost,     ///< the receive buffer overflowed (ENOBUFS): messages are missing
     };
-    /// Reads one datagram, if there is one. Messages that do not come from the kernel are skipped.
+    /// Reads one datagram, if available. Messages that do not come from the kernel are skipped.
     Result<Outcome> receive(const std::function<void(nlmsghdr&)>& each);
 
 private:

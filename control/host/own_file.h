@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// An empty file that all programs of one user find in a directory where everybody may create files, and nobody else
-/// can open: for locks. It is known by its owner and mode, not by its name alone, which another user may take first.
+/// An empty file for locks in a world-writable directory, shared by all programs of one user and inaccessible to other
+/// users. It is identified by owner and mode, not by name alone, since another user may take the name first.
 ///
 ///     PREFIXUID              the usual name
-///     PREFIXUID-RANDOM       where somebody else has that one
+///     PREFIXUID-RANDOM       if another user has taken that name
 ///
-/// Whoever finds none makes one; of several who do so at once at most one keeps it, and the others use that.
+/// It is created if missing; of concurrent creators at most one keeps its file, and the others use that.
 
 #include <filesystem>
 #include <string>
@@ -18,8 +18,8 @@
 
 namespace verbline::host {
 
-/// Open for reading and writing, closed by exec. The code is that of the system call that failed; EAGAIN: others make
-/// and remove such files faster than we can look.
+/// Opens it for reading and writing, close-on-exec. The error code is that of the failed system call; EAGAIN: others
+/// create and remove such files faster than we can open them.
 Result<FileDescriptor> open_own_file(const std::filesystem::path& directory, const std::string& prefix);
 
 }  // namespace verbline::host

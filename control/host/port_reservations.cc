@@ -83,12 +83,12 @@ struct flock PortReservations::lock_of(short type, std::uint16_t space, std::uin
             .l_pid = 0};
 }
 
-/// False: it is somebody's.
+/// False: taken.
 Result<bool> PortReservations::take(std::uint16_t space, std::uint16_t port) {
     if (held_.contains({space, port})) return false;
     auto lock = lock_of(F_WRLCK, space, port);
     const auto held = held_.emplace(space, port).first;  // first: it may throw
-    // Of the open file, not of the process: others in this program that open and close the file take nothing away.
+    // An open file description lock, since a process lock is lost when any code in this program closes the file.
     if (fcntl(file_.get(), F_OFD_SETLK, &lock) == 0) return true;
     const int code = errno;
     held_.erase(held);
@@ -109,7 +109,7 @@ Result<void> PortReservations::release(std::uint16_t space, std::uint16_t port) 
 
 Result<bool> PortReservations::elsewhere(std::uint16_t space, std::uint16_t port) const {
     auto lock = lock_of(F_WRLCK, space, port);
-    // Tells of whoever would keep us from it, which our own locks do not.
+    // Reports a conflicting lock; our own locks do not conflict.
     if (fcntl(file_.get(), F_OFD_GETLK, &lock) == 0) return lock.l_type != F_UNLCK;
     return failure(errno, fmt::format("whose port {} is cannot be told: {}", port, std::strerror(errno)));
 }

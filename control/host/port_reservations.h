@@ -2,17 +2,17 @@
 #pragma once
 
 /// @file
-/// Port numbers of the connection manager's port spaces (annex A11), unique among the programs that share an address on
-/// this host without a hub that could give them out.
+/// Reservation of port numbers of the connection manager's port spaces (annex A11), unique among the programs that
+/// share an address on this host without a hub to allocate them.
 ///
-/// Each is a byte of an empty file, locked: locks need no descriptor of their own, so that a program may have tens of
-/// thousands, and the kernel gives them back by whatever end the program goes. A user's programs in all network
-/// namespaces share the file; the bytes are another namespace's or address's own.
+/// Each number is a locked byte of an empty file: byte locks need no descriptor each, so a program may hold tens of
+/// thousands, and the kernel releases them however the program ends. A user's programs in all network namespaces share
+/// the file; each namespace and address has its own range of bytes.
 ///
-/// Promised: two programs of a user never have one port of an address, and no other user but root can keep them from
-/// any, for each user has a file that nobody else can open (own_file.h). Users do not see each other's ports. They need
-/// not: the addresses of a kernel's interface are one user's at a time (udp_guard.h says whose turn it is not), and
-/// whoever gives programs addresses of their own on it, which takes CAP_NET_RAW, must not give two of them the same.
+/// Guarantee: two programs of a user never hold the same port of an address, and no other user but root can block them,
+/// since each user has a file that nobody else can open (own_file.h). Reservations of different users are independent,
+/// which is safe: a kernel interface's addresses are used by one user at a time (udp_guard.h), and giving programs
+/// addresses of their own on the interface takes CAP_NET_RAW; no address may then be given to two programs.
 ///
 /// One thread at a time. Nothing blocks.
 
@@ -31,18 +31,18 @@ namespace verbline::host {
 
 class PortReservations {
 public:
-    /// What is reserved here ends with this object; the child of a fork should destroy its copy, or it lives on there.
-    /// `mac`: of the interface, in the thread's network namespace.
-    /// `directory`: where the file is, or is made; all users may write there.
+    /// Reservations end with this object; the child of a fork should destroy its copy, or they live on there. `mac`: of
+    /// the interface, in the thread's network namespace. `directory`: of the lock file, which is created if missing;
+    /// must be writable for all users.
     static Result<PortReservations> open(const wire::MacAddress& mac,
                                          const std::filesystem::path& directory = "/dev/shm");
 
-    /// `port`, or 0 for an ephemeral one. EADDRINUSE: somebody has it, or there is none left; who asks twice is no
-    /// exception.
+    /// `port`, or 0 for an ephemeral one. EADDRINUSE: taken, even if reserved by this object, or no ephemeral port is
+    /// left.
     Result<std::uint16_t> reserve(std::uint16_t space, std::uint16_t port);
-    /// ENOENT: it was not reserved here.
+    /// ENOENT: not reserved by this object.
     Result<void> release(std::uint16_t space, std::uint16_t port);
-    /// Whether another program has it.
+    /// Whether another program has reserved it.
     Result<bool> elsewhere(std::uint16_t space, std::uint16_t port) const;
 
 private:
@@ -51,9 +51,9 @@ private:
     Result<bool> take(std::uint16_t space, std::uint16_t port);
 
     FileDescriptor file_;
-    std::uint64_t region_;  ///< of the file, where the bytes for this address are
+    std::uint64_t region_;  ///< offset in the file of this address's bytes
     std::uint16_t next_ephemeral_;
-    std::set<std::pair<std::uint16_t, std::uint16_t>> held_;  ///< our own locks do not keep us out
+    std::set<std::pair<std::uint16_t, std::uint16_t>> held_;  ///< our own locks do not conflict
 };
 
 }  // namespace verbline::host

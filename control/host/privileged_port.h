@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Port numbers that the kernel gives to the privileged only (net.ipv4.ip_unprivileged_port_start, 1024 unless it was
-/// changed; capabilities(7), CAP_NET_BIND_SERVICE).
+/// Check of privileged port numbers (net.ipv4.ip_unprivileged_port_start, 1024 by default; capabilities(7),
+/// CAP_NET_BIND_SERVICE).
 
 #include <cstdint>
 
@@ -11,7 +11,8 @@
 
 namespace verbline::host {
 
-/// EACCES: the calling thread may not bind to `port` in its network namespace. 0, any port, everybody may. Any thread.
+/// EACCES: the calling thread may not bind to `port` in its network namespace. Port 0 (any) is always allowed. Any
+/// thread.
 Result<void> may_bind(std::uint16_t port);
 
 }  // namespace verbline::host

@@ -2,18 +2,18 @@
 #pragma once
 
 /// @file
-/// The FIB that the kernel's routes ask for, over those of its interfaces that are ours.
+/// Mirrors the kernel's routes over interfaces that are ours into the FIB.
 ///
-/// The kernel decides, we copy: whatever put a route there (an address, `ip route`, a routing daemon), it is used, and
-/// whatever takes it away, it is gone. There are no per-event special cases: events change what is known, and
-/// `reconcile` compares, prefix by prefix, the best route known with what was last told to the FIB.
+/// The kernel is authoritative: a route is used as long as the kernel has it, whatever added it (an address, `ip
+/// route`, a routing daemon). No event has a special case: events update the known routes, and `reconcile` compares,
+/// prefix by prefix, the best route with what was last emitted to the FIB.
 ///
 ///     kernel events ──>  routes, links ┐
 ///                                      ├─ reconcile ──> Set, Unset ──> forward::Fib
 ///     attach, detach ──> interfaces    ┘
 ///
 /// Of the routes of one prefix the local table's come first, then main, then default; within a table the lowest metric,
-/// and then the kernel's own order. A route is passed over if it leads nowhere we can send: a link that is down or not
+/// and then the kernel's own order. A route is passed over if it is not usable by us: a link that is down or not
 /// ours, a gateway that is no IPv4 address, a TOS (routes with one are ignored). Of a multipath route the first usable
 /// hop is taken. An address of any interface, ours or not, is local. One deviation: the tables are merged, so that a
 /// longer prefix in main wins over a shorter one in the local table, where the kernel would look no further.
@@ -54,7 +54,7 @@ public:
     using Action = std::variant<Set, Unset>;
     using Actions = std::vector<Action>;
 
-    /// The kernel's interface `ifindex` is our interface `id`.
+    /// Maps the kernel's interface `ifindex` to our interface `id`.
     Actions attach(int ifindex, forward::InterfaceId id);
     Actions detach(int ifindex);
     Actions received(const KernelEvent& event);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Keeps the kernel quiet about RoCE v2 packets on an interface we share with it: without a socket on their port it
-/// would answer each with ICMP "port unreachable", and peers take that for a dead connection.
+/// Keeps the kernel from answering RoCE v2 packets on a shared interface: without a socket on their UDP port it would
+/// send ICMP "port unreachable" for each, which peers take for a dead connection.
 
 #include <array>
 
@@ -14,12 +14,12 @@ namespace verbline::host {
 
 class UdpGuard {
 public:
-    /// In the thread's network namespace. Any number of processes of one user may have one. EADDRINUSE: the port is
-    /// someone else's.
+    /// Opens in the thread's network namespace. Any number of processes of one user may hold one. EADDRINUSE: the
+    /// kernel's rdma_rxe or another user's program has the port.
     static Result<UdpGuard> open();
 
 private:
-    std::array<FileDescriptor, 2> sockets_;  ///< IPv4, IPv6; nothing is ever read from them
+    std::array<FileDescriptor, 2> sockets_;  ///< IPv4, IPv6; never read
 };
 
 }  // namespace verbline::host

@@ -31,7 +31,8 @@ Heard hear(const FileDescriptor& control, int flags) {
     return heard;
 }
 
-/// One whose socket got lost on the way, for want of descriptors here, has no use but that the hub is told.
+/// Converts a message on a direct link. If its descriptor was lost (no free descriptors here), the link is unusable and
+/// is to be ended by end_direct().
 std::optional<DirectNews> to_news(Heard& heard) {
     using Kind = DirectNews::Kind;
     if (!heard.message) return std::nullopt;
@@ -75,7 +76,7 @@ std::optional<DirectNews> next_news(const FileDescriptor& control) {
     for (;;) {
         auto heard = hear(control, MSG_DONTWAIT);
         if (heard.size <= 0) return std::nullopt;
-        if (auto news = to_news(heard)) return news;  // else an answer that nobody waits for any more
+        if (auto news = to_news(heard)) return news;  // else a late answer to a request that timed out
     }
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A client's questions to a hub and their answers, and what the hub says of direct links in between.
+/// A client's requests to a hub and their answers, and the hub's unsolicited messages on direct links.
 
 #include <cerrno>
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace verbline::hub {
 
-/// A system call that signals of the program do not end: with a time limit, no SA_RESTART helps.
+/// Repeats a system call on EINTR; SA_RESTART does not cover calls with a time limit.
 template <class Call>
 auto uninterrupted(Call call) {
     auto result = call();
@@ -24,12 +24,12 @@ auto uninterrupted(Call call) {
     return result;
 }
 
-/// One question, one answer; news that come before it are put behind `news`. `who` begins the line that says why there
-/// is no answer.
+/// Sends a request and waits for its answer; messages on direct links that come first are appended to `news`. `who`
+/// begins the error text.
 Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who,
                     std::vector<DirectNews>& news);
 
-/// The next that the hub has said without being waited for. Nothing: there is none now. Never blocks.
+/// Takes the hub's next message on direct links. None: nothing is pending. Never blocks.
 std::optional<DirectNews> next_news(const FileDescriptor& control);
 
 }  // namespace verbline::hub

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// Where a hub is found: one directory each, below the run-time directory (pmd/runtime) of the user who runs it.
+/// Paths of a hub: one directory each, below the run-time directory (pmd/runtime) of the user who runs it.
 ///
 ///     hub/NAME/
 ///         hub.sock      clients join here
 ///         lane-N.sock   memif, one per client
-///         hub.log       of a hub that was started in the background
-///         start.lock    held by whoever starts it
+///         hub.log       output of a hub started in the background
+///         start.lock    lock held while starting it
 
 #include <filesystem>
 #include <string>
@@ -26,7 +26,7 @@ std::filesystem::path control_socket(std::string_view name);
 std::filesystem::path lane_socket(std::string_view name, unsigned lane);
 std::filesystem::path log_file(std::string_view name);
 
-/// Makes the hub's directory for this user alone. EPERM: somebody else could put sockets into it.
+/// Creates the hub's directory, accessible to this user only. EPERM: another user could create sockets in it.
 Result<void> make_directory(std::string_view name);
 
 }  // namespace verbline::hub

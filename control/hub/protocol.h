@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What a hub and its clients say to each other on a SOCK_SEQPACKET Unix socket, one message in each packet.
+/// Messages between a hub and its clients on a SOCK_SEQPACKET Unix socket, one message in each packet.
 ///
 ///     client                                  hub
 ///       ── join ─────────────────────────────>
@@ -19,12 +19,12 @@
 ///                                        offer ──> the other    with the other end; unasked, at any time
 ///       ── direct end (which one) ─────────────>                 no answer
 ///
-/// Answers come in the order of the questions, but a client need not wait for that to `direct`: it may ask something
-/// else meanwhile. Offers come between answers.
+/// Answers come in the order of the requests; a client may send other requests before the answer to `direct`. Offers
+/// come between answers.
 ///
-/// Whoever hangs up ends the lane. Messages have one size for each type, the host's byte order, and a version;
-/// `refused` is the same in all versions, so that every client can read why. Both sides take what they receive for
-/// hostile: `decode` answers with checked, bounded values or not at all.
+/// The lane ends when either side closes the connection. Messages have one size for each type, the host's byte order,
+/// and a version; `refused` is the same in all versions, so that every client can read the reason. Both sides treat
+/// what they receive as hostile: `decode` returns checked, bounded values or an error.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,15 +42,15 @@ namespace verbline::hub {
 
 using link::InterfaceAddress;
 
-/// A new message: a struct below, encode and decode in protocol.cc, who answers; apps/EXTENDING.md. Then one more.
+/// To add a message: a struct below, encode and decode in protocol.cc, its handler (apps/EXTENDING.md); increment this.
 constexpr std::uint16_t version = 3;
 constexpr std::size_t max_addresses = 8;  ///< of one client
 constexpr std::size_t max_program = 32;   ///< bytes of a program's name
 constexpr std::size_t max_socket = 107;   ///< sun_path without its end
 constexpr std::size_t max_reason = 240;   ///< bytes of a refusal's text
-/// Given to those who do not care which, as Linux does; others may name these, too.
+/// Range of ephemeral ports, as in Linux; clients may also name ports of it.
 constexpr std::uint16_t first_ephemeral_port = 32768, last_ephemeral_port = 60999;
-constexpr std::size_t largest_message = 512;  ///< a buffer that holds any; none is longer
+constexpr std::size_t largest_message = 512;  ///< bytes; size of a receive buffer
 
 struct Join {
     wire::MacAddress mac{};                   ///< zero: any
@@ -76,8 +76,8 @@ struct Group {
     bool member = false;
     bool operator==(const Group&) const = default;
 };
-/// Port numbers are those of the connection manager's port spaces (annex A11), of which the hub knows nothing but that
-/// no two clients have the same number in the same space.
+/// Port numbers of the connection manager's port spaces (annex A11). The hub only ensures that no two clients have the
+/// same number in the same space.
 struct Reserve {
     std::uint16_t space = 0;
     std::uint16_t port = 0;  ///< 0: any ephemeral one
@@ -96,7 +96,8 @@ struct Done {
     bool operator==(const Done&) const = default;
 };
 
-/// A link between two clients: memif over a connected socket, of which each has one end. Who asked is memif's client.
+/// A link between two clients: memif over a connected socket, of which each has one end. The requester is memif's
+/// client.
 using pmd::DirectId;
 
 struct Direct {
@@ -109,7 +110,7 @@ struct DirectGranted {
     DirectId id{};  ///< not 0; none comes twice from a hub
     bool operator==(const DirectGranted&) const = default;
 };
-/// The lane goes on as before, and is where frames for the peer go.
+/// Frames for the peer continue to use the lane.
 struct DirectRefused {
     wire::MacAddress peer{};
     int code = 0;  ///< an errno value
@@ -117,11 +118,11 @@ struct DirectRefused {
 };
 /// With a descriptor.
 struct DirectOffer {
-    wire::MacAddress peer{};  ///< who has asked
+    wire::MacAddress peer{};  ///< the requester
     DirectId id{};
     bool operator==(const DirectOffer&) const = default;
 };
-/// Either of the two has hung up; who says so second is not minded.
+/// One of the two has closed its end. A second message on the same link is ignored.
 struct DirectEnd {
     DirectId id{};
     bool operator==(const DirectEnd&) const = default;
@@ -135,7 +136,7 @@ enum class Malformed : std::uint8_t {
     other_version,  ///< of this protocol, in another version
 };
 
-/// Longer texts are cut, further addresses left out.
+/// Truncates texts and address lists that exceed their limits.
 std::vector<std::byte> encode(const Message& message);
 std::expected<Message, Malformed> decode(std::span<const std::byte> bytes);
 

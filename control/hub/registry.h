@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Who on a hub has which lane, MAC address, IP addresses, groups, ports and direct links; and who is refused, and why.
+/// Assignment of lanes, MAC addresses, IP addresses, groups, ports and direct links to a hub's clients, with the
+/// reasons for refusals.
 ///
 /// Pure: no I/O, no clock. Owned by the control thread.
 
@@ -23,7 +24,7 @@ namespace verbline::hub {
 enum class LaneId : std::uint16_t {};
 
 struct RegistrySetup {
-    std::string name;                       ///< of the hub, for refusals
+    std::string name;                       ///< of the hub, for error texts
     std::vector<InterfaceAddress> subnets;  ///< a client that names no address gets one of each; at most 8
     uid_t owner = 0;                        ///< the hub's user, who may have all lanes
     std::size_t max_lanes = 256;
@@ -34,7 +35,7 @@ struct RegistrySetup {
     std::vector<wire::Gid> routers;   ///< lanes with one of these addresses have no direct links
 };
 
-/// Who asks: the kernel's word, not the client's.
+/// Credentials of a client, from the kernel (SO_PEERCRED).
 struct Peer {
     pid_t pid = 0;
     uid_t uid = 0;
@@ -65,22 +66,23 @@ public:
 
     explicit Registry(RegistrySetup setup);
 
-    /// Everything that was asked for, or nothing.
+    /// Grants everything requested, or nothing.
     Answer<LaneId> join(const Join& join, Peer peer);
-    /// All that the lane had is free at once.
+    /// Releases the lane and all that it holds.
     void leave(LaneId lane);
-    /// ENOSPC for one group too many. Asking twice is no error.
+    /// ENOSPC: too many groups. Repeating a request is no error.
     Answer<void> set_group(LaneId lane, const Group& group);
-    /// The port. EADDRINUSE: somebody has it, or everybody has one; who asks twice is no exception. ENOSPC: too many.
+    /// Returns the port. EADDRINUSE: taken, even if by the same lane, or no ephemeral port is free. ENOSPC: over the
+    /// lane's quota.
     Answer<std::uint16_t> reserve(LaneId lane, const Reserve& wanted);
-    /// ENOENT: it is not this lane's.
+    /// ENOENT: the lane does not have it.
     Answer<void> release(LaneId lane, const Release& port);
 
-    /// An errno value says why not. EOPNOTSUPP: not on this hub, or one of the two takes no offers. ENOENT: no other
-    /// lane has that address. EPERM: another user's, or a router's, all of whose frames the hub is to see. EALREADY:
-    /// the two have one. EDQUOT: one of them has too many.
+    /// Returns the link's id, or an errno value. EOPNOTSUPP: disabled on this hub, or one of the two takes no offers.
+    /// ENOENT: no other lane has that address. EPERM: another user's lane, or a router's, whose frames must pass the
+    /// hub. EALREADY: the two have a link. EDQUOT: one of them has too many.
     std::expected<DirectId, int> link_directly(LaneId asker, const Direct& wanted);
-    /// Nothing, if the lane has no such link.
+    /// Does nothing if the lane has no such link.
     void end_direct(LaneId lane, DirectId link);
     const std::map<DirectId, DirectLink>& direct_links() const { return direct_; }
     std::size_t direct_links(LaneId lane) const;

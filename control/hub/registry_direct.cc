@@ -9,7 +9,7 @@
 namespace verbline::hub {
 namespace {
 
-/// Whom a user namespace knows nothing of, the kernel shows as this user: two such need not be the same.
+/// The uid that the kernel shows for users not mapped into the user namespace: two such peers may differ.
 constexpr uid_t overflow_user = 65534;
 
 }  // namespace

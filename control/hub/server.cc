@@ -87,7 +87,7 @@ Result<void> Server::listen() {
     return acceptor_.start(std::move(fd));
 }
 
-/// Ends those who only hold a connection.
+/// Closes connections that have had no lane for `join_limit`.
 void Server::end_late() {
     std::vector<SessionId> late;
     for (const auto& [id, session] : sessions_) {
@@ -96,7 +96,7 @@ void Server::end_late() {
     for (const auto id : late) end(id);
 }
 
-/// Ends those without a lane whose process has hung up, before the loop comes to tell of it.
+/// Closes connections without a lane whose peer has hung up, before the loop reports it.
 void Server::end_gone() {
     std::vector<SessionId> strangers;
     std::vector<pollfd> connections;

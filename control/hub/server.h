@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// A hub's side of the conversation with its clients: one connection each, which is the client's life.
+/// A hub's server: one connection per client; the client's lane lives as long as its connection.
 ///
-///     hub.sock ──> Session, per client ──> Registry: who gets what
+///     hub.sock ──> Session, per client ──> Registry: assignments
 ///                     │ join, end, group, ports, direct links
 ///                     └──────────────────> LaneHost: makes lanes, closes them
 ///
-/// Runs on the control thread's loop. Nothing a client does blocks it, and none can keep it busy: one message of a
-/// client is served between two looks at the others.
+/// Runs on the control thread's loop. No client can block it or monopolize it: one message of a client is served per
+/// poll of its connection.
 
 #include <map>
 #include <memory>
@@ -26,11 +26,11 @@
 
 namespace verbline::hub {
 
-/// Who has the devices. Called on the control thread.
+/// Owner of the switch's devices, which opens and closes lanes. Called on the control thread.
 class LaneHost {
 public:
     virtual ~LaneHost() = default;
-    /// Makes the lane and returns the path of its memif socket, which is served by then.
+    /// Opens the lane and returns the path of its memif socket, which already accepts clients.
     virtual Result<std::string> open_lane(LaneId lane, const Registry::Tenant& tenant) = 0;
     virtual void close_lane(LaneId lane) = 0;
     virtual void set_group(LaneId lane, const Group& group) = 0;
@@ -49,8 +49,8 @@ public:
     static constexpr Time join_limit = tunables::hub_join_limit;  ///< how long a connection may last without a lane
     static constexpr std::size_t max_strangers =
         tunables::hub_strangers;  ///< connections without a lane at the same time
-    /// Bytes of messages, as the kernel counts them, that wait for a client who does not read: some tens, each with a
-    /// descriptor that counts as one of the hub's user.
+    /// Send buffer, in bytes as the kernel counts them, for a client that does not read: some tens of messages, each
+    /// with a descriptor that counts against the hub user's limit.
     static constexpr int most_unread = 32 * 1024;
 
     /// EADDRINUSE if a hub of this name runs. `host` and `loop` outlive the server.
@@ -75,7 +75,7 @@ private:
     void end_late();
     void end_gone();
     void read(SessionId id);
-    /// False: hang up.
+    /// False: close the connection.
     bool serve(Session& session, const Message& message);
     bool serve(Session& session, const Join& join);
     bool serve(Session& session, const Group& group);
@@ -92,7 +92,7 @@ private:
     LaneHost& host_;
     Registry registry_;
     control::Acceptor acceptor_;
-    SocketFile file_;  ///< of what `acceptor_` listens on
+    SocketFile file_;  ///< path of the listening socket
     control::Timer timer_;
     std::map<SessionId, Session> sessions_;
     SessionId last_id_ = 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// One client of a hub, as its server knows it.
+/// The server's state of one client.
 
 #include <optional>
 

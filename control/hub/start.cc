@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hub in the background, of which it is known when this returns whether it runs.
+// Starts a hub in the background and waits until it runs or has failed.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -21,7 +21,7 @@
 namespace verbline::hub {
 namespace {
 
-/// The reader hears the hub's one line on standard output, or its end.
+/// The reader gets the hub's one line of standard output, or end of file.
 struct Pipe {
     FileDescriptor reader, writer;
 
@@ -41,7 +41,7 @@ Result<FileDescriptor> open_file(const std::filesystem::path& path, int flags) {
 /// In the child, where nothing but system calls may be made: it may be a copy of a thread among many.
 [[noreturn]] void become(char* const* words, int output, int log) {
     setsid();
-    if (const auto pid = fork(); pid != 0) _exit(pid < 0 ? 1 : 0);  // the hub is nobody's child and leads no session
+    if (const auto pid = fork(); pid != 0) _exit(pid < 0 ? 1 : 0);  // double fork: reparented, and no session leader
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -50,7 +50,7 @@ Result<FileDescriptor> open_file(const std::filesystem::path& path, int flags) {
         chdir("/") != 0) {
         _exit(1);
     }
-    // Whoever reads our caller's output to its end would otherwise wait for the hub's.
+    // Else a reader of our caller's output would wait for the hub to end.
     close_range(STDERR_FILENO + 1, ~0u, 0);
     execv(words[0], words);
     _exit(1);
@@ -113,7 +113,7 @@ Result<void> start(std::string_view name, const std::string& program) {
     if (auto made = make_directory(name); !made) return made;
     const auto lock = open_file(directory(name) / "start.lock", O_RDWR);
     if (!lock) return std::unexpected(lock.error());
-    // Held no longer than `start_limit`, and not at all by one who was killed.
+    // Held for at most `start_limit`; the kernel releases it if the holder is killed.
     while (flock(lock->get(), LOCK_EX) != 0 && errno == EINTR) {}
     if (runs(name)) return {};
     return launch(name, program);

@@ -71,7 +71,8 @@ void IpoibDiscovery::hear_solicitation(const Message& message, Time now, Actions
     if (!owns(message.subject)) return counters_.nd_rx_dropped_not_ours.add();
     if (!message.speaker) return answer(message, std::nullopt, now, out);
     auto known = table_.find(*message.speaker);
-    // One that is sent to us alone may leave out where it comes from (RFC 4861, 4.3): then we know, or cannot answer.
+    // A unicast solicitation may omit the source link-layer address (RFC 4861, 4.3): we know it already, or cannot
+    // answer.
     auto to = message.at;
     if (!to && known != table_.end()) to = known->second.link;
     if (!to) return counters_.nd_rx_dropped_no_way.add();
@@ -98,7 +99,7 @@ void IpoibDiscovery::hear_advertisement(const Message& message, Time now, Action
     confirm(*known, *link, message.solicited, now, out);
 }
 
-/// `link` is said to be the neighbour's address: in answer to a question of ours (`solicited`), or by the way.
+/// A message names `link` as the neighbour's address: as an answer to our solicitation (`solicited`), or not.
 void IpoibDiscovery::confirm(Table::value_type& known, const IpoibAddress& link, bool solicited, Time now,
                              Actions& out) {
     auto& [address, entry] = known;
@@ -115,7 +116,7 @@ void IpoibDiscovery::confirm(Table::value_type& known, const IpoibAddress& link,
     entry.due = now + timing_.reachable;
 }
 
-/// An entry's time has come. False: it is to go.
+/// An entry's timer has expired. False: remove it.
 bool IpoibDiscovery::expire(Table::value_type& known, Time now, Actions& out) {
     auto& [address, entry] = known;
     switch (entry.state) {
@@ -176,7 +177,7 @@ bool IpoibDiscovery::owns(const Gid& address) const {
     return std::ranges::find(addresses_, address, &link::InterfaceAddress::gid) != addresses_.end();
 }
 
-/// For one who is asked for, at the expense of whoever is known; for others, of those of whom nobody asks any more.
+/// Evicts an entry if the table is full: for `asked` any but an incomplete one, else only a stale one.
 bool IpoibDiscovery::make_room(bool asked) {
     if (table_.size() < capacity_) return true;
     const auto rank = [](const auto& one) { return std::pair(one.second.state != State::stale, one.second.due); };

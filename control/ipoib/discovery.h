@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Neighbour discovery on an IPoIB link (RFC 4861, 7.2; RFC 4391, 8 and 9.3): which queue pair of which port has an
-/// IPv6 address, for those who only connect by it.
+/// Neighbour discovery on an IPoIB link (RFC 4861, 7.2; RFC 4391, 8 and 9.3): resolves an IPv6 address to a GID and
+/// QPN, for programs that only connect by it.
 ///
 ///                 resolve                  solicited answer       `reachable` later
 ///      (none) ──> INCOMPLETE ──────────────> REACHABLE ──────────> STALE ── resolve: PROBE, unicast
@@ -11,9 +11,9 @@
 ///                   v                           └──── answer ────────┼────────┤
 ///                 Failed, (none)                      asked for us ──┘        v (none)
 ///
-/// Who is known is told at once, though he be STALE: whether he is still there is asked meanwhile. Who asks for us is
-/// remembered for `reachable`. What nobody asked for adds nothing to the table; our own addresses are announced, but
-/// not probed for, as those of IPv4 are not (host::Arp).
+/// `resolve()` answers from a STALE entry at once and probes in the background (RFC 4861, 7.3.3). Senders of
+/// solicitations for our addresses are learnt for `reachable`. Unsolicited advertisements add no entries. Our own
+/// addresses are announced, but no duplicate address detection is done, as for IPv4 (host::Arp).
 ///
 /// Pure: no I/O, no clock. Owned by the control thread. Time is the caller's, in nanoseconds.
 
@@ -75,7 +75,7 @@ public:
     /// A packet from the IPv6 header on.
     struct Send {
         std::vector<std::byte> packet;
-        std::variant<wire::Gid, wire::IpoibAddress> to;  ///< an IPv6 group, or a neighbour
+        std::variant<wire::Gid, wire::IpoibAddress> to;  ///< an IPv6 multicast address, or a neighbour
     };
     struct Resolved {
         wire::Gid address{};
@@ -90,21 +90,21 @@ public:
     explicit IpoibDiscovery(const wire::IpoibAddress& own, const IpoibDiscoveryTiming& timing = {},
                             std::size_t capacity = default_capacity);
 
-    /// Where we are from now on.
+    /// Sets our link-layer address.
     void set_link(const wire::IpoibAddress& own) { own_ = own; }
-    /// Those of IPv6, the link-local one among them; others are not looked at.
+    /// Sets our IPv6 addresses, the link-local one included; IPv4 entries are ignored.
     void set_addresses(const std::vector<link::InterfaceAddress>& addresses);
 
     Actions resolve(const wire::Gid& address, Time now);
     /// An IPv6 packet from the link.
     Actions received(wire::Bytes packet, Time now);
-    /// Tells all neighbours where our addresses are, some times over.
+    /// Starts unsolicited advertisements of our addresses to all nodes, repeated `announcements` times.
     void announce(Time now);
     /// Call at or after `deadline`.
     Actions tick(Time now);
 
     std::optional<Time> deadline() const;
-    /// Groups in which we are asked for, and all nodes: IPv6 addresses.
+    /// IPv6 groups to listen to: solicited-node groups of our addresses, and all-nodes.
     std::vector<wire::Gid> groups() const;
     std::size_t size() const { return table_.size(); }
     const IpoibDiscoveryCounters& counters() const { return counters_; }

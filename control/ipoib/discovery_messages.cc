@@ -5,7 +5,7 @@
 #include "control/ipoib/discovery.h"
 #include "datapath/link/ip_gid.h"
 
-// What is said on the link.
+// Neighbour discovery messages.
 
 namespace verbline::ipoib {
 namespace {
@@ -33,14 +33,14 @@ void IpoibDiscovery::answer(const Message& message, const std::optional<IpoibAdd
                                                .solicited = to.has_value(),
                                                .override_cached = true,
                                                .target = link::ipv6_of(message.subject)};
-    // To one who has no address yet it goes to all (RFC 4861, 7.2.4).
+    // A solicitation from the unspecified address is answered to all nodes (RFC 4861, 7.2.4).
     if (to && message.speaker)
         out.emplace_back(packet_of(own_, message.subject, *message.speaker, advertisement, *to));
     else
         out.emplace_back(packet_of(own_, message.subject, neighbour::all_nodes, advertisement, neighbour::all_nodes));
 }
 
-/// One more question: of the group in which the owner is, or of the neighbour itself.
+/// Sends a solicitation, to the solicited-node group or to the neighbour.
 void IpoibDiscovery::ask(Table::value_type& known, Time now, Actions& out) {
     auto& [address, entry] = known;
     ++entry.tries;
@@ -69,7 +69,7 @@ void IpoibDiscovery::announce_once(Actions& out) {
     }
 }
 
-/// The address in whose network it is, or else any.
+/// Source address: one in the same network, or else any.
 std::optional<Gid> IpoibDiscovery::source_for(const Gid& address) const {
     if (addresses_.empty()) return std::nullopt;
     const auto near = std::ranges::find_if(addresses_, [&](const auto& own) { return in_network(own, address); });

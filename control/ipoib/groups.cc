@@ -11,7 +11,7 @@
 namespace verbline::ipoib {
 namespace {
 
-/// The only user of these groups on our port, as far as this process goes, beside programs' own joins.
+/// User id of all joins by this class.
 constexpr sa::UserId discovery{2};
 
 }  // namespace
@@ -74,7 +74,7 @@ void IpoibGroups::granted(const wire::Gid& mgid, const Answer& answer) {
     for (const auto& packet : waiting) setup_.send(sa::address_handle(broadcast_->group, broadcast_->mgid), packet);
 }
 
-/// It may end with its last full member, and be made again as another.
+/// A group may be deleted with its last full member, and created again with other parameters.
 void IpoibGroups::leave(const wire::Gid& group) {
     const auto known = entries_.find(mgid_of(group));
     if (known == entries_.end() || known->second.listens) return;
@@ -82,7 +82,7 @@ void IpoibGroups::leave(const wire::Gid& group) {
     entries_.erase(known);
 }
 
-/// Leaves the group to which we only send, and have not for the longest.
+/// Leaves the least recently used send-only group.
 void IpoibGroups::make_room() {
     const auto sends = [](const auto& each) { return !each.second.listens; };
     if (static_cast<std::size_t>(std::ranges::count_if(entries_, sends)) < max_send_only) return;

@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// IPv6's groups on an IPoIB link (RFC 4391, 4 and 5): those in which we are asked for, of which we are full members,
-/// and those in which we ask, to which we only send.
+/// IPv6 multicast groups on an IPoIB link (RFC 4391, 4 and 5): groups that we receive from are joined as full member,
+/// groups that we only send to (solicitations) as send-only member.
 ///
 ///     listen ──> full member, the group made like the broadcast group ──> on_joined
 ///     send ────> send-only member ──┬── granted ──> the group
-///                                   └── refused: it does not exist, nobody there would hear it ──> broadcast group
+///                                   └── refused: it does not exist, so it has no receivers ──> broadcast group
 ///
 /// Owned by the control thread; the agent outlives it.
 
@@ -43,7 +43,7 @@ public:
 
     struct Setup {
         wire::PKey pkey{0xffff};
-        /// We are a full member, or the group has changed: receive its packets from now on.
+        /// Called when we became a full member, or the group's record changed: attach the queue pair to it.
         std::function<void(const wire::Gid& mgid, const sa::Group& group)> on_joined;
         std::function<void(const wire::AddressHandle& to, wire::Bytes packet)> send;
     };
@@ -53,12 +53,13 @@ public:
     IpoibGroups(const IpoibGroups&) = delete;
     IpoibGroups& operator=(const IpoibGroups&) = delete;
 
-    /// The broadcast group, as it is from now on.
+    /// Sets the broadcast group.
     void set_broadcast(const wire::Gid& mgid, const sa::Group& group) { broadcast_ = {mgid, group}; }
-    /// `group` is an IPv6 address. Again whenever the broadcast group has changed, and not before it is known.
+    /// Joins as full member; `group` is an IPv6 address. Call again when the broadcast group has changed, and not
+    /// before it is known.
     void listen(const wire::Gid& group);
     void send(const wire::Gid& group, std::vector<std::byte> packet);
-    /// Nothing more is to be sent for now. Groups that we listen to stay.
+    /// Leaves the group if it is send-only; groups that we listen to stay joined.
     void leave(const wire::Gid& group);
 
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
@@ -66,8 +67,8 @@ public:
 private:
     struct Entry {
         bool listens = false;
-        std::optional<sa::Group> group;  ///< none: not let in yet
-        std::uint64_t used = 0;          ///< when last sent to, by count
+        std::optional<sa::Group> group;  ///< none: not joined yet
+        std::uint64_t used = 0;          ///< value of `uses_` at the last send
         std::vector<std::vector<std::byte>> waiting;
     };
     struct Broadcast {

@@ -16,7 +16,7 @@
 namespace verbline::ipoib {
 namespace {
 
-/// The only user of the broadcast group on our port, as far as this process goes.
+/// User id of the broadcast group's join by this class.
 constexpr sa::UserId neighbours_themselves{1};
 /// The universal bit of a modified EUI-64 (RFC 4291, appendix A).
 constexpr std::byte universal{0x02};

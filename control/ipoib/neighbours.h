@@ -2,14 +2,15 @@
 #pragma once
 
 /// @file
-/// Who has an IP address on an IPoIB link, for those who only connect by IP and send none, over a datagram queue pair
-/// of the caller's: ARP and the broadcast group (RFC 4391, 9.1), neighbour discovery and IPv6's groups (RFC 4391, 9.3).
+/// Resolves IP addresses on an IPoIB link to GIDs, for programs that only connect by IP and send no IP packets, over a
+/// datagram queue pair of the caller's: ARP and the broadcast group (RFC 4391, 9.1), neighbour discovery and IPv6
+/// multicast groups (RFC 4391, 9.3).
 ///
 ///     find(10.0.0.2) ──> host::Arp ──────── SendArp ──> path of the GID, or the broadcast group ──┐
 ///     find(fd00::2) ───> IpoibDiscovery ─── Send ─────> path of the GID, or IpoibGroups ──────────┴──> Setup::send
-///     received <── whoever has the queue pair           Resolved, Failed ──> the one who asked
+///     received <── owner of the queue pair               Resolved, Failed ──> `found` handler
 ///
-/// Owned by the control thread, where handlers are called, from the loop or before `find` returns. Loop and agent
+/// Owned by the control thread; handlers are called on it, from the loop or before `find` returns. Loop and agent
 /// outlive it.
 
 #include <cstdint>
@@ -41,7 +42,7 @@ struct IpoibNeighboursCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_NEIGHBOURS_COUNTERS)
 };
 
-/// The address of an IPv6 interface at this GID (RFC 4391, 8).
+/// IPv6 link-local address of the interface with this port GID (RFC 4391, 8).
 wire::Gid ipv6_link_local_of(const wire::Gid& port);
 
 class IpoibNeighbours {
@@ -51,11 +52,11 @@ public:
 
     struct Setup {
         wire::PKey pkey{0xffff};
-        wire::Qpn qpn{};                                ///< which others see as ours
+        wire::Qpn qpn{};                                ///< advertised to neighbours
         std::vector<link::InterfaceAddress> addresses;  ///< of both families, the link-local one among them
-        /// A packet, from the IPoIB header on, to that queue pair. The Q_Key is the broadcast group's.
+        /// Sends a packet, from the IPoIB header on, to that queue pair. The Q_Key is the broadcast group's.
         std::function<void(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet)> send;
-        /// A group has let us in, or has changed: receive its packets from now on. The broadcast group is the first.
+        /// A group was joined, or its record changed: attach the queue pair to it. The broadcast group comes first.
         std::function<void(const wire::Gid& mgid, const sa::Group& group)> on_group;
     };
 
@@ -64,10 +65,11 @@ public:
     IpoibNeighbours(const IpoibNeighbours&) = delete;
     IpoibNeighbours& operator=(const IpoibNeighbours&) = delete;
 
-    /// `address` as a GID, IPv4 mapped. EHOSTUNREACH: nobody answers; ENETDOWN: the broadcast group refuses us.
+    /// Resolves `address`, given as a GID, IPv4 mapped. EHOSTUNREACH: no answer; ENETDOWN: the SA refused the broadcast
+    /// group.
     void find(Ticket ticket, const wire::Gid& address, Found found);
     void cancel(Ticket ticket);
-    /// A packet of the queue pair, from the IPoIB header on.
+    /// A packet received by the queue pair, from the IPoIB header on.
     void received(wire::Bytes packet);
 
     const wire::Gid& broadcast_mgid() const { return mgid_; }
@@ -79,7 +81,7 @@ private:
         wire::Gid address;
         Found found;
     };
-    struct Play;  ///< one call for each thing that the engines want done
+    struct Play;  ///< executes the engines' actions
     friend struct Play;
 
     void broadcast_granted(const std::expected<sa::Group, sa::SaStatus>& answer);
@@ -102,7 +104,7 @@ private:
     std::map<Ticket, Waiting> waiting_;
     control::Timer timer_;
     IpoibNeighboursCounters counters_;
-    std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by questions for paths
+    std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by pending path queries
 };
 
 }  // namespace verbline::ipoib

@@ -9,7 +9,7 @@
 namespace verbline::control {
 namespace {
 
-/// accept(2) failed because of that client alone, or there is none any more.
+/// accept(2) failed because of this client only, or no client is pending.
 bool passing(int code) {
     return code == EAGAIN || code == EINTR || code == ECONNABORTED;
 }

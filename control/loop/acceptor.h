@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// Connections of a listening socket, accepted on a loop.
+/// Accepts connections of a listening socket on a loop.
 ///
-/// A process that is out of descriptors cannot accept, and the loop would report the waiting client again and again,
-/// with a whole CPU. The acceptor then looks away for `rest` and tries again: the client waits in the socket's backlog
-/// meanwhile, and is served when there are descriptors.
+/// A process that is out of descriptors cannot accept, and the level-triggered loop would spin on the pending
+/// connection. The acceptor then stops polling for `rest` and tries again; clients wait in the socket's backlog
+/// meanwhile.
 
 #include <functional>
 
@@ -38,7 +38,7 @@ public:
     Acceptor(const Acceptor&) = delete;
     Acceptor& operator=(const Acceptor&) = delete;
 
-    /// Takes a non-blocking socket that listens, and accepts from now on. An error leaves it as it was made.
+    /// Takes a non-blocking listening socket and starts accepting. On error the acceptor is unchanged.
     Result<void> start(FileDescriptor listener);
 
     const AcceptorCounters& counters() const { return counters_; }
@@ -54,7 +54,7 @@ private:
     FileDescriptor listener_;
     Watch watch_;
     Timer again_;
-    bool short_ = false;  ///< and it has been said
+    bool short_ = false;  ///< out of descriptors, and reported
     AcceptorCounters counters_;
 };
 

@@ -103,7 +103,7 @@ int Loop::wait_milliseconds(Time max_wait) const {
 void Loop::run_once(Time max_wait) {
     std::array<epoll_event, 64> events;  // NOLINT(cppcoreguidelines-pro-type-member-init): epoll_wait fills it
     const int ready = ::epoll_wait(epoll_.get(), events.data(), events.size(), wait_milliseconds(max_wait));
-    if (ready < 0 && errno == EBADF) stopping_ = true;  // somebody else's close: it would not wait any more
+    if (ready < 0 && errno == EBADF) stopping_ = true;  // epoll descriptor closed by other code: avoid spinning
     for (int i = 0; i < ready; ++i) {
         const std::uint64_t id = events[i].data.u64;  // a copy: epoll_event is packed, a reference would be misaligned
         if (id == wake_id) {

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// The control thread's event loop: file descriptors, timers, and tasks handed in by other threads.
+/// The control thread's event loop: file descriptors, timers, and tasks posted by other threads.
 ///
 /// One thread owns a Loop and makes every call, except `post` and `stop`, which any thread may make. Callbacks run on
 /// the owner's thread, one at a time, and may do anything to the loop, their own removal included.
 ///
-/// `watch`, `at`, `after` and `every` return handles: what a handle stands for ends with it. Handles must not outlive
-/// the loop. Times are nanoseconds of CLOCK_MONOTONIC; waits are rounded up to whole milliseconds.
+/// `watch`, `at`, `after` and `every` return handles: destroying one cancels the watch or timer. Handles must not
+/// outlive the loop. Times are nanoseconds of CLOCK_MONOTONIC; waits are rounded up to whole milliseconds.
 
 #include <atomic>
 #include <cstdint>
@@ -30,7 +30,7 @@ namespace verbline::control {
 
 class Loop;
 
-/// Something a loop does for us until the handle is destroyed. Movable; empty when default-made or moved from.
+/// A watch or timer of a loop, cancelled with the handle. Movable; empty when default-constructed or moved from.
 template <void (*Cancel)(Loop&, std::uint64_t)>
 class Handle {
 public:
@@ -83,17 +83,17 @@ public:
 
     [[nodiscard]] Timer at(Time when, Task task);
     [[nodiscard]] Timer after(Time delay, Task task) { return at(now() + delay, std::move(task)); }
-    /// First after one period. A loop that was held up skips the calls it missed.
+    /// Fires first after one period. If the loop was delayed, missed periods are skipped.
     [[nodiscard]] Timer every(Time period, Task task);
 
     /// From any thread: run `task` on the owner's thread. Tasks run in the order posted.
     void post(Task task);
 
-    /// Until `stop`.
+    /// Runs until `stop`.
     void run();
     /// From any thread: `run` returns after the callbacks under way. A stop before `run` makes `run` return at once.
     void stop();
-    /// Waits at most `max_wait` for something to do, does what is due, and returns.
+    /// Waits at most `max_wait` for events, handles what is due, and returns.
     void run_once(Time max_wait);
 
 private:

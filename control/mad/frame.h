@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The InfiniBand packet in which a MAD crosses a link, for captures: LRH, BTH, DETH, MAD, ICRC
-/// and VCRC. Transports hand us the MAD alone; what they do not say (PSN, the far end's P_Key) is filled in plausibly.
+/// The InfiniBand packet that carries a MAD on a link, for captures: LRH, BTH, DETH, MAD, ICRC and VCRC. Transports
+/// supply only the MAD and addresses; other fields (PSN, the far end's P_Key) get plausible values.
 
 #include <array>
 #include <cstddef>
@@ -21,7 +21,8 @@ constexpr std::size_t frame_size =
     wire::Lrh::size + wire::Bth::size + wire::Deth::size + wire::mad_size + wire::icrc_size + wire::vcrc_size;
 using Frame = std::array<std::byte, frame_size>;
 
-/// As a Sink is told of it. General services are at QP1 in the frame, wherever the transport keeps them.
+/// Builds the frame; the arguments are those of a Sink. General services have QPN 1 in the frame, whatever QPN the
+/// transport uses.
 Frame make_frame(Direction direction, MadBytes mad, const Address& far, const PortFacts& port);
 
 }  // namespace verbline::mad

@@ -3,14 +3,14 @@
 
 /// @file
 /// General management packets between the QP1s of two ports (IBTA volume 1, 13.5.1), for services that talk to any
-/// peer: the connection manager above all. Where Transport knows far ends by LID, which is enough for the subnet's
-/// administration, here they are known as a queue pair knows its peer: RoCE has GIDs and MAC addresses.
+/// peer, mainly the connection manager. Transport addresses far ends by LID, which suffices for subnet administration;
+/// here they are addressed like a queue pair's peer, since RoCE has GIDs and MAC addresses.
 ///
 ///     cm ──> GmpChannel ──┬── Gsi: a UD queue pair of ours with the number 1 (RoCE, soft fabric)
 ///                         ├── TransportChannel: by LID (ibsim, umad)
 ///                         └── simulations
 ///
-/// Never blocks, never retries: MADs are lost as packets are.
+/// Unreliable: never blocks, never retries.
 
 #include <cstdint>
 #include <functional>
@@ -22,21 +22,21 @@
 
 namespace verbline::mad {
 
-/// The far end of a general management packet: how to reach it, or how to answer it.
+/// The far end of a general management packet: destination of a sent one, return path of a received one.
 struct GmpPeer {
-    rdma::Path path;  ///< gid_index: ours that it talks to. Without a MAC address on RoCE, the channel finds it out
+    rdma::Path path;  ///< gid_index: the local GID. On RoCE a missing MAC address is resolved by the channel
     wire::Qpn qpn = gsi;
     wire::QKey qkey = wire::gsi_qkey;
     wire::PKey pkey{0xffff};
 };
 
-/// One that has come. `from.path` is the way back: as it stands it can be given to `send`. `mad` is borrowed.
+/// A received MAD. `from.path` is the return path and can be passed to `send` unchanged. `mad` is borrowed.
 struct GmpArrival {
     GmpPeer from;
     MadBytes mad;
 };
 
-/// Gets MADs that have arrived together, in their order; they are valid during the call.
+/// Receives a burst of MADs in order of arrival; they are valid during the call.
 using GmpReceiver = std::function<void(std::span<const GmpArrival> burst)>;
 
 class GmpChannel {

@@ -2,15 +2,14 @@
 #pragma once
 
 /// @file
-/// General services of one of our own devices: its QP1, and the MADs that go through it (IBTA volume 1, 3.9.3
-/// and 13.5).
+/// QP1 of one of our own devices, and the MADs that pass through it (IBTA volume 1, 3.9.3 and 13.5).
 ///
 ///     send ──> QP1 ──> `on_posted`: the owner drives the device          any thread
 ///     device's shard ──> completion ──> `on_ready`, once ─ ─ ─┐
 ///     receivers, by management class <── drain <──────────────┘          one thread at a time
 ///
-/// `drain` takes all there is, and arms `on_ready` again. MADs are 256 bytes, base version 1; all else is counted and
-/// dropped, as is what cannot be sent now: whoever needs an answer asks again.
+/// `drain` processes all pending MADs and re-arms `on_ready`. MADs are 256 bytes, base version 1; others are counted
+/// and dropped, as is what cannot be sent now: retransmission is the caller's.
 
 #include <cstddef>
 #include <functional>
@@ -40,38 +39,39 @@ struct GsiCounters {
 
 struct GsiOptions {
     rdma::Device* device = nullptr;  ///< outlives the Gsi
-    std::uint16_t slots = 256;       ///< in each direction: MADs waiting to leave, or for `drain`
+    std::uint16_t slots = 256;       ///< queue depth in each direction
     /// The port's P_Key table: MADs of other partitions are dropped (IBTA 9.6.1.1.3).
     std::vector<wire::PKey> pkeys{wire::PKey{0xffff}};
-    /// RoCE, for peers that are named without a MAC address: from our address `gid_index`. Must not block; where the
-    /// answer is not known it is asked for, and the MAD is lost. Without this, so are all such.
+    /// RoCE, for peers without a MAC address: next hop from our GID `gid_index`. Must not block; if the address is
+    /// unknown it starts the resolution and returns none, and the MAD is dropped. Empty: all such MADs are dropped.
     std::function<std::optional<wire::MacAddress>(unsigned gid_index, const wire::Gid& to)> next_hop{};
-    /// Something was posted; on the thread that called `send`.
+    /// A MAD was posted: drive the device. Called on the thread that called `send`.
     std::function<void()> on_posted{};
 };
 
 class Gsi final : public GmpChannel {
 public:
-    /// In each direction, unless the options say otherwise.
+    /// Default queue depth in each direction.
     static constexpr std::uint16_t slots = 256;
-    /// MADs that one `drain` takes before others have their turn.
+    /// Maximum number of MADs that one `drain` processes.
     static constexpr std::size_t most_at_once = 256;
 
     using Receiver = GmpReceiver;
 
-    /// EBUSY: the device has its QP1 already.
+    /// EBUSY: QP1 of the device exists already.
     static Result<std::unique_ptr<Gsi>> create(GsiOptions options);
-    /// Nobody is in `send` or `drain` any more.
+    /// No thread may be in `send` or `drain`.
     ~Gsi() override;
 
     void send(const GmpPeer& to, MadBytes mad) noexcept override;
 
-    /// Who gets the MADs of a management class; an empty receiver ends it. By the thread that drains.
+    /// Sets the receiver of a management class; an empty one removes it. Call on the thread that drains.
     void receive(wire::MadClass management_class, Receiver receiver);
-    /// Calls receivers with what has arrived; returns how many MADs that were. Receivers may send.
+    /// Passes pending MADs to receivers; returns how many. Receivers may send.
     std::size_t drain();
-    /// Called when there is something to drain, once until the next `drain`; at once if there is already. It is called
-    /// by whoever polls the device, and must not block nor call back: it writes to an eventfd, say. Any thread.
+    /// Sets the callback for pending MADs: called once until the next `drain`, and at once if MADs are pending already.
+    /// It runs on the thread that polls the device and must not block or call back; typically it writes to an eventfd.
+    /// Any thread.
     void on_ready(std::function<void()> tell);
 
     void counters(const CounterVisitor& visit) const;
@@ -86,17 +86,17 @@ private:
 
     const GsiOptions options_;
     TransportCounters transport_counters_;  ///< tx: by `send`, under its mutex; rx: by `drain`
-    GsiCounters counters_;                  ///< the same
-    std::mutex send_mutex_;                 ///< of sending
+    GsiCounters counters_;                  ///< written as `transport_counters_`
+    std::mutex send_mutex_;                 ///< serializes senders
 
-    std::mutex tell_mutex_;  ///< of what follows
+    std::mutex tell_mutex_;  ///< guards `tell_` and `told_`
     std::function<void()> tell_;
-    bool told_ = false;  ///< since the last drain
+    bool told_ = false;  ///< `tell_` was called since the last `drain`
 
-    std::map<wire::MadClass, std::shared_ptr<Receiver>> receivers_;  // shared: a receiver may take itself back
-    std::vector<GmpArrival> burst_;                                  ///< taken and not handed over yet
+    std::map<wire::MadClass, std::shared_ptr<Receiver>> receivers_;  // shared: a receiver may remove itself
+    std::vector<GmpArrival> burst_;                                  ///< taken, not yet passed to a receiver
     wire::MadClass burst_class_{};
-    std::unique_ptr<rdma::Datagrams> datagrams_;  // goes first
+    std::unique_ptr<rdma::Datagrams> datagrams_;  // last: destroyed first
 };
 
 }  // namespace verbline::mad

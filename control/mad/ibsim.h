@@ -5,13 +5,13 @@
 /// A port of a fabric simulated by ibsim, by ibsim's own datagram protocol: real file descriptors, any number of hosts
 /// in one process, no library to preload.
 ///
-/// On the wire our general services would answer at QPN 1. ibsim hands unsolicited MADs at QPN 1 only to subnet
-/// managers, but those to a larger QPN to whoever connected with it; so our port's general services live at
-/// `port().qpn`, and that is the one difference from hardware.
+/// Hardware serves general services at QPN 1. ibsim delivers unsolicited MADs at QPN 1 only to subnet managers, but
+/// those at a larger QPN to the client that connected with it; therefore the port's general services use `port().qpn`,
+/// the only difference from hardware.
 ///
-/// A process killed outright leaves its slot (of ten) taken. Therefore ids and QPNs are given out per host from the
-/// first free one on, so that a successor takes its predecessor's QPN, and on attaching sends itself a MAD there: ibsim
-/// finds the dead one first, fails to write to it and frees the slot.
+/// A killed process leaves its slot (of ten) occupied. Therefore ids and QPNs are allocated per host from the first
+/// free one, so that a successor reuses its predecessor's QPN, and on attaching it sends itself a MAD there: ibsim
+/// tries the dead client first, fails to write to it and frees the slot.
 
 #include <cstdint>
 #include <deque>
@@ -33,7 +33,7 @@ public:
 
     const std::string& spec() const override { return spec_; }
     void send(const Address& to, MadBytes mad, Time reply_within) override;
-    /// Answered by ibsim in some 50 us. If ibsim is gone, the port is down; when it is back, we attach again.
+    /// ibsim answers within some 50 us. If ibsim is gone, the port goes down; we attach again when it is back.
     void refresh() override;
 
 private:
@@ -60,12 +60,12 @@ private:
     const std::string fabric_, host_, spec_;
     control::Loop& loop_;
     int control_ = -1, data_ = -1;
-    std::uint32_t id_ = 0;    ///< our socket names
+    std::uint32_t id_ = 0;    ///< suffix of our socket names
     std::uint32_t slot_ = 0;  ///< ibsim's name for us
     control::Watch control_watch_, data_watch_;
-    std::deque<ibsim::Datagram::Bytes> queue_;  ///< waits for room in ibsim's socket
-    unsigned unanswered_ = 0;                   ///< control requests out
-    PortFacts seen_;                            ///< of the refresh under way
+    std::deque<ibsim::Datagram::Bytes> queue_;  ///< not yet written to ibsim's socket
+    unsigned unanswered_ = 0;                   ///< outstanding control requests
+    PortFacts seen_;                            ///< collected by the current refresh
     wire::Guid node_guid_{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a client comes to a simulated fabric, and leaves it. ibsim.cc is the time between.
+// Attaching to a simulated fabric, and detaching. ibsim.cc has the rest.
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -222,7 +222,7 @@ void IbsimTransport::free_stale_slots() {
             if (size < 0) return;
             const auto back = Datagram::parse(std::span(in).first(static_cast<std::size_t>(size)));
             if (!back || wire::load32(back->mad, 12) != self_tid + n) continue;  // for our predecessor
-            if (back->status == 0) return;  // it reached us: nobody dead is before us
+            if (back->status == 0) return;  // it reached us: no dead client has our QPN
             break;
         }
     }

@@ -9,7 +9,7 @@
 ///
 /// ID is the client's choice and must be unique on the fabric; N is the slot that ibsim gives it on connecting. Socket
 /// names end with their NUL. Control messages are in the byte order of the host (both ends are on it); addresses of
-/// MADs are big-endian. The fabric speaks of 16-bit LIDs in 32-bit fields: the LID is in the first two bytes.
+/// MADs are big-endian. LIDs are 16 bits in 32-bit fields: the LID is in the first two bytes.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ enum class Command : std::uint32_t {
     get_pkeys = 10,
 };
 
-/// A request and, by the same layout, its reply.
+/// A request or its reply, of the same layout.
 struct Control {
     static constexpr std::uint32_t expected_magic = 0xdeadbeef;
 
@@ -50,7 +50,7 @@ static_assert(sizeof(Control) == 80);
 /// The data of a connect request; in the reply `id` is the slot.
 struct Connect {
     std::uint32_t id = 0;
-    std::uint32_t qpn = 0;  ///< above 1: MADs sent to this QPN are ours, whatever their class
+    std::uint32_t qpn = 0;  ///< above 1: MADs of any class sent to this QPN are ours
     std::uint32_t is_sm = 0;
     std::array<char, 32> host{};  ///< node name or description; empty: the first node of the topology
 };
@@ -63,10 +63,10 @@ std::array<std::byte, sizeof(Message)> bytes_of(const Message& message) {
 
 constexpr std::size_t max_clients = 10, max_host_name = 31;
 
-/// One MAD on its way.
+/// One MAD with its addresses.
 struct Datagram {
     static constexpr std::size_t size = 288, mad_at = 32;
-    static constexpr std::uint32_t nobody = 110;  ///< status of a MAD that comes back because nobody takes it
+    static constexpr std::uint32_t nobody = 110;  ///< status of a MAD returned as undeliverable
 
     wire::Lid dlid{}, slid{};
     wire::Qpn dqpn{}, sqpn{};
@@ -87,7 +87,7 @@ struct Datagram {
         return out;
     }
 
-    /// Nothing if the lengths cannot be a MAD's. What the sender left out of a short MAD reads as zero.
+    /// None if the lengths are not those of a MAD. Missing bytes of a short MAD read as zero.
     static std::optional<Datagram> parse(std::span<const std::byte> in) {
         constexpr std::size_t smallest_mad = 24;
         if (in.size() < mad_at + smallest_mad || in.size() > size) return std::nullopt;

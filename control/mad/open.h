@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// From what the user writes to a transport:
+/// Opens a transport by its specification:
 ///
 ///     ibsim:FABRIC,host=NODE     a port of a simulated fabric; FABRIC is the simulator's IBSIM_SOCKNAME
-///     umad:DEVICE,port=N         a port of an RDMA adapter; port 1 if not said
+///     umad:DEVICE,port=N         a port of an RDMA adapter; default: port 1
 
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ using Spec = std::variant<IbsimSpec, UmadSpec>;
 
 Result<Spec> parse_spec(std::string_view text);
 
-/// Parses and opens. Errors are one line and name the specification's faulty part.
+/// Parses `spec` and opens the transport. Errors are one line and name the faulty part of the specification.
 Result<std::unique_ptr<Transport>> open(std::string_view spec, control::Loop& loop);
 
 }  // namespace verbline::mad

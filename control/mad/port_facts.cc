@@ -21,7 +21,7 @@ void append_pkeys(std::span<const std::byte> block, PortFacts& facts) {
 
 std::vector<PortEvent> changes(const PortFacts& before, const PortFacts& now) {
     std::vector<PortEvent> events;
-    if (before.state == wire::PortState::no_change) return events;  // the first look: nobody relies on anything yet
+    if (before.state == wire::PortState::no_change) return events;  // first reading: no state depends on it yet
     if (before.active() && !now.active()) events.push_back(PortEvent::port_down);
     if (before.lid != now.lid) events.push_back(PortEvent::lid_change);
     if (before.gid() != now.gid()) events.push_back(PortEvent::gid_change);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What a port is, and how that can change.
+/// Attributes of a port, and the events of their changes.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,37 +20,37 @@ constexpr wire::Qpn smi{0},
 
 struct PortFacts {
     wire::Lid lid{};     ///< 0: not yet assigned
-    wire::Lid sm_lid{};  ///< 0: no subnet manager has been here
+    wire::Lid sm_lid{};  ///< 0: no subnet manager yet
     std::uint8_t sm_sl = 0;
     std::uint8_t lmc = 0;
     wire::Guid guid{};
     std::uint64_t subnet_prefix = wire::default_subnet_prefix;
     std::vector<wire::PKey> pkeys;  ///< the P_Key table; 0 marks an empty entry
-    wire::PortState state{};        ///< no_change: never looked at
+    wire::PortState state{};        ///< no_change: not read yet
     std::uint16_t mtu = 0;          ///< of the link, bytes of payload
-    wire::Qpn qpn = gsi;            ///< where unsolicited MADs reach us: the QPN to name in subscriptions
+    wire::Qpn qpn = gsi;            ///< receives unsolicited MADs: the QPN to name in subscriptions
 
     wire::Gid gid() const { return wire::Gid::of(subnet_prefix, guid); }
     bool active() const { return state == wire::PortState::active; }
     bool operator==(const PortFacts&) const = default;
 };
 
-/// Takes over what a PortInfo says: LIDs, SM, prefix, state, MTU.
+/// Updates `facts` from a PortInfo: LIDs, SM, prefix, state, MTU.
 void apply(const wire::PortInfo& info, PortFacts& facts);
-/// Takes over one block of the P_Key table: big-endian, two bytes each (IBTA 14.2.5.7).
+/// Appends one block of the P_Key table: big-endian, two bytes each (IBTA 14.2.5.7).
 void append_pkeys(std::span<const std::byte> block, PortFacts& facts);
 
 enum class PortEvent : std::uint8_t {
     lid_change,
     sm_change,          ///< another LID or SL of the subnet manager
-    client_reregister,  ///< the subnet manager asks for everything again (IBTA 14.4.11)
+    client_reregister,  ///< the SM requests joins and subscriptions anew (IBTA 14.4.11)
     port_down,
     port_up,
     pkey_change,
     gid_change,
 };
 
-/// What happened between two looks at a port, in the order in which to tell it: down first, up last.
+/// Events for the differences between two readings of a port, in the order to raise them: down first, up last.
 std::vector<PortEvent> changes(const PortFacts& before, const PortFacts& now);
 
 }  // namespace verbline::mad

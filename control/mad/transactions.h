@@ -4,13 +4,13 @@
 /// @file
 /// Requests and their answers over a transport that loses, delays and repeats MADs.
 ///
-///     start ──> queue ──> outstanding (at most 64) ──> Send ... Send ... ──> Done: the answer, or nothing
+///     start ──> queue ──> outstanding (at most 64) ──> Send ... Send ... ──> Done: the answer, or none
 ///                              ^      tick: repeat, waiting twice as long         ^
 ///                              └───── received: matched by transaction id ───────┘
 ///
-/// A repeat is the same MAD, bit for bit: the far end may tell it from a new request (IBTA 13.4.6.4). Of the
-/// transaction id only the low 32 bits are ours; the kernel and ibsim write into the rest. Sixty-four is what the SA's
-/// own queue pair takes in one go; a simulated fabric is known to lock up under a thousand.
+/// A retransmission is the same MAD, bit for bit: the far end can tell it from a new request (IBTA 13.4.6.4). Only the
+/// low 32 bits of the transaction id are ours; the kernel and ibsim overwrite the rest. The SA's own queue pair accepts
+/// 64 requests at once; a simulated fabric is known to lock up under a thousand.
 ///
 /// Pure: no I/O, no clock, no randomness of its own. Time is the caller's, in nanoseconds.
 
@@ -31,9 +31,10 @@
 
 namespace verbline::mad {
 
-enum class Ticket : std::uint64_t {};  ///< names a transaction to its owner; never reused
+enum class Ticket : std::uint64_t {};  ///< identifies a transaction; never reused
 
-/// How patient to be, in nanoseconds: the wait doubles from `timeout` up to `limit` with each of `retries` repeats.
+/// Retransmission parameters, in nanoseconds: the timeout doubles from `timeout` up to `limit` with each of `retries`
+/// retries.
 struct Patience {
     Time timeout = 200 * millisecond;
     Time limit = 2 * second;
@@ -65,7 +66,7 @@ public:
         MadBuffer mad;
         Time reply_within;
     };
-    /// Without `response`, none came.
+    /// No `response`: timed out.
     struct Done {
         Ticket ticket;
         std::optional<MadBuffer> response;
@@ -73,14 +74,14 @@ public:
     using Action = std::variant<Send, Done>;
     using Actions = std::vector<Action>;
 
-    /// `first_tid`: random, so that a restarted process is not given the answers of its predecessor.
+    /// `first_tid`: random, so that a restarted process does not take its predecessor's answers for its own.
     explicit Transactions(std::uint32_t first_tid) : next_tid_(first_tid) {}
 
-    /// Begins a transaction; the MAD's transaction id is overwritten. Nothing if too many wait already.
+    /// Begins a transaction; overwrites the MAD's transaction id. None: the queue is full.
     std::optional<Ticket> start(const MadBuffer& request, const Address& to, const Patience& patience, Time now,
                                 Actions& out);
 
-    /// Any MAD with the response bit.
+    /// Call for every received MAD with the response bit.
     void received(MadBytes mad, Time now, Actions& out);
     /// Call at or after `deadline()`.
     void tick(Time now, Actions& out);
@@ -111,9 +112,9 @@ private:
     std::uint32_t next_tid_;
     std::uint64_t last_ticket_ = 0;
     std::unordered_map<std::uint32_t, Transaction> outstanding_;  ///< by transaction id
-    std::set<std::pair<Time, std::uint32_t>> agenda_;             ///< outstanding, by the time they are due
+    std::set<std::pair<Time, std::uint32_t>> agenda_;             ///< outstanding, by next timeout
     std::deque<Transaction> queue_;
-    /// How recent transactions ended, so that a stray answer can be called by its name.
+    /// How recent transactions ended, to classify late and duplicate answers.
     std::array<std::pair<std::uint32_t, End>, 1024> recent_{};
 };
 

@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// How management datagrams leave one port and reach it, and what that port is: its addresses, its subnet manager.
+/// Sends and receives management datagrams on one port, and tracks the port's attributes.
 ///
-/// A transport carries 256-byte MADs and nothing else: no retries, no matching of answers (Transactions does that). It
-/// keeps the port's facts and says when they change; whether it learns of a change from the hardware's asynchronous
-/// events, from polling a simulator or from a test that calls `raise` is nobody's business above.
+/// A transport carries 256-byte MADs and nothing else: no retries, no matching of answers (see Transactions). It keeps
+/// the port's attributes and raises events when they change, whether the backend learns of a change from asynchronous
+/// hardware events, by polling a simulator or from a test that calls `raise`.
 ///
 /// Owned and called by the control thread; receivers and the listener are called on it, from the loop or from
-/// `refresh`, never from within `send`. They must be taken back before what they refer to goes away.
+/// `refresh`, never from within `send`. Remove them before what they refer to is destroyed.
 
 #include <array>
 #include <cstddef>
@@ -34,7 +34,7 @@ namespace verbline::mad {
 using MadBuffer = std::array<std::byte, wire::mad_size>;
 using MadBytes = std::span<const std::byte, wire::mad_size>;
 
-/// The far end of a MAD: where it goes, or where it came from.
+/// The far end of a MAD: its destination or its source.
 struct Address {
     wire::Lid lid{};
     wire::Qpn qpn = gsi;
@@ -77,44 +77,44 @@ public:
     /// As given on the command line: `ibsim:vl,host=H2`.
     virtual const std::string& spec() const = 0;
 
-    /// Never blocks. A MAD that cannot be sent now is counted and lost, as on a real link. `reply_within` is how long
-    /// the caller waits before it repeats the MAD or gives up; 0 if it awaits no reply.
+    /// Never blocks. A MAD that cannot be sent now is counted and dropped. `reply_within`: nanoseconds until the caller
+    /// retransmits or gives up; 0: no reply expected.
     virtual void send(const Address& to, MadBytes mad, Time reply_within) = 0;
 
-    /// Others, the kernel among them, may act on this port under its name: what the SA holds for the port need not be
-    /// ours, even if we asked for it as well.
+    /// Others, such as the kernel, may use this port too: a membership that the SA holds for the port may be theirs,
+    /// even if we requested it as well.
     virtual bool shared() const { return false; }
 
-    /// Looks at the port again. Changes arrive at the listener, perhaps only after this call has returned.
+    /// Reads the port's attributes again. Changes reach the listener, perhaps only after this call has returned.
     virtual void refresh() = 0;
 
     const PortFacts& port() const { return port_; }
 
-    /// Who gets the MADs of a management class; an empty receiver ends it.
+    /// Sets the receiver of a management class; an empty one removes it.
     void receive(wire::MadClass management_class, Receiver receiver);
-    /// Who hears of port events; one at a time, an empty listener ends it.
+    /// Sets the listener for port events, one at a time; an empty one removes it.
     void listen(Listener listener) { listener_ = std::move(listener); }
-    /// For captures; an empty sink ends it.
+    /// Sets the sink for captures; an empty one removes it.
     void capture(Sink sink) { sink_ = std::move(sink); }
 
-    /// Tells the listener. Public for event sources outside, and for tests.
+    /// Notifies the listener. Public for external event sources and for tests.
     void raise(PortEvent event);
 
     const TransportCounters& counters() const { return counters_; }
 
 protected:
-    /// Backends: the port as it is seen now. Raises what changed since the last time.
+    /// For backends: updates the port's attributes and raises events for changes.
     void observe(PortFacts now);
-    /// Backends: a MAD came in.
+    /// For backends: a MAD was received.
     void deliver(Time now, const Address& from, MadBytes mad);
-    /// Backends: a MAD went out.
+    /// For backends: a MAD was sent.
     void sent(Time now, const Address& to, MadBytes mad);
 
     TransportCounters counters_;
 
 private:
     PortFacts port_;
-    std::map<wire::MadClass, std::shared_ptr<Receiver>> receivers_;  // shared: a receiver may take itself back
+    std::map<wire::MadClass, std::shared_ptr<Receiver>> receivers_;  // shared: a receiver may remove itself
     Listener listener_;
     Sink sink_;
 };

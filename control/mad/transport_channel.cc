@@ -20,7 +20,7 @@ public:
         const auto& port = transport_->port();
         const auto pkey = std::ranges::find_if(port.pkeys, [&](auto each) { return wire::match(each, to.pkey); });
         if (pkey == port.pkeys.end()) return counters.tx_dropped_pkey.add();
-        // Nobody below waits for an answer: what comes, comes unasked.
+        // No reply expected by the transport: answers arrive as unsolicited MADs.
         transport_->send({.lid = address.dlid,
                           .qpn = to.qpn == gsi ? port.qpn : to.qpn,
                           .qkey = to.qkey,

@@ -7,7 +7,7 @@
 ///     send ──> posted to the loop ──> Transport::send          any thread; the loop's
 ///     receiver <── Transport's, of one management class        the loop's
 ///
-/// The transport belongs to its loop's thread, so what others send waits for that.
+/// The transport is used on its loop's thread only, so `send` from other threads posts to the loop.
 
 #include <cstdint>
 #include <functional>
@@ -32,21 +32,22 @@ struct TransportChannelCounters {
 
 class TransportChannel final : public GmpChannel {
 public:
-    /// Both outlive it; on the loop's thread, as its end. General services of peers have the number that ours have,
-    /// which is 1 on hardware (PortFacts::qpn): that is what a peer's `qpn` of 1 means here.
+    /// Transport and loop must outlive the channel; construct and destroy it on the loop's thread. A peer's `qpn` of 1
+    /// is translated to our own general services' QPN (PortFacts::qpn), assuming that the peer's is the same; on
+    /// hardware it is 1.
     TransportChannel(Transport& transport, control::Loop& loop);
     ~TransportChannel() override;
 
     void send(const GmpPeer& to, MadBytes mad) noexcept override;
-    /// Who gets the MADs of a management class, on the loop's thread; an empty receiver ends it, and the channel's end
-    /// does.
+    /// Sets the receiver of a management class, called on the loop's thread; an empty one removes it, as does the
+    /// channel's destructor.
     void receive(wire::MadClass management_class, GmpReceiver receiver);
 
     /// On the loop's thread.
     const TransportChannelCounters& counters() const;
 
 private:
-    class Sender;  ///< shared with what waits in the loop
+    class Sender;  ///< shared with tasks posted to the loop
     std::optional<GmpPeer> peer_of(const Address& from) const;
 
     Transport& transport_;

@@ -4,14 +4,15 @@
 /// @file
 /// A port of an RDMA adapter, through the kernel's user MAD interface (libibumad).
 ///
-/// The port is watched by directed-route Get(PortInfo) and Get(PKeyTable) to ourselves, which the adapter's own
-/// management agent answers; where those are not allowed (virtual functions), sysfs tells the same, the MTU excepted.
+/// Port attributes are read by directed-route Get(PortInfo) and Get(PKeyTable) to ourselves, which the adapter's own
+/// management agent answers; where those are not allowed (virtual functions), they are read from sysfs, except for the
+/// MTU.
 ///
-/// The kernel keeps the upper half of transaction ids to itself, hands an answer up only while it waits for one, and
-/// refuses a repeat meanwhile: hence `reply_within` of `send`.
+/// The kernel overwrites the upper half of transaction ids, delivers an answer only while it waits for one, and rejects
+/// a retransmission in the meantime: hence `reply_within` of `send`.
 ///
-/// Under ibsim's preload library, for tests, umad descriptors are no real ones and cannot be in an epoll set; they are
-/// then polled by a timer.
+/// Under ibsim's preload library (tests), umad descriptors are not real and cannot be in an epoll set; they are polled
+/// by a timer.
 
 #include <cstdint>
 #include <memory>
@@ -53,8 +54,8 @@ private:
     control::Watch watch_;
     control::Timer poll_;
     std::vector<std::byte> buffer_;  ///< umad header and one MAD
-    bool smps_answered_ = false;     ///< else sysfs is all we have
-    PortFacts seen_;                 ///< of the refresh under way
+    bool smps_answered_ = false;     ///< false: attributes come from sysfs
+    PortFacts seen_;                 ///< collected by the current refresh
     std::uint32_t smp_tid_ = 0;
 };
 

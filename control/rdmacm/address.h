@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// Names of ends as RDMA CM knows them: addresses of three families, port spaces, and the service ids made of them
-/// (IBTA annex A11).
+/// RDMA CM addresses of three families, port spaces, and the service ids made of them (IBTA annex A11).
 
 #include <cstdint>
 #include <optional>
@@ -36,13 +35,13 @@ struct SocketAddress {
     }
 };
 
-/// 127.0.0.0/8 and ::1: whoever says them means this host.
+/// Whether the address is in 127.0.0.0/8 or is ::1.
 constexpr bool loopback(const SocketAddress& address) {
     if (address.family == Family::ipv4) return address.gid.bytes[12] == std::byte{127};
     return address.family == Family::ipv6 && address.gid == wire::Gid::of(0, wire::Guid{1});
 }
 
-/// RFC 4291, 2.5.6: means something on its link only.
+/// Whether the address is in fe80::/10 (RFC 4291, 2.5.6).
 constexpr bool link_local(const wire::Gid& gid) {
     return gid.bytes[0] == std::byte{0xfe} && (gid.bytes[1] & std::byte{0xc0}) == std::byte{0x80};
 }
@@ -52,7 +51,7 @@ enum class PortSpace : std::uint16_t { ipoib = 0x0002, tcp = 0x0106, udp = 0x011
 constexpr bool valid(PortSpace space) {
     return space == PortSpace::ipoib || space == PortSpace::tcp || space == PortSpace::udp || space == PortSpace::ib;
 }
-/// Whether ids of this space speak SIDR and multicast rather than connections.
+/// Whether ids of this space use SIDR and multicast rather than connections.
 constexpr bool datagrams(PortSpace space) {
     return space == PortSpace::udp || space == PortSpace::ipoib;
 }
@@ -62,7 +61,7 @@ constexpr wire::CmServiceId service_id(PortSpace space, std::uint16_t port) {
     return wire::CmServiceId{static_cast<std::uint64_t>(space) << 16 | port};
 }
 
-/// The port that a service id stands for, of any space; none: it stands for none.
+/// Inverse of `service_id()`. None: the service id is of no port space.
 constexpr std::optional<std::pair<PortSpace, std::uint16_t>> port_of(wire::CmServiceId service) {
     const auto id = static_cast<std::uint64_t>(service);
     const auto space = static_cast<PortSpace>(id >> 16);
@@ -70,7 +69,7 @@ constexpr std::optional<std::pair<PortSpace, std::uint16_t>> port_of(wire::CmSer
     return std::pair{space, static_cast<std::uint16_t>(id)};
 }
 
-/// The space that a service id of AF_IB lies in, if ids of `own` may use it: those of `ib` may use all that there are.
+/// The port space that an AF_IB service id lies in, if ids of space `own` may use it; ids of `ib` may use all spaces.
 constexpr std::optional<PortSpace> ib_space(PortSpace own, const SocketAddress& address) {
     constexpr std::uint64_t without_port = ~std::uint64_t{0xffff};
     const auto mask = address.service_mask & without_port;

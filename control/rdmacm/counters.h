@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What RDMA CM could not do as asked, by name.
+/// Counters of RDMA CM: requests, and what failed.
 
 #include "pmd/base/counter.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What RDMA CM tells the user of an id, with the values of enum rdma_cm_event_type.
+/// Events of RDMA CM ids, with the values of enum rdma_cm_event_type.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace verbline::rdmacm {
 
-enum class IdNumber : std::uint32_t {};     ///< of an id, as the rdma_cm device tells it
+enum class IdNumber : std::uint32_t {};     ///< of an id, as the rdma_cm device reports it
 enum class GroupNumber : std::uint32_t {};  ///< of a multicast join
 
 enum class EventKind : std::uint8_t {
@@ -50,7 +50,7 @@ struct ConnectParameters {
     cm::PrivateData private_data{};
 };
 
-/// struct rdma_ud_param: where datagrams of a peer's, or a group's, queue pair go.
+/// struct rdma_ud_param: destination of datagrams to a peer's queue pair or to a group.
 struct DatagramParameters {
     wire::Qpn qpn{};
     wire::QKey qkey{};
@@ -60,22 +60,23 @@ struct DatagramParameters {
 
 struct Event {
     EventKind kind{};
-    IdNumber id{};           ///< whose; of a connect_request: the new id's
-    IdNumber listener{};     ///< connect_request: who listened
-    std::uint64_t user = 0;  ///< what came with the id; connect_request: with the listener, multicast: with the join
+    IdNumber id{};           ///< the id concerned; connect_request: the new id
+    IdNumber listener{};     ///< connect_request: the listening id
+    std::uint64_t user = 0;  ///< context of the id; connect_request: of the listener, multicast: of the join
     int status = 0;          ///< 0, a negative errno, or a reject reason
     GroupNumber group{};     ///< multicast_join, multicast_error
-    bool datagram = false;   ///< which of the two below counts
+    bool datagram = false;   ///< true: `ud` is valid, else `connect`
     ConnectParameters connect{};
     DatagramParameters ud{};
 };
 
-/// Events of the ids of one channel, in their order. `on_event` is called for each that is put in; must not block or
-/// call back. destroy_id, migrate and close take out events that nobody has seen. Outlives its ids: close it first.
+/// Event queue of the ids of one channel, in order. `on_event` is called for each event queued; it must not block or
+/// call back. destroy_id, migrate and close remove events that were not taken. Must outlive its ids: call
+/// Service::close first.
 struct EventQueue {
     std::deque<Event> events{};
     std::function<void()> on_event{};
-    std::size_t ids = 0;  ///< whose events come here; the service's to change
+    std::size_t ids = 0;  ///< ids that use this queue; changed by the service only
 };
 
 }  // namespace verbline::rdmacm

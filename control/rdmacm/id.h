@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// One RDMA CM id: everything that is known of it. A value; what happens to it is in service_*.cc.
+/// State of one RDMA CM id. A value; the transitions are in service_*.cc.
 ///
 ///     idle ─> addr_bound ─> addr_query ─> addr_resolved ─> route_query ─> route_resolved ─> connect ─> disconnect
 ///                  └──> listen                                       of a listener ────────────┘
@@ -39,42 +39,42 @@ enum class State : std::uint8_t {
     device_removal,
 };
 
-/// As Linux calls them.
+/// Names as in Linux.
 constexpr const char* to_string(State state) {
     constexpr std::array names{"IDLE",    "ADDR_QUERY", "ADDR_RESOLVED", "ROUTE_QUERY", "ROUTE_RESOLVED",
                                "CONNECT", "DISCONNECT", "ADDR_BOUND",    "LISTEN",      "DEVICE_REMOVAL"};
     return names[static_cast<std::size_t>(state)];
 }
 
-/// Which port numbers an id holds a share of: a space and a number (port_bindings.h).
+/// A bound port number: a port space and a number, possibly shared by ids (port_bindings.h).
 struct BoundPort {
     PortSpace space{};
     std::uint16_t number = 0;
     auto operator<=>(const BoundPort&) const = default;
 };
 
-/// What the messages of a connection have settled: what its queue pair is to be told.
+/// What the exchange of CM messages has negotiated, for the attributes of the queue pair.
 struct Connection {
     cm::EndpointPointer endpoint;
     cm::Path path;
-    std::optional<wire::Qpn> remote;  ///< none: the peer has not answered yet
-    wire::Psn receive_psn, send_psn;  ///< receive: ours, told the peer in REQ or REP
+    std::optional<wire::Qpn> remote;  ///< none until the peer has answered
+    wire::Psn receive_psn, send_psn;  ///< receive: chosen by us, sent in REQ or REP
     wire::PKey pkey{0xffff};
     std::uint8_t mtu = 0;
-    std::uint8_t responder_resources = 0, initiator_depth = 0;  ///< as ours are to be
+    std::uint8_t responder_resources = 0, initiator_depth = 0;  ///< values for our queue pair
     std::uint8_t retry_count = 0, rnr_retry_count = 0, timeout = 0;
-    bool established = false;  ///< the user has been told
+    bool established = false;  ///< the event has been reported
 };
 
-/// A listener's: requests that the user has not taken yet.
+/// A listener's backlog: requests that the user has not taken yet.
 struct Backlog {
     struct Waiting {
         Incoming request;
         cm::Shares::Slot share = 0;
     };
-    unsigned room = 0;                     ///< how many more may become events
-    std::deque<Waiting> waiting{};         ///< those for which there was no room
-    std::unique_ptr<cm::Shares> places{};  ///< of those that wait; made for the first
+    unsigned room = 0;                     ///< how many more requests may become events
+    std::deque<Waiting> waiting{};         ///< requests for which there was no room
+    std::unique_ptr<cm::Shares> places{};  ///< limits `waiting` per port; made for the first
 };
 
 struct Id {
@@ -84,10 +84,10 @@ struct Id {
     PortSpace space{};
     QueuePairType type{};
     State state = State::idle;
-    Time since = 0;  ///< in this state
+    Time since = 0;  ///< time of entering the state
 
-    bool named = true;          ///< the user knows it: a listener's child not before it was accepted
-    std::uint32_t told = 0;     ///< events taken out of the queue
+    bool named = true;          ///< the user knows its number; a listener's child: once accepted
+    std::uint32_t told = 0;     ///< events taken from the queue
     std::uint32_t waiting = 0;  ///< events in the queue
 
     // Options.
@@ -95,7 +95,7 @@ struct Id {
     bool reuse_address = false;
     std::optional<bool> family_only;
 
-    // Addresses and route. The gids are those on the wire; where they are IP addresses, equal to those of the ends.
+    // Addresses and route. GIDs are those on the wire; where GIDs are IP addresses they equal those of the ends.
     SocketAddress source, destination;
     std::optional<BoundPort> bound;
     NetworkPort* port = nullptr;
@@ -103,10 +103,10 @@ struct Id {
     wire::Gid source_gid{}, destination_gid{};
     wire::MacAddress mac{};  ///< RoCE: the next hop's
     std::vector<wire::PathRecord> paths;
-    bool device_by_resolution = false;  ///< `port` was found by resolve_address, and goes if that fails
+    bool device_by_resolution = false;  ///< `port` was set by resolve_address, and is reset if that fails
 
-    // What is asked of the port.
-    NetworkPort::Ticket ticket = 0;  ///< 0: nothing
+    // Outstanding request to the port.
+    NetworkPort::Ticket ticket = 0;  ///< 0: none
     std::optional<Time> deadline;
 
     Connection connection;
@@ -116,7 +116,7 @@ struct Id {
     std::vector<GroupNumber> groups;
 
     bool datagram() const { return type == QueuePairType::ud; }
-    /// Whether only addresses of its own family concern it.
+    /// Whether it takes only requests of its own address family (RDMA_OPTION_ID_AFONLY).
     bool only_its_family() const { return family_only.value_or(source.family == Family::ipv4); }
 };
 

@@ -4,7 +4,7 @@
 namespace verbline::rdmacm {
 
 Id& IdTable::create(EventQueue& queue, std::uint64_t user, PortSpace space, QueuePairType type) {
-    // Numbers come round after 2^32 ids; those still in use are passed over then.
+    // Numbers wrap after 2^32 ids; skip those still in use.
     do ++last_;
     while (last_ == 0 || ids_.contains(IdNumber{last_}));
     auto id = std::make_unique<Id>();

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The ids of a service, by number, by the queue of their events, by their communication endpoint, and by the time at
-/// which they have waited long enough. All lookups are hashed or ordered: none looks at every id.
+/// The ids of a service, indexed by number, event queue, communication endpoint and deadline. All lookups are hashed or
+/// ordered; none scans all ids.
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@ namespace verbline::rdmacm {
 class IdTable {
 public:
     Id& create(EventQueue& queue, std::uint64_t user, PortSpace space, QueuePairType type);
-    /// Null: there is none, or no longer.
+    /// Returns null if no such id exists.
     Id* find(IdNumber number);
     const Id* find(IdNumber number) const;
     void erase(Id& id);
@@ -28,16 +28,16 @@ public:
     void move(Id& id, EventQueue& queue);
     std::vector<IdNumber> of(EventQueue& queue) const;
 
-    /// The endpoint that it is connected, or asks for a connection, with; none: lets go of the one it has.
+    /// Associates the id with its communication endpoint; null drops the association.
     void attach(Id& id, cm::EndpointPointer endpoint);
     Id* find(const cm::Endpoint& endpoint);
 
     void wait_until(Id& id, std::optional<Time> deadline);
     std::optional<Time> deadline() const;
-    /// One that has waited long enough, and waits no more; null: none.
+    /// An id whose deadline has passed, its deadline cleared; null: none.
     Id* expired(Time now);
 
-    /// Visits all, in no order; `visit` must not create or erase.
+    /// Visits all ids in unspecified order; `visit` must not create or erase.
     template <class Visitor>
     void each(Visitor visit) const {
         for (const auto& [number, id] : ids_) visit(*id);

@@ -38,7 +38,7 @@ QueuePairType Incoming::type() const {
 
 cm::Path Incoming::path() const {
     if (const auto* connection = std::get_if<cm::RequestReceived>(&what)) return connection->request.primary;
-    // SIDR_REQ says nothing of paths: it is answered where it came from.
+    // SIDR_REQ describes no path: answer along the packet's return path.
     const auto& route = std::get<cm::ServiceRequestReceived>(what).from.path;
     cm::Path path;
     path.route = route;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A request of a peer, for a connection (REQ) or for a datagram service (SIDR_REQ), before it belongs to an id.
+/// A request from a peer, REQ or SIDR_REQ, that has no id yet.
 
 #include <optional>
 #include <span>
@@ -21,20 +21,20 @@ namespace verbline::rdmacm {
 struct Incoming {
     NetworkPort* port = nullptr;
     std::variant<cm::RequestReceived, cm::ServiceRequestReceived> what;
-    std::optional<Ends> ends;  ///< of the IP CM header, if there is one
+    std::optional<Ends> ends;  ///< from the IP CM header, if present
 
     const cm::EndpointPointer& endpoint() const;
     wire::CmServiceId service() const;
-    /// Who has sent it, by its packet and not by what stands in it.
+    /// The sender's port, from the packet's addresses, not from the message.
     cm::PortAddress sender() const;
     wire::PKey pkey() const;
     const cm::PrivateData& private_data() const;
     QueuePairType type() const;
-    /// How the peer is reached.
+    /// Path to the peer.
     cm::Path path() const;
     bool datagram() const { return std::holds_alternative<cm::ServiceRequestReceived>(what); }
 
-    /// Answers no, with the reason; a datagram service says the same in its own words. Nothing is kept of it.
+    /// Declines by REJ with the reason, or by SIDR_REP with the corresponding status. No state is kept.
     void refuse(wire::CmRejectReason reason, Time now) const;
 };
 

@@ -8,7 +8,7 @@
 namespace verbline::rdmacm {
 namespace {
 
-/// ff1x:a01b, x the scope: what subnet managers make of nothing (IBTA 15.2.5.17.1 leaves it to them).
+/// ff1x:a01b, x the scope: prefix of MGIDs that subnet managers choose (IBTA 15.2.5.17.1 leaves it to them).
 bool given_by_sa(const wire::Gid& gid) {
     return (wire::load32(gid.bytes, 0) & 0xfff0'ffff) == 0xff10'a01b;
 }

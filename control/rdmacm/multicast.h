@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Multicast groups by the addresses that users give: MGIDs.
+/// Mapping of multicast addresses to MGIDs.
 ///
 ///     InfiniBand, 239.1.2.3, broadcast group ff12:401b:ffff::ffff:ffff
 ///         space ipoib   ff12:401b:ffff::f01:203        the group that IPoIB itself uses (RFC 4391, 4)
@@ -20,13 +20,13 @@
 
 namespace verbline::rdmacm {
 
-/// On InfiniBand. Any address: zero, the SA chooses. MGIDs, given as AF_IB or by an IPv6 address that looks like one of
-/// those that the SA gives out, are taken as they are.
+/// MGID on InfiniBand. For the any address returns zero: the SA chooses one. AF_IB MGIDs, and IPv6 addresses that look
+/// like MGIDs allocated by the SA, are returned unchanged.
 wire::Gid ib_mgid(const SocketAddress& group, PortSpace space, const wire::Gid& broadcast_group);
 
 wire::Gid roce_mgid(const SocketAddress& group, link::GidType type);
 
-/// How datagrams get to a group.
+/// Address of datagrams to a group.
 rdma::Path path_to(const JoinedGroup& group, unsigned gid_index);
 
 }  // namespace verbline::rdmacm

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What RDMA CM needs of the ports below: who we are there, how neighbours and paths are found, groups joined, port
-/// numbers shared with other processes. The verbs library implements it over its ports, tests over a simulation.
+/// Interface to the ports that RDMA CM runs on: addresses, neighbours, paths, multicast groups, and port numbers shared
+/// with other processes. Implemented by the verbs library over its ports, and by tests over a simulation.
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,7 @@
 
 namespace verbline::rdmacm {
 
-/// A group that we are in.
+/// A multicast group that the port has joined.
 struct JoinedGroup {
     wire::Gid mgid{};
     wire::Lid mlid{};  ///< InfiniBand
@@ -34,7 +34,7 @@ struct JoinedGroup {
     wire::PKey pkey{0xffff};
 };
 
-/// How a group is joined. What is not given is the broadcast group's (RFC 4391, 5).
+/// Parameters of a join. What is not given is taken from the broadcast group (RFC 4391, 5).
 struct GroupRequest {
     wire::Gid mgid{};
     bool send_only = false;
@@ -45,7 +45,7 @@ class NetworkPort {
 public:
     struct Facts {
         std::string name;           ///< verbline0
-        unsigned device_index = 0;  ///< as ibv_get_device_index says
+        unsigned device_index = 0;  ///< as ibv_get_device_index returns it
         wire::Guid guid{};          ///< node GUID
         link::GidTable::Kind kind{};
         std::vector<link::InterfaceAddress> addresses{};  ///< of the interface (RoCE) or of IPoIB (InfiniBand)
@@ -53,7 +53,7 @@ public:
         wire::Gid port_gid{};  ///< InfiniBand; RoCE: the link-local one
         wire::Lid lid{};
         wire::PKey pkey{0xffff};
-        std::uint8_t mtu = 3;         ///< coded, the most that the port carries
+        std::uint8_t mtu = 3;         ///< coded; the largest of the port
         std::uint8_t rate = 3;        ///< coded
         wire::Gid broadcast_group{};  ///< IPoIB's; scope and P_Key of other groups come from it
         wire::QKey broadcast_qkey{};  ///< 0: not known yet
@@ -67,17 +67,16 @@ public:
 
     virtual Facts facts() const = 0;
     virtual cm::Manager& manager() = 0;
-    /// The index of one of our GIDs in the type wanted; none: it is not ours.
+    /// GID index of a local GID of this type; none: not in the GID table.
     virtual std::optional<unsigned> gid_index(const wire::Gid& gid, link::GidType type) const = 0;
 
-    /// A neighbour's address: RoCE the next hop's MAC, IPoIB the GID behind an IP address.
+    /// Resolved neighbour: on RoCE the next hop's MAC, on IPoIB the GID of an IP address.
     struct Neighbour {
         wire::MacAddress mac{};
         wire::Gid gid{};
     };
-    // Answers come once, while the service is held by whoever serializes its calls: before the call returns, or later
-    // on the control thread. `cancel` with the same ticket ends the wait, and is called for tickets already answered,
-    // too.
+    // A handler is called at most once, with the service's lock held: before the call returns, or later on the control
+    // thread. `cancel` with the same ticket withdraws the request; it may also be called after the answer.
     using Ticket = std::uint64_t;
     using NeighbourHandler = std::function<void(Result<Neighbour>)>;
     using PathHandler = std::function<void(Result<wire::PathRecord>)>;
@@ -91,7 +90,7 @@ public:
     virtual void leave(Ticket ticket, const wire::Gid& mgid) = 0;  ///< the join's ticket
     virtual void cancel(Ticket ticket) = 0;
 
-    /// A port number of a space that no other process of this host has; 0: any of the ephemeral ones. EADDRINUSE.
+    /// Reserves a port number that no other process of this host has; 0: an ephemeral one. EADDRINUSE.
     virtual Result<std::uint16_t> reserve(PortSpace space, std::uint16_t number) = 0;
     virtual void release(PortSpace space, std::uint16_t number) = 0;
 };

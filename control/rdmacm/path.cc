@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint8_t routed_hop_limit = 64;
 
-/// 20 bits that differ between connections and are the same both ways; routers and switches spread flows by them.
+/// A 20-bit hash of the connection, equal in both directions, by which routers and switches spread flows.
 constexpr std::uint32_t flow_label_of(std::uint16_t one, std::uint16_t other) {
     std::uint64_t mixed = std::uint64_t{one} * other;
     mixed ^= mixed >> 20;

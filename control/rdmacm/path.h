@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Paths as the SA's records, as the connection manager's values, and as queue pairs take them.
+/// Conversion between paths as SA records, as the connection manager's values, and as queue pair attributes.
 
 #include <cstdint>
 
@@ -13,12 +13,12 @@
 
 namespace verbline::rdmacm {
 
-constexpr std::uint8_t roce_packet_lifetime = 18;  ///< coded, as Linux says for want of anything to measure: 1.07 s
+constexpr std::uint8_t roce_packet_lifetime = 18;  ///< coded: 1.07 s; Linux uses the same
 
-/// What nobody on RoCE can be asked for: a record made of what we know.
+/// RoCE has no SA: input from which a path record is made locally.
 struct RocePath {
     wire::Gid source{}, destination{};
-    std::uint16_t source_port = 0, destination_port = 0;  ///< the flow label is made of them
+    std::uint16_t source_port = 0, destination_port = 0;  ///< hashed into the flow label
     std::uint8_t type_of_service = 0;
     std::uint8_t packet_lifetime = roce_packet_lifetime;
 };
@@ -29,7 +29,7 @@ bool global(const wire::PathRecord& record, link::GidTable::Kind kind);
 
 cm::Path to_cm_path(const wire::PathRecord& record, link::GidTable::Kind kind, unsigned gid_index,
                     const wire::MacAddress& mac);
-/// Back: what a REQ says of the path, for those who ask an id of a listener for its route.
+/// Inverse of `to_cm_path()`, for route queries on an id that a listener's REQ has created.
 wire::PathRecord to_record(const cm::Path& path, wire::PKey pkey, std::uint8_t mtu);
 
 /// Local ACK timeout of a queue pair: twice the packet lifetime, and the peer's delay (IBTA 12.7.34), all coded.

@@ -79,7 +79,7 @@ std::span<Id* const> PortBindings::users(BoundPort port) const {
     return found == users_.end() ? std::span<Id* const>{} : std::span<Id* const>(found->second.ids);
 }
 
-/// The first port chooses; the others may have lent the number to another process, then it chooses again.
+/// The first port chooses a number; if another port has it reserved for another process, the first chooses again.
 Result<std::uint16_t> PortBindings::ephemeral(PortSpace space, std::span<NetworkPort* const> ports) {
     constexpr int tries = 16;
     Result<std::uint16_t> number = failure(EADDRNOTAVAIL, "no ephemeral port number is free on all RDMA ports");
@@ -95,7 +95,7 @@ Result<std::uint16_t> PortBindings::ephemeral(PortSpace space, std::span<Network
     return number;
 }
 
-/// On those of `ports` on which it is not yet. After a failure, a number that nobody has is given back.
+/// Reserves on those of `ports` where it is not reserved yet. On failure a number without users is released.
 Result<void> PortBindings::reserve(BoundPort port, Users& users, std::span<NetworkPort* const> ports) {
     for (NetworkPort* on : ports) {
         if (std::ranges::find(users.reserved, on) != users.reserved.end()) continue;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Who has which port number of which space: several ids may, by rules that are those of Linux.
+/// Port numbers bound by ids, per port space. Several ids may share a number by the rules of Linux:
 ///
 ///     may two ids have one number?           both reuse addresses: yes. Otherwise:
 ///       different families, both family-only    yes
@@ -10,8 +10,8 @@
 ///       the same address                        no: EADDRINUSE
 ///       different addresses                     yes
 ///
-/// Numbers are reserved with the ports below (network.h), so that other processes of the host keep off, as long as at
-/// least one id here has them.
+/// Numbers are also reserved through NetworkPort::reserve, so that other processes of the host cannot take them, while
+/// at least one id here has them.
 
 #include <cstdint>
 #include <map>
@@ -31,10 +31,10 @@ public:
     PortBindings& operator=(const PortBindings&) = delete;
     ~PortBindings();
 
-    /// Gives `id`, whose source address is set, its source port: that one, or an ephemeral one if it is 0. Reserved on
-    /// `ports`. EADDRINUSE, EADDRNOTAVAIL; ENODEV: no ports.
+    /// Binds `id`, whose source address is set, to its source port, or to an ephemeral one if that is 0. The number is
+    /// reserved on `ports`. EADDRINUSE, EADDRNOTAVAIL; ENODEV: no ports.
     Result<void> bind(Id& id, PortSpace space, std::span<NetworkPort* const> ports);
-    /// A listener shares its address with nobody, even if it was bound with `reuse_address`.
+    /// Makes the binding exclusive, for listeners, even if it was bound with `reuse_address`.
     Result<void> exclude_others(Id& id);
     void release(Id& id);
 

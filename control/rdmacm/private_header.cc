@@ -11,7 +11,7 @@
 namespace verbline::rdmacm {
 namespace {
 
-/// A mapped IPv4 address is one in a GID; in the header the bytes before it are zero.
+/// GIDs hold IPv4 addresses mapped (::ffff:a.b.c.d); in the header the bytes before the address are zero.
 wire::Ipv6Address on_wire(const SocketAddress& address) {
     wire::Ipv6Address bytes{address.gid.bytes};
     if (address.family == Family::ipv4) std::fill_n(bytes.bytes.begin(), link::ipv4_in_gid, std::byte{0});

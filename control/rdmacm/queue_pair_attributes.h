@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What a connection's queue pair is to be told on its way to each state, with ibv_qp_attr_mask's bits for what counts.
-/// As Linux gives it: programs pass it on as it is.
+/// Attributes of a connection's queue pair for each state transition, with ibv_qp_attr_mask bits for the valid ones;
+/// the same as Linux returns, since programs pass them on unchanged.
 
 #include <cstdint>
 
@@ -25,7 +25,7 @@ namespace access_flag {  ///< ibv_access_flags
 constexpr std::uint32_t remote_write = 1 << 1, remote_read = 1 << 2, remote_atomic = 1 << 3;
 }
 
-/// EINVAL: not in this state of the connection. A UD id needs its Q_Key for all states alike.
+/// EINVAL: the connection's state has no such attributes. A UD id needs its Q_Key for every state.
 Result<QueuePairAttributes> queue_pair_attributes(const Id& id, transport::State state);
 
 }  // namespace verbline::rdmacm

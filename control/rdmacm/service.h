@@ -2,16 +2,16 @@
 #pragma once
 
 /// @file
-/// RDMA CM of one process: ids with addresses, routes, connections and groups; what the rdma_cm device does.
+/// RDMA CM of one process: ids with addresses, routes, connections and groups; the functions of the rdma_cm device.
 ///
 ///     create ─> bind ─> resolve_address ─> resolve_route ─> connect ──────────> established ─> disconnect ─> destroy
 ///                 └──── listen ─> connect_request: a new id ─> accept | reject ─┘
 ///                 └──── resolve_address ─> join ─> multicast_join
 ///
-/// Calls that take time return at once and end with an event in the id's queue.
+/// Asynchronous calls return at once and complete with an event in the id's queue.
 ///
-/// Threads: one at a time; whoever owns the service serializes (the device takes one lock for it and for the control
-/// thread). `now` is the caller's clock. Errors are those of the kernel's rdma_cm.
+/// Threads: not thread-safe; the owner serializes (the device holds one lock for calls and for the control thread).
+/// `now` is the caller's clock. Errors are those of the kernel's rdma_cm.
 
 #include <cstdint>
 #include <memory>
@@ -34,7 +34,7 @@ namespace verbline::rdmacm {
 /// ibv_qp_type of an id.
 enum class QueuePairType : std::uint8_t { rc = 2, uc = 3, ud = 4, xrc_initiator = 9, xrc_target = 10 };
 
-/// What rdma_init_qp_attr gives for a state: values and which of them count (ibv_qp_attr_mask).
+/// Result of rdma_init_qp_attr for a state: values, and which of them are valid (ibv_qp_attr_mask).
 struct QueuePairAttributes {
     std::uint32_t mask = 0;
     transport::State state{};
@@ -49,7 +49,7 @@ struct QueuePairAttributes {
     std::uint8_t min_rnr_timer = 0, timeout = 0, retry_count = 0, rnr_retry = 0;
 };
 
-/// What is known of an id's addresses and route.
+/// Addresses and route of an id, as far as known.
 struct Route {
     const NetworkPort* port = nullptr;  ///< none: not bound to a device
     SocketAddress source, destination;
@@ -61,22 +61,23 @@ struct Route {
 
 class Service {
 public:
-    /// Ports are known in the order of devices; they outlive the service. `seed` is for numbers that must not repeat.
+    /// `ports`: in the order of devices; they must outlive the service. `seed`: of numbers that must not repeat.
     static std::unique_ptr<Service> create(std::vector<NetworkPort*> ports, std::uint64_t seed);
     virtual ~Service() = default;
 
     virtual IdNumber create_id(EventQueue& queue, std::uint64_t user, PortSpace space, QueuePairType type) = 0;
-    /// How many events of it the user has been told (taken out by take_event). Those that were not are dropped.
+    /// Returns how many of its events the user has taken (take_event); pending ones are dropped.
     virtual Result<std::uint32_t> destroy_id(IdNumber id, Time now) = 0;
     virtual Result<void> bind(IdNumber id, const SocketAddress& address, Time now) = 0;
     virtual Result<void> resolve_address(IdNumber id, const std::optional<SocketAddress>& source,
                                          const SocketAddress& destination, Time timeout, Time now) = 0;
     virtual Result<void> resolve_route(IdNumber id, Time timeout, Time now) = 0;
-    /// Of AF_IB users who found paths themselves (RDMA_OPTION_IB_PATH).
+    /// Sets paths that an AF_IB user has resolved itself (RDMA_OPTION_IB_PATH).
     virtual Result<void> set_paths(IdNumber id, std::vector<wire::PathRecord> paths, Time now) = 0;
     virtual Result<void> listen(IdNumber id, int backlog, Time now) = 0;
     virtual Result<void> connect(IdNumber id, const ConnectParameters& parameters, Time now) = 0;
-    /// `user`: what events of the id carry from now on. No parameters: RTU of an active side without a queue pair here.
+    /// `user`: context of the id's later events. No parameters: sends RTU for an active side whose queue pair is not
+    /// ours.
     virtual Result<void> accept(IdNumber id, std::uint64_t user, const std::optional<ConnectParameters>& parameters,
                                 Time now) = 0;
     virtual Result<void> reject(IdNumber id, const cm::PrivateData& data, wire::CmRejectReason reason, Time now) = 0;
@@ -92,17 +93,17 @@ public:
     virtual Result<void> set_option(IdNumber id, Option option, std::uint8_t value) = 0;
     virtual Result<Route> route(IdNumber id) const = 0;
 
-    /// The id's events, those that wait included, go to another queue from now on. How many the user has been told.
+    /// Moves the id's events, pending ones included, to another queue. Returns how many the user has taken.
     virtual Result<std::uint32_t> migrate(IdNumber id, EventQueue& queue) = 0;
-    /// The oldest event of a queue; counted as told.
+    /// Takes the oldest event of a queue; none: empty.
     virtual std::optional<Event> take_event(EventQueue& queue) = 0;
-    /// The queue goes away: so do all its ids.
+    /// Destroys the queue's ids and drops its events.
     virtual void close(EventQueue& queue, Time now) = 0;
 
-    // The ports'.
+    // Called for the ports.
 
-    /// An endpoint of a port's connection manager has something to poll. It may be gone already: only its address is
-    /// looked at before it is found to be ours.
+    /// An endpoint of a port's connection manager has something to poll. The endpoint may have been destroyed: only its
+    /// address is used until it is found in the table.
     virtual void ready(cm::Endpoint& endpoint, Time now) = 0;
     virtual void tick(Time now) = 0;
     virtual std::optional<Time> deadline() const = 0;

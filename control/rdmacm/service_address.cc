@@ -6,7 +6,7 @@
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/ipoib.h"
 
-// Where an id sends from, and to.
+// Source and destination of an id: bind and resolve_address.
 
 namespace verbline::rdmacm {
 namespace {
@@ -25,7 +25,7 @@ bool ours(const NetworkPort::Facts& facts, const wire::Gid& address) {
            std::ranges::find(facts.addresses, address, &link::InterfaceAddress::gid) != facts.addresses.end();
 }
 
-/// What needs no asking: groups have addresses made from their own, and our own we know.
+/// Neighbours known without resolution: groups, GIDs of AF_IB on InfiniBand, and our own addresses.
 std::optional<NetworkPort::Neighbour> known_neighbour(const NetworkPort::Facts& facts, const SocketAddress& to) {
     const bool ib = facts.kind == link::GidTable::Kind::ib;
     if (multicast(to)) {
@@ -48,7 +48,7 @@ Result<void> ServiceCore::bind(IdNumber number, const SocketAddress& address, Ti
     return bind_source(**id, address, now);
 }
 
-/// Of an idle id. After a failure it is as before.
+/// Binds an idle id. On failure the id is unchanged.
 Result<void> ServiceCore::bind_source(Id& id, const SocketAddress& address, Time now) {
     auto space = id.space;
     auto source = address;
@@ -78,7 +78,7 @@ Result<void> ServiceCore::bind_source(Id& id, const SocketAddress& address, Time
     return {};
 }
 
-/// From now on it sends from this address of this port.
+/// Sets the port and source address of an id.
 Result<void> ServiceCore::adopt(Id& id, const Source& source) {
     const auto& gid = wire_gid(source.facts, source.address);
     const auto index = gid_index_of(*source.port, source.facts, gid);
@@ -108,7 +108,7 @@ Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<S
         if (to.any()) to.gid = chosen->address;
         auto specific = from;
         specific.gid = chosen->address;
-        if (to.family == Family::ipv6) specific.scope_id = to.scope_id;  // as Linux tells it
+        if (to.family == Family::ipv6) specific.scope_id = to.scope_id;  // as in Linux
         if (id.state == State::idle) {
             // Service ids of AF_IB without one given: those of the id's own space.
             if (to.family == Family::ib && specific.service_mask == 0)
@@ -150,7 +150,7 @@ void ServiceCore::address_resolved(Id& id, const Result<NetworkPort::Neighbour>&
     tell(id, EventKind::address_resolved);
 }
 
-/// The id may try another destination.
+/// Address resolution has failed; the id may try another destination.
 void ServiceCore::address_failed(Id& id, const Error& error) {
     counters_.address_errors.add();
     if (std::exchange(id.device_by_resolution, false)) {
@@ -161,14 +161,14 @@ void ServiceCore::address_failed(Id& id, const Error& error) {
     tell(id, EventKind::address_error, -error.code);
 }
 
-/// Its port is about to be asked something, until the time is over.
+/// Starts a request to the id's port: ticket and timeout.
 NetworkPort::Ticket ServiceCore::ask(Id& id, Time timeout, Time now) {
     id.ticket = ++last_ticket_;
     ids_.wait_until(id, now + timeout);
     return id.ticket;
 }
 
-/// Null: the id is gone, or no longer waits for this.
+/// Ends a request to the id's port. Null: the id is gone, or no longer waits for this answer.
 Id* ServiceCore::answered(IdNumber number, NetworkPort::Ticket ticket) {
     Id* id = ids_.find(number);
     if (!id || id->ticket != ticket) return nullptr;

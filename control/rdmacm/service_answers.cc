@@ -4,7 +4,7 @@
 #include "control/rdmacm/path.h"
 #include "control/rdmacm/service_core.h"
 
-// What the peer of an id does, as its user is to be told.
+// Events of a connection's endpoint, translated for the id's user.
 
 namespace verbline::rdmacm {
 
@@ -13,7 +13,7 @@ struct ServiceCore::Answers {
     Id& id;
     Time now;
 
-    /// Connections end in this order whatever else still arrives: only what fits the state is told.
+    /// Only events that fit the id's state are reported, so that a connection ends in a defined order.
     bool connecting() const { return id.state == State::connect; }
 
     void operator()(cm::ReplyReceived& received) const {
@@ -94,12 +94,12 @@ struct ServiceCore::Answers {
         if (id.state == State::disconnect) service.tell(id, EventKind::timewait_exit);
     }
 
-    /// RDMA CM has no words for alternate paths.
+    /// RDMA CM has no events for alternate paths.
     void operator()(cm::AlternateRequested&) const {
         (void)id.connection.endpoint->reply_alternate({.status = wire::AprStatus::unsupported}, now);
     }
 
-    // The peer only asks for time; or it is a listener's affair.
+    // MRA only extends the timeout; requests are handled by the listener.
     void operator()(cm::Delayed&) const {}
     void operator()(cm::AlternateReplied&) const {}
     void operator()(cm::RequestReceived&) const {}
@@ -117,7 +117,7 @@ void ServiceCore::ready(cm::Endpoint& endpoint, Time now) {
     const auto listener = listener_keys_.find(&endpoint);
     if (listener == listener_keys_.end()) return;
     const auto key = listener->second;
-    // Nothing that is told while it is drained ends a listener: users only hear of it when they take events.
+    // No event queued meanwhile destroys the listener: users act only when they take events.
     drain_listener(key, endpoint, now);
 }
 

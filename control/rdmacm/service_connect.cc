@@ -5,14 +5,14 @@
 #include "control/rdmacm/path.h"
 #include "control/rdmacm/service_core.h"
 
-// What users do with connections; datagram services (SIDR) take the same calls.
+// Calls on connections; datagram services (SIDR) use the same calls.
 
 namespace verbline::rdmacm {
 namespace {
 
 constexpr std::uint8_t most_retries = 7;  ///< three bits
 
-/// Whom an id asks for, by the name of its space or by that which AF_IB users give.
+/// Service id of the destination: made of port space and port, or given by AF_IB users.
 wire::CmServiceId asked_service(const Id& id) {
     if (id.destination.family == Family::ib) return wire::CmServiceId{id.destination.service_id};
     return service_id(id.space, id.destination.port);
@@ -117,7 +117,7 @@ Result<void> ServiceCore::accept_connection(Id& id, const ConnectParameters& par
 }
 
 Result<void> ServiceCore::accept_datagram(Id& id, const ConnectParameters& parameters, Time now) {
-    // IP users have no say in the Q_Key: it is the space's.
+    // Ids with IP addresses use the port space's Q_Key.
     if (id.source.family == Family::ib && parameters.qkey != wire::QKey{} && !use_qkey(id, parameters.qkey))
         return failure(EINVAL, "the id has another Q_Key already");
     const auto qkey = default_qkey(id);
@@ -147,7 +147,7 @@ Result<void> ServiceCore::disconnect(IdNumber number, Time now) {
     Id& id = **found;
     now_ = now;
     if (!id.connection.endpoint) return failure(EINVAL, "the id is not connected");
-    // Both ends may disconnect at once, or one when the peer has done so: that is what was wanted.
+    // Disconnecting after, or at the same time as, the peer is no error.
     (void)id.connection.endpoint->disconnect({}, now);
     drain(id, now);
     return {};

@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// The service itself. One class, because everything is about ids; one file per concern:
+/// Implementation of Service. One class, since all calls work on ids; one file per concern:
 ///
-///     service_ids.cc        create, destroy, queues, options         service_listen.cc    requests become ids
+///     service_ids.cc        create, destroy, queues, options         service_listen.cc    incoming requests
 ///     service_address.cc    bind, resolve_address                    service_connect.cc   connect, accept, reject ...
-///     service_route.cc      resolve_route                            service_answers.cc   what the peer does
-///     service_multicast.cc  groups                                   service_ports.cc     ports change, time passes
+///     service_route.cc      resolve_route                            service_answers.cc   messages of the peer
+///     service_multicast.cc  groups                                   service_ports.cc     port changes, timers
 
 #include <map>
 #include <memory>
@@ -77,7 +77,7 @@ private:
         NetworkPort* port = nullptr;
         GroupRequest request;
         bool in = false;                    ///< the port has joined for `ticket`
-        std::optional<JoinedGroup> joined;  ///< as last told to the user
+        std::optional<JoinedGroup> joined;  ///< as last reported to the user
         std::uint32_t told = 0;
     };
 
@@ -143,7 +143,7 @@ private:
     std::unordered_map<GroupNumber, Group> groups_;
     std::uint32_t last_group_ = 0;
     NetworkPort::Ticket last_ticket_ = 0;
-    Time now_ = 0;  ///< as last told: answers of ports and take_event bring none of their own
+    Time now_ = 0;  ///< last `now` passed; used by ports' answers and take_event, which pass none
     Counters counters_;
 };
 

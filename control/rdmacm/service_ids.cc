@@ -5,12 +5,12 @@
 
 #include "control/rdmacm/service_core.h"
 
-// Ids, what becomes of their events, and their options.
+// Ids, their events and their options.
 
 namespace verbline::rdmacm {
 namespace {
 
-/// Whose an event is: who counts it as told, and with whom it goes. A request is the listener's.
+/// The id that counts an event and on whose destruction it is dropped. A connect_request is the listener's.
 IdNumber owner(const Event& event) {
     return event.kind == EventKind::connect_request ? event.listener : event.id;
 }
@@ -43,7 +43,7 @@ Result<std::uint32_t> ServiceCore::destroy_id(IdNumber number, Time now) {
     return told;
 }
 
-/// All that it holds is given back; its connection is closed in the background.
+/// Releases all that the id holds; the connection is closed in the background.
 void ServiceCore::destroy(Id& id, Time now) {
     now_ = now;
     const auto children = drop_unseen(id);
@@ -59,7 +59,7 @@ void ServiceCore::destroy(Id& id, Time now) {
         if (Id* unseen = ids_.find(child)) destroy(*unseen, now);
 }
 
-/// Takes its events out of its queue; the ids of requests among them, which nobody knows of.
+/// Removes its events from its queue. Returns the ids of dropped connect requests, which no user knows.
 std::vector<IdNumber> ServiceCore::drop_unseen(Id& id) {
     std::vector<IdNumber> children;
     if (id.waiting == 0) return children;
@@ -115,7 +115,7 @@ void ServiceCore::close(EventQueue& queue, Time now) {
 }
 
 void ServiceCore::tell(Id& id, Event event) {
-    // Nobody knows of a listener's child yet whose peer has given up: that is noticed when it is accepted.
+    // The user does not know a listener's child yet; if its peer gave up, accept fails.
     if (!id.named && event.kind != EventKind::connect_request) return;
     ++id.waiting;
     id.queue->events.push_back(std::move(event));

@@ -5,7 +5,7 @@
 #include "control/rdmacm/path.h"
 #include "control/rdmacm/service_core.h"
 
-// Listeners, and the ids that requests make.
+// Listeners, and the ids created for incoming requests.
 
 namespace verbline::rdmacm {
 namespace {
@@ -142,7 +142,7 @@ void ServiceCore::admit(Id& listener, Incoming request, Time now) {
         event.connect = {.qpn = req.qpn,
                          .qkey = req.qkey,
                          .shared_receive_queue = req.shared_receive_queue,
-                         // What the peer begins is what we answer, and the other way round.
+                         // The peer's initiator depth is our responder resources, and vice versa.
                          .responder_resources = req.initiator_depth,
                          .initiator_depth = req.responder_resources,
                          .flow_control = req.flow_control,
@@ -152,7 +152,7 @@ void ServiceCore::admit(Id& listener, Incoming request, Time now) {
     } else {
         event.ud = {.path = child.connection.path.route, .private_data = std::move(user_data)};
     }
-    // The child is not the user's before it has taken the event; the listener counts it.
+    // The user owns the child once it has taken the event; until then the listener counts it.
     tell(listener, std::move(event));
     drain(child, now);
 }

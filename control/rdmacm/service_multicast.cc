@@ -20,7 +20,7 @@ bool same(const JoinedGroup& a, const JoinedGroup& b) {
 
 }  // namespace
 
-/// The one that the id has, or its space's from now on.
+/// The id's Q_Key; sets the default of its port space if it has none.
 Result<wire::QKey> ServiceCore::default_qkey(Id& id) {
     if (id.qkey) return *id.qkey;
     wire::QKey qkey{};
@@ -36,7 +36,7 @@ Result<wire::QKey> ServiceCore::default_qkey(Id& id) {
     return qkey;
 }
 
-/// False: it has another.
+/// Sets the id's Q_Key. False: it already has another.
 bool ServiceCore::use_qkey(Id& id, wire::QKey qkey) {
     if (id.qkey) return *id.qkey == qkey;
     id.qkey = qkey;
@@ -107,7 +107,7 @@ void ServiceCore::group_answered(GroupNumber number, NetworkPort::Ticket ticket,
     group.request.mgid = answer->mgid;  // of a group that the SA has made, when we join it again
     const auto before = std::exchange(group.joined, *answer);
     if (before && same(*before, *answer)) return;
-    // Whoever sends to the group as it was must hear of it, and join again.
+    // The group's address changed: users must be notified, and join again.
     if (before) return group_failed(number, group, ENETRESET);
     Id& id = *ids_.find(group.id);
     tell(id, {.kind = EventKind::multicast_join,
@@ -133,7 +133,7 @@ void ServiceCore::leave_port(const Group& group) {
     if (group.in) group.port->leave(group.ticket, group.joined->mgid);
 }
 
-/// The network may have forgotten that we are in its groups.
+/// The network may have lost our memberships: joins the groups again.
 void ServiceCore::rejoin(const NetworkPort& port) {
     std::vector<GroupNumber> ours;
     for (const auto& [number, group] : groups_)

@@ -5,11 +5,11 @@
 
 #include "control/rdmacm/service_core.h"
 
-// Ports come and go, and time passes.
+// Port changes, and timeouts.
 
 namespace verbline::rdmacm {
 
-/// Those that an id is bound to: all, if it has any address.
+/// Ports that an id is bound to; all, if its address is unspecified.
 std::span<NetworkPort* const> ServiceCore::ports_of(const Id& id) const {
     if (!id.port) return ports_;
     return std::span(ports_).subspan(static_cast<std::size_t>(std::ranges::find(ports_, id.port) - ports_.begin()), 1);
@@ -33,7 +33,7 @@ void ServiceCore::port_changed(const NetworkPort& port, bool removed, Time now) 
     rejoin(port);
 }
 
-/// What is bound to it can only be destroyed; listeners on any address go on with the other ports.
+/// Ids bound to the port can then only be destroyed; listeners on any address continue on the other ports.
 void ServiceCore::remove_port(const NetworkPort& port, Time now) {
     std::vector<IdNumber> bound, listening;
     ids_.each([&](const Id& id) {

@@ -4,7 +4,7 @@
 #include "control/rdmacm/path.h"
 #include "control/rdmacm/service_core.h"
 
-// How packets get there: asked of the SA on InfiniBand, said by ourselves on RoCE.
+// Route resolution: by the SA on InfiniBand, made locally on RoCE.
 
 namespace verbline::rdmacm {
 
@@ -21,7 +21,7 @@ Result<void> ServiceCore::resolve_route(IdNumber number, Time timeout, Time now)
                       .source_port = id.source.port,
                       .destination_port = id.destination.port,
                       .type_of_service = id.type_of_service.value_or(0)};
-        // IBTA 12.7.34 backwards, with a peer that answers at once.
+        // Inverse of IBTA 12.7.34, for a peer without ACK delay.
         if (id.ack_timeout.value_or(0) != 0) path.packet_lifetime = static_cast<std::uint8_t>(*id.ack_timeout - 1);
         route_resolved(id, {roce_path_record(path, facts)});
         return {};

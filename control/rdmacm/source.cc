@@ -22,13 +22,13 @@ std::string text_of(const SocketAddress& address) {
     return wire::to_string(address.gid);
 }
 
-/// Only link-local addresses have a scope that counts, as in Linux; without one they may be any port's.
+/// Only link-local addresses have a scope, as in Linux; without one any port matches.
 bool in_scope(const NetworkPort::Facts& facts, const SocketAddress& address) {
     return address.family != Family::ipv6 || !link_local(address.gid) || address.scope_id == 0 || facts.ifindex == 0 ||
            address.scope_id == facts.ifindex;
 }
 
-/// The addresses that a port answers to in a family, each with its network.
+/// A port's addresses of a family, with their prefixes.
 std::vector<link::InterfaceAddress> addresses(const NetworkPort::Facts& facts, Family family) {
     std::vector<link::InterfaceAddress> result;
     for (const auto& address : facts.addresses)
@@ -40,7 +40,7 @@ std::vector<link::InterfaceAddress> addresses(const NetworkPort::Facts& facts, F
     return result;
 }
 
-/// How well the network of `from` suits: its length in bits, more if it is the address itself; 0: not at all.
+/// Rank of `from` as a source: its prefix length in bits, more if it is the destination itself; 0: does not match.
 unsigned suits(const link::InterfaceAddress& from, const wire::Gid& to) {
     constexpr unsigned itself = 1000;
     if (from.gid == to) return itself;

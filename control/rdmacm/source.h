@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Which of our ports and addresses an id is to use.
+/// Selection of the port and source address of an id.
 
 #include <optional>
 #include <span>
@@ -20,20 +20,20 @@ struct Source {
     wire::Gid address{};  ///< IP address, or GID for AF_IB
 };
 
-/// Whose address it is. EADDRNOTAVAIL: nobody's.
+/// The port that has this address. EADDRNOTAVAIL: none.
 Result<Source> owner_of(std::span<NetworkPort* const> ports, const SocketAddress& address);
 
-/// The source for a destination: of all addresses of its family the one whose network has it, the longest prefix first;
-/// without such a network that of the first port that is up and can have a router. ENETUNREACH.
+/// Source for a destination: the address of its family with the longest matching prefix; if none matches, that of the
+/// first port that is up and can have a router. ENETUNREACH: none.
 Result<Source> source_towards(std::span<NetworkPort* const> ports, const SocketAddress& destination);
 
-/// For a loopback address, and a destination that is any address: the first port that is up. ENODEV.
+/// For a loopback or unspecified destination: the first port that is up. ENODEV: none.
 Result<Source> loopback_source(std::span<NetworkPort* const> ports, Family family);
 
-/// How packets are sent from an address of a port: RoCE v2 if it can. None: it has no such GID.
+/// GID index of an address: RoCE v2 if available. None: the port has no such GID.
 std::optional<unsigned> gid_index_of(const NetworkPort& port, const NetworkPort::Facts& facts, const wire::Gid& gid);
 
-/// The GID that stands for an address of a port on the wire: on RoCE the address, on InfiniBand the port's.
+/// GID of an address on the wire: RoCE: the address; InfiniBand: the port GID.
 constexpr const wire::Gid& wire_gid(const NetworkPort::Facts& facts, const wire::Gid& address) {
     return facts.kind == link::GidTable::Kind::ib ? facts.port_gid : address;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// An Ethernet port: a hardware address is a destination already.
+/// An Ethernet port: neighbours are reached by their MAC address, without path resolution.
 
 #include "control/router/port.h"
 
@@ -10,7 +10,7 @@ namespace verbline::router {
 
 class EthernetPort final : public Port {
 public:
-    /// `mac`: ours on the link.
+    /// `mac`: our MAC address.
     EthernetPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac);
 
     wire::MacAddress mac() const { return mac_; }
@@ -23,8 +23,8 @@ private:
     wire::MacAddress mac_;
 };
 
-/// A locally administered address for a device that has none: the same for the same words, so that neighbours need not
-/// learn anew after a restart.
+/// A locally administered MAC address for a device without one, derived from the names so that neighbours need not
+/// relearn it after a restart.
 wire::MacAddress derived_mac(std::string_view instance, std::string_view port);
 
 }  // namespace verbline::router

@@ -16,7 +16,7 @@ namespace {
 
 using link::soft_ib::mac_of;
 
-/// The only user of the broadcast group on our port, as far as this process goes.
+/// User id of the broadcast group's join by this class.
 constexpr sa::UserId interface_itself{1};
 
 }  // namespace
@@ -70,7 +70,7 @@ void IpoibPort::reconcile() {
         .lid = port.lid, .gid = port.gid(), .qpn = link_.qpn, .pkey = link_.pkey, .qkey = group_->qkey};
     if (up() && now == identity_ && attached_ == group_->mlid) return;
     identity_ = now;
-    // What the device does not filter, the shard does: these two are help, not need.
+    // The shard filters anyway; filtering in the device is an optimization.
     (void)device().set_identity({.mac = mac_of(now.lid), .pkey = now.pkey, .qpn = now.qpn});
     if (attached_ != wire::Lid{} && attached_ != group_->mlid) {
         (void)device().detach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});
@@ -89,7 +89,7 @@ void IpoibPort::go_down() {
     shard().send(SetIpoib{id(), std::nullopt});
 }
 
-/// Being a member of the subnet does not depend on the cable, but what was said while it was out was not heard.
+/// Carrier does not change the subnet membership, but announcements made while it was down were lost.
 void IpoibPort::carrier_changed() {
     if (carrier()) announce();
 }

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// An IPoIB port (RFC 4391): up once the subnet manager has given us a LID and let us into the broadcast group.
+/// An IPoIB port (RFC 4391): up once the subnet manager has assigned a LID and the broadcast group has been joined.
 ///
 ///     LID, P_Key table ──┐
 ///     broadcast group ───┴──> identity ──> shard, device, ARP      (again whenever any of it changes)
 ///     neighbour's GID ──> path ──> LID and SL ──> Destination      (again whenever the path changes)
 ///
-/// An outage of the subnet manager changes nothing here: what is known stays in use.
+/// During an outage of the subnet manager all known state stays in use.
 
 #include <functional>
 #include <string>
@@ -33,15 +33,15 @@ public:
     struct Link {
         wire::PKey pkey{0xffff};
         wire::Qpn qpn{};
-        std::uint32_t mtu = 2044;  ///< of IP packets: what the broadcast group must allow
+        std::uint32_t mtu = 2044;  ///< of IP packets; the broadcast group must allow it
     };
 
     IpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const Link& link, sa::Agent& agent);
     ~IpoibPort() override;
 
-    /// Why the port is not up, or may not be for long: one line; empty if all is well.
+    /// One line: why the port is down, or may go down soon; empty if there is no problem.
     const std::string& trouble() const { return trouble_; }
-    /// Called with `trouble` when it changes to something new.
+    /// Called with `trouble` when it changes to a new problem.
     void on_trouble(std::function<void(const std::string&)> handler) { on_trouble_ = std::move(handler); }
 
     const Link& link() const { return link_; }
@@ -57,7 +57,7 @@ private:
 
     void port_event(mad::PortEvent event);
     void broadcast_group(const std::expected<sa::Group, sa::SaStatus>& answer);
-    /// Compares what we are with what we said we are, and says what changed.
+    /// Compares our current identity with the announced one, and announces changes.
     void reconcile();
     void go_down();
     void set_trouble(std::string trouble);
@@ -67,7 +67,7 @@ private:
     wire::Gid mgid_;
     std::optional<sa::Group> group_;
     ipoib::Identity identity_;
-    wire::Lid attached_{};  ///< MLID that the shard and the device have
+    wire::Lid attached_{};  ///< MLID configured in the shard and the device
     std::string trouble_;
     std::function<void(const std::string&)> on_trouble_ = [](const std::string&) {};
     IpoibPortCounters ipoib_counters_;

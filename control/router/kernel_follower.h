@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Does as the kernel does: its routes become the forwarding table, its interfaces' addresses those of our ports.
+/// Follows the kernel: its routes go to the forwarding table, its interfaces' addresses to our ports.
 ///
 ///     netlink ──> NetlinkMonitor ──┬─> RouteMirror ─────> forward::Fib
 ///                                  └─> InterfaceMirror ─> on_interface ─> Port::set_addresses
@@ -33,11 +33,11 @@ class KernelFollower {
 public:
     using OnInterface = std::function<void(forward::InterfaceId, const host::InterfaceState&)>;
 
-    /// `netns`: as `ip netns` knows it; empty: the caller's own.
+    /// `netns`: as in `ip netns`; empty: the caller's own.
     static Result<std::unique_ptr<KernelFollower>> open(control::Loop& loop, const std::string& netns,
                                                         forward::Fib& fib, OnInterface on_interface);
 
-    /// The kernel's interface `ifindex` is our port `id`.
+    /// Maps the kernel's interface `ifindex` to our port `id`.
     void attach(int ifindex, forward::InterfaceId id);
 
     void counters(const CounterVisitor& visit) const;

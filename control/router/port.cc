@@ -92,7 +92,7 @@ void Port::run(const host::Arp::Resolved& action) {
     told_.insert_or_assign(action.ip, action.link);
     locate(action.link, wire::ether_type::ipv4, [this, action](const link::Destination& to) {
         const auto told = told_.find(action.ip);
-        if (told == told_.end() || told->second != action.link) return;  // it has changed while the way was looked for
+        if (told == told_.end() || told->second != action.link) return;  // changed while the destination was resolved
         shard_.send(SetNeighbour{id(), action.ip, to});
     });
 }

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// The control thread's side of a port: who we are on its link, who our neighbours are, how to reach them.
+/// The control thread's side of a port: its addresses, its neighbours, and how to reach them.
 ///
 ///     shard ── Unresolved, ARP ──> Port ──> host::Arp ── Resolved ──> locate (a MAC; or QPN and GID, by a path) ──┐
 ///     shard <── SetNeighbour, FailNeighbour, ForgetNeighbour, Transmit <──────────────────────────────────────────┘
 ///
-/// Links differ in two functions: how a hardware address becomes a destination (`locate`) and where broadcasts go
-/// (`broadcast`). Owned by the control thread; must not outlive its loop and shard link.
+/// Link types differ in how a hardware address becomes a destination (`locate`) and where broadcasts go (`broadcast`).
+/// Owned by the control thread; must not outlive its loop and shard link.
 
 #include <functional>
 #include <map>
@@ -50,21 +50,21 @@ public:
     Port& operator=(const Port&) = delete;
     virtual ~Port() = default;
 
-    // From the shard. The mbuf passes to us.
+    // Events from the shard. Takes ownership of the mbuf.
     void handle(const Unresolved& event);
     void handle(const Punted& event);
 
-    /// From the kernel: the addresses of the port's interface, the first being the one to speak from.
+    /// Sets the addresses of the port's interface, as the kernel has them; the first is the default source address.
     void set_addresses(const std::vector<wire::Ipv4Prefix>& addresses);
 
     forward::InterfaceId id() const { return setup_.id; }
     const std::string& name() const { return setup_.name; }
     pmd::NetDevice& device() { return *setup_.device; }
-    /// Whether we are somebody on the link.
+    /// Whether we have an identity on the link (see link_is_up).
     bool up() const { return up_; }
-    /// Whether the device has a link, as last told.
+    /// The device's link state, as last set.
     bool carrier() const { return carrier_; }
-    /// The device's link went up or down. May be repeated.
+    /// Sets the device's link state. May be repeated.
     void set_carrier(bool carrier);
     /// Called whenever `up` or `carrier` changes.
     void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
@@ -76,21 +76,22 @@ public:
 protected:
     using Located = std::function<void(const link::Destination&)>;
 
-    /// `like`: any address of the link's kind.
+    /// `like`: any hardware address of the link's kind.
     Port(control::Loop& loop, ShardLink& shard, const Setup& setup, const host::HardwareAddress& like);
 
-    /// The carrier came or went.
+    /// The device's link state changed.
     virtual void carrier_changed() = 0;
-    /// Finds the way to a neighbour and calls `located`, now or later; never, if there is no way.
+    /// Resolves the destination of a neighbour and calls `located`, now or later; never, if there is no path.
     virtual void locate(const host::HardwareAddress& hardware, wire::EtherType type, Located located) = 0;
     virtual std::optional<link::Destination> broadcast(wire::EtherType type) const = 0;
 
-    /// The link works, and we are `hardware` on it. May be repeated when anything about the link has changed.
+    /// The link is usable, with our hardware address `hardware`. May be repeated when anything about the link has
+    /// changed.
     void link_is_up(const host::HardwareAddress& hardware);
     void link_is_down();
-    /// Ways may have changed: finds all of them again.
+    /// Paths may have changed: resolves the destinations of all neighbours again.
     void locate_all();
-    /// Tells the neighbours who we are.
+    /// Announces our addresses to the neighbours.
     void announce();
 
     control::Loop& loop() { return loop_; }
@@ -114,7 +115,7 @@ private:
     std::function<void()> changed_ = [] {};
     std::vector<wire::Ipv4Prefix> addresses_;
     host::Arp arp_;
-    std::map<wire::Ipv4Address, host::HardwareAddress> told_;  ///< what the shard knows, or is about to
+    std::map<wire::Ipv4Address, host::HardwareAddress> told_;  ///< neighbours sent to the shard, or about to be
     control::Timer timer_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned ring_capacity = 1024;
 constexpr Time retry_period = millisecond;
 
-/// What a message that nobody will read still owns.
+/// Frees what an undelivered message owns.
 void release(const Command& command) {
     if (const auto* transmit = std::get_if<Transmit>(&command)) rte_pktmbuf_free(transmit->packet);
 }

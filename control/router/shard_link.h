@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The control thread's end of a shard: commands down, events up. Commands keep their order and are never lost: what
-/// the ring does not take at once waits here.
+/// The control thread's link to a shard: commands down, events up. Commands keep their order and are never lost: those
+/// that do not fit the ring are queued here.
 
 #include <deque>
 #include <functional>
@@ -21,13 +21,13 @@ class ShardLink {
 public:
     using Handler = std::function<void(const Event&)>;
 
-    /// `name` is unique in the process. `handler` is called from the loop; an mbuf in the event is its own.
+    /// `name` is unique in the process. `handler` is called from the loop; it owns an mbuf in the event.
     static Result<std::unique_ptr<ShardLink>> create(control::Loop& loop, const std::string& name, Handler handler);
     ~ShardLink();
 
     void send(const Command& command);
 
-    /// The shard's ends.
+    /// The shard's ends of the link.
     Ring<Command>& commands() { return commands_; }
     Ring<Event>& events() { return events_; }
     int wake() const { return wake_.get(); }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What the subnet administrator says of a path or a group, as the address of a packet.
+/// Address handles made of the SA's path and group records.
 
 #include "control/sa/membership.h"
 #include "datapath/wire/address_handle.h"

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// Everything that one port has to do with the subnet administrator, put together.
+/// The subnet administration client of one port: paths, groups, subscriptions and recovery.
 ///
 ///     Transport ── MADs ──> Client ──┬── Paths, Groups, Subscriptions, SubnetWatch
 ///         └── PortEvent ──> Agent ───┘      Reports of traps 64 and 65 put paths in doubt
 ///
-/// When the subnet may have changed under us (any PortEvent but port down; SubnetWatch), everything starts over: groups
-/// are joined again, traps subscribed to again, paths put in doubt; they go on answering meanwhile.
+/// On any PortEvent except port down, or when SubnetWatch reports a loss, all state at the SA is renewed: groups are
+/// joined and traps subscribed to again, and paths are put in doubt but still answer.
 ///
 /// Owned by the control thread; the transport and the loop outlive it. One agent per transport.
 
@@ -51,12 +51,12 @@ public:
     Client& client() { return client_; }
     Paths& paths() { return paths_; }
     Groups& groups() { return groups_; }
-    /// Whether a subnet manager answered when last asked.
+    /// Whether the SA answered the last query of SubnetWatch.
     bool sm_answering() const { return watch_.answering(); }
 
-    /// Hears of port events after the agent has dealt with them.
+    /// Sets an observer of port events, called after the agent has handled them.
     void on_event(std::function<void(mad::PortEvent)> observer) { observer_ = std::move(observer); }
-    /// Hears of Reports, after the agent.
+    /// Sets an observer of Reports, called after the agent has handled them.
     void on_report(std::function<void(const wire::Notice&)> observer) { report_observer_ = std::move(observer); }
 
     /// Counters of the transport, the transactions, the client, the path cache and the agent.
@@ -77,7 +77,7 @@ private:
     SubnetWatch watch_;
     std::function<void(mad::PortEvent)> observer_;
     std::function<void(const wire::Notice&)> report_observer_;
-    control::Timer start_over_;  ///< armed: several events at once make one new start
+    control::Timer start_over_;  ///< coalesces simultaneous events into one start_over
 };
 
 }  // namespace verbline::sa

@@ -2,10 +2,12 @@
 #pragma once
 
 /// @file
-/// Asks the subnet administrator: one method per record, an answer or a Failure to each, in any order.
+/// Queries to the subnet administrator: one method per record type; each completes with an answer or a Failure, in any
+/// order.
 ///
-/// Requests go to the subnet manager that the port names at the moment of sending, repeats included: an SM that moved
-/// is found again. Answers come from the loop, never from within the call. Reports are acknowledged here and handed on.
+/// Requests, retransmissions included, go to the subnet manager that the port names at the time of sending, so that an
+/// SM that moved is found. Replies come from the loop, never from within the call. Reports are acknowledged here and
+/// passed on.
 ///
 /// Owned by the control thread. The transport and the loop must outlive the client; callbacks of requests still out
 /// when the client is destroyed are not called.
@@ -50,9 +52,9 @@ struct ClientCounters {
 
 class Client {
 public:
-    /// Requests that wait for a person or for traffic.
+    /// For requests that a user or traffic waits for.
     static constexpr mad::Patience patient{};
-    /// Requests that their sender repeats himself.
+    /// For requests that the caller retransmits itself.
     static constexpr mad::Patience once(Time timeout) { return {.timeout = timeout, .limit = timeout, .retries = 0}; }
 
     Client(mad::Transport& transport, control::Loop& loop);
@@ -60,8 +62,8 @@ public:
     Client& operator=(const Client&) = delete;
     ~Client();
 
-    /// A reversible path; `components` says what else of `query` is meant (GIDs, LIDs, SL). The P_Key always is:
-    /// without it, OpenSM answers with the lowest partition the two ports share.
+    /// Queries a reversible path. `components`: which other fields of `query` are valid (GIDs, LIDs, SL). The P_Key
+    /// always is: without it, OpenSM answers with the lowest partition the two ports share.
     void path(const wire::PathRecord& query, wire::ComponentMask components, Reply<wire::PathRecord> reply,
               const mad::Patience& patience = patient);
     void path_by_gid(const wire::Gid& source, const wire::Gid& destination, wire::PKey pkey,
@@ -72,7 +74,7 @@ public:
     void membership(wire::MadMethod method, const wire::McMemberRecord& record, wire::ComponentMask components,
                     Reply<wire::McMemberRecord> reply, const mad::Patience& patience = patient);
 
-    /// Subscribe to a trap, or end it. Reports then go to `on_report`.
+    /// Subscribes to a trap, or unsubscribes. Reports are passed to `on_report`.
     void subscribe(std::uint16_t trap, bool subscribe, Reply<wire::InformInfo> reply,
                    const mad::Patience& patience = patient);
     void on_report(std::function<void(const wire::Notice&)> handler) { report_ = std::move(handler); }
@@ -81,7 +83,7 @@ public:
     void service(std::string_view name, Reply<wire::ServiceRecord> reply);
     void class_port_info(Reply<wire::ClassPortInfo> reply, const mad::Patience& patience = patient);
 
-    /// Any request of 200 bytes at most; the reply has the whole attribute.
+    /// Any request whose record has at most 200 bytes; the reply has the whole attribute.
     using Data = std::span<const std::byte, wire::sa_data_size>;
     using RawReply = std::function<void(std::expected<Data, Failure>)>;
     void request(wire::MadMethod method, wire::SaAttribute attribute, wire::ComponentMask components,
@@ -110,7 +112,7 @@ private:
     std::function<void(const wire::Notice&)> report_;
     control::Timer timer_;
     Time armed_for_ = 0;
-    std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by tasks in the loop
+    std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by posted tasks
 };
 
 }  // namespace verbline::sa

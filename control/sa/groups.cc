@@ -25,7 +25,7 @@ std::pair<wire::McMemberRecord, wire::ComponentMask> join_request(const wire::Gi
                                                                   JoinStates states, const JoinParameters& parameters) {
     wire::McMemberRecord record{.mgid = mgid, .port_gid = port, .pkey = parameters.pkey, .join_state = states};
     wire::ComponentMask mask = component::mgid | component::port_gid | component::pkey | component::join_state;
-    // Only a full member may create (IBTA 15.2.5.17.4); others, naming all this, would merely give the SA more to
+    // Only a full member may create (IBTA 15.2.5.17.4); for others these components would only give the SA more to
     // refuse.
     constexpr auto creators = wire::join_state::full_member | wire::join_state::send_only_full_member;
     if (!parameters.create_like || (states & creators) == 0) return {record, mask};

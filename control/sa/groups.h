@@ -4,7 +4,7 @@
 /// @file
 /// All multicast groups of one port: a Membership for each, driven by the SA client.
 ///
-/// Owned by the control thread; goes away with its client. Users' callbacks come from the loop, never from within
+/// Owned by the control thread; lifetime as its client's. Users' callbacks come from the loop, never from within
 /// `join`.
 
 #include <cstdint>
@@ -22,8 +22,8 @@
 
 namespace verbline::sa {
 
-/// How to join a group. Every member names the partition; a group that we may have to create needs the rest as well:
-/// RFC 4391, section 5 takes it from the partition's broadcast group, which always exists before.
+/// Parameters of a join. Every member names the partition; to create a group the rest is needed as well: RFC 4391,
+/// section 5 takes it from the partition's broadcast group, which always exists before.
 struct JoinParameters {
     wire::PKey pkey{0xffff};
     std::optional<Group> create_like;
@@ -31,7 +31,8 @@ struct JoinParameters {
 
 class Groups {
 public:
-    /// Called at every grant (again when the group's record changed) and once at a refusal, which ends the membership.
+    /// Called when the SA grants the join, again when the group's record changes, and once on refusal, which ends the
+    /// membership.
     using Notify = std::function<void(const std::expected<Group, SaStatus>&)>;
 
     /// On a shared port (Transport::shared) groups are joined, and never left.
@@ -39,14 +40,15 @@ public:
     Groups(const Groups&) = delete;
     Groups& operator=(const Groups&) = delete;
 
-    /// `state`: one bit of wire::join_state. A second join of the same user replaces the first.
+    /// `state`: one bit of wire::join_state. A second join by the same user replaces the first.
     void join(const wire::Gid& mgid, UserId user, JoinStates state, const JoinParameters& parameters, Notify notify);
     void leave(const wire::Gid& mgid, UserId user);
 
-    /// The SA may have forgotten us: join everything again.
+    /// The SA may have lost our memberships: joins all groups again.
     void lost();
 
-    /// A group in which the SA holds us: the next one after `previous`, or the first; nothing if there is none.
+    /// The next group after `previous`, or the first, in which the SA has confirmed our membership; none if there is
+    /// none.
     std::optional<wire::Gid> next_held(const std::optional<wire::Gid>& previous) const;
 
     struct Shown {
@@ -75,12 +77,12 @@ private:
     const PortUse use_;
     std::map<wire::Gid, Entry> groups_;
     control::Timer timer_;
-    std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by tasks in the loop
+    std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by posted tasks
 };
 
-/// What the SA's record says of its group.
+/// Group attributes of an MCMemberRecord.
 Group group_of(const wire::McMemberRecord& record);
-/// A SET that joins `mgid`, creating the group if the parameters allow, and its component mask.
+/// MCMemberRecord and component mask of a SET that joins `mgid`, or creates the group if the parameters allow.
 std::pair<wire::McMemberRecord, wire::ComponentMask> join_request(const wire::Gid& mgid, const wire::Gid& port,
                                                                   JoinStates states, const JoinParameters& parameters);
 

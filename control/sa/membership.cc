@@ -15,7 +15,7 @@ Membership::Actions Membership::join(UserId user, JoinStates state, Time now) {
     Actions out;
     auto& entry = users_[user];
     entry = User{.state = state, .established = entry.established && entry.state == state};
-    rest_until_.reset();  // somebody asks in earnest: try at once
+    rest_until_.reset();  // a user's request: try at once
     grant(out);
     reconcile(out, now);
     return out;
@@ -61,7 +61,7 @@ Membership::Actions Membership::lost(Time now) {
     Actions out;
     doubtful_ |= ours_;
     held_ = 0;
-    asked_.reset();  // whatever the old subnet manager still answers is void
+    asked_.reset();  // ignore late answers of the old subnet manager
     end_rest();
     reconcile(out, now);
     return out;
@@ -100,7 +100,7 @@ void Membership::reconcile(Actions& out, Time now) {
     if (asked_->join) {
         ours_ |= asked_->states;
     } else {
-        // Whatever the answer: a repeat may still be on its way to the SA, or nothing may come of it.
+        // Whatever the answer: a retransmission may still reach the SA, or the request may be lost.
         held_ &= ~asked_->states;
         doubtful_ |= asked_->states;
     }

@@ -117,7 +117,7 @@ void PathCache::unanswered(const PathKey& key, Entry& entry, const Failure& why,
 
 void PathCache::doubt_all(Time now, Actions& out) {
     for (auto& [key, entry] : entries_) put_in_doubt(key, entry);
-    silent_until_.reset();  // whoever announced this is there to be asked
+    silent_until_.reset();  // the SA that reported this answers again
     pump(now, out);
 }
 
@@ -131,7 +131,7 @@ void PathCache::doubt(const wire::Gid& gid, Time now, Actions& out) {
 void PathCache::put_in_doubt(const PathKey& key, Entry& entry) {
     if (entry.query != 0) entry.doubted_meanwhile = true;
     if (!entry.path) {
-        entry.expires = 0;  // an absence in doubt is no knowledge at all
+        entry.expires = 0;  // a doubtful negative entry is expired
         return;
     }
     if (!entry.doubtful) counters_.invalidated.add();
@@ -190,7 +190,7 @@ bool PathCache::evict_one(Actions& out) {
         const auto oldest = std::prev(ages_.end());
         auto& entry = entries_.at(*oldest);
         const bool spared = n < second_chances && std::exchange(entry.used, false);
-        if (spared || entry.query != 0) {  // whoever asked is still waiting
+        if (spared || entry.query != 0) {  // requests still wait for its query
             ages_.splice(ages_.begin(), ages_, oldest);
             continue;
         }

@@ -2,21 +2,21 @@
 #pragma once
 
 /// @file
-/// What the SA said of paths, kept so that it need not be asked again: one SA serves all nodes of a subnet, and a query
-/// costs some hundred thousand times a hit.
+/// Cache of the SA's path records: one SA serves all nodes of a subnet, and a query costs some hundred thousand times
+/// as much as a hit.
 ///
-/// Every key is in one of four conditions:
+/// States of a key:
 ///
 ///     unknown ──resolve──> asked ──record──> fresh ──TTL, invalidate──> doubtful ──record──> fresh
 ///                            │                                            │
 ///                            └──────── the SA has no such path ───────────┴──> absent ──TTL──> unknown
 ///
-/// A doubtful path still answers: while it is asked about again, and for as long as the SA does not answer at all, so
-/// that traffic on known paths outlives an outage of the subnet manager. When the SA then says otherwise, a Change goes
-/// to whoever keeps copies.
+/// A doubtful path still answers: while it is revalidated, and as long as the SA does not answer at all, so that
+/// traffic on known paths survives an outage of the subnet manager. If the SA's answer differs, a Change is emitted for
+/// users that keep copies.
 ///
-/// There is one query per key at any time; those who ask meanwhile wait for the same answer. Doubtful paths are asked
-/// about again a few at a time, and while the SA is silent one at a time.
+/// At most one query per key is outstanding; requests in the meantime wait for its answer. Only a few doubtful paths
+/// are revalidated at a time, and only one while the SA is silent.
 ///
 /// Pure: no I/O, no clock. Time is the caller's, in nanoseconds. `find` allocates nothing.
 
@@ -45,7 +45,7 @@ struct PathCacheLimits {
     Time retry = second;                             ///< between questions to an SA that is silent
     std::size_t max_paths = tunables::cached_paths;
     std::size_t max_waiters = 1024;      ///< for one key
-    std::size_t max_revalidations = 16;  ///< questions out about doubtful paths
+    std::size_t max_revalidations = 16;  ///< outstanding queries about doubtful paths
 };
 
 #define VERBLINE_PATH_CACHE_COUNTERS(X)                            \
@@ -65,17 +65,17 @@ struct PathCacheCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_PATH_CACHE_COUNTERS)
 };
 
-enum class Waiter : std::uint64_t {};  ///< names one request to its caller
+enum class Waiter : std::uint64_t {};  ///< identifies a request to its caller
 
 class PathCache {
 public:
     enum class Found : std::uint8_t { unknown, fresh, doubtful, absent };
     struct Lookup {
         Found found;
-        const wire::PathRecord* path;  ///< if fresh or doubtful; until the next call that is not `find`
+        const wire::PathRecord* path;  ///< if fresh or doubtful; valid until the next call other than `find`
     };
 
-    /// Ask the SA for a path; hand what it says to `answered` under the same id.
+    /// Query the SA for a path; pass its answer to `answered` with the same id.
     struct Query {
         std::uint64_t id;
         PathKey key;
@@ -89,8 +89,8 @@ public:
         Waiter waiter;
         Failure why;
     };
-    /// A path that was handed out is no longer so: the new one, or none. None also when it was evicted: nobody would
-    /// say when it changes.
+    /// A path that was returned before has changed, or is gone (none). Also none when it was evicted, since later
+    /// changes would not be reported.
     struct Change {
         PathKey key;
         std::optional<wire::PathRecord> path;
@@ -101,15 +101,15 @@ public:
 
     explicit PathCache(const PathCacheLimits& limits = {}) : limits_(limits) {}
 
-    /// What is known now. Asks nobody; an answer other than fresh deserves a `resolve`.
+    /// Looks up without a query; call `resolve` unless the result is fresh.
     Lookup find(const PathKey& key, Time now);
-    /// Resolved or Failed follows for `waiter`, at once or when the SA has answered.
+    /// Emits Resolved or Failed for `waiter`, at once or when the SA has answered.
     void resolve(const PathKey& key, Waiter waiter, Time now, Actions& out);
     void answered(std::uint64_t id, const Answer& answer, Time now, Actions& out);
 
-    /// Everything is in doubt: SM change, LID change, client reregister.
+    /// Puts all paths in doubt: SM change, LID change, client reregister.
     void doubt_all(Time now, Actions& out);
-    /// All paths of a port are in doubt, and that there are none: it came into service or left it (traps 64, 65).
+    /// Puts all paths and negative entries of a port in doubt: it came into or went out of service (traps 64, 65).
     void doubt(const wire::Gid& gid, Time now, Actions& out);
 
     /// Call at or after `deadline()`.
@@ -124,21 +124,21 @@ public:
         Found found;
         std::optional<wire::PathRecord> path;
         Time expires;                ///< may have passed
-        std::uint64_t hits, misses;  ///< lookups of this path that found it, that did not
+        std::uint64_t hits, misses;  ///< lookups of this key
     };
     void each(Time now, const std::function<void(const Shown&)>& visit) const;
 
 private:
     struct Entry {
         std::optional<wire::PathRecord> path;
-        std::optional<Failure> absent;  ///< the SA says that there is none
+        std::optional<Failure> absent;  ///< negative entry
         bool doubtful = false;
-        bool queued = false;             ///< waits for its revalidation
+        bool queued = false;             ///< in `revalidations_`
         bool used = false;               ///< since it last was at the back of ages_
-        std::uint64_t query = 0;         ///< the one that is out; 0: none
-        bool doubted_meanwhile = false;  ///< since the query left: its answer may be of the time before
+        std::uint64_t query = 0;         ///< outstanding query; 0: none
+        bool doubted_meanwhile = false;  ///< put in doubt since the query was sent: its answer may be outdated
         Time expires = 0;
-        std::uint64_t hits = 0, misses = 1;  ///< an entry is made by a miss
+        std::uint64_t hits = 0, misses = 1;  ///< created by a miss
         std::vector<Waiter> waiters;
         std::list<PathKey>::iterator age;  ///< place in ages_
     };
@@ -158,16 +158,16 @@ private:
     PathCacheLimits limits_;
     PathCacheCounters counters_;
     std::unordered_map<PathKey, Entry, PathKeyHash> entries_;
-    std::list<PathKey> ages_;  ///< the order of eviction: from the back, but what was used goes round once more
+    std::list<PathKey> ages_;  ///< eviction order, from the back; used entries get a second chance
     struct Question {
         PathKey key;
         bool revalidation;
     };
-    std::unordered_map<std::uint64_t, Question> queries_;  ///< out, by id
-    std::deque<PathKey> revalidations_;                    ///< doubtful, to be asked about; may name the forgotten
-    std::size_t revalidating_ = 0;                         ///< of the queries out, those about a path in doubt
+    std::unordered_map<std::uint64_t, Question> queries_;  ///< outstanding, by id
+    std::deque<PathKey> revalidations_;                    ///< doubtful keys to revalidate; may name erased ones
+    std::size_t revalidating_ = 0;                         ///< outstanding queries about doubtful paths
     std::uint64_t last_query_ = 0;
-    std::optional<Time> silent_until_;  ///< the SA does not answer: one question, not before
+    std::optional<Time> silent_until_;  ///< the SA is silent: next query not before this
 };
 
 }  // namespace verbline::sa

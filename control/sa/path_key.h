@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What a path is asked for by, and a hash of it.
+/// Key of a path query, and its hash.
 
 #include <array>
 #include <bit>
@@ -14,7 +14,7 @@
 namespace verbline::sa {
 
 struct PathKey {
-    wire::Gid source{};  ///< names the port that asks
+    wire::Gid source{};  ///< identifies the local port
     wire::Gid destination{};
     wire::PKey pkey{0xffff};
     std::uint8_t service_level = any_service_level;

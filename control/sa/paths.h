@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// Paths from one port: the cache, and the SA client behind it.
+/// Resolves paths from one port: the cache in front of the SA client.
 ///
-/// Owned by the control thread; goes away with its client.
+/// Owned by the control thread; lifetime as its client's.
 
 #include <expected>
 #include <functional>
@@ -26,11 +26,12 @@ public:
     Paths(const Paths&) = delete;
     Paths& operator=(const Paths&) = delete;
 
-    /// From our port, by any service level.
+    /// Key of a path from our port, any service level.
     PathKey key(const wire::Gid& destination, wire::PKey pkey) const;
-    /// The handler is called once: before this returns if the cache knows, else when the SA has answered.
+    /// The handler is called once: before this returns on a cache hit, else when the SA has answered.
     void resolve(const PathKey& key, Handler handler);
-    /// Whoever keeps a path that `resolve` gave must listen here. No path: it is gone, or nobody watches it any more.
+    /// Required for users that keep resolved paths: called when one changes. No path: it is gone, or no longer tracked
+    /// (evicted).
     void on_change(ChangeHandler handler) { changed_ = std::move(handler); }
 
     void doubt_all();

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// What the subnet administrator answers other than a record: MAD status codes (IBTA volume 1, 13.4.7 and 15.4.2), and
-/// why a request came to nothing.
+/// Status codes of subnet administration answers (IBTA volume 1, 13.4.7 and 15.4.2), and reasons why a request failed.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +13,7 @@ namespace verbline::sa {
 
 using wire::SaStatus;
 
-/// The SA is willing but not now: ask the same again later.
+/// Whether the status is temporary: retry the same request later.
 constexpr bool passes(SaStatus status) {
     return status == SaStatus::busy || status == SaStatus::no_resources;
 }
@@ -22,10 +21,10 @@ constexpr bool passes(SaStatus status) {
 /// One line: the standard's name and the number.
 std::string describe(SaStatus status);
 
-/// Why a request has no record to show.
+/// Why a request failed.
 struct Failure {
     enum class Reason : std::uint8_t {
-        refused,     ///< the SA said no: `status`
+        refused,     ///< the SA refused: see `status`
         timed_out,   ///< every retry went unanswered
         malformed,   ///< an answer came but cannot be read
         queue_full,  ///< too many requests wait for the SA already
@@ -37,7 +36,7 @@ struct Failure {
     bool operator==(const Failure&) const = default;
 };
 
-/// One line for people.
+/// One line of readable text.
 std::string describe(const Failure& failure);
 
 }  // namespace verbline::sa

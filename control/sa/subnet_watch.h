@@ -2,18 +2,18 @@
 #pragma once
 
 /// @file
-/// Finds out that the subnet manager has forgotten us where no event says so: not every port is told by a client
-/// reregister (simulated ones are not), and an event can be missed.
+/// Detects that the subnet manager has lost our state although no event reported it: not every port gets a client
+/// reregister (simulated ones do not), and an event can be missed.
 ///
-/// Twice a second, the port is looked at, and the SA is asked whether it still has us in one of our groups, each in
-/// turn; with no group held, whether it is there at all. One MAD per period, repeated never: cheap while all is well,
-/// and no flood while the SM is away.
+/// Twice a second it refreshes the port and asks the SA whether it still has us in one of our groups, in turn; without
+/// groups, whether it answers at all. One MAD per period, never retransmitted: cheap in normal operation, and no flood
+/// while the SM is away.
 ///
-///     record               all is well; after a silence: the SM came back, and may have forgotten    ──> lost
-///     refusal              forgotten                                                                 ──> lost
+///     record               normal; after a silence: the SM is back, and may have lost state          ──> lost
+///     refusal              membership lost                                                           ──> lost
 ///     no answer, twice     silent
 ///
-/// Owned by the control thread; goes away with its client.
+/// Owned by the control thread; lifetime as its client's.
 
 #include <functional>
 #include <optional>

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// Our subscriptions to the SA's traps: ports coming into and going out of service, multicast groups made and deleted.
-/// The SA forgets them when it restarts; `renew` makes them again and keeps at it until the SA has agreed.
+/// Our subscriptions to the SA's traps: ports in and out of service, multicast groups created and deleted. The SA loses
+/// them when it restarts; `renew` subscribes again and retries until the SA has agreed.
 ///
-/// Owned by the control thread; goes away with its client.
+/// Owned by the control thread; lifetime as its client's.
 
 #include <array>
 #include <cstdint>
@@ -34,7 +34,7 @@ private:
 
     Client& client_;
     control::Loop& loop_;
-    std::uint64_t round_ = 0;  ///< answers of earlier rounds are void
+    std::uint64_t round_ = 0;  ///< answers of earlier rounds are ignored
     std::size_t held_ = 0;
     std::array<control::Timer, traps.size()> retries_;
     std::array<Time, traps.size()> back_off_{};

@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// JSON into DPDK's telemetry data, within its limits: keys of letters, digits and '_', strings under 128 bytes,
-/// objects of at most 256 members, replies of at most 16 KiB, beyond which the library silently leaves members out.
+/// Converts JSON to DPDK's telemetry data within its limits: keys of letters, digits and '_', strings under 128 bytes,
+/// objects of at most 256 members, replies of at most 16 KiB, beyond which the library silently omits members.
 ///
-/// What it cannot say is said otherwise: true and false become 1 and 0, fractions and nested values become strings,
-/// null is left out, bytes other than printable ASCII become '?' (22.11 writes them as invalid JSON), longer strings
-/// end in "...".
+/// Values that it cannot represent are converted: true and false become 1 and 0, fractions and nested values become
+/// strings, null is left out, bytes other than printable ASCII become '?' (22.11 writes them as invalid JSON), longer
+/// strings are truncated and end in "...".
 
 #include <cstddef>
 
@@ -19,8 +19,8 @@ namespace verbline::telemetry {
 
 void encode_object(const Json& object, rte_tel_data* data);
 
-/// Rows first, first + 1, ... of an array, each under its number, as far as they fit one reply; a row that is too large
-/// for any reply is cut rather than waited for. Returns how many.
+/// Encodes rows first, first + 1, ... of an array, each under its number, as many as fit one reply; a row too large for
+/// any reply is truncated. Returns the number of rows.
 std::size_t encode_rows(const Json& rows, std::size_t first, rte_tel_data* data);
 
 }  // namespace verbline::telemetry

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// Where a telemetry thread's question meets the control thread's answer.
+/// Passes queries from telemetry threads to the control thread, and the answers back.
 ///
-/// Shared by both: the server on the control thread holds one reference, and so does whatever is still waiting or
-/// queued; that is why neither can outlive it. `closed` changes and queries run only on the control thread.
+/// Reference-counted: held by the server on the control thread and by every waiting or queued query, so that it
+/// outlives them all. `closed_` changes and queries run only on the control thread.
 
 #include <chrono>
 #include <condition_variable>
@@ -26,10 +26,10 @@ public:
     Exchange(std::vector<Table> tables, Executor execute, std::chrono::milliseconds limit)
         : tables_(std::move(tables)), execute_(std::move(execute)), limit_(limit) {}
 
-    /// Telemetry threads. The table's rows; from `first` on they may come from an earlier question. Nothing when there
-    /// is no such table, no answer in time, or no server any more.
+    /// Telemetry threads. Returns the table's rows; for `first` > 0 they may be those kept from an earlier query. Null:
+    /// no such table, no answer in time, or the server is gone.
     std::shared_ptr<const Json> ask(std::string_view table, std::size_t first);
-    /// Telemetry threads. The last page has been sent: the rows kept for further pages can go.
+    /// Telemetry threads. The last page has been sent: frees the rows kept for further pages.
     void finished(std::string_view table);
     /// Control thread.
     void close();

@@ -16,7 +16,7 @@ namespace verbline::telemetry {
 inline Json path_cache_row(const std::string& port, const sa::PathCache& cache) {
     const auto& counters = cache.counters();
     const auto hits = counters.hits.value() + counters.stale_hits.value() + counters.negative_hits.value();
-    // Who joined a question that was out already did not ask one of his own.
+    // Requests coalesced into an outstanding query sent none of their own.
     const auto saved = hits + counters.coalesced.value();
     const auto asked = counters.misses.value() + hits;
     return {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Where programs that run on our verbs library are found by `verbline show`: in `programs` below the run-time
-/// directory (pmd/runtime), one socket each, NAME-PID.
+/// Directory of the telemetry sockets of programs that use our verbs library: `programs` below the run-time directory
+/// (pmd/runtime), one socket each, NAME-PID, for `verbline show`.
 
 #include <filesystem>
 

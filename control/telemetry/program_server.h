@@ -2,16 +2,16 @@
 #pragma once
 
 /// @file
-/// Tables of a program that is not ours, in which our library runs without DPDK's telemetry: served on a socket of our
-/// own, in the protocol of DPDK's (telemetry v2), so that the same clients understand both.
+/// Serves the tables of a foreign program that uses our library without DPDK's telemetry, on a socket of our own, in
+/// the protocol of DPDK's (telemetry v2), so that the same clients understand both.
 ///
 ///     client                                   control thread
 ///       connect ───────────────────────────────> {"version": ..., "pid": 4711, "max_output_len": 32768}
 ///       "/" ───────────────────────────────────> {"/": ["/verbline/cm", ...]}
 ///       "/verbline/cm,0" ──────────────────────> {"/verbline/cm": {"0": {...}, "1": {...}}}, the next page from ",2"
 ///
-/// Everything happens on the loop's thread; queries may look at whatever that thread owns. What is connected, asked and
-/// not read is bounded; a client that does not read its answer is hung up on.
+/// Everything runs on the loop's thread; queries may access whatever that thread owns. Connections, requests and unread
+/// answers are bounded; a client that does not read its answer is disconnected.
 
 #include <cstdint>
 #include <filesystem>
@@ -34,8 +34,8 @@ class ProgramServer {
 public:
     static constexpr std::size_t max_clients = 16, page_bytes = 32 * 1024;
 
-    /// `socket` is made with the directories above it, and taken away at the end. What a killed process of this number
-    /// left there is replaced.
+    /// Creates `socket` and its parent directories, and removes it on destruction. A stale socket of that name, left by
+    /// a killed process with the same PID, is replaced.
     static Result<std::unique_ptr<ProgramServer>> open(control::Loop& loop, std::filesystem::path socket,
                                                        std::vector<Table> tables);
     ProgramServer(const ProgramServer&) = delete;
@@ -61,7 +61,7 @@ private:
     const std::filesystem::path socket_;
     const std::vector<Table> tables_;
     control::Acceptor acceptor_;
-    SocketFile file_;  ///< of what `acceptor_` listens on
+    SocketFile file_;  ///< path of the listening socket
     std::map<std::uint64_t, Client> clients_;
     std::uint64_t last_client_ = 0;
 };

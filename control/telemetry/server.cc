@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view prefix = "/verbline/";
 
-/// The one thing in this program that is reached by no argument: DPDK gives these callbacks no context (releases before
-/// 24.07) and cannot unregister a command, so what it calls must find the server of the moment by itself.
+/// The only global of the program: DPDK passes these callbacks no context (releases before 24.07) and cannot unregister
+/// a command, so callbacks find the current server here.
 struct Registry {
     std::mutex mutex;
     std::shared_ptr<Exchange> current;
@@ -60,7 +60,7 @@ int reply(const char* command, const char* parameters, rte_tel_data* data) {
     }
     const auto encoded = encode_rows(*rows, *first, data);
     if (*first + encoded >= rows->size()) exchange->finished(table);
-    return encoded == 0 && *first < rows->size() ? -1 : 0;  // no memory for a row: there are more, nevertheless
+    return encoded == 0 && *first < rows->size() ? -1 : 0;  // out of memory: rows are left
 }
 
 bool well_named(const Table& table) {

@@ -4,8 +4,8 @@
 /// @file
 /// Tables of this process on the DPDK telemetry socket, as commands `/verbline/<table>[,OFFSET]`.
 ///
-/// DPDK serves its socket from threads of its own, while everything worth showing belongs to the control thread. So the
-/// server owns no state of the program: a callback posts the table's query to the control thread and waits for rows.
+/// DPDK serves its socket from its own threads, while the data belongs to the control thread. A callback therefore
+/// posts the table's query to the control thread and waits for the rows.
 ///
 ///     telemetry thread                         control thread
 ///     /verbline/ports  ──── execute(query) ──>  query(): rows
@@ -39,7 +39,7 @@ struct Table {
     std::function<Json()> query;  ///< on the control thread: an array of flat objects, or one flat object
 };
 
-/// Has the control thread run the task soon, and not within this call; callable from any thread.
+/// Posts the task to the control thread; must not run it within the call. Callable from any thread.
 using Executor = std::function<void(std::function<void()>)>;
 
 class Exchange;
