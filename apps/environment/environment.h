@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// DPDK for a program with one thread: started so that it runs anywhere, ended with the object.
+/// DPDK for a program with one thread.
 
 #include <string>
 #include <utility>
@@ -12,8 +12,8 @@
 
 namespace verbline {
 
-/// DPDK, started with `arguments` or, if there are none, so that it runs anywhere: ordinary pages, no PCI devices, no
-/// files. Ended with the object, which goes last.
+/// Starts DPDK with `arguments` or, if there are none, so that it runs anywhere: ordinary pages, no PCI devices, no
+/// files. The destructor ends DPDK; destroy this object last.
 class Environment {
 public:
     static Result<Environment> start(const std::string& program, std::vector<std::string> arguments);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// In an example whatever fails ends the program, with one line.
+/// Error handling of the examples: a failure ends the program with one line.
 
 #include <stdexcept>
 #include <type_traits>

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// The datapath's API in one file: a device opened from a user's words, a link on it, bursts from one link to the
-/// other.
+/// The datapath's API in one file: a device opened by its text, a link on it, bursts from one link to the other.
 
 #include <chrono>
 #include <memory>
@@ -18,7 +17,7 @@
 
 namespace verbline::forwarder {
 
-/// A device, up, and a link that polls its only queue. `pool` outlives it: so do packets that others still hold.
+/// A device, brought up, and a link that polls its only queue. `pool` must outlive it, as packets held elsewhere do.
 struct Port {
     Port(const pmd::DeviceSpec& spec, rte_mempool& pool)
         : device(must(pmd::open_device(spec, {.pool = &pool, .persistent = false}))), link(*device, 0, pool) {
@@ -29,10 +28,10 @@ struct Port {
     FrameLink link;
 };
 
-/// A burst of `from` goes out of `to`. False: there was none.
+/// Forwards one burst from `from` to `to`. Returns false if there was nothing to do.
 inline bool forward(FrameLink& from, FrameLink& to) {
     to.flush();  // what the device did not take last time
-    if (to.congested() && from.device().capabilities().sender_waits) return true;  // it does: nothing need be lost
+    if (to.congested() && from.device().capabilities().sender_waits) return true;  // backpressure: nothing is lost
     link::Reception burst;
     from.receive(burst);
     for (auto* packet : pmd::Burst(burst.ip).first(burst.ip_count)) {
@@ -42,7 +41,7 @@ inline bool forward(FrameLink& from, FrameLink& to) {
     return !burst.idle;
 }
 
-/// Both ways on the calling thread until `stop` says so. A link comes up, and up again, in `link_up`.
+/// Forwards both ways on the calling thread until `stop()` is true. Links connect and reconnect inside `link_up`.
 template <class Stop>
 void carry(Port& left, Port& right, Stop stop) {
     router::Backoff backoff({});

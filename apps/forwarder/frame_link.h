@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// An Ethernet link whose frames keep their headers: what comes off a frame on the way in goes back on on the way out.
+/// An Ethernet link whose frames keep their headers: the header is stripped on receive and restored on transmit.
 ///
-/// link::Interface does what every link needs: work that packets bring along and the device cannot do (checksums,
-/// segmentation: pmd/README.md) is done in software, frames that the device does not take wait, and what has to be
-/// dropped is counted by name. A link says how its header comes off and how it goes on.
+/// link::Interface does what every link needs: offloads that packets request and the device lacks (checksums,
+/// segmentation: pmd/README.md) are done in software, packets that the device does not take are staged, and drops are
+/// counted by reason. A link defines how its header is stripped and prepended.
 
 #include <array>
 #include <cstring>
@@ -35,7 +35,7 @@ public:
         const auto received = poll_device(frames);
         out.idle = received.empty();
         for (auto* frame : received) {
-            // A frame with a request says how far its header goes, VLAN tags and all. Without one it is not looked at.
+            // With an offload request, l2_len covers the header with its VLAN tags. Without one, tags are payload.
             const bool request = (frame->ol_flags & (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6)) != 0;
             if (!request) frame->l2_len = wire::Ethernet::size;
             if (frame->l2_len > link::Header::capacity || rte_pktmbuf_adj(frame, frame->l2_len) == nullptr) {
@@ -49,7 +49,7 @@ public:
         }
     }
 
-    /// Where `packet` was going: its header, which still lies in front of it.
+    /// The destination of `packet`: its stripped header, which still lies in the headroom.
     static link::Destination destination_of(const rte_mbuf& packet) {
         link::Destination to;
         const auto room = to.header.append(packet.l2_len);
@@ -71,7 +71,7 @@ private:
                 rte_pktmbuf_free(packet);
                 continue;
             }
-            packet->l2_len = to.header.size;  // a device that satisfies a request looks behind it
+            packet->l2_len = to.header.size;  // a device with offloads looks behind it
             packets[kept++] = packet;
         }
         return kept;

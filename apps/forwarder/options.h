@@ -14,11 +14,11 @@
 namespace verbline::forwarder {
 
 struct Options {
-    std::vector<std::string> eal;  ///< what stood before `--`
+    std::vector<std::string> eal;  ///< arguments before `--`
     pmd::DeviceSpec left, right;
 };
 
-/// Nothing: help was asked for, and printed.
+/// nullopt: help was requested, and has been printed.
 Result<std::optional<Options>> parse_options(int argc, const char* const* argv);
 
 }  // namespace verbline::forwarder

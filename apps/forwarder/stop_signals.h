@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// SIGINT and SIGTERM, asked for by a thread that polls.
+/// SIGINT and SIGTERM, for a thread that polls.
 
 #include <csignal>
 #include <ctime>
 
 namespace verbline::forwarder {
 
-/// Make it before any other thread exists: all inherit that the signals are blocked, and wait here.
+/// Create before any other thread exists: threads inherit the blocked signals, which stay pending for `arrived`.
 class StopSignals {
 public:
     StopSignals() {
@@ -19,7 +19,7 @@ public:
         pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     }
 
-    /// Does not wait.
+    /// True if one of them is pending, which is consumed. Does not block.
     bool arrived() const {
         constexpr timespec at_once{};
         return sigtimedwait(&set_, nullptr, &at_once) > 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The memory of one end, as it is registered: what is sent, what is received, and what the peer may write and read.
+/// The registered memory of one end: a part to send, a part to receive, and a part that the peer may write and read.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ public:
     std::byte* data(Part part) { return bytes_.data() + static_cast<std::size_t>(part) * max_size; }
     std::uint64_t address(Part part) { return reinterpret_cast<std::uint64_t>(data(part)); }
 
-    /// Bytes to send that are others for each ping and at each place.
+    /// Fills the outgoing part with bytes that differ by ping and by offset.
     void fill(std::uint32_t ping, std::uint32_t size) {
         for (std::uint32_t i = 0; i < size; ++i)
             data(Part::outgoing)[i] = static_cast<std::byte>((ping * 977 + i + 1) * 2654435761u >> 24);

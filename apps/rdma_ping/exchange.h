@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What two ends must know of each other before they can talk RDMA, told over TCP. Real programs use a connection
-/// manager; this is the least that does, as in ibv_rc_pingpong.
+/// The connection data that two ends exchange over TCP before they use RDMA. Real programs use a connection manager;
+/// this is the least that does, as in ibv_rc_pingpong.
 
 #include <cstdint>
 #include <string>
@@ -22,28 +22,28 @@ struct Introduction {
     wire::MacAddress mac{};
     wire::Lid lid{};
     wire::Gid gid{};
-    wire::RKey rkey{};          ///< of memory that the other may read and write,
-    std::uint64_t address = 0;  ///< which begins here
+    wire::RKey rkey{};          ///< of the memory that the peer may read and write
+    std::uint64_t address = 0;  ///< start of that memory
     bool selective_ack = false;
 };
 
 /// One TCP connection; closed with the object. Every wait is bounded.
 class Exchange {
 public:
-    /// Waits for a client; prints a line that ends in `ready` when it can come.
+    /// Waits for a client; prints a line that ends in `ready` once it listens.
     static Result<Exchange> accept(std::uint16_t port);
     static Result<Exchange> connect(const std::string& server, std::uint16_t port);
-    /// Over a stream socket that is connected.
+    /// Uses a connected stream socket.
     explicit Exchange(FileDescriptor socket);
 
-    /// Ours for theirs.
+    /// Sends ours, and returns the peer's.
     Result<Introduction> swap(const Introduction& ours);
-    /// Both ends have come here.
+    /// A barrier: returns when both ends have called it.
     Result<void> meet();
 
-    /// The peer will ask for nothing more.
+    /// Tells the peer that we are done.
     void say_done();
-    /// It said so, or is gone. Does not wait.
+    /// True if the peer is done, or has closed the connection. Does not block.
     bool peer_is_done();
 
 private:

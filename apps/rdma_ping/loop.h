@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The program's one thread while it waits: it polls the shard, so that packets move, and looks for a completion.
+/// Waiting in a single-threaded program: polls the shard, so that packets move, and the completion queue.
 
 #include <optional>
 #include <thread>
@@ -27,7 +27,7 @@ public:
         if (!device_.poll(0, now)) std::this_thread::yield();
     }
 
-    /// The next completion; none if the peer says that it is done before one comes.
+    /// The next completion; nullopt if the peer is done before one arrives.
     std::optional<transport::Completion> next(transport::CompletionQueue& queue) {
         return wait(queue, [this] { return exchange_.peer_is_done(); });
     }

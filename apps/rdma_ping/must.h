@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// In this example whatever fails ends the program, with one line.
+/// Error handling of the example: a failure ends the program with one line.
 
 #include <expected>
 #include <stdexcept>

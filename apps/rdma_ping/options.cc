@@ -27,12 +27,12 @@ Result<wire::Lid> parse_lid(const std::string& text) {
     return failure(EINVAL, fmt::format("--lid: {} is no port's LID; those are 1 to 0xbfff", text));
 }
 
-/// What is more than a word or a number.
+/// Options that need parsing of their own.
 struct Texts {
     std::string device, impair, ip, lid, roce = "v2";
 };
 
-/// EINVAL: who is to blame, and how it should be written.
+/// EINVAL: names the option and its correct form.
 Result<void> resolve(const Texts& texts, Options& options) {
     auto device = pmd::parse_device_spec(texts.device);
     if (!device) return std::unexpected(device.error());

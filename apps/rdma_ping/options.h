@@ -20,7 +20,7 @@ namespace verbline::rdma_ping {
 constexpr std::uint32_t max_size = 1 << 20;  ///< bytes of one ping
 
 struct Options {
-    std::vector<std::string> eal;  ///< what stood before `--`
+    std::vector<std::string> eal;  ///< arguments before `--`
     std::string server;            ///< host name or address; empty: this is the server
     std::uint16_t tcp_port = 18515;
     pmd::DeviceSpec device;
@@ -32,12 +32,12 @@ struct Options {
     std::uint32_t mtu = 1024;
     std::uint32_t count = 10, size = 64;
 
-    /// The address that is ours where the device has none of its own: made from the LID as the soft fabric wants it,
-    /// else locally administered, with the last bytes of the IP address.
+    /// Our MAC address if the device has none: derived from the LID as the soft fabric requires, else locally
+    /// administered, with the last bytes of the IP address.
     wire::MacAddress mac() const;
 };
 
-/// Nothing: help was asked for, and printed.
+/// nullopt: help was requested, and has been printed.
 Result<std::optional<Options>> parse_options(int argc, const char* const* argv);
 
 }  // namespace verbline::rdma_ping

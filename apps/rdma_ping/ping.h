@@ -3,7 +3,7 @@
 
 /// @file
 /// The native API in one file: a device, registered memory, a reliable connection; SEND, WRITE and READ over it, from
-/// the thread that also polls the shard. port.h is what any DPDK program has, exchange.h how the ends find each other.
+/// the thread that also polls the shard. port.h is what any DPDK program has; exchange.h swaps the connection data.
 
 #include <memory>
 #include <vector>
@@ -18,7 +18,7 @@
 
 namespace verbline::rdma_ping {
 
-/// One port with one shard, and our address on it.
+/// Creates a device with one shard on the port, and adds our address to its GID table.
 inline std::unique_ptr<rdma::Device> create_device(const Options& options, Port& port) {
     const bool roce = options.carrier != link::GidType::ib;
     auto device = must(rdma::Device::create({.name = "rdma_ping",
@@ -44,7 +44,7 @@ public:
           device_(create_device(options, port)),
           loop_(port, *device_, exchange) {}
 
-    /// INIT, RTR and RTS, with what the peer tells of itself.
+    /// INIT, RTR and RTS, with the connection data of the peer.
     void connect() {
         must(pair_->init({.access = rights}));
         const auto mtu = std::min(options_.mtu, device_->max_mtu());
@@ -69,10 +69,10 @@ public:
                                       .selective_ack = peer_.selective_ack}));
         must(pair_->ready_to_send({.first = first_}));
         post_receive();
-        must(exchange_.meet());  // from here on, both receive
+        must(exchange_.meet());  // both ends have posted a receive request
     }
 
-    /// Sends, and awaits the same bytes back; then writes into the peer's memory, and reads what is there.
+    /// Sends pings, and expects the same bytes back; then WRITEs to the peer's memory and READs it back.
     void client() {
         std::vector<Time> took;
         for (std::uint32_t n = 0; n < options_.count; ++n) {
@@ -87,7 +87,7 @@ public:
         }
         buffers_.fill(options_.count, options_.size);
         post(transport::SendOperation::write, Part::outgoing, options_.size);
-        post(transport::SendOperation::read, Part::incoming, options_.size);  // in order: it reads what was written
+        post(transport::SendOperation::read, Part::incoming, options_.size);  // in order: returns what was written
         loop_.await(*sent_), loop_.await(*sent_);
         buffers_.must_agree(options_.size, "READ gave something else than was written");
         exchange_.say_done();
@@ -95,7 +95,7 @@ public:
         print(took);
     }
 
-    /// Sends back whatever comes. WRITEs and READs need nothing of us but that the shard is polled.
+    /// Echoes every ping. WRITEs and READs need only that the shard is polled.
     void server() {
         while (const auto ping = loop_.next(*received_)) {
             buffers_.echo(ping->length);

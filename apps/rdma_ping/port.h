@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What lies below an RDMA device: packet buffers, a network device, and a capture of its frames.
+/// Below the RDMA device: packet buffers, a network device, and a capture of its frames.
 
 #include <memory>
 
@@ -23,9 +23,9 @@ public:
     pmd::NetDevice& device() { return *device_; }
     rte_mempool* pool() { return pool_.get(); }
 
-    /// What has to be done besides polling shards: links come up and are kept, captured frames are written. Call often.
+    /// Work besides polling shards: brings links up and keeps them up, writes captured frames. Call often.
     void upkeep(Time now);
-    /// Waits until frames have somewhere to go.
+    /// Waits until the link is up, 20 s at most. ENOLINK: no peer.
     Result<void> await_link();
 
 private:

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What the client says in the end.
+/// The last line that the client prints.
 
 #include <algorithm>
 #include <vector>
@@ -13,7 +13,8 @@
 
 namespace verbline::rdma_ping {
 
-/// One of each ping, there and back; at least one. RC loses nothing: a ping without an answer has ended the program.
+/// `times`: the round trip of each ping; at least one. RC loses nothing: a ping without an answer has ended the
+/// program.
 inline void print(std::vector<Time> times) {
     std::ranges::sort(times);
     const auto us = [&](std::size_t n) { return static_cast<double>(times[n]) / microsecond; };

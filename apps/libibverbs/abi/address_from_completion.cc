@@ -11,7 +11,7 @@
 namespace verbline::verbs {
 namespace {
 
-constexpr std::uint8_t most_hops = 0xff;  // the way back may be longer
+constexpr std::uint8_t most_hops = 0xff;  // the reverse path may be longer
 
 ibv_ah_attr local_part(const ibv_wc& completion, std::uint8_t port) {
     return {.dlid = completion.slid, .sl = completion.sl, .src_path_bits = completion.dlid_path_bits, .port_num = port};

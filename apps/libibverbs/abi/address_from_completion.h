@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The entry of the GID table that a received datagram was for, which the way back begins at.
+/// The GID table entry that a received datagram was addressed to, from which a reply is sent.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace verbline::verbs {
 
-/// The index of our GID `gid` that is (or is not) of RoCE v2. Nothing: there is none.
+/// The index of our GID `gid` of type RoCE v2 (`udp`) or of another type; nullopt if there is none.
 std::optional<std::uint8_t> gid_index(ibv_context& context, std::uint8_t port, const wire::Gid& gid, bool udp);
 
 }  // namespace verbline::verbs

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// From the values of <infiniband/verbs.h> to those of the engine and back.
+/// Converts values between <infiniband/verbs.h> and the engine.
 ///
-/// On the path of every completion: inline, no allocation, no look at anything but the arguments. Verbs keep immediate
-/// data in network byte order, the engine in host byte order. Work requests are work_request.h.
+/// Used for every completion: inline, no allocation, pure functions of the arguments. Verbs keep immediate data in
+/// network byte order, the engine in host byte order. Work requests are work_request.h.
 
 #include <bit>
 #include <cstdint>
@@ -19,18 +19,18 @@
 
 namespace verbline::verbs {
 
-/// The number of an enumerator that a program gave us. It may be one that the enumeration does not have, and must not
-/// be used as one of its values before it is known not to be.
+/// The raw value of an enumerator that a program passed. It may lie outside the enumeration: check it before using it
+/// as one of its values.
 constexpr std::uint32_t number(const auto& enumerator) {
     return std::bit_cast<std::uint32_t>(enumerator);
 }
 
-/// Whether a value of ours is that of the verbs.
+/// True if our value and that of the verbs are equal.
 consteval bool same(auto ours, auto theirs) {
     return static_cast<std::uint32_t>(ours) == static_cast<std::uint32_t>(theirs);
 }
 
-/// Every bit as it is: memory::KeyTable says which go together, qp_values.h which a queue pair may have.
+/// Bits map one to one. memory::KeyTable checks which may be combined, qp_values.h which a queue pair may have.
 constexpr memory::Access to_access(unsigned flags) {
     using enum memory::Access;
     static_assert(same(local_write, IBV_ACCESS_LOCAL_WRITE));
@@ -72,7 +72,7 @@ constexpr ibv_event_type to_event_type(transport::EventKind kind) {
     return static_cast<ibv_event_type>(kind);
 }
 
-/// IBV_WC_FLUSH of newer headers.
+/// IBV_WC_FLUSH, which only newer headers have.
 constexpr auto wc_flush = static_cast<ibv_wc_opcode>(8);
 
 constexpr ibv_wc_opcode to_wc_opcode(transport::CompletionKind kind) {

@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// What stands behind a device, for `verbline devinfo`: the one call of libibverbs.so.1 that is ours alone
-/// (VERBLINE_1.0).
+/// Describes a device and its link for `verbline devinfo`: the only call of libibverbs.so.1 that other implementations
+/// do not have (VERBLINE_1.0).
 
 #include <cstddef>
 
 #include <infiniband/verbs.h>
 
-/// Writes a JSON object with its zero: the link, its lane, addresses, and the counters of the network device and of the
-/// engine. Returns the size that it needs, which is more than `size` if it does not fit (then nothing is written), or
-/// -1 and errno: EIO in the child of a fork.
+/// Writes a JSON object, zero-terminated: the link, its lane, addresses, and the counters of the network device and of
+/// the engine. Returns the size needed, which is more than `size` if it does not fit (then nothing is written), or -1
+/// and errno: EIO in the child of a fork.
 extern "C" int verbline_describe(ibv_context* context, char* text, std::size_t size);

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What this folder asks of the device part of the library, besides the verbs themselves.
+/// What this folder requires of the device part of the library, besides the verbs themselves.
 
 #include <cstdint>
 
@@ -10,8 +10,8 @@
 
 namespace verbline::verbs {
 
-/// The Ethernet address (six bytes) and VLAN (0xffff: none) that packets to `path` go to. May wait for a neighbour to
-/// answer. 0, or an errno value.
+/// The Ethernet address (six bytes) and VLAN (0xffff: none) of the next hop on `path`. May block for neighbour
+/// resolution. Returns 0 or an errno value.
 int resolve_mac(ibv_context* context, const ibv_ah_attr* path, std::uint8_t* mac, std::uint16_t* vlan);
 
 }  // namespace verbline::verbs

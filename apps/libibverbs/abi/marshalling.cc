@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Between the kernel's structures (rdma/ib_user_verbs.h, rdma/ib_user_sa.h) and those of the verbs, for librdmacm.
-// Field by field; what one side has no field for is zero on the other, for it goes to whoever reads it whole.
+// Field by field; fields without a counterpart are zero, since callers read the structures whole.
 
 #include <cstring>
 

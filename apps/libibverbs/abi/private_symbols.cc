@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What stands behind the names of the nodes IBVERBS_PRIVATE_N (symbols.txt): seven definitions, more than a thousand
-// aliases. Nobody who calls them can have a device of ours: they are for drivers of other devices.
+// The definitions behind the names of the version nodes IBVERBS_PRIVATE_N (symbols.txt): seven definitions, more than a
+// thousand aliases. They are for drivers of other devices, which never hold a device of ours.
 //
 // A symbol in several version nodes needs .symver in the assembler's input of the file that defines it, so this file is
 // compiled without link-time optimisation. The definitions have default visibility, which their aliases inherit; the

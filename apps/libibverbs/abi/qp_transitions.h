@@ -8,7 +8,7 @@
 ///     RESET -> INIT -> RTR -> RTS <-> SQD        every state but RESET: -> ERR;  every state: -> RESET
 ///                              ^------ SQE
 ///
-/// Functions of their arguments. Errors are errno values.
+/// Pure functions. Errors are errno values.
 
 #include <expected>
 
@@ -16,10 +16,10 @@
 
 namespace verbline::verbs {
 
-/// EINVAL: no such transition, an attribute missing, or one that has no place there. Without IBV_QP_STATE, a
-/// modification stays where it is: `to` is `from`. With IBV_QP_CUR_STATE, `from` is what the caller claims.
-/// States and type are values of their enumerations: let check_values (qp_values.h) look at what a program gave first.
-/// IBV_QPT_RAW_PACKET and others that we do not offer have no transitions.
+/// EINVAL: no such transition, a required attribute is missing, or one is not allowed. Without IBV_QP_STATE the state
+/// is kept: `to` is `from`. With IBV_QP_CUR_STATE, `from` is the state that the caller claims. States and type must be
+/// values of their enumerations: call check_values (qp_values.h) first on what a program passed. IBV_QPT_RAW_PACKET and
+/// other types that are not supported have no transitions.
 std::expected<void, int> check_transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to, int attr_mask);
 
 }  // namespace verbline::verbs

@@ -2,10 +2,9 @@
 #pragma once
 
 /// @file
-/// Which values the attributes of a queue pair may have, whatever the transition (qp_transitions.h) and the device.
+/// Checks the values of queue pair attributes, independently of the transition (qp_transitions.h) and of the device.
 ///
-/// Not looked at here: what depends on the device and its port, that is tables of GIDs and P_Keys and limits of RDMA
-/// READ.
+/// Not checked here: what depends on the device and its port, that is GID and P_Key tables and the limits of RDMA READ.
 
 #include <expected>
 
@@ -13,8 +12,8 @@
 
 namespace verbline::verbs {
 
-/// EINVAL: an attribute that `mask` names is out of its range. Of numbers with 24 bits that go around (PSNs), the upper
-/// eight mean nothing and are no error; devices have one port.
+/// EINVAL: an attribute that `mask` names is out of range. The upper eight bits of 24-bit PSNs are ignored; devices
+/// have one port.
 std::expected<void, int> check_values(const ibv_qp_attr& attributes, int mask);
 
 }  // namespace verbline::verbs

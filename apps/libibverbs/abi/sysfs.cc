@@ -55,7 +55,7 @@ int fail(std::span<char> buffer, int why) {
 extern "C" {
 
 const char* ibv_get_sysfs_path() {
-    // Our entries are in the namespace's own /sys/class. Null in programs that have more rights than who started them.
+    // Our entries are in the namespace's own /sys/class. secure_getenv: null in setuid and similar programs.
     const char* path = secure_getenv("SYSFS_PATH");
     return path != nullptr && *path != '\0' ? path : "/sys";
 }

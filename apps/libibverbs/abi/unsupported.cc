@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Verbs newer than the header this library is written against (IBVERBS_1.15 to 1.17): exported, so that programs built
-// with newer headers load, and refused the way each of them says that a device cannot do it. As in C, the names say
-// nothing of the arguments, which are not looked at.
+// with newer headers load, and each returns the error that it defines for a device without support. As in C, symbol
+// names do not encode the arguments, which are ignored.
 
 #include <cerrno>
 
@@ -54,7 +54,7 @@ void* ibv_reg_buf_mr() {
     return nullptr;
 }
 
-// Drivers of before 2018 registered themselves with it; nobody asks them for devices any more.
+// Drivers of before 2018 registered themselves with it; they are not asked for devices.
 void ibv_register_driver() {}
 
 }  // extern "C"

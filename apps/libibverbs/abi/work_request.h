@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// Work requests of the verbs as the engine takes them.
+/// Converts work requests of the verbs to the engine's.
 ///
-/// On the path of every post: inline, no allocation. Segments are copied into `room`, which must outlive the request
-/// made of them. Errors are errno values, as ibv_post_send returns them; how much fits into a queue, and what its state
-/// allows, is the engine's business.
+/// Used for every post: inline, no allocation. Segments are copied into `room`, which must outlive the request built on
+/// them. Errors are errno values, as ibv_post_send returns them. The capacity of a queue, and what its state allows,
+/// are checked by the engine.
 
 #include <array>
 #include <cerrno>
@@ -24,7 +24,7 @@ namespace verbline::verbs {
 
 using Segments = std::span<transport::Segment>;
 
-/// EINVAL: more than there is room for.
+/// EINVAL: more segments than `room` holds.
 inline std::expected<std::span<const transport::Segment>, int> to_segments(const ibv_sge* list, int count,
                                                                            Segments room) {
     const auto size = static_cast<std::size_t>(count);  // a negative count does not fit, either
@@ -42,7 +42,7 @@ inline std::expected<transport::ReceiveRequest, int> to_receive_request(const ib
 /// EINVAL: no window, flags that a window cannot have, or no region although there is something to bind.
 inline std::expected<transport::WindowBinding, int> to_binding(const ibv_mw* window, std::uint32_t new_key,
                                                                const ibv_mw_bind_info& from) {
-    // Local write access is the region's affair; programs name it nevertheless, and drivers let them.
+    // Local write access belongs to the region; programs set it nevertheless, and drivers accept it.
     constexpr unsigned possible = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
     if (window == nullptr || (from.mw_access_flags & ~possible) != 0) return std::unexpected(EINVAL);
@@ -55,7 +55,7 @@ inline std::expected<transport::WindowBinding, int> to_binding(const ibv_mw* win
                                     .rights = to_access(from.mw_access_flags & ~unsigned{IBV_ACCESS_LOCAL_WRITE})};
 }
 
-/// What the opcode of a work request stands for.
+/// Properties of a work request opcode.
 struct WorkOpcode {
     enum Types : std::uint8_t {
         none = 0,
@@ -70,7 +70,7 @@ struct WorkOpcode {
     enum Remote : std::uint8_t { no_remote, rdma, atomic };
 
     transport::SendOperation operation{};
-    std::uint8_t types = none;  ///< of queue pairs that have it (IBTA volume 1, 10.7.2.2 and 11.4.1.1)
+    std::uint8_t types = none;  ///< of queue pairs that support it (IBTA volume 1, 10.7.2.2 and 11.4.1.1)
     Immediate immediate = no_immediate;
     Remote remote = no_remote;
 
@@ -83,7 +83,7 @@ struct WorkOpcode {
             default: return false;
         }
     }
-    /// What comes back needs segments to go to.
+    /// The response returns data, which is written to the segments.
     bool fetches() const {
         using enum transport::SendOperation;
         return operation == read || operation == compare_swap || operation == fetch_add;
@@ -129,10 +129,9 @@ inline void set_remote(const WorkOpcode& work, const ibv_send_wr& from, transpor
     }
 }
 
-/// `to` may have been used before, so that who keeps one need not clear it each time: everything is set that counts for
-/// the operation but the envelope of a datagram, which is the address handle's (`ud.envelope`, null after this).
-/// EINVAL: an operation that queue pairs of this type do not have, flags that this device does not know, or no room for
-/// the segments; `to` is then of no use.
+/// `to` may be reused without clearing: every field that counts for the operation is set, except a datagram's envelope,
+/// which comes from the address handle (`ud.envelope`, null after this). EINVAL: an operation that queue pairs of this
+/// type do not support, unknown flags, or more segments than `room` holds; `to` is then unspecified.
 inline std::expected<void, int> to_send_request(const ibv_send_wr& from, ibv_qp_type type, Segments room,
                                                 transport::SendRequest& to) {
     static_assert(same(transport::send_fence, IBV_SEND_FENCE) && same(transport::send_signalled, IBV_SEND_SIGNALED));
@@ -162,7 +161,7 @@ inline std::expected<void, int> to_send_request(const ibv_send_wr& from, ibv_qp_
         if (!binding) return std::unexpected(binding.error());
         to.bind = *binding;
     }
-    // Of what is local, the list of segments means nothing and may be anything.
+    // Local operations have no segments: the list is ignored and may be invalid.
     const auto segments = to_segments(from.sg_list, work.local() ? 0 : from.num_sge, room);
     if (!segments) return std::unexpected(segments.error());
     to.segments = *segments;

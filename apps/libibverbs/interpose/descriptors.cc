@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Calls of the C library on descriptors. Being preloaded, ours come first for the whole program: what is neither about
-// the rdma_cm device nor would close a descriptor of the library's own goes on to who would have had the call without
-// us, at the price of one look into a table.
+// Calls of the C library on descriptors. Being preloaded, ours come first for the whole program: calls that neither
+// concern the rdma_cm device nor would close a descriptor of the library are passed on to the next definition, at the
+// cost of one table lookup.
 //
 // They are defined under other names and given to the linker as what they are, since the C library's headers have
 // their own ideas of these names: attributes, variadic arguments, checked variants.
@@ -27,7 +27,7 @@
 
 extern "C" {
 
-// The C library's own names for its calls, which nobody stands in for.
+// The C library's own names for its calls, which are not interposed.
 int __open(const char* path, int flags, ...);
 int __close(int descriptor);
 int __dup2(int from, int to);

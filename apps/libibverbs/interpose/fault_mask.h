@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// SIGSEGV and SIGBUS in the signal masks of a program in which the library copies.
+/// SIGSEGV and SIGBUS in the signal masks of a program in which the library copies memory under a fault guard.
 ///
-/// A page that a program has unmapped under a registration is found by the fault (datapath/memory/guarded.h), and the
-/// kernel ends a process that faults while the signal is blocked. So the two are never blocked in the kernel, and here
-/// stands what the program believes.
+/// The library detects a page that a program has unmapped under a registration by the fault
+/// (datapath/memory/guarded.h), and the kernel ends a process that faults while the signal is blocked. So the two are
+/// never blocked in the kernel; this class records the mask that the program believes it has.
 ///
-/// A value of one thread's; no locks, no memory: for signal handlers.
+/// One per thread; neither locks nor allocates, so signal handlers may use it.
 
 #include <csignal>
 
@@ -16,9 +16,9 @@ namespace verbline::verbs {
 
 class FaultMask {
 public:
-    /// Whether a mask has any of the two.
+    /// True if the mask contains either signal.
     static bool in(const sigset_t& set) { return sigismember(&set, SIGSEGV) == 1 || sigismember(&set, SIGBUS) == 1; }
-    /// A mask as the kernel gets it.
+    /// The mask to pass to the kernel.
     static sigset_t without(sigset_t set) {
         sigdelset(&set, SIGSEGV);
         sigdelset(&set, SIGBUS);
@@ -31,7 +31,7 @@ public:
         change(segv_, how, sigismember(&set, SIGSEGV) == 1);
         change(bus_, how, sigismember(&set, SIGBUS) == 1);
     }
-    /// The kernel's mask becomes the one that the program has asked for.
+    /// Turns the kernel's mask into the one that the program has set.
     void add_to(sigset_t& set) const {
         if (segv_) sigaddset(&set, SIGSEGV);
         if (bus_) sigaddset(&set, SIGBUS);

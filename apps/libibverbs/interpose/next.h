@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Calls of the C library that the preloaded library stands in for, and who would have had them without it.
+/// The next definitions of the C library calls that the preloaded library interposes.
 
 #include <atomic>
 
@@ -10,13 +10,13 @@
 
 namespace verbline::verbs {
 
-/// The call of one name of whoever comes after us; before we are told, the C library's. Constant-initialised, so that
-/// it works before any constructor has run.
+/// The next definition of one call in the loader's order (RTLD_NEXT), which may be another interposer's; before `look`,
+/// the C library's. Constant-initialised, so that it works before any constructor has run.
 template <class Call>
 class Next {
 public:
     constexpr explicit Next(Call* library) : call_(library) {}
-    /// When the library is loaded, and not at the first call, which a signal handler may make.
+    /// Call when the library is loaded: the first call may come from a signal handler, too late for dlsym.
     void look(const char* name) {
         if (auto* const found = dlsym(RTLD_NEXT, name)) call_.store(reinterpret_cast<Call*>(found));
     }

@@ -17,24 +17,25 @@ namespace verbline::verbs {
 
 constexpr std::string_view library_name = "libibverbs.so.1";
 
-/// This program's own file.
+/// The executable file of this process.
 std::filesystem::path own_program();
 
-/// Our libibverbs.so.1: of the build tree that `program` lies in, or where it is installed.
+/// Finds our libibverbs.so.1: in the build tree that contains `program`, or where it is installed.
 Result<std::filesystem::path> find_library(const std::filesystem::path& program);
 
-/// Paths that the program could no longer find from another directory become absolute.
+/// Makes relative paths absolute, so that they hold after the program changes its directory.
 Settings with_absolute_paths(Settings settings);
 
-/// Changes this process's environment, and so that of what it executes. The settings as they are; the library before
-/// any other of its name, for programs that the loader starts and for those that open it late.
+/// Sets the settings in the environment of this process, and so of what it executes, and puts the library before any
+/// other of its name, both for programs that are linked with it and for those that open it with dlopen.
 void set_environment(const Settings& settings, const std::filesystem::path& library);
 
-/// What is known of the devices before they are open: names and link layer, and what the kernel says of interfaces.
+/// The facts known of the devices before they are open: names and link layer, and what the kernel reports of
+/// interfaces.
 std::vector<DeviceFacts> first_facts(const Settings& settings);
 
-/// Enters the private namespace and notes in the settings where the entries are. An error leaves a process that can
-/// start the program all the same.
+/// Enters the private namespace and records the place of the entries in the settings. After an error the process can
+/// still start the program, without the entries.
 Result<void> make_entries(Settings& settings);
 
 }  // namespace verbline::verbs

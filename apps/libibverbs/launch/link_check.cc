@@ -44,7 +44,7 @@ bool capable(unsigned capability) {
 // --- memif
 // --------------------------------------------------------------------------------------------------------------
 
-/// Whether somebody listens there already; a socket that a dead one left does not count.
+/// Whether a process listens on the socket; one left behind by a dead process does not count.
 bool served(const sockaddr_un& address) {
     const FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     return connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN;
@@ -78,7 +78,7 @@ Result<void> check_link(const pmd::MemifSpec& memif) {
     if (!fs::is_directory(directory, problem))
         return failure(ENOENT,
                        fmt::format("there is no directory {0}; make it with `mkdir -p {0}`", directory.string()));
-    if (!memif.server) return {};  // who serves may come later
+    if (!memif.server) return {};  // the server may start later
     if (access(directory.c_str(), W_OK) != 0)
         return failure(EACCES, fmt::format("you may not write to {}; choose another directory", directory.string()));
     if (served(address))

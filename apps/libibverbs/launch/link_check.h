@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Whether the kernel has what a link needs, and lets this user have it: interfaces, sockets, capabilities, huge pages.
+/// Checks that the kernel offers what a link needs, and that this user may use it: interfaces, sockets, capabilities,
+/// huge pages.
 
 #include <span>
 
@@ -14,7 +15,7 @@ namespace verbline::verbs {
 /// For memif, eth, tap and dpdk. `addresses` are those that the link is to have. The error does not name the link.
 Result<void> check_local_link(const Link& link, std::span<const InterfaceAddress> addresses);
 
-/// Whether opening it takes rights that a user namespace of one's own would take away.
+/// True if opening the link takes capabilities that a process loses in a user namespace of its own.
 bool needs_privilege(const Link& link);
 
 }  // namespace verbline::verbs

@@ -2,11 +2,10 @@
 #pragma once
 
 /// @file
-/// What can be known to fail before a program starts, asked before it starts: every error is one line that says what to
-/// do. Things may still change between the question and the device's opening; then the program sees no device.
+/// Checks, before a program starts, everything that can be known to fail: every error is one line that says what to do.
+/// The state may change between the check and the opening of the device; then the program sees no device.
 ///
-/// Nothing is left behind: what is opened to ask is closed again. A hub may be joined and a fabric attached to
-/// meanwhile.
+/// Nothing is left open. During the check a hub may be joined and a fabric attached to.
 
 #include <filesystem>
 #include <string>
@@ -19,14 +18,14 @@ namespace verbline::verbs {
 struct Launch {
     std::filesystem::path program;  ///< found (program_file.h)
     std::filesystem::path library;  ///< libibverbs.so.1
-    std::string hub_program;        ///< what starts a missing hub: our own program
+    std::string hub_program;        ///< the program that starts a missing hub: our own
 };
 
-/// The program can take the library, and everything that the settings name is there and ours to use. Starts
-/// hub:default, or a soft fabric's hub, if it is asked for and does not run.
+/// Checks that the library can be preloaded into the program, and that everything the settings name exists and may be
+/// used. Starts hub:default, or the hub of a soft fabric, if it is needed and not running.
 Result<void> preflight(const Settings& settings, const Launch& launch);
 
-/// The settings alone.
+/// Checks the settings only.
 Result<void> check_links(const Settings& settings, const std::string& hub_program);
 
 }  // namespace verbline::verbs

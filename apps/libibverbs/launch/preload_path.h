@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A name for the library that the dynamic loader can read in LD_PRELOAD and LD_LIBRARY_PATH.
+/// A path of the library that LD_PRELOAD and LD_LIBRARY_PATH can express.
 
 #include <filesystem>
 

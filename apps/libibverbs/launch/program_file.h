@@ -13,11 +13,11 @@
 
 namespace verbline::verbs {
 
-/// As execvp(3) finds it: through `path` (as in PATH) unless the name has a slash. An executable file, or why there is
-/// none.
+/// As execvp(3) finds it: through `path` (as in PATH) unless the name has a slash. Returns an executable file, or why
+/// there is none.
 Result<std::filesystem::path> find_program(const std::string& name, std::string_view path);
 
-/// What of an ELF header decides whether two files can share a process.
+/// The ELF properties that decide whether two files can be loaded into one process.
 struct ElfKind {
     std::uint8_t bits = 0;      ///< 32 or 64
     std::uint16_t machine = 0;  ///< e_machine
@@ -29,7 +29,7 @@ struct ElfKind {
 /// ENOEXEC: not an ELF file.
 Result<ElfKind> elf_kind(const std::filesystem::path& file);
 
-/// Whether the dynamic loader will put `library` into `program`. A script is judged by its interpreter.
+/// Checks that the dynamic loader will preload `library` into `program`. For a script, its interpreter is checked.
 Result<void> check_preload(const std::filesystem::path& program, const std::filesystem::path& library);
 
 }  // namespace verbline::verbs

@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr unsigned null_major = 1, null_minor = 3;  // Documentation/admin-guide/devices.txt of Linux
 
-/// Programs only look whether it is a character device, and what they open by this name reaches our library. It is
-/// /dev/null: with the number of a device of RDMA it would open the machine's own adapter, which is nobody's to give.
+/// Creates a node as /dev/null. Programs only check that it is a character device, and what they open by this name
+/// reaches our library; the number of an RDMA device would open the machine's own adapter.
 Result<void> build_node(const fs::path& node) {
     if (mknod(node.c_str(), S_IFCHR | 0666, makedev(null_major, null_minor)) == 0) {
         if (chmod(node.c_str(), 0666) != 0) return system_failure(node.string());

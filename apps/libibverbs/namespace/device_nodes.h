@@ -11,7 +11,7 @@
 
 namespace verbline::verbs {
 
-/// uverbs0 to uverbs(count - 1), and rdma_cm. `scaffold` is a tmpfs of ours that stays below them.
+/// Creates uverbs0 to uverbs(count - 1) and rdma_cm. `scaffold` is a tmpfs of ours, which stays mounted below them.
 Result<void> build_dev(const std::filesystem::path& scaffold, std::size_t count);
 
 }  // namespace verbline::verbs

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Mounts, and the files and directories they need, with errors that name the place.
+/// Mounts, and the files and directories they need. Errors name the path.
 
 #include <filesystem>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace verbline::verbs {
 
-/// What errno says about `what`.
+/// An error from errno, with `what` in its text.
 std::unexpected<Error> system_failure(std::string_view what);
 
 Result<void> write_file(const std::filesystem::path& file, const std::string& text);
@@ -23,9 +23,9 @@ Result<void> make_directories(const std::filesystem::path& path);
 Result<void> mount_on(const char* source, const std::filesystem::path& target, const char* type, unsigned long flags,
                       const std::string& data = {});
 
-/// A copy of the mounts at and below `path`, attached to nothing; none if it cannot be had (errno).
+/// A detached copy of the mounts at and below `path`; invalid on failure, with errno set.
 FileDescriptor copy_of_mounts(const std::filesystem::path& path);
-/// Attaches such a copy.
+/// Attaches a copy made by `copy_of_mounts`.
 Result<void> attach(const FileDescriptor& mounts, const std::filesystem::path& at);
 
 }  // namespace verbline::verbs

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Maps only ourselves: whoever the user is outside, that is who it is inside.
+/// Enters a user namespace that maps this user and group only, each to itself.
 Result<void> unshare_with_user() {
     const auto uid = geteuid();
     const auto gid = getegid();
@@ -37,7 +37,7 @@ Result<void> unshare_mounts(UserNamespace user) {
         if (errno != EPERM || user == UserNamespace::refused) return system_failure("mount namespace");
         if (auto done = unshare_with_user(); !done) return done;
     }
-    // What the machine mounts later shall still come in; nothing of ours shall go out.
+    // Slave propagation: later mounts of the machine appear here; ours do not appear there.
     return mount_on(nullptr, "/", nullptr, MS_REC | MS_SLAVE);
 }
 

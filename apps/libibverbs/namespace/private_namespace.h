@@ -6,8 +6,8 @@
 /// kernel knew them. Only this process and its children see them; the machine's own /sys and /dev are not touched, and
 /// nothing is left when the last of them ends.
 ///
-/// As root this is one mount namespace. Without, it needs a user namespace as well, in which the user keeps uid and gid
-/// but has no power over anything outside; setuid programs do not work in there.
+/// As root this takes a mount namespace only. Otherwise it takes a user namespace as well, in which the user keeps uid
+/// and gid but has no privileges outside; setuid programs do not work inside.
 
 #include <span>
 
@@ -16,7 +16,7 @@
 
 namespace verbline::verbs {
 
-/// Where the devices' entries are inside: what SysfsTree takes.
+/// The root of the devices' entries inside the namespace, for SysfsTree.
 constexpr std::string_view sysfs_class = "/sys/class";
 
 enum class UserNamespace : bool { refused, allowed };

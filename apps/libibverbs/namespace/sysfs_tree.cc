@@ -103,7 +103,7 @@ void write_locality(Writer node, const DeviceFacts& facts, Writer& errors) {
     device.file("numa_node", "-1");  // the engine is wherever its program runs
     device.file("local_cpus", every_processor());
     errors.take_error(device);
-    if (facts.interface.empty()) return;  // those who find the directory look for a name in it
+    if (facts.interface.empty()) return;  // programs that find the directory expect a name in it
     auto net = device.directory("net");
     errors.take_error(net.directory(facts.interface));
     errors.take_error(net);

@@ -24,7 +24,7 @@
 
 namespace verbline::verbs {
 
-/// Links of ours have no fixed speed: this is what ibv_query_port shows.
+/// The links have no fixed speed; ibv_query_port reports this one.
 constexpr unsigned usual_gigabits = 100, usual_lanes = 4;
 constexpr std::string_view board_name = "verbline";
 
@@ -33,7 +33,7 @@ enum class GidType : std::uint8_t { infiniband_or_roce_v1, roce_v2 };
 struct GidFacts {
     wire::Gid gid;
     GidType type = GidType::roce_v2;
-    std::string interface;  ///< of the kernel, whose address this is; empty: none
+    std::string interface;  ///< the kernel interface with this address; empty: none
 
     bool operator==(const GidFacts&) const = default;
 };
@@ -49,8 +49,8 @@ struct DeviceFacts {
     unsigned lanes = 1;         ///< 1, 2, 4, 8 or 12
     std::vector<GidFacts> gids;
     std::vector<wire::PKey> pkeys{wire::PKey{0xffff}};
-    std::string interface;        ///< of the kernel, that the device sits on; empty: none
-    std::string firmware, board;  ///< as ibv_query_device says
+    std::string interface;        ///< the kernel interface below the device; empty: none
+    std::string firmware, board;  ///< as ibv_query_device reports
     std::vector<std::pair<std::string, std::uint64_t>> counters, hw_counters;
 
     bool operator==(const DeviceFacts&) const = default;
@@ -61,7 +61,7 @@ public:
     /// `root`: where the classes are, /sys/class inside the private namespace.
     explicit SysfsTree(std::filesystem::path root) : root_(std::move(root)) {}
 
-    /// Makes what is missing and writes every file. Entries that the device no longer has go.
+    /// Creates what is missing, writes every file, and removes entries that the device no longer has.
     Result<void> update(const DeviceFacts& facts) const;
 
 private:

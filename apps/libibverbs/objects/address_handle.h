@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Address handles: how a UD peer is reached, worked out once.
+/// Address handles: the path to a UD peer, resolved once.
 
 #include <atomic>
 
@@ -15,8 +15,8 @@
 
 namespace verbline::verbs {
 
-/// What ibv_ah_attr says, with the Ethernet address of the next hop found out: blocks, on RoCE. EINVAL: it cannot be;
-/// EHOSTUNREACH: nobody answers.
+/// Converts ibv_ah_attr and, on RoCE, resolves the Ethernet address of the next hop, which blocks. EINVAL: invalid
+/// attributes; EHOSTUNREACH: no answer.
 Result<rdma::Path> to_path(Context& context, const ibv_ah_attr& attributes);
 
 class AddressHandle {

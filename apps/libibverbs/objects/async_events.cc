@@ -9,7 +9,7 @@
 namespace verbline::verbs {
 namespace {
 
-/// What an event is about; events of the port: nothing.
+/// The object that an event names; null for events of the port.
 const void* element_of(const ibv_async_event& event) {
     switch (event.event_type) {
         case IBV_EVENT_CQ_ERR: return event.element.cq;
@@ -42,7 +42,7 @@ int AsyncEvents::get(ibv_async_event& event) {
         const bool counted = read(descriptor_.ours(), &one, sizeof one) == sizeof one;
         if (!counted && errno != EBADF) return -1;
         const std::scoped_lock lock(mutex_);
-        // Of a device that was lost with its descriptors, the list still tells.
+        // EBADF: the device was lost with its descriptors; its queued events can still be read.
         if (!counted && waiting_.empty()) return errno = EBADF, -1;
         if (waiting_.empty()) continue;  // it was forgotten meanwhile
         event = waiting_.front();

@@ -4,8 +4,8 @@
 /// @file
 /// Asynchronous events of one context: from the shard to ibv_get_async_event, and back by ibv_ack_async_event.
 ///
-/// Destroying an object waits until every event that names it and was read has been acknowledged; what was not read is
-/// forgotten (ibv_get_async_event(3)).
+/// Destroying an object waits until every event of it that was read has been acknowledged; unread events are discarded
+/// (ibv_get_async_event(3)).
 
 #include <condition_variable>
 #include <cstdint>
@@ -21,19 +21,20 @@ namespace verbline::verbs {
 
 class AsyncEvents {
 public:
-    /// `descriptor`: an eventfd that counts (EFD_SEMAPHORE); what the program polls.
+    /// `descriptor`: a counting eventfd (EFD_SEMAPHORE), which the program polls.
     explicit AsyncEvents(ProgramDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
 
     int descriptor() const { return descriptor_.programs(); }
 
     /// Any thread; does not block.
     void push(const ibv_async_event& event);
-    /// Blocks, unless the descriptor is O_NONBLOCK. 0, or -1 and errno.
+    /// Blocks, unless the descriptor is O_NONBLOCK. Returns 0, or -1 and errno.
     int get(ibv_async_event& event);
     void acknowledge(const ibv_async_event& event);
-    /// The context is closed: its descriptor goes, and nobody is told of anything any more.
+    /// The context is closed: closes its descriptor and drops later events.
     void close();
-    /// Before an object is destroyed: `element` is its ibv_cq *, ibv_qp *, ... Blocks until all is acknowledged.
+    /// Call before an object is destroyed; `element` is its ibv_cq *, ibv_qp *, ... Discards its unread events and
+    /// blocks until the others are acknowledged.
     void forget(const void* element);
 
 private:

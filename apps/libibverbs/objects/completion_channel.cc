@@ -16,7 +16,7 @@
 namespace verbline::verbs {
 namespace {
 
-/// How long an event for which nothing is left is held back.
+/// How long a stale event is held back.
 constexpr Time stale_limit = 10 * millisecond;
 
 }  // namespace
@@ -50,7 +50,7 @@ CompletionQueue* CompletionChannel::get() {
     for (std::uint64_t one = 0;;) {
         if (read(descriptor_.ours(), &one, sizeof one) != sizeof one) return nullptr;
         auto* const queue = pop();
-        if (queue == nullptr) continue;  // of a queue that is gone
+        if (queue == nullptr) continue;  // of a destroyed queue
         await_completion(*queue);
         return queue;
     }
@@ -102,7 +102,7 @@ int ibv_destroy_comp_channel(ibv_comp_channel* abi) {
 }
 
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
-    // The descriptor is the parent's, too: its events are not ours to take.
+    // The descriptor is shared with the parent: a child must not take its events.
     if (!Context::of(channel->context).alive()) return errno = EIO, -1;
     auto* const queue = CompletionChannel::of(channel).get();
     if (queue == nullptr) return -1;

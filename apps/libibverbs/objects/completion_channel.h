@@ -2,15 +2,16 @@
 #pragma once
 
 /// @file
-/// A completion channel: the descriptor that a program sleeps on, and the queues that have something to tell.
+/// A completion channel: the descriptor that a program sleeps on, and the queues with pending events.
 ///
-/// The descriptor is an eventfd that counts one for each event, so that O_NONBLOCK, poll and epoll are the program's
-/// own affair. An event of a queue that is destroyed unread is taken off the list; its count stays and finds nothing.
+/// The descriptor is an eventfd that counts one for each event, so that O_NONBLOCK, poll and epoll need no support from
+/// us. An unread event of a destroyed queue is taken off the list; its count stays, and a read of it finds the list
+/// empty.
 ///
-/// A completion that comes between arming and polling is taken by the poll, and its event is stale: verbs allow that,
-/// and HCAs do it, but rarely, being slower than we are. There are programs that sleep for an event and call it an
-/// error if nothing is there then (ibv_rc_pingpong -e -t). So a stale event waits a little for a completion to go with
-/// it.
+/// A completion that arrives between arming and polling is taken by the poll, and its event is stale. Verbs allow that;
+/// it also happens with HCAs, but rarely, as they are slower. Some programs sleep for an event and treat a missing
+/// completion as an error (ibv_rc_pingpong -e -t). So a stale event is held back for a moment, for a completion to go
+/// with it.
 
 #include <atomic>
 #include <deque>
@@ -34,9 +35,9 @@ public:
     }
     ibv_comp_channel* abi() { return &face_.abi; }
 
-    /// On the thread that polls.
+    /// Runs on the thread that polls.
     void push(CompletionQueue& queue);
-    /// Blocks, unless the descriptor is O_NONBLOCK. Null: errno says why.
+    /// Blocks, unless the descriptor is O_NONBLOCK. Returns the queue of the next event, or null and errno.
     CompletionQueue* get();
     void forget(const CompletionQueue& queue);
 

@@ -77,7 +77,7 @@ std::size_t CompletionQueue::take_all(std::span<ibv_wc> out) noexcept {
 }
 
 int CompletionQueue::poll(std::span<ibv_wc> out) noexcept {
-    if (!context().alive()) return 0;  // of the thread that had the lock there is no copy
+    if (!context().alive()) return 0;  // the thread that held the lock may not exist in the child
     auto filled = take_all(out);
     if (filled == 0 && !out.empty() && context().progress().idle()) filled = take_all(out);
     if (filled != 0) context().progress().linger();
@@ -85,7 +85,7 @@ int CompletionQueue::poll(std::span<ibv_wc> out) noexcept {
 }
 
 bool CompletionQueue::has_completions() noexcept {
-    if (!lock_.try_lock()) return true;  // somebody polls
+    if (!lock_.try_lock()) return true;  // another thread is polling
     const std::scoped_lock lock(std::adopt_lock, lock_);
     return native_->size() != 0;
 }
@@ -93,7 +93,7 @@ bool CompletionQueue::has_completions() noexcept {
 void CompletionQueue::arm(bool solicited_only) noexcept {
     native_->arm(solicited_only ? transport::CompletionQueue::Armed::solicited
                                 : transport::CompletionQueue::Armed::any);
-    context().progress().leave();  // whoever arms is about to sleep
+    context().progress().leave();  // a thread that arms is about to sleep
 }
 
 Result<void> CompletionQueue::resize(int entries) {
@@ -146,7 +146,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
         &CompletionQueue::extended);
 }
 
-/// Moderation: an event is told of when the shard's poll is through, many completions at a time already.
+/// Moderation is accepted and ignored: events are raised at the end of a polling round, which covers many completions.
 int modify_cq(ibv_cq*, ibv_modify_cq_attr* attributes) {
     return attributes->attr_mask == IBV_CQ_ATTR_MODERATE ? 0 : EOPNOTSUPP;
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// A completion queue: polled, in the old way and the extended one, and armed.
+/// A completion queue: polled by ibv_poll_cq or by the extended calls, and armed.
 ///
-/// Polling drives the shard when nothing is there: programs that poll need no thread of ours.
+/// Polling an empty queue drives the shard: programs that poll need no helper thread.
 
 #include <array>
 #include <atomic>
@@ -40,18 +40,18 @@ public:
     int poll(std::span<ibv_wc> out) noexcept;
     void arm(bool solicited_only) noexcept;
     Result<void> resize(int entries);
-    /// A queue pair is gone; nothing of it is to be seen any more.
+    /// Removes the completions of a destroyed queue pair.
     void purge(wire::Qpn qpn) noexcept;
 
-    /// Something may be there to be polled. Any thread.
+    /// True if there may be completions to poll. Any thread.
     bool has_completions() noexcept;
 
-    // Events read and acknowledged; destroying waits until these are the same.
+    // Events read and acknowledged; destruction waits until the two counts are equal.
     void event_read() { events_read_.fetch_add(1, std::memory_order_relaxed); }
     void acknowledge(unsigned count);
     void await_acknowledged();
 
-    // Extended polling (extended_poll.cc): the completion in hand.
+    // Extended polling (extended_poll.cc): `current` is the completion being read.
     int start_poll() noexcept;
     int next_poll() noexcept;
     void end_poll() noexcept;
@@ -61,11 +61,11 @@ public:
 
 private:
     CompletionQueue(Context& context, const ibv_cq_init_attr_ex& attributes);
-    /// Under the lock. Drives the shard if nothing is there.
+    /// Requires the lock. Drives the shard if the queue is empty.
     std::size_t take(std::span<transport::Completion> out) noexcept;
-    /// As many as there are and have room; takes the lock.
+    /// As many as there are, up to the size of `out`; takes the lock.
     std::size_t take_all(std::span<ibv_wc> out) noexcept;
-    /// The next one in `current_`, and the lock held, if there is one.
+    /// Moves the next completion, if any, to `current_`, and then returns with the lock held.
     bool take_current() noexcept;
     void show_current() noexcept;
     Context& context() { return Context::of(face_.abi.context); }
@@ -82,7 +82,7 @@ private:
     std::atomic<unsigned> events_read_{0};
 };
 
-/// Sets the functions that read fields of the completion in hand.
+/// Sets the functions that read fields of the current completion.
 void set_extended_polling(ibv_cq_ex& queue, std::uint64_t wc_flags);
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes);

@@ -33,8 +33,8 @@ Context::Context(ibv_device& device, Port& port, ProgramDescriptor command, Prog
 }
 
 Result<std::unique_ptr<Context>> Context::open(ibv_device& device, Port& port) {
-    // Programs pass copies of the command descriptor to each other (ibv_import_device): a file of its own tells whose
-    // it is.
+    // Programs pass copies of the command descriptor to each other (ibv_import_device): a file of its own identifies
+    // the context.
     ProgramDescriptor command(FileDescriptor(memfd_create("verbline", MFD_CLOEXEC)));
     ProgramDescriptor events(FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)));
     if (!command || !events) return no_descriptors(errno);

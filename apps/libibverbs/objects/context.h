@@ -21,7 +21,7 @@ class QueuePair;
 
 class Context {
 public:
-    /// What an object has that refers to its context.
+    /// Held by each object that refers to its context.
     class Hold {
     public:
         explicit Hold(Context& context) noexcept : context_(context) { ++context_.holds_; }
@@ -38,11 +38,11 @@ public:
     ~Context();
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
-    /// The context's name across processes' descriptors, for ibv_import_device: who has a copy of `cmd_fd` of it.
+    /// For ibv_import_device: true if `cmd_fd` is a copy of the `cmd_fd` of this context.
     bool is_behind(int cmd_fd) const;
 
     static Context& of(ibv_context* context);
-    /// Not in a child, which inherits contexts that nothing is behind any more, nor on a device that is lost.
+    /// False in a child, where inherited contexts are dead, and on a lost device.
     bool alive() const { return !port_.abandoned() && !port_.lost(); }
 
     ibv_context* abi() { return &face_.abi.context; }
@@ -55,12 +55,12 @@ public:
     void share() { ++users_; }
     bool drop() { return --users_ == 0; }
 
-    // Queue pairs that were made with it.
+    // Queue pairs created with it.
     void add(QueuePair& pair);
     void remove(QueuePair& pair);
 
-    /// Its last user has closed it. Objects that he has left behind do nothing any more: queue pairs are reset, nobody
-    /// is told of events. Their handles may still be destroyed, until when the context is `held`.
+    /// Call when the last user has closed it. Objects left behind become inert: queue pairs are reset, events are
+    /// dropped. Their handles may still be destroyed; until then the context is `held`.
     void close();
     bool closed() const { return users_ == 0; }
     bool held() const { return holds_ != 0; }
@@ -83,7 +83,7 @@ private:
     std::set<QueuePair*> pairs_;
 };
 
-/// Fills the tables of operations; what we do not have stays null, which the verbs answer EOPNOTSUPP for.
+/// Fills the tables of operations. Unsupported ones stay null, for which the verbs return EOPNOTSUPP.
 void set_operations(verbs_context& context);
 
 }  // namespace verbline::verbs

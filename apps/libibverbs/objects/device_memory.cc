@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the device: here, memory like any other, which the program reaches by copies or by RDMA alone.
+// Device memory: ordinary memory here, which the program accesses by copies or RDMA only.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -17,14 +17,14 @@ std::atomic<std::uint32_t>& next_handle() {
     return next;
 }
 
-/// Device memory is reached in words of four bytes; programs and their tests count on being told.
+/// Device memory is accessed in words of four bytes; programs and their tests expect other accesses to fail.
 constexpr std::uint64_t word = 4;
 
 bool in_words(std::uint64_t offset, std::size_t length) {
     return offset % word == 0 && length % word == 0;
 }
 
-/// Nothing: not all of it lies inside.
+/// Empty if the range is not entirely inside.
 std::span<std::byte> part(ibv_dm* dm, std::uint64_t offset, std::size_t length) {
     const auto bytes = DeviceMemory::of(dm).bytes();
     if (offset > bytes.size() || length > bytes.size() - offset) return {};
@@ -59,7 +59,7 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, std::size_t align
               .comp_mask = IBV_DM_MASK_HANDLE,
               .handle = next_handle()++},
              this};
-    // Not there: of the thread that had the lock in the parent there may be no copy.
+    // Skipped in a child: the thread that held the lock in the parent may not exist here.
     if (context.alive()) context.port().share(SharedKind::device_memory, face_.abi.handle, this);
 }
 
@@ -89,7 +89,7 @@ int free_dm(ibv_dm* dm) {
 
 ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t length, unsigned access) {
     return made([&] -> Result<ibv_mr*> {
-        // There is no address in the program for it: accesses count from zero (ibv_reg_dm_mr(3)).
+        // It has no address in the program: accesses are zero-based (ibv_reg_dm_mr(3)).
         if ((access & IBV_ACCESS_ZERO_BASED) == 0) return failure(EINVAL, "device memory is zero based");
         const auto bytes = part(dm, offset, length);
         if (bytes.size() != length || !in_words(offset, 0)) return failure(EINVAL, "outside of the device memory");

@@ -27,7 +27,7 @@ struct OpenContexts {
         static auto* const contexts = new OpenContexts;
         return *contexts;
     }
-    /// Those that are closed go when nothing refers to them any more.
+    /// Closed contexts are freed when no object refers to them.
     void sweep() {
         std::erase_if(list, [](const auto& each) { return each->closed() && !each->held(); });
     }
@@ -108,13 +108,13 @@ ibv_context* ibv_import_device(int cmd_fd) {
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
     auto& opened = Context::of(context);
-    if (opened.port().abandoned()) return errno = EIO, -1;  // the descriptor is the parent's, too
+    if (opened.port().abandoned()) return errno = EIO, -1;  // the descriptor is shared with the parent
     opened.progress().leave();
     return opened.events().get(*event);
 }
 
 void ibv_ack_async_event(ibv_async_event* event) {
-    // The event says whose it is only by the object that it names.
+    // An event identifies its context only by the object that it names.
     ibv_context* context = nullptr;
     switch (event->event_type) {
         case IBV_EVENT_CQ_ERR: context = event->element.cq->context; break;

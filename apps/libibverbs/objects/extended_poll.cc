@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Extended polling: ibv_start_poll, ibv_next_poll, ibv_end_poll, and the fields of the completion in hand.
+// Extended polling: ibv_start_poll, ibv_next_poll, ibv_end_poll, and the fields of the current completion.
 #include "apps/libibverbs/abi/convert.h"
 #include "apps/libibverbs/objects/completion_queue.h"
 #include "pmd/base/clock.h"
@@ -45,7 +45,7 @@ std::uint64_t read_timestamp(ibv_cq_ex* queue) {
     return static_cast<std::uint64_t>(current(queue).time);
 }
 std::uint64_t read_wall_clock(ibv_cq_ex* queue) {
-    // Completions are stamped by the clock that never goes back.
+    // Completion timestamps are of the monotonic clock.
     return static_cast<std::uint64_t>(current(queue).time + (utc_now() - monotonic_now()));
 }
 
@@ -94,7 +94,7 @@ int CompletionQueue::start_poll() noexcept {
 }
 
 int CompletionQueue::next_poll() noexcept {
-    // One at a time: what is taken and not looked at would be lost to ibv_poll_cq and to purging.
+    // One at a time: completions taken but not read would be missed by ibv_poll_cq and by `purge`.
     if (native_->poll(std::span(&current_, 1)) == 0) return ENOENT;
     show_current();
     return 0;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Between what programs hold (ibv_pd *, ibv_qp *, ...) and our objects: each object has a face, which the program
-/// sees, and which knows whose it is.
+/// Maps the handles of programs (ibv_pd *, ibv_qp *, ...) to our objects: each object has a Face, whose first member is
+/// what the program sees, and which points back to the object.
 
 #include <cerrno>
 #include <functional>
@@ -17,7 +17,7 @@ namespace verbline::verbs {
 
 template <class Abi, class Object>
 struct Face {
-    Abi abi{};  ///< what the program has a pointer to; first
+    Abi abi{};  ///< first member: the program's pointer refers to it
     Object* object = nullptr;
 
     static Object& object_of(Abi* abi) {
@@ -26,7 +26,7 @@ struct Face {
     }
 };
 
-/// Calls that give a pointer: what `show` makes of what `make` gives, or nullptr and errno.
+/// For verbs that return a pointer: `show` applied to the result of `make`, or nullptr and errno.
 template <class Make, class Show = std::identity>
 auto made(Make&& make, Show&& show = {}) noexcept {
     try {
@@ -39,7 +39,7 @@ auto made(Make&& make, Show&& show = {}) noexcept {
     return decltype(std::invoke(show, *make())){};
 }
 
-/// Calls that give 0 or an errno value.
+/// For verbs that return 0 or an errno value, which is also put in errno.
 template <class Do>
 int done(Do&& act) noexcept {
     try {

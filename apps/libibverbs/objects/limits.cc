@@ -10,7 +10,7 @@
 namespace verbline::verbs::limits {
 namespace {
 
-// Numbers of objects that only memory limits.
+// Object counts that are limited by memory only.
 constexpr int plenty = 1 << 20;
 
 ibv_device_attr base() {
@@ -63,7 +63,7 @@ ibv_device_attr base() {
 ibv_device_attr_ex device_attributes() {
     ibv_device_attr_ex attributes{};
     attributes.orig_attr = base();
-    // Every access survives a page that is not there, so registration need not pin any.
+    // Every access handles unmapped pages, so registration pins none.
     auto& odp = attributes.odp_caps;
     odp.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
     constexpr auto reliable = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |

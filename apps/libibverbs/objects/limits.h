@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What the device states of itself, and keeps to.
+/// The limits that the device reports and enforces.
 
 #include <cstddef>
 #include <cstdint>

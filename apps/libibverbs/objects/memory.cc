@@ -15,7 +15,8 @@
 namespace verbline::verbs {
 namespace {
 
-/// Whether there is memory at both ends: what a kernel would find out by pinning it. Memory on demand may come later.
+/// Checks that the first and the last page are mapped, which a kernel would find out by pinning. On-demand memory may
+/// be mapped later.
 bool mapped(std::span<const std::byte> bytes) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     const auto there = [page](std::uintptr_t address) {
@@ -120,7 +121,7 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
             static_cast<MemoryRegion*>(domain.context().port().shared(SharedKind::memory_region, each.lkey >> 8));
         if (region == nullptr || region->abi()->lkey != each.lkey || each.length == 0) return EINVAL;
         const auto start = each.addr & ~(page - 1);
-        // The kernel is asked to have them ready; whether it does changes nothing of what is true.
+        // A hint to the kernel to prefetch the pages; its result does not matter.
         std::ignore = madvise(reinterpret_cast<void*>(start), each.addr + each.length - start, MADV_WILLNEED);
     }
     return 0;
@@ -185,7 +186,7 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* start, std::size_t length, std::uint6
     return register_memory(pd, start, length, iova, access);
 }
 
-// Memory of another device, which the processor may not reach.
+// Memory of another device, which the CPU may not be able to access.
 ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) {
     errno = EOPNOTSUPP;
     return nullptr;

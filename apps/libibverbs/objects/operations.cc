@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What programs reach through the context instead of by name. A new verb begins here or in ../abi/symbols.txt, which
-// has the names; apps/EXTENDING.md says what follows.
+// The operations that programs call through the context instead of by name. A new verb begins here or in
+// ../abi/symbols.txt, which has the names; apps/EXTENDING.md lists the further steps.
 #include "apps/libibverbs/objects/completion_queue.h"
 #include "apps/libibverbs/objects/memory.h"
 #include "apps/libibverbs/objects/query.h"

@@ -82,7 +82,7 @@ int QueuePair::bind_window(ibv_mw& window, const ibv_mw_bind& bind) noexcept {
 }
 
 void QueuePair::start_work() noexcept {
-    // Of the thread that had the lock there may be no copy in the child of a fork.
+    // In the child of a fork, the thread that held the lock may not exist.
     if (!context().alive()) return builder_->start(), builder_->fail(EIO);
     send_lock_.lock();
     builder_->start();

@@ -73,7 +73,7 @@ ibv_pd* ibv_import_pd(ibv_context* context, std::uint32_t handle) {
         auto* const original =
             static_cast<ProtectionDomain*>(opened.port().shared(SharedKind::protection_domain, handle));
         if (original == nullptr) return failure(ENOENT, "there is no such protection domain");
-        // Another face of the same domain: what is made with it may outlive it (ibv_import_pd(3)).
+        // Another face of the same domain: objects created with it may outlive it (ibv_import_pd(3)).
         auto imported = std::make_unique<Face<ibv_pd, ProtectionDomain>>();
         *imported = {*original->abi(), original};
         imported->abi.context = context;

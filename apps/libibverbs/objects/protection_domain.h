@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Protection domains, and what verbs derive from them: thread domains, parent domains, which are further handles of
-/// the same domain, and imported ones, which are further faces of the same handle.
+/// Protection domains and their derivatives: thread domains; parent domains, which are further handles of a domain;
+/// imported domains, which are further faces of a handle.
 
 #include <atomic>
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace verbline::verbs {
 
-/// A promise that only one thread at a time uses what is made with it. It saves nothing here: locks that nobody
-/// contends for are cheap.
+/// A promise that only one thread at a time uses the objects created with it. No use is made of it: uncontended locks
+/// are cheap.
 class ThreadDomain {
 public:
     explicit ThreadDomain(Context& context) : hold_(context) { face_ = {{.context = context.abi()}, this}; }
@@ -34,7 +34,7 @@ private:
 class ProtectionDomain {
 public:
     ProtectionDomain(Context& context, memory::PdId id);
-    /// Another handle of the same domain; the first one is busy as long as there is one.
+    /// Another handle of the same domain; the original cannot be destroyed (EBUSY) while one exists.
     ProtectionDomain(Context& context, ProtectionDomain& original, ThreadDomain* thread);
     ~ProtectionDomain();
     ProtectionDomain(const ProtectionDomain&) = delete;
@@ -46,7 +46,7 @@ public:
     memory::PdId id() const { return id_; }
     Context& context() { return Context::of(face_.abi.context); }
 
-    std::atomic<unsigned> users{0};  ///< objects made with this handle
+    std::atomic<unsigned> users{0};  ///< objects created with this handle
 
 private:
     Context::Hold hold_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a device and its port are, and can.
+// Attributes of a device and its port.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -24,7 +24,7 @@ namespace {
 
 using link::GidEntry;
 
-/// Copies as much of a structure as the caller knows of.
+/// Copies as much of a structure as the caller has room for.
 template <class T>
 void fill(const T& from, void* to, std::size_t size) {
     std::memset(to, 0, size);
@@ -87,7 +87,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::
 int query_device(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* to,
                  std::size_t size) {
     if ((input != nullptr && input->comp_mask != 0) || size < sizeof to->orig_attr) return EINVAL;
-    auto& opened = Context::of(context);  // nobody's need be alive: these stay what they are
+    auto& opened = Context::of(context);  // also of a dead context: the attributes are constant
     auto attributes = limits::device_attributes();
     std::strncpy(attributes.orig_attr.fw_ver, VERBLINE_VERSION, sizeof attributes.orig_attr.fw_ver - 1);
     attributes.orig_attr.node_guid = attributes.orig_attr.sys_image_guid =
@@ -121,7 +121,7 @@ int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_att
 int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* to) {
     const auto* const entry = entry_at(Context::of(context), port, static_cast<std::uint32_t>(index));
     if (entry == nullptr) {
-        // As in sysfs: a hole reads as zeros, behind the table there is nothing.
+        // As in sysfs: empty entries read as zeros, beyond the table is an error.
         std::memset(to, 0, sizeof *to);
         if (port == 1 && static_cast<std::size_t>(index) < Context::of(context).device().gids().capacity()) return 0;
         errno = EINVAL;

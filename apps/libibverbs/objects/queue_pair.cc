@@ -84,7 +84,7 @@ rdma::QueuePairOptions native_options(QueuePairType type, const ibv_qp_init_attr
             .pd = parts.domain != nullptr ? parts.domain->id() : memory::PdId{},
             .send_completions = parts.send_queue != nullptr ? &parts.send_queue->native() : nullptr,
             .receive_completions = parts.receive_queue != nullptr ? &parts.receive_queue->native() : nullptr,
-            // A queue without places cannot be: the smallest there is.
+            // A queue cannot have zero entries: the minimum.
             .send = {.requests = std::max(cap.max_send_wr, 1u),
                      .segments = std::max(cap.max_send_sge, 1u),
                      .inline_bytes = cap.max_inline_data},
@@ -94,7 +94,7 @@ rdma::QueuePairOptions native_options(QueuePairType type, const ibv_qp_init_attr
             .signal_all = attributes.sq_sig_all != 0};
 }
 
-/// What was granted, for the program to see.
+/// Reports the granted capacities to the program.
 void grant(ibv_qp_cap& cap, QueuePairType type, const rdma::QueuePairOptions& options, const rdma::QueuePair& native) {
     if (type == QueuePairType::xrc_target) {
         cap = {};
@@ -129,7 +129,7 @@ QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, co
     auto& abi = face_.abi.qp_base;
     abi.context = context.abi();
     abi.qp_context = attributes.qp_context;
-    // An XRC target has no use for one, but librdmacm takes it from here for the queues it makes next.
+    // Unused by an XRC target, but librdmacm reads it for the queues that it creates next.
     abi.pd = (attributes.comp_mask & IBV_QP_INIT_ATTR_PD) != 0 ? attributes.pd : nullptr;
     abi.send_cq = parts.send_queue != nullptr ? parts.send_queue->abi() : nullptr;
     abi.recv_cq = parts.receive_queue != nullptr ? parts.receive_queue->abi() : nullptr;
@@ -158,7 +158,7 @@ QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, co
         context.add(*this);
         context.port().listen(identity, this, [this](const auto& event) { tell(event); });
         if (abi.qp_type == IBV_QPT_UD) RetiredHandles::get().add(*native_);
-    } catch (...) {  // no memory: nobody may know of what is not made
+    } catch (...) {  // no memory: undo the registrations
         context.port().stop_listening(identity, this);
         context.remove(*this);
         throw;
@@ -273,7 +273,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
     return 0;
 }
 
-// Enhanced connection establishment is between HCAs of one maker.
+// Enhanced connection establishment (ECE) is vendor-specific.
 int ibv_query_ece(ibv_qp*, ibv_ece*) {
     return errno = EOPNOTSUPP;
 }
@@ -282,7 +282,7 @@ int ibv_set_ece(ibv_qp*, ibv_ece* ece) {
     return ece->vendor_id == 0 ? 0 : (errno = EOPNOTSUPP);
 }
 
-// Payload is copied front to back, packet by packet, but a retransmission may overtake what was late.
+// Payload is written in order, packet by packet, but a retransmission may overtake a delayed packet.
 int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, std::uint32_t) {
     return 0;
 }

@@ -29,7 +29,7 @@
 
 namespace verbline::verbs {
 
-/// What a queue pair was made with, as objects of ours; null where there is none.
+/// The objects that a queue pair was created with; null where it has none.
 struct QueuePairParts {
     ProtectionDomain* domain = nullptr;
     CompletionQueue* send_queue = nullptr;
@@ -42,7 +42,7 @@ class QueuePair {
 public:
     static Result<QueuePair*> create(Context& context, ibv_qp_init_attr_ex& attributes);
     static Result<QueuePair*> open(Context& context, const ibv_qp_open_attr& attributes);
-    /// With what it has left in completion queues. Waits until its events are acknowledged.
+    /// Removes its completions from the completion queues. Blocks until its events are acknowledged.
     ~QueuePair();
     QueuePair(const QueuePair&) = delete;
     QueuePair& operator=(const QueuePair&) = delete;
@@ -55,7 +55,7 @@ public:
     Result<void> modify(const ibv_qp_attr& attributes, int mask);
     void query(ibv_qp_attr& attributes, ibv_qp_init_attr& made_with);
 
-    /// Twice the same is no error and counts once. On the soft fabric a group has its MLID, too.
+    /// Attaching twice is no error and counts once. On the soft fabric a group has an MLID as well.
     Result<void> attach(const wire::Gid& mgid, wire::Lid mlid);
     Result<void> detach(const wire::Gid& mgid, wire::Lid mlid);
     bool attached();
@@ -71,7 +71,7 @@ public:
     WorkBuilder& builder() { return *builder_; }
 
     rdma::QueuePair& native() { return *native_; }
-    /// Its context is closed: it neither sends nor receives any more, unless it is an XRC target that others hold, too.
+    /// Its context is closed: stops sending and receiving, unless it is an XRC target that other contexts have opened.
     void silence();
 
 private:

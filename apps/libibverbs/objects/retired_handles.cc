@@ -37,7 +37,7 @@ std::size_t RetiredHandles::kept() {
     return kept_.size();
 }
 
-/// Marks only grow: behind the first that must wait, the others do as well.
+/// Marks only grow: if one handle must wait, so must all after it.
 void RetiredHandles::sweep() {
     const auto through = [](const auto& entry) { return entry.first->through(entry.second); };
     for (; !kept_.empty(); kept_.pop_front()) {

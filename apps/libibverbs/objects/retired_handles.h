@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Address handles that the program has destroyed while requests that name them wait to be sent: programs destroy a
-/// handle as soon as they have posted, and HCAs, which copy it into the request, let them.
+/// Address handles that the program has destroyed while requests that use them are still queued. Programs destroy a
+/// handle right after posting, which HCAs allow, as they copy it into the request.
 
 #include <cstddef>
 #include <deque>
@@ -17,15 +17,15 @@
 
 namespace verbline::verbs {
 
-/// Keeps a handle until every queue pair for datagrams is through with what it had posted when the handle was
-/// destroyed. That may take long: a queue may be stopped (SQD), and so may the link. Any thread.
+/// Keeps a handle until every UD queue pair has finished the requests that were posted when the handle was destroyed.
+/// That may take long: a queue may be stopped (SQD), and so may the link. Any thread.
 class RetiredHandles {
 public:
-    /// Of the process.
+    /// The instance of the process.
     static RetiredHandles& get();
 
     void add(const rdma::QueuePair& sender);
-    /// Before it is destroyed.
+    /// Call before the queue pair is destroyed.
     void remove(const rdma::QueuePair& sender);
 
     void add(std::unique_ptr<AddressHandle> handle);

@@ -48,7 +48,7 @@ Result<SharedReceiveQueue*> SharedReceiveQueue::create(Context& context, Protect
 }
 
 SharedReceiveQueue::~SharedReceiveQueue() {
-    // First of all: an XRC queue may be in use until then, and with it the completion queue.
+    // First: until then an XRC queue, and with it the completion queue, may be in use.
     const auto identity = Port::identity(native_->id());
     native_.reset();
     context().port().stop_listening(identity, this);

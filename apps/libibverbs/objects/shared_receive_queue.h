@@ -17,7 +17,8 @@
 
 namespace verbline::verbs {
 
-/// Domains of the same file (ibv_open_xrcd) are one. Other processes have devices of their own, and their own domains.
+/// Domains opened on the same file (ibv_open_xrcd) are one, within a process: other processes have devices, and so
+/// domains, of their own.
 class XrcDomain {
 public:
     XrcDomain(Context& context, rdma::XrcDomain native) : hold_(context), native_(native) {

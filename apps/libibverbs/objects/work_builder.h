@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Between ibv_wr_start and ibv_wr_complete: requests are put together call by call, and staged in the send queue,
-/// where the shard does not see them yet. The first mistake spoils the whole batch.
+/// Builds requests between ibv_wr_start and ibv_wr_complete: call by call, staged in the send queue, invisible to the
+/// shard until completed. The first error fails the whole batch.
 
 #include <array>
 #include <cstddef>
@@ -22,18 +22,18 @@ public:
     WorkBuilder(rdma::QueuePair& pair, ibv_qp_type type, const ibv_qp_cap& cap);
 
     void start() noexcept;
-    /// The next request, under this id and with these flags (ibv_qp_ex::wr_id, wr_flags).
+    /// Begins the next request, with this id and these flags (ibv_qp_ex::wr_id, wr_flags).
     transport::SendRequest& next(ibv_wr_opcode opcode, std::uint64_t id, unsigned flags) noexcept;
-    /// Of the request in hand.
+    /// The request being built.
     transport::SendRequest& current() noexcept { return request_; }
     void segments(std::span<const ibv_sge> list) noexcept;
-    /// Copied at once. The pieces of one request follow each other.
+    /// Copies the data at once. Several pieces of one request are concatenated.
     void inline_data(const void* from, std::size_t length) noexcept;
     void fail(int error) noexcept {
         if (error_ == 0) error_ = error;
     }
 
-    /// 0, or what went wrong first; then nothing is left staged.
+    /// Returns 0, or the first error, and then nothing stays staged.
     int complete() noexcept;
     void abort() noexcept;
 
@@ -43,7 +43,7 @@ private:
     rdma::QueuePair& pair_;
     const ibv_qp_type type_;
     const std::uint32_t max_segments_;
-    std::vector<std::byte> inlined_;  ///< of the request in hand; has room for the most there may be
+    std::vector<std::byte> inlined_;  ///< of the request being built; has room for the maximum
     std::size_t inlined_size_ = 0;
     std::array<transport::Segment, limits::segments> room_{};
     transport::SendRequest request_{};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A set of file descriptors. Asked at every close of the program, and answered by one load.
+/// A lock-free set of file descriptors. `contains` costs one load: every close of the program calls it.
 ///
 /// Threads: any, signal handlers included.
 
@@ -15,7 +15,7 @@ namespace verbline::verbs {
 
 class DescriptorSet {
 public:
-    static constexpr int capacity = 1 << 16;  ///< none above that can be in it
+    static constexpr int capacity = 1 << 16;  ///< descriptors from here on cannot be members
 
     bool contains(int descriptor) const noexcept {
         return in_range(descriptor) && (word(descriptor).load(std::memory_order_relaxed) & bit(descriptor)) != 0;
@@ -27,7 +27,7 @@ public:
     void clear() noexcept {
         for (auto& each : words_) each.store(0, std::memory_order_relaxed);
     }
-    /// The first from `from` on, or `capacity`.
+    /// The lowest member >= `from`, or `capacity` if there is none.
     int next(int from) const noexcept {
         while (from < capacity && !contains(from)) {
             const bool empty = word(from).load(std::memory_order_relaxed) == 0;

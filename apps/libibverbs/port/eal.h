@@ -2,11 +2,10 @@
 #pragma once
 
 /// @file
-/// DPDK's environment layer inside of somebody else's program.
+/// DPDK's environment layer (EAL) inside a program that is not ours.
 ///
-/// It gets ordinary pages, no files, no PCI bus, no telemetry, and starts in a thread of its own that ends at once: the
-/// program's threads keep their CPUs and signals. Its memory is private to the process, so that a child after fork has
-/// a copy that works.
+/// EAL gets ordinary pages, no files, no PCI bus, no telemetry, and is initialised in a temporary thread: the program's
+/// threads keep their CPUs and signals. Its memory is private to the process, so a child after fork has a working copy.
 
 #include <optional>
 
@@ -14,16 +13,16 @@
 
 namespace verbline::verbs {
 
-/// One for a process, called by one thread at a time.
+/// One per process; not thread-safe.
 class Eal {
 public:
-    /// Starts DPDK, if it does not run yet; takes about 0.1 s. What is missing before it can be started, descriptors
-    /// (EMFILE, ENFILE) or a thread (EAGAIN), may be there when it is called again. Where DPDK itself has failed, every
-    /// later call gives that error.
+    /// Initialises DPDK unless it runs already; takes about 0.1 s. EMFILE or ENFILE (no descriptors) and EAGAIN (no
+    /// thread) are returned before DPDK is called, and the call may be repeated. Once DPDK itself has failed, every
+    /// later call returns that error.
     Result<void> need();
 
 private:
-    std::optional<Result<void>> outcome_;  ///< of rte_eal_init, which is called once; nothing: not called yet
+    std::optional<Result<void>> outcome_;  ///< of rte_eal_init, which is called once; empty: not called yet
 };
 
 }  // namespace verbline::verbs

@@ -8,7 +8,7 @@ namespace verbline::verbs {
 bool HubBroker::ask(wire::MacAddress peer) {
     const std::unique_lock lock(hub_mutex_, std::try_to_lock);
     if (!lock) return false;
-    say_ended();  // or the hub would still know of the link before
+    say_ended();  // first, or the hub would still list the previous link
     return hub::ask_direct(link_.lane, peer);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The hub of a port's lane, as the one who introduces programs to each other.
+/// Brokers direct links between programs of a hub, over the control socket of the port's lane.
 
 #include <cstdint>
 #include <mutex>
@@ -14,8 +14,8 @@
 
 namespace verbline::verbs {
 
-/// Threads: whoever looks after the link. Others lead the same conversation under `hub_mutex`, and wait for answers in
-/// it: while they do there are no news, and nothing can be asked.
+/// Threads: the one that runs the link's upkeep. Other threads use the same control socket under `hub_mutex`, and hold
+/// it while they wait for the hub's answer: meanwhile `ask` returns false and `next_news` nothing.
 class HubBroker final : public pmd::DirectBroker {
 public:
     HubBroker(const OpenedLink& link, std::mutex& hub_mutex) : link_(link), hub_mutex_(hub_mutex) {}
@@ -30,7 +30,7 @@ private:
 
     const OpenedLink& link_;
     std::mutex& hub_mutex_;
-    std::vector<pmd::DirectId> ended_;  ///< of which the hub has not heard yet
+    std::vector<pmd::DirectId> ended_;  ///< links that have ended, not yet reported to the hub
 };
 
 }  // namespace verbline::verbs

@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// Who polls is lcore 0, for as long as it polls.
+/// Makes the polling thread lcore 0 for as long as it polls.
 ///
-/// The threads of a verbs program are not DPDK's, so mempools would serve them without their cache, by atomic
-/// operations on a shared ring. But only one thread at a time polls (Progress), and what an lcore's cache needs is just
-/// that: one user at a time.
+/// The threads of a verbs program are not EAL threads, so mempools would bypass the per-lcore cache and use atomic
+/// operations on a shared ring. Only one thread at a time polls (Progress), which is all that an lcore's cache
+/// requires.
 
 #include <rte_lcore.h>
 

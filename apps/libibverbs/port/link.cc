@@ -85,9 +85,9 @@ private:
 };
 
 Result<void> Opener::open_device(const pmd::DeviceSpec& spec, std::uint32_t slot, unsigned log2_ring) {
-    // What the hub does not carry we need not send.
+    // Limited by the MTU of the hub.
     auto most = out_.lane.control ? std::min(mtu(), out_.lane.mtu) : mtu();
-    // Others say by themselves what they can carry; DPDK's ports have to be told, and few can do more than this.
+    // Other devices report the MTU that they support; DPDK ports have to be configured, and few support more than this.
     if (settings_.mtu == 0 && std::holds_alternative<pmd::DpdkSpec>(spec)) most = RTE_ETHER_MTU;
     pmd::OpenOptions options{.pool = pool_, .mtu = most, .persistent = false};
     if (slot != 0) {

@@ -46,7 +46,7 @@ Result<void> LinkGroups::let_in(const pmd::MulticastAddress& group) {
     if (link_.lane.control) {
         if (auto joined = hub::join_group(link_.lane, group.mac); !joined) return joined;
     }
-    // A device that knows no groups lets all of them in.
+    // A device without multicast filters accepts all groups.
     const auto error = link_.device->attach_multicast(group);
     if (error && error != std::errc::operation_not_supported) {
         if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, group.mac);
@@ -70,7 +70,7 @@ void LinkGroups::let_go(const pmd::MulticastAddress& group) {
     std::ignore = link_.device->detach_multicast(group);
 }
 
-/// Where the kernel will not, frames may still come: from a switch that does not snoop, say.
+/// If the kernel refuses, frames may still arrive, from a switch without snooping for example.
 void LinkGroups::tell(const wire::Gid& mgid) {
     auto& told = told_[mgid];
     if (told.users == 0) {

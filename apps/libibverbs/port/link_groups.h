@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// The multicast groups that queue pairs of this process are in, as the link has to know them: by Ethernet address,
-/// each once, however many queue pairs and MGIDs share it. A hub sends a group's frames only to those who have joined
-/// it, a network interface lets in only what it was told to, and routers and switches of an Ethernet pass on what IGMP
-/// and MLD ask for: in our name, or in the kernel's where the interface is its own.
+/// The multicast groups that queue pairs of this process have joined, as the link sees them: by Ethernet address,
+/// counted, since several queue pairs and MGIDs may share one. A hub forwards a group's frames to its members only, a
+/// network interface filters by address, and routers and switches of an Ethernet follow IGMP and MLD: reported by us,
+/// or by the kernel where the interface is its own.
 ///
 /// Threads: any.
 
@@ -18,15 +18,15 @@ namespace verbline::verbs {
 
 class LinkGroups {
 public:
-    /// `hub_mutex`: of the conversation with the hub, which others lead, too.
+    /// `hub_mutex` serialises requests to the hub, which other parts of the port make, too.
     LinkGroups(OpenedLink& link, std::mutex& hub_mutex) : link_(link), mutex_(hub_mutex) {}
     LinkGroups(const LinkGroups&) = delete;
     LinkGroups& operator=(const LinkGroups&) = delete;
 
-    /// On the soft fabric `mlid` names the group to the link, elsewhere the MGID does. Blocks until a hub has answered.
-    /// An error, or std::bad_alloc: not joined.
+    /// On the soft fabric the link knows the group by `mlid`, elsewhere by the MGID. Blocks until a hub has answered.
+    /// On an error or std::bad_alloc the group is not joined.
     Result<void> join(const wire::Gid& mgid, wire::Lid mlid);
-    /// Once for each `join`.
+    /// Undoes one `join`.
     void leave(const wire::Gid& mgid, wire::Lid mlid);
 
 private:
@@ -45,10 +45,11 @@ private:
     OpenedLink& link_;
     std::mutex& mutex_;
     std::map<wire::MacAddress, unsigned> joined_;
-    std::map<wire::Gid, Told> told_;  ///< Ethernet: groups that routers and switches know us to be in
+    std::map<wire::Gid, Told> told_;  ///< Ethernet: groups reported by IGMP or MLD
 };
 
-/// As Linux maps groups, in every version of RoCE: an IPv4 address in a GID as RFC 1112 says, others as RFC 2464.
+/// Multicast MAC address of a group as Linux maps it, for every version of RoCE: by RFC 1112 for an IPv4 address in a
+/// GID, otherwise by RFC 2464.
 wire::MacAddress ethernet_address_of_group(const wire::Gid& mgid);
 
 }  // namespace verbline::verbs

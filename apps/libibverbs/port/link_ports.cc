@@ -20,7 +20,7 @@ Result<void> LinkPorts::release(std::uint16_t space, std::uint16_t port) {
     return host_->release(space, port);
 }
 
-/// Where the reservations cannot be read, nobody has been able to make one.
+/// If the reservations cannot be read, no program has been able to make one: false.
 bool LinkPorts::elsewhere(std::uint16_t space, std::uint16_t port) {
     if (!link_.shared()) return false;
     const std::scoped_lock lock(hub_mutex_);

@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// Port numbers of the connection manager's port spaces, as no other program has them: by the word of the hub for links
-/// that are a lane of one, else among the programs on this host that share the link's MAC address.
+/// Reserves port numbers of the RDMA CM port spaces exclusively: at the hub for a link that is a lane of one, else
+/// among the programs on this host that share the link's MAC address.
 ///
-/// Threads: any. A hub's answer is waited for.
+/// Threads: any. Blocks until the hub has answered.
 
 #include <cstdint>
 #include <mutex>
@@ -18,15 +18,17 @@ namespace verbline::verbs {
 
 class LinkPorts {
 public:
-    /// `hub_mutex`: of the conversation with the hub, which others lead, too.
+    /// `hub_mutex` serialises requests to the hub, which other parts of the port make, too.
     LinkPorts(const OpenedLink& link, std::mutex& hub_mutex) : link_(link), hub_mutex_(hub_mutex) {}
     LinkPorts(const LinkPorts&) = delete;
     LinkPorts& operator=(const LinkPorts&) = delete;
 
-    /// `port`, or 0 for an ephemeral one. EADDRINUSE: who has it; who asks twice is no exception.
+    /// Reserves `port`, or an ephemeral one if it is 0, and returns the number. EADDRINUSE: it is reserved already, be
+    /// it by the caller.
     Result<std::uint16_t> reserve(std::uint16_t space, std::uint16_t port);
     Result<void> release(std::uint16_t space, std::uint16_t port);
-    /// Whether another program has it that gets our packets as well. Asks nobody: a lane's packets are its program's.
+    /// True if another program that receives our packets as well has reserved the port. Never asks the hub: a lane's
+    /// packets reach its own program only.
     bool elsewhere(std::uint16_t space, std::uint16_t port);
 
     /// In the child of a fork.

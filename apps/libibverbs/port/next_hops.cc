@@ -11,7 +11,7 @@ namespace verbline::verbs {
 namespace {
 
 constexpr Time answer_lifetime = 5 * second;
-constexpr Time turn = 200 * millisecond;  ///< of one question; the kernel goes on asking meanwhile
+constexpr Time turn = 200 * millisecond;  ///< of one query; the kernel keeps soliciting meanwhile
 constexpr Time patience = 3 * second;     ///< RFC 4861, 10: three solicitations, a second apart
 
 }  // namespace
@@ -33,7 +33,7 @@ void NextHops::ask(const wire::Gid& from, const wire::Gid& to) {
     counters_.next_hop_asks.add();
     if (!resolver_.joinable()) {
         auto started = QuietThread::start([this](const std::stop_token& stop) { resolve(stop); });
-        if (!started) return counters_.next_hop_failures.add();  // who asked gives up in its own time
+        if (!started) return counters_.next_hop_failures.add();  // the caller times out
         resolver_ = std::move(*started);
     }
     asked_.push_back({question, monotonic_now() + patience});
@@ -61,7 +61,7 @@ void NextHops::resolve(const std::stop_token& stop) {
     }
 }
 
-/// False: it is to be asked again.
+/// False: the query is to be repeated.
 bool NextHops::answer(const Asked& asked, const Result<wire::MacAddress>& mac) {
     const auto now = monotonic_now();
     if (!mac && mac.error().code == ETIMEDOUT && now < asked.give_up) return false;

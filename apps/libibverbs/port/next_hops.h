@@ -2,15 +2,16 @@
 #pragma once
 
 /// @file
-/// Ethernet addresses of next hops, for those who must not wait for them: asked for here, found later.
+/// Resolves Ethernet addresses of next hops without blocking the caller: `ask` sends a query, `find` reads the answer
+/// later.
 ///
 ///     find ──┬── our own ARP and ND (NeighbourDevice)
 ///            └── kernel's neighbours: answers of the last seconds
 ///     ask ───┬── the question leaves with the next poll
 ///            └── queue ──> resolver, a thread that waits for the kernel ──> answer ──> on_answer
 ///
-/// The resolver starts with the first question. It gives each a part of a second at a time, so that hosts which do not
-/// answer hold up the others a little, and not for long.
+/// The resolver starts with the first query. Each query gets a fraction of a second at a time, so that hosts which do
+/// not answer delay the others only briefly.
 ///
 /// Threads: any.
 
@@ -47,9 +48,9 @@ public:
     NextHops& operator=(const NextHops&) = delete;
 
     std::optional<wire::MacAddress> find(const wire::Gid& from, const wire::Gid& to);
-    /// Does not block. Whoever gets no answer asks again, not sooner than after a second.
+    /// Does not block. Without an answer the caller may repeat it, not sooner than after a second.
     void ask(const wire::Gid& from, const wire::Gid& to);
-    /// Called when there may be an answer to what was asked; must not block nor call back.
+    /// Sets the callback for possible answers to `ask`; it must neither block nor call back.
     void on_answer(std::function<void()> tell);
 
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
@@ -70,13 +71,13 @@ private:
 
     const OpenedLink& link_;
     NextHopCounters counters_;  ///< under the mutex
-    std::mutex mutex_;          ///< of what follows
+    std::mutex mutex_;          ///< of the members below
     std::map<Question, Answer> answers_;
     std::deque<Asked> asked_;
-    std::optional<Question> in_hand_;  ///< the resolver's
+    std::optional<Question> in_hand_;  ///< being resolved
     std::function<void()> tell_;
     std::condition_variable_any more_;
-    QuietThread resolver_;  ///< ends first
+    QuietThread resolver_;  ///< destroyed first
 };
 
 }  // namespace verbline::verbs

@@ -21,7 +21,7 @@
 
 namespace verbline::verbs {
 
-// Whatever is linked into the library calls these in place of the C library's (--wrap); __real_NAME is the latter.
+// Code linked into the library calls these instead of the C library's functions (--wrap), which are __real_NAME.
 extern "C" {
 
 int __real_accept(int listener, sockaddr* address, socklen_t* size);
@@ -120,8 +120,8 @@ void OwnDescriptors::abandon() noexcept {
     unmarkable_.clear();
 }
 
-/// Of a number of ours: whether there still is a file of ours behind it, as far as it takes a mark. Only a number that
-/// is free, or the file of somebody else, says that there is not; a call that fails otherwise says nothing.
+/// For a number of ours: whether our file is still behind it, as far as the file can be marked. False only if the
+/// number is free or its file lacks the mark; any other failure of the call is inconclusive.
 bool OwnDescriptors::is_in_place(int descriptor) noexcept {
     const int before = errno;
     const bool markable = !unmarkable_.contains(descriptor);
@@ -155,7 +155,7 @@ int __wrap_accept4(int listener, sockaddr* address, socklen_t* size, int flags) 
     return OwnDescriptors::adopt(__real_accept4(listener, address, size, flags));
 }
 
-/// What the program has closed past us is not closed again: the number is its own.
+/// A descriptor that the program has closed is not closed again: the number now belongs to the program.
 int __wrap_close(int descriptor) {
     const bool lost = OwnDescriptors::is_lost(descriptor);
     OwnDescriptors::release(descriptor);
@@ -175,7 +175,7 @@ int __wrap_eventfd(unsigned count, int flags) {
     return OwnDescriptors::adopt(__real_eventfd(count, flags));
 }
 
-/// Of a descriptor that fdopen was given.
+/// For a descriptor that was given to fdopen.
 int __wrap_fclose(std::FILE* file) {
     OwnDescriptors::release(fileno(file));
     return __real_fclose(file);
@@ -201,7 +201,7 @@ int __wrap_nl_connect(nl_sock* socket, int protocol) {
     return __real_nl_connect(socket, protocol);
 }
 
-/// It closes the socket's descriptor. If that is the program's by now, better lose the memory.
+/// nl_socket_free closes the socket's descriptor: if the number is the program's by now, the memory is leaked instead.
 void __wrap_nl_socket_free(nl_sock* socket) {
     const int descriptor = socket != nullptr ? nl_socket_get_fd(socket) : -1;
     const bool lost = OwnDescriptors::is_lost(descriptor);

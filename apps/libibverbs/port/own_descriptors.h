@@ -2,16 +2,16 @@
 #pragma once
 
 /// @file
-/// Descriptors that the library has opened for itself inside of somebody else's program: sockets, eventfds, epoll
-/// instances. A program that closes what it does not know, as daemons do, and then opens a file must not find our bytes
-/// in there.
+/// Descriptors that the library opens for itself inside a program that is not ours: sockets, eventfds, epoll instances.
+/// A program may close descriptors that it did not open, as daemons do, and then open a file under the same number; the
+/// library must not write into that file.
 ///
-/// Everything linked into the library, DPDK included, comes by its descriptors through own_descriptors.cc, which moves
-/// them to high numbers, where no file of the program will be, and marks them. The calls that the library stands in for
-/// (interpose/descriptors.cc) then refuse to close them or to put another file in their place. What goes past the C
-/// library does close them; the helper finds that within a fraction of a second, and the device is dead (Progress).
-/// Their numbers are the program's then: a descriptor is ours while its file is one that we have marked, too. What we
-/// write to such a number before the helper has looked goes into the program's file.
+/// Everything linked into the library, DPDK included, gets its descriptors through own_descriptors.cc, which moves them
+/// to high numbers, out of the program's range, and marks them. The interposed calls (interpose/descriptors.cc) refuse
+/// to close or replace them. A direct system call does close them; the helper detects that within a fraction of a
+/// second and declares the device dead (Progress). A number then belongs to the program: it counts as ours only while
+/// the file behind it carries our mark. What we write to such a number before the helper has checked goes into the
+/// program's file.
 ///
 /// Threads: any, signal handlers included.
 
@@ -21,28 +21,28 @@ namespace verbline::verbs {
 
 class OwnDescriptors {
 public:
-    /// Moves a new descriptor out of the program's way, and marks it. Returns its new number; negative ones, and
-    /// errno, are left alone.
+    /// Moves a new descriptor to a high number, marks it, and returns the new number. Negative values pass through,
+    /// with errno unchanged.
     static int adopt(int descriptor) noexcept;
-    /// It is about to be closed by us.
+    /// Call before the library closes the descriptor.
     static void release(int descriptor) noexcept;
 
-    /// Whether the caller must be kept from closing it: it is ours, and the caller shares the table of descriptors.
+    /// True if the caller must not close it: it is ours, and the caller shares our table of descriptors.
     static bool guards(int descriptor) noexcept;
-    /// Whether it was ours, and the program has closed it past the C library, or put another file there.
+    /// True if it was ours, and the program has closed or replaced it by a direct system call.
     static bool is_lost(int descriptor) noexcept;
-    /// The first from `from` on that is ours; DescriptorSet::capacity: none.
+    /// The lowest descriptor of ours >= `from`; DescriptorSet::capacity if there is none.
     static int next(int from) noexcept;
 
-    /// In the child of a fork: what it inherits is not used, and may be closed.
+    /// In the child after fork: inherited descriptors are unused and may be closed.
     static void abandon() noexcept;
 
 private:
     static bool is_in_place(int descriptor) noexcept;
 
-    // Of calls that have no object to be asked of.
+    // Static: interposed calls have no object at hand.
     static constinit DescriptorSet marked_;
-    static constinit DescriptorSet unmarkable_;  ///< those of them whose file the kernel let us put no mark on
+    static constinit DescriptorSet unmarkable_;  ///< members of `marked_` whose file could not be marked
 };
 
 }  // namespace verbline::verbs

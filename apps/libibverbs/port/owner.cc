@@ -31,7 +31,8 @@ bool Owner::shares_descriptors() noexcept {
         case Caller::copy: return false;
         case Caller::borrower: break;
     }
-    // Negative: this kernel does not tell (CONFIG_KCMP, seccomp). Nearly all borrowers are vfork's, with their own.
+    // Negative: kcmp is unavailable (CONFIG_KCMP, seccomp). Nearly all borrowers come from vfork, with a table of their
+    // own.
     return syscall(SYS_kcmp, getpid(), pid(), KCMP_FILES, 0, 0) == 0;
 }
 

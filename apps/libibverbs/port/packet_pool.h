@@ -4,10 +4,10 @@
 /// @file
 /// How many packet buffers a port has, and how large they are.
 ///
-/// Half of a pool is what queue pairs may keep while earlier packets are missing (rdma::DeviceOptions), and that half
-/// holds what two peers have under way at most, however many queue pairs they use (transport::Flight). The other half
-/// is for what comes and goes: a burst received, two that wait for the link, the poll thread's cache of free buffers,
-/// the rings of a DPDK driver. More would be resident in every process.
+/// Half of a pool may be held by queue pairs for packets that arrived out of order (rdma::DeviceOptions); that suffices
+/// for what two peers have in flight at most, however many queue pairs they use (transport::Flight). The other half is
+/// for buffers in transit: a received burst, two bursts that wait for the link, the polling thread's cache of free
+/// buffers, the rings of a DPDK driver. A larger pool would be resident in every process.
 
 #include <cstdint>
 
@@ -15,10 +15,10 @@
 
 namespace verbline::verbs {
 
-/// Bytes of each: the largest path MTU, and headers.
+/// Bytes per buffer: the largest path MTU plus headers.
 constexpr std::uint16_t packet_room = 4352;
 constexpr unsigned packet_count = 2 * (2 * transport::Flight::limit);
-/// Buffers that an lcore keeps at hand.
+/// Size of the per-lcore mempool cache.
 constexpr unsigned packet_cache = 256;
 
 }  // namespace verbline::verbs

@@ -28,15 +28,15 @@ namespace verbline::verbs {
 namespace {
 
 constexpr std::uint32_t max_queue_pairs = 1 << 14;
-constexpr std::uint16_t mads = 4096;  ///< who connects to many does so at once, and asks again only after seconds
+constexpr std::uint16_t mads = 4096;  ///< for a burst of connects to many peers, which are retried only after seconds
 constexpr Time neighbour_limit = 3 * second;  ///< RFC 4861, 10: three solicitations, a second apart
 constexpr Time ask_again = 250 * millisecond;
-constexpr Time lane_limit = 2 * second;         ///< for a hub to complete what it has promised
+constexpr Time lane_limit = 2 * second;         ///< for a hub to bring up the lane
 constexpr Time pair_limit = 200 * millisecond;  ///< for the serving end of a memif pair, if it is there
 constexpr Time lane_interval = millisecond;
 constexpr Time capture_interval = 50 * millisecond;
 
-/// On a link that others share, programs under one address should not have the same QPNs.
+/// On a shared link, programs with the same address should have different QPNs.
 std::uint32_t random_slot() {
     return std::random_device()();
 }
@@ -112,8 +112,8 @@ Result<void> Port::start_threads() {
     return {};
 }
 
-/// A program looks at the port's state once, when it begins, and its first datagram may be its only one. Whether a
-/// cable is plugged in is not ours to wait for.
+/// Waits for a lane of a hub, or for the server of a memif pair: a program reads the port's state once, at its start,
+/// and its first datagram may be its only one. A cable is not waited for.
 void Port::await_link(const Link& link) {
     const auto* const pair = std::get_if<pmd::MemifSpec>(&link);
     const bool joins = pair != nullptr && !pair->server;
@@ -123,7 +123,7 @@ void Port::await_link(const Link& link) {
     }
 }
 
-/// Where that fails the program has given up the rights to it since it was started: it keeps what is there.
+/// On failure, as after the program has dropped its privileges, the entries stay as they are.
 void Port::write_sysfs() const {
     if (!sysfs_.empty()) std::ignore = SysfsTree(sysfs_).update(sysfs_facts(*this));
 }
@@ -150,7 +150,7 @@ Result<wire::MacAddress> Port::resolve(unsigned gid_index, const wire::Gid& to) 
     return host::resolve_kernel_neighbour(link_.ifindex, from->gid, to, neighbour_limit);
 }
 
-/// What nobody needs to be asked for.
+/// Addresses that need no query.
 std::optional<wire::MacAddress> Port::known_hop(const link::GidEntry& from, const wire::Gid& to) const {
     const auto ipv4 = link::ipv4_of(to);
     if (to.multicast() || (ipv4 && wire::is_multicast(*ipv4))) return ethernet_address_of_group(to);
@@ -255,7 +255,7 @@ void Port::finish(Time until) {
     capture_writer_ = {};
 }
 
-/// What is left of the link would still carry packets, but wake nobody.
+/// The rest of the link could still carry packets, but would wake no thread.
 void Port::lose() {
     lost_.store(true, std::memory_order_relaxed);
     complain({.code = EBADF,

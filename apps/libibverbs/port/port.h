@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// A device of ours in this process: a link, the RDMA device on it, and the helper thread. Opened once, when the
-/// program first opens the device, and kept until the process ends: who closes and opens again keeps its addresses.
+/// A device in this process: a link, the RDMA device on it, and the helper thread. Opened when the program first opens
+/// the device and kept until the process ends, so that a program which closes and reopens it keeps its addresses.
 
 #include <functional>
 #include <map>
@@ -26,10 +26,10 @@
 
 namespace verbline::verbs {
 
-/// Objects that ibv_import_... finds by the number that verbs call their handle.
+/// Objects that ibv_import_... looks up by their handle number.
 enum class SharedKind : std::uint8_t { protection_domain, memory_region, device_memory };
 
-/// The node GUID of a device with this MAC address, as Linux makes it.
+/// Node GUID for this MAC address, as Linux derives it.
 wire::Guid guid_of(const wire::MacAddress& mac);
 
 struct PortIdentity {
@@ -37,12 +37,12 @@ struct PortIdentity {
     std::string instance;      ///< unique in the process, and short
     wire::MacAddress own_mac;  ///< for links that have none
     unsigned index = 0;        ///< the N of uverbsN
-    bool first = true;         ///< the settings' addresses are its own
+    bool first = true;         ///< the settings' addresses are for this device
 };
 
 class Port {
 public:
-    /// EAL runs already.
+    /// EAL must be running.
     static Result<std::unique_ptr<Port>> open(const PortIdentity& identity, const Link& link, const Settings& settings);
     ~Port();
     Port(const Port&) = delete;
@@ -60,25 +60,27 @@ public:
     wire::Guid guid() const;
     bool active() const;  ///< whether the link is up
 
-    /// The Ethernet address of the next hop towards `to`, from our address `gid_index`. Blocks while neighbours are
-    /// asked, up to some seconds. EHOSTUNREACH: nobody answers.
+    /// Resolves the Ethernet address of the next hop towards `to`, from the local address at `gid_index`. Blocks, up to
+    /// some seconds. EINVAL: no such GID; EHOSTUNREACH: no answer.
     Result<wire::MacAddress> resolve(unsigned gid_index, const wire::Gid& to);
 
-    /// The same without waiting, nothing if it is not known. On the soft fabric there is none to know: zeros.
+    /// Like `resolve`, but does not block: nullopt if the address is not known. On the soft fabric, which needs none,
+    /// zeros.
     std::optional<wire::MacAddress> next_hop(unsigned gid_index, const wire::Gid& to);
-    /// Sends the question. Whoever gets no answer asks again, not sooner than after a second.
+    /// Sends a query; `next_hop` then finds the answer. Without one the caller may repeat it, not sooner than after a
+    /// second.
     void ask_next_hop(unsigned gid_index, const wire::Gid& to);
-    /// Called when there may be an answer to what was asked; by a thread of ours or whoever polls, must not block nor
-    /// call back. One at a time; empty: nobody.
+    /// Sets the callback for possible answers to `ask_next_hop`. It runs on a thread of ours or on the polling thread,
+    /// and must neither block nor call back. There is one at a time; an empty function removes it.
     void on_next_hop(std::function<void()> tell) { next_hops_.on_answer(std::move(tell)); }
 
-    /// General services, which begin with the first call. What is sent leaves at once; `Gsi::on_ready` says when there
-    /// is something to drain. Who drains and then sleeps says so before (Progress::leave), or the next MAD waits until
-    /// the helper finds nobody polling.
+    /// General services (QP1), created by the first call. Sends are transmitted at once; `Gsi::on_ready` reports
+    /// pending MADs. A thread that drains them and then sleeps must call Progress::leave first, or the next MAD waits
+    /// until the helper notices that nobody polls.
     Result<mad::Gsi*> gsi();
 
-    /// Who hears of events; called on the thread that polls, must not block. By an object's identity: the number of a
-    /// queue pair, the address of a queue; null: of the port.
+    /// Receives asynchronous events, on the thread that polls or that runs the link's upkeep; must not block.
+    /// `identity` selects the object: the number of a queue pair, the address of a queue; null: the port itself.
     using Listener = std::function<void(const transport::Event&)>;
     void listen(std::uint64_t identity, const void* who, Listener listener);
     void stop_listening(std::uint64_t identity, const void* who);
@@ -87,19 +89,19 @@ public:
 
     void share(SharedKind kind, std::uint32_t handle, void* object);
     void unshare(SharedKind kind, std::uint32_t handle);
-    void* shared(SharedKind kind, std::uint32_t handle);  ///< null: there is none
+    void* shared(SharedKind kind, std::uint32_t handle);  ///< null: not found
 
-    /// In the child of a fork.
+    /// In the child after fork.
     void abandon();
-    /// The caller is a child, and this its parent's.
+    /// True in a child: the port is its parent's.
     bool abandoned() const { return abandoned_.load(std::memory_order_relaxed) || Owner::in_copy(); }
-    /// The program has closed descriptors of ours: the device is dead, as events have told.
+    /// True after the program has closed descriptors of ours: the device is dead, and a device_fatal event was emitted.
     bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
-    /// At the end of the process: what was posted is sent, what was captured written.
+    /// At process exit: transmits what was posted, until `until` at most, and writes what was captured.
     void finish(Time until);
 
-    /// While a thread of the program forks, nobody polls.
+    /// Around a fork by a thread of the program: keeps every thread from polling.
     void before_fork() { progress_->hold(); }
     void after_fork() { progress_->release(); }
 
@@ -138,7 +140,7 @@ private:
     std::unique_ptr<Progress> progress_;
     std::mutex gsi_mutex_;
     std::unique_ptr<mad::Gsi> gsi_;
-    std::atomic<bool> active_{false};  ///< as the last event says
+    std::atomic<bool> active_{false};  ///< as of the last port event
     std::atomic<bool> abandoned_{false}, lost_{false};
     std::string sysfs_;  ///< directory; empty: none
     QuietThread helper_, capture_writer_;

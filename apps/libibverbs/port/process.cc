@@ -22,7 +22,7 @@
 namespace verbline::verbs {
 namespace {
 
-/// Stands where a provider of rdma-core has its table of operations: as large as any, and empty.
+/// In place of the table of operations of an rdma-core provider: as large as any, and empty.
 constexpr std::array<void*, 64> no_operations{};
 
 void name_device(DeviceEntry& entry, const std::string& name, unsigned index) {
@@ -39,7 +39,7 @@ void name_device(DeviceEntry& entry, const std::string& name, unsigned index) {
     set(device.ibdev_path, "/sys/class/infiniband/" + name);
 }
 
-constexpr Time farewell = 100 * millisecond;  ///< for links to take what was posted and then left alone
+constexpr Time farewell = 100 * millisecond;  ///< to transmit work posted before the exit
 
 }  // namespace
 
@@ -79,7 +79,7 @@ std::vector<DeviceEntry>* Process::devices() {
 }
 
 Result<Port*> Process::open(const ibv_device& device) {
-    // Nobody has told what the child inherits that it is dead, and locks may be held by threads that it has not.
+    // No fork handler has marked the inherited objects dead, and locks may be held by threads that the child lacks.
     if (Owner::caller() != Owner::Caller::owner)
         return failure(EIO, "a child that was not made by fork() opens a device; use fork(), or execute a program");
     const std::scoped_lock lock(mutex_);
@@ -103,7 +103,7 @@ Result<Port*> Process::open(const ibv_device& device) {
 
 Result<wire::Guid> Process::guid(const ibv_device& device) {
     const auto& link = settings_->links[entry(device).index];
-    // These take the address that we propose; of others, only the link knows.
+    // These links accept our proposed address; for the others, only the link knows it.
     if (std::holds_alternative<HubLink>(link) || std::holds_alternative<pmd::MemifSpec>(link)) {
         return guid_of(own_mac_);
     }

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// What there is once in a process: the devices that the settings name, and the ports of those that were opened.
+/// The per-process state: the devices that the settings name, and the ports of those that were opened.
 ///
-/// It is made when the first verb asks for it and stays until the process ends, since programs call verbs from
+/// Created by the first verb that needs it, and kept until the process ends, since programs call verbs from
 /// destructors. Nothing is started before a device is opened.
 ///
-/// Children have copies of everything, or share it, and have none of the threads (owner.h). Contexts they inherit are
-/// dead (EIO). A child of fork that opens a device itself gets a port of its own, with an address of its own.
+/// A child has a copy of the state, or shares it, and has none of the threads (owner.h). Inherited contexts are dead
+/// (EIO). A child of fork that opens a device itself gets a port and an address of its own.
 
 #include <memory>
 #include <mutex>
@@ -39,12 +39,12 @@ class Process {
 public:
     static Process& get();
 
-    /// Null and errno: the settings cannot be understood (a line on standard error says why).
+    /// Returns null and sets errno if the settings are invalid (a line on standard error says why).
     std::vector<DeviceEntry>* devices();
 
     Result<Port*> open(const ibv_device& device);
     Result<wire::Guid> guid(const ibv_device& device);
-    /// A MAC address of our own for links that have none.
+    /// The MAC address for links that have none.
     wire::MacAddress own_mac() const { return own_mac_; }
 
 private:
@@ -62,14 +62,14 @@ private:
     Result<Settings> settings_;
     std::vector<DeviceEntry> devices_;
     std::vector<std::unique_ptr<Port>> ports_;      ///< by index; null: not opened
-    std::vector<std::unique_ptr<Port>> abandoned_;  ///< a parent's
+    std::vector<std::unique_ptr<Port>> abandoned_;  ///< inherited from a parent
     wire::MacAddress own_mac_;
     unsigned generation_ = 0;  ///< forks between the process that began and this one
     Eal eal_;
     bool told_ = false, forking_ = false;
 };
 
-/// One line on standard error, of what the verbs can only say by errno.
+/// Prints one line on standard error: the text of an error that the verbs can report by errno only.
 void complain(const Error& error);
 
 }  // namespace verbline::verbs

@@ -22,8 +22,8 @@ bool ProgramDescriptor::intact() const {
     const auto self = getpid();
     const auto different = syscall(SYS_kcmp, self, self, KCMP_FILE, programs_, ours_.get());
     if (different >= 0 || errno == EBADF) return different == 0;
-    // This kernel does not tell (CONFIG_KCMP, seccomp). Files of our kinds have an inode in common with each other, but
-    // not with data files and sockets.
+    // kcmp is unavailable (CONFIG_KCMP, seccomp). Files of our kinds share one inode with each other, but not with data
+    // files and sockets.
     struct stat theirs{}, our_own{};
     return fstat(programs_, &theirs) == 0 && fstat(ours_.get(), &our_own) == 0 && theirs.st_dev == our_own.st_dev &&
            theirs.st_ino == our_own.st_ino;

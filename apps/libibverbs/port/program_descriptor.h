@@ -2,10 +2,12 @@
 #pragma once
 
 /// @file
-/// A descriptor that the program has from us, to sleep on: a number of its own for a file of which we keep another.
+/// A descriptor that the library hands to the program to sleep on: two numbers for one file, of which the program gets
+/// one and the library keeps the other.
 ///
-/// The program may close its number, or put another file there, and we must neither write to that nor close it. So we
-/// use ours alone, and at the end close the program's number only where our file still is behind it.
+/// The program may close its number or put another file there, and the library must then neither write to it nor close
+/// it. So the library uses its own number only, and on destruction closes the program's number only if it still refers
+/// to the same file.
 
 #include <utility>
 
@@ -16,8 +18,8 @@ namespace verbline::verbs {
 class ProgramDescriptor {
 public:
     ProgramDescriptor() = default;
-    /// `ours` is a new file; none: errno says why, as when there is no second number (then there is neither).
-    /// `close_on_exec` of the program's number.
+    /// `ours` is a new file, or invalid with errno set. If no second number is available, errno says why and the object
+    /// holds neither. `close_on_exec` applies to the program's number.
     explicit ProgramDescriptor(FileDescriptor ours, bool close_on_exec = true);
     ProgramDescriptor(ProgramDescriptor&& other) noexcept
         : ours_(std::move(other.ours_)),
@@ -34,9 +36,9 @@ public:
     explicit operator bool() const { return programs_ >= 0; }
     int ours() const { return ours_.get(); }
     int programs() const { return programs_; }
-    /// Whether the program's number still is our file. Two system calls at most.
+    /// True if the program's number still refers to our file. Two system calls at most.
     bool intact() const;
-    /// The program closes its number itself.
+    /// Leaves closing the program's number to the program.
     void disown() { program_closes_ = true; }
 
 private:

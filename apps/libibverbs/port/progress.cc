@@ -21,13 +21,13 @@
 namespace verbline::verbs {
 namespace {
 
-constexpr unsigned receives_to_own = 8;           ///< in a row, by the program, before it is trusted to go on
+constexpr unsigned receives_to_own = 8;           ///< in a row by the program, before the helper stops polling
 constexpr std::uint32_t idle_before_yield = 256;  ///< rounds of the program
 constexpr unsigned idle_between_yields = 64;
 constexpr unsigned yields_in_vain = 4;
 constexpr std::uint32_t idle_before_block = 8;
-/// Of a call that does not block, but would lose a time slice by yielding. A timeout that comes before the kernel's
-/// next tick has to be programmed, which on a virtual machine takes longer than all the rest of the sleep.
+/// Limit of `idle`, which stands in for a yield that would lose a time slice. A timeout before the kernel's next tick
+/// has to be programmed, which on a virtual machine takes longer than all the rest of the sleep.
 constexpr Time longest_block = 4 * millisecond;
 constexpr Time dense_polls = 20 * microsecond;  ///< between polls of a thread that does hardly anything else
 constexpr Time time_slice = 200 * microsecond;  ///< many peers that poll and yield in turn take less
@@ -134,8 +134,8 @@ bool Progress::ask_helper() noexcept {
     return asked_ = true;
 }
 
-/// To the peer, if that has the only other use for the CPU, or to whoever is in the gate. Not every scheduler takes a
-/// yield for more than a hint: one that gets nowhere becomes a short sleep, in which others do many packets' work.
+/// Yields the CPU to the peer, or to the thread inside the gate. Some schedulers take sched_yield for a mere hint:
+/// after several in vain it becomes a short sleep, in which others do many packets' work.
 void Progress::give_way(unsigned times) noexcept {
     if (times < yields_in_vain) {
         sched_yield();
@@ -145,7 +145,7 @@ void Progress::give_way(unsigned times) noexcept {
     }
 }
 
-/// From now on the program polls, and need not be signalled.
+/// The program polls from now on: disarms the receive event.
 void Progress::take_over() noexcept {
     if (program_polls_.load(std::memory_order_relaxed) || !enter(true)) return;
     do {
@@ -157,7 +157,7 @@ void Progress::take_over() noexcept {
 bool Progress::idle() noexcept {
     const auto rounds = idle_rounds_.fetch_add(1, std::memory_order_relaxed);
     if (alone_) {
-        take_over();  // the helper, woken for each packet, would get them one at a time
+        take_over();  // a helper woken for each packet would get them one at a time
         give_way(rounds);
         return false;
     }
@@ -165,7 +165,7 @@ bool Progress::idle() noexcept {
     contention_.went_on(now, now - polled_at_.load(std::memory_order_relaxed));
     if (rounds < idle_before_block) return false;
     if (contention_.contended(now)) {
-        // Who does other work between two polls does not wait for us alone.
+        // A thread that does other work between two polls must not block here.
         const auto last = last_idle_.exchange(now, std::memory_order_relaxed);
         if (now - last > clock_.ticks(dense_polls)) return false;
         block_until_arrival();
@@ -182,7 +182,7 @@ void Progress::yield() noexcept {
     contention_.went_on(now, now - began);
 }
 
-/// Asks for a signal, and looks once more. Nothing: there is something to do already.
+/// Arms the receive event and polls once more. nullopt: there is work already.
 std::optional<Progress::Arrival> Progress::arm() noexcept {
     program_polls_.store(true, std::memory_order_relaxed);
     blocked_.store(true, std::memory_order_relaxed);
@@ -196,7 +196,7 @@ std::optional<Progress::Arrival> Progress::arm() noexcept {
     return std::nullopt;
 }
 
-/// Who has not received often enough to be trusted with it hands the device back to the helper.
+/// Hands the device back to the helper if the program has not received often enough in a row.
 void Progress::disarm() noexcept {
     while (!enter(false)) sched_yield();
     bool wake_helper = false;
@@ -215,7 +215,8 @@ void Progress::block_until_arrival() noexcept {
     if (abandoned()) return;
     int cancelable = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);  // polling is no cancellation point
-    // Whoever is in the gate needs a CPU. One thread waits for signals: two would take them from each other.
+    // The thread inside the gate needs a CPU. Only one thread waits on the receive event: two would consume each
+    // other's.
     if (blocked_.load(std::memory_order_relaxed) || !enter(false)) {
         wait_for({.descriptor = -1, .most = unsignalled_interval});
     } else if (const auto arrival = arm()) {
@@ -269,12 +270,12 @@ void Progress::release() noexcept {
     if (exit()) posted();
 }
 
-/// A link that holds packets back does not say when it has let go of the last.
+/// A link that delays packets does not report when it has sent the last one.
 void Progress::finish(Time until) noexcept {
     if (abandoned()) return;
     for (bool quiet = false; !quiet && monotonic_now() < until;) {
         if (!enter(false)) {
-            sched_yield();  // whoever is in it may be about to send
+            sched_yield();  // the thread inside may be about to send
             continue;
         }
         const bool busy = program_round();

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Who polls the shard: the program's threads, whenever they post or look for completions, and a thread of ours when
-/// they do not.
+/// Drives the shard: the program's threads poll it whenever they post or look for completions, a helper thread of the
+/// library when they do not.
 ///
 ///                                         polls in vain, or receives 8 times in a row
 ///              ┌────────────────────┐ ──────────────────────────────────────────────> ┌──────────────────────┐
@@ -12,21 +12,22 @@
 ///              │ then polls         │   sleeps on events; or not seen for a millisecond │ it each millisecond  │
 ///              └────────────────────┘                                                 └──────────────────────┘
 ///
-/// A program that polls pays for no system call, neither here nor at the peer, and is not disturbed. One that sleeps,
-/// or that is a mere target of READs and WRITEs, is served by the helper, which costs nothing while nothing happens.
+/// A program that polls makes no system call, neither here nor at the peer. One that sleeps, or that is only the target
+/// of READs and WRITEs, is served by the helper, which sleeps while nothing arrives.
 ///
-/// Between the two are programs that spin on their memory for the peer's WRITE: they call nothing while they wait.
-/// The helper would have to be woken for each. So where the helper got packets shortly after the program had looked,
-/// `linger` keeps the program here a little when it has found what it looked for: most likely the next packet comes
-/// right now. Where that does not pay off it ends.
+/// A program that spins on its memory until the peer has written to it makes no calls while it waits, and the helper
+/// would have to be woken for each packet. So where the helper received packets shortly after the program had polled,
+/// `linger` goes on polling for some microseconds after a successful poll: most likely the next packet arrives right
+/// then. A credit ends this where it does not pay off.
 ///
-/// On a busy machine, where compute-bound processes wait for the CPU (pmd::CpuContention), a program that polls in vain
-/// blocks until something arrives instead of yielding a whole time slice: `idle`.
+/// Where compute-bound processes compete for the CPU (pmd::CpuContention), `idle` blocks a program that polls in vain
+/// until something arrives, instead of yielding a whole time slice.
 ///
-/// On a machine of one CPU the helper does as well what others would have to be woken for (`serve`): a switch and two
-/// system calls less for each packet.
+/// On a machine of one CPU the helper also runs the registered service (`serve`), whose thread would otherwise have to
+/// be woken: a context switch and two system calls less for each packet.
 ///
-/// Threads: any. Whoever polls is alone in it; others go on, and leave word if they have posted something.
+/// Threads: any. One thread at a time polls, inside the gate. The others do not wait for it: after posting they mark
+/// the gate, and the thread inside runs another round.
 
 #include <atomic>
 #include <cstdint>
@@ -48,54 +49,55 @@ namespace verbline::verbs {
 
 class Progress {
 public:
-    /// `held_back`: the link keeps packets for later (impair) and has to be called even if there is nothing to send.
+    /// `held_back`: the link delays packets (impair) and has to be called even if there is nothing to send.
     Progress(pmd::NetDevice& link, rdma::Device& device, bool held_back);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// False: there was no descriptor left with which to wake the helper, and it must not be begun.
+    /// False if no descriptor was left for waking the helper: `run` must not be called.
     bool usable() const { return static_cast<bool>(wake_); }
 
-    /// The program looks for something: one round. True: something was done.
+    /// One round, when the program looks for completions. Returns true if there was work.
     bool drive() noexcept;
-    /// The program has posted something.
+    /// The program has posted work: transmits it, or leaves that to the thread inside the gate.
     void posted() noexcept;
-    /// The same, by a service of ours, which the helper may have called. When it returns, what was posted has been
-    /// transmitted, unless the link is full: a program that rejects a connection may end with _exit(2) right then, and
-    /// the peer would repeat its REQ to nobody. Waits for the round of another thread if one is under way, so that it
-    /// must not be called from within a round.
+    /// Like `posted`, for services of the library, which may run on the helper. On return, what was posted has been
+    /// transmitted, unless the link is full: a program that rejects a connection may call _exit(2) right then, and the
+    /// peer would repeat its REQ to a process that is gone. Waits for a round of another thread, so it must not be
+    /// called from within a round.
     void posted_by_service() noexcept;
-    /// The program has found nothing, and holds no lock that others need: lets others have the CPU now and then. Where
+    /// The program has found nothing; the caller must hold no lock that others need. Yields the CPU now and then. Where
     /// other programs compete for the CPU it blocks until something arrives, for 4 ms at most, about what a yield would
-    /// cost. True: something may have arrived, look again.
+    /// cost. Returns true if something may have arrived: poll again.
     bool idle() noexcept;
-    /// The program has found what it looked for.
+    /// The program has found a completion: may poll a little longer (see above).
     void linger() noexcept;
-    /// The program is about to sleep until an event comes.
+    /// Call before the program sleeps until an event comes: hands polling over to the helper.
     void leave() noexcept;
 
-    /// The process ends: drives the device until it has nothing to send right now, or it is `until`. Packets that only
-    /// a timer would send are not waited for.
+    /// At process exit: polls until the device has nothing to send right now, or until `until`. Does not wait for
+    /// packets that only a timer would send.
     void finish(Time until) noexcept;
 
-    /// What the helper calls when it was asked to, outside of the gate; an empty function ends it, and waits for a call
-    /// under way.
+    /// Sets the function that the helper calls, outside the gate, after `ask_helper`. An empty function removes it,
+    /// once a call under way has returned.
     void serve(std::function<void()> service);
-    /// By whoever polls: asks the helper, if that is who polls, and it has the only CPU. False: somebody else has to be
-    /// told.
+    /// From the polling thread. Returns true if that is the helper of a machine of one CPU, which will then call the
+    /// service. False: the caller has to wake another thread.
     bool ask_helper() noexcept;
 
-    /// What the helper calls, before it ends, when a descriptor that it sleeps on has been closed. Before `run`.
+    /// Sets the function that the helper calls before it ends, when a descriptor that it sleeps on has been closed.
+    /// Call before `run`.
     void on_lost(std::function<void()> tell) { on_lost_ = std::move(tell); }
-    /// The helper.
+    /// Main function of the helper thread.
     void run(const std::stop_token& stop);
-    /// Gets the helper out of its sleep.
+    /// Wakes the helper.
     void wake() const noexcept;
 
-    /// Around a fork, by one thread: nobody polls, or looks after the link, meanwhile.
+    /// Around a fork, by one thread: meanwhile no thread polls or runs the link's upkeep.
     void hold() noexcept;
     void release() noexcept;
-    /// In the child of a fork, or when the device is lost: nothing happens here any more.
+    /// In the child after fork, or when the device is lost: from now on no call polls.
     void abandon() noexcept { abandoned_.store(true, std::memory_order_relaxed); }
 
     /// What a thread of the program blocks on.
@@ -106,9 +108,9 @@ public:
 
 private:
     static constexpr int most_credit = 64;                          ///< for lingering
-    static constexpr Time unsignalled_interval = 50 * microsecond;  ///< between looks at a device that cannot signal
+    static constexpr Time unsignalled_interval = 50 * microsecond;  ///< poll interval of a device that cannot signal
 
-    enum class Gate : std::uint8_t { open, taken, again };  ///< again: taken, and somebody has posted meanwhile
+    enum class Gate : std::uint8_t { open, taken, again };  ///< again: taken, and another thread has posted
 
     bool enter(bool insist) noexcept;
     bool exit() noexcept;  ///< true: another round is due
@@ -134,17 +136,17 @@ private:
     pmd::NetDevice& link_;
     rdma::Device& device_;
     const bool held_back_;
-    const bool alone_;  ///< on the one CPU there is
+    const bool alone_;  ///< the process may use one CPU only
     FileDescriptor wake_;
 
     std::atomic<Gate> gate_{Gate::open};
     std::atomic<bool> abandoned_{false};
     std::atomic<bool> program_polls_{false};        ///< changed inside the gate
     std::atomic<std::uint32_t> rounds_{0};          ///< that have ended; changed inside the gate
-    std::atomic<std::uint32_t> program_rounds_{0};  ///< so that the helper sees whether the program is still there
+    std::atomic<std::uint32_t> program_rounds_{0};  ///< shows the helper whether the program still polls
     std::atomic<std::uint32_t> idle_rounds_{0};
     std::atomic<int> linger_credit_{0};
-    std::atomic<Time> sleeps_until_{0};        ///< the helper; 0: it is awake
+    std::atomic<Time> sleeps_until_{0};        ///< of the helper; 0: awake
     std::atomic<std::uint64_t> last_idle_{0};  ///< ticks: when `idle` was last called
     std::atomic<std::uint64_t> polled_at_{0};  ///< ticks: when the last round began
     std::atomic<bool> blocked_{false};         ///< a thread of the program waits for a signal
@@ -159,14 +161,14 @@ private:
     std::function<void()> service_;
     std::atomic<bool> served_{false};  ///< there is a service
     std::atomic<std::thread::id> helper_id_;
-    // The helper's.
+    // Used by the helper only.
     bool asked_ = false, lost_ = false;
     std::function<void()> on_lost_;
     TscClock helper_clock_;
-    std::mutex upkeep_mutex_;  ///< held while the link is looked after
+    std::mutex upkeep_mutex_;  ///< held during the link's upkeep
     Time last_upkeep_ = 0, next_upkeep_ = 0, down_interval_ = 2 * millisecond;
     bool link_up_ = false;
-    bool program_is_near_ = false;  ///< was, when the helper last received
+    bool program_is_near_ = false;  ///< program polled shortly before the helper last received
 };
 
 }  // namespace verbline::verbs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The helper: what it does while the program does not poll.
+// The helper thread: polls while the program does not.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -20,18 +20,19 @@ namespace {
 constexpr unsigned idle_before_sleep = 40;   ///< rounds of the helper: a few microseconds
 constexpr unsigned idle_beside_program = 2;  ///< the same, while the program may need the CPU
 constexpr Time watch_interval = millisecond;
-constexpr Time watch_interval_alone = 20 * millisecond;  ///< longer than the peer may have the CPU
+constexpr Time watch_interval_alone = 20 * millisecond;  ///< longer than a peer keeps the CPU
 constexpr Time watch_interval_contended = 10 * millisecond;
 constexpr int credit_for_missed = 8;
 constexpr Time near_program = 20 * microsecond;
-constexpr Time most_sleep = 5 * millisecond;  ///< what a program posts and then forgets may have to be sent again
+constexpr Time most_sleep = 5 * millisecond;  ///< so that retransmission timers of idle programs still fire
 constexpr Time held_back_interval = 100 * microsecond;
 constexpr Time link_down_interval = 2 * millisecond, longest_down_interval = 50 * millisecond,
                link_up_interval = 200 * millisecond;
-constexpr Time urgent_interval = millisecond;  ///< while the link wants to be looked after (pmd::NetDevice)
+constexpr Time urgent_interval = millisecond;  ///< while the link asks for upkeep (pmd::NetDevice::wants_link_up)
 
-/// A helper that takes the only CPU from whoever has woken it gets packets one at a time, at a switch each. So it is no
-/// interactive thread: its turn comes when the others wait or have had theirs. Real-time programs know what they do.
+/// On the only CPU, a helper that preempts the thread which has woken it gets packets one at a time, at a context
+/// switch each. So it is made a batch thread (SCHED_BATCH), which runs when the others wait or have used up their time
+/// slices. Real-time policies are left alone.
 void take_turns() {
     const sched_param none{};
     if (sched_getscheduler(0) == SCHED_OTHER) std::ignore = sched_setscheduler(0, SCHED_BATCH, &none);
@@ -98,7 +99,7 @@ void Progress::watch_program() {
     const auto seen = program_rounds_.load(std::memory_order_relaxed);
     const bool contended = contention_.contended(rte_rdtsc());
     const Time interval = alone_ ? watch_interval_alone : contended ? watch_interval_contended : watch_interval;
-    // Too soon to say of the program that it is gone.
+    // Too early to conclude that the program has stopped polling.
     if (interval > urgent_interval && link_.wants_link_up()) return wait(-1, urgent_interval);
     wait(-1, interval);
     if (blocked_.load(std::memory_order_relaxed) || program_rounds_.load(std::memory_order_relaxed) != seen) return;
@@ -114,7 +115,7 @@ void Progress::sleep() {
         return;
     }
     link_.want_rx_event(0, true);
-    const bool busy = poll();  // what came before the signal was wanted
+    const bool busy = poll();  // for packets that arrived before the event was armed
     const auto now = clock_.now();
     auto until = now + most_sleep;
     if (const auto deadline = device_.next_deadline(0)) until = std::min(until, *deadline);
@@ -139,7 +140,7 @@ void Progress::wait(int arrival, Time most) {
     if (((descriptors[0].revents | descriptors[1].revents) & POLLNVAL) != 0) {
         lost_ = true;
     } else if (descriptors[0].revents != 0) {
-        // What is no longer ours is not read; while nothing wakes us the upkeep finds out.
+        // A descriptor that is no longer ours must not be read. Without a wake-up, upkeep detects the loss.
         lost_ = OwnDescriptors::is_lost(wake_.get());
         std::uint64_t count = 0;
         if (!lost_) std::ignore = read(wake_.get(), &count, sizeof count);
@@ -159,7 +160,7 @@ void Progress::upkeep() {
         link_up_ = device_.check_link();
     }
     lost_ = lost_ || OwnDescriptors::is_lost(wake_.get());
-    // Whoever waits for its peer for long looks less and less often.
+    // While the link stays down, the interval grows.
     down_interval_ = link_up_ ? link_down_interval : std::min(down_interval_ * 5 / 4, longest_down_interval);
     next_upkeep_ = now + (link_up_ ? link_up_interval : down_interval_);
 }

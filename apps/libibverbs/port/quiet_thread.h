@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// A thread of ours in somebody else's program: it takes none of the program's signals. (SIGSEGV of a guarded copy is
-/// raised in the thread that copies, and cannot be left to others.)
+/// A thread of the library inside a program that is not ours, with the program's signals blocked. (The synchronous
+/// faults stay unblocked: SIGSEGV of a guarded copy is raised in the thread that copies.)
 
 #include <system_error>
 #include <thread>
@@ -19,7 +19,7 @@ class QuietThread : public std::jthread {
 public:
     QuietThread() = default;
 
-    /// EAGAIN: the user, or the container, may have no more threads.
+    /// Starts the thread. EAGAIN: the thread limit of the user or the container is reached.
     template <class Run>
     static Result<QuietThread> start(Run&& run) {
         const WithoutSignals without;
@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    /// A new thread has its maker's mask.
+    /// A new thread inherits the signal mask of its creator.
     class WithoutSignals {
     public:
         WithoutSignals() {

@@ -2,11 +2,11 @@
 #pragma once
 
 /// @file
-/// The clock of what stands between the link and the shard: read for every burst by whoever polls, and by the control
-/// path beside it.
+/// The clock of the layers between the link and the shard: read for every burst by the polling thread, and by the
+/// control path beside it.
 ///
-/// Reading it costs no system call. Where the kernel gives processes no page with the time (User Mode Linux, and hosts
-/// whose clock source is not the processor's) clock_gettime is one, and two for every packet are most of its time.
+/// Reading it makes no system call. Where the kernel offers no time in user space (User Mode Linux, and hosts whose
+/// clock source is not the processor's) clock_gettime is one, and two for every packet would be most of its cost.
 ///
 /// Threads: any.
 
@@ -31,7 +31,7 @@ private:
     TscClock clock_;
 };
 
-/// As devices take it, which keep it for as long as they live.
+/// The clock as a function, as devices take it. All copies share one clock, which lives as long as they do.
 inline std::function<Time()> make_shared_clock() {
     return [clock = std::make_shared<SharedTscClock>()] { return clock->now(); };
 }

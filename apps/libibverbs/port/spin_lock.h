@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The lock of a queue: verbs are thread-safe (ibv_post_send and ibv_poll_cq may be called by several threads at a
-/// time), but hardly ever is anyone in the way.
+/// The lock of a queue: verbs are thread-safe (several threads may call ibv_post_send and ibv_poll_cq at a time), but
+/// contention is rare.
 
 #include <atomic>
 
@@ -16,7 +16,7 @@ class SpinLock {
 public:
     void lock() noexcept {
         for (unsigned tries = 0; taken_.exchange(true, std::memory_order_acquire); ++tries) {
-            // Whoever holds it may have lost its CPU to us.
+            // The holder may have been preempted: let it run.
             if (tries > 100) sched_yield();
             rte_pause();
         }

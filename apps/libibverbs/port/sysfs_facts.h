@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What sysfs says of a port of ours (apps/libibverbs/namespace/sysfs_tree.h), once it is open.
+/// What sysfs shows of an open port (apps/libibverbs/namespace/sysfs_tree.h).
 
 #include "apps/libibverbs/namespace/sysfs_tree.h"
 #include "apps/libibverbs/port/port.h"

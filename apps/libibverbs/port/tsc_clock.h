@@ -2,12 +2,11 @@
 #pragma once
 
 /// @file
-/// The monotonic clock, read for every round of the shard: by the processor's time stamp counter, which takes a few
-/// nanoseconds where clock_gettime takes tens (more on virtual machines, a third of a polling program's time).
+/// The monotonic clock, read for every round of the shard, from the processor's time stamp counter: a few nanoseconds
+/// where clock_gettime takes tens (more on virtual machines: a third of a polling program's time).
 ///
-/// It is set by clock_gettime every ten milliseconds, and whenever the counter does something odd (another core's may
-/// lag), so it is as good as that, and never goes back. Where that is a system call there are several such clocks to be
-/// set. One thread at a time.
+/// It is synchronised with clock_gettime every ten milliseconds, and whenever the counter jumps (that of another core
+/// may lag), and never goes back. Where clock_gettime is a system call, each instance makes its own. Not thread-safe.
 
 #include <algorithm>
 #include <cstdint>

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The port of a host on a soft InfiniBand fabric: the subnet manager says what it is, and a hub of the fabric's name
-/// carries its packets.
+/// The port of a host on a soft InfiniBand fabric: configured by the subnet manager; a hub of the fabric's name carries
+/// its packets.
 ///
 /// Both calls block for some seconds at most. Errors are one line that says what to do.
 
@@ -18,8 +18,8 @@ namespace verbline::verbs {
 /// ENETDOWN: no subnet manager has brought the port up.
 Result<mad::PortFacts> fabric_port(const InfinibandLink& link);
 
-/// The port's lane of the hub, by the MAC address that is its LID's. `addresses` are those of IPoIB; none: the hub
-/// chooses. EADDRINUSE: another program has the port, or one of the addresses.
+/// Joins the hub as the port's lane, with the MAC address derived from its LID. `addresses` are those of IPoIB; if
+/// empty, the hub chooses. EADDRINUSE: another program has the port, or one of the addresses.
 Result<hub::Lane> join_fabric(const InfinibandLink& link, const mad::PortFacts& port,
                               const std::vector<InterfaceAddress>& addresses = {});
 

@@ -2,9 +2,10 @@
 #pragma once
 
 /// @file
-/// What `verbline run` tells the libibverbs.so.1 inside a program: links, addresses, MTU, impairment, capture.
+/// The settings that `verbline run` passes to the libibverbs.so.1 inside a program: links, addresses, MTU, impairment,
+/// capture.
 ///
-/// The program knows nothing of us, so it travels in the environment:
+/// They travel in the environment, since the program knows nothing of Verbline:
 ///
 ///     VERBLINE_LINK      links, separated by spaces; unset or empty: hub:default
 ///     VERBLINE_IP        addresses with prefix length, separated by spaces
@@ -23,8 +24,8 @@
 ///     ib:HOST@FABRIC                        the port of that host on a soft InfiniBand fabric
 ///     dpdk:net_af_packetN,iface=IFNAME      the same by DPDK's driver; its others are for hubs
 ///
-/// Parsing is strict: what is not understood is an error of one line. It says nothing about whether a link is there:
-/// that is asked by preflight.h before the program starts, and by opening the device.
+/// Parsing is strict: unknown input is an error of one line. Parsing does not check whether a link exists: preflight.h
+/// does before the program starts, and opening the device does again.
 
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +64,7 @@ using link::InterfaceAddress;
 Result<InterfaceAddress> parse_address(std::string_view text);
 
 Result<Link> parse_link(std::string_view text);
-/// What `parse_link` takes.
+/// Inverse of `parse_link`.
 std::string text(const Link& link);
 
 inline bool is_infiniband(const Link& link) {
@@ -78,7 +79,7 @@ constexpr std::string_view default_hub = "default";
 
 struct Settings {
     std::vector<Link> links{HubLink{std::string(default_hub)}};  ///< at least one
-    std::vector<InterfaceAddress> addresses;                     ///< of the first RoCE link; none: what the link gives
+    std::vector<InterfaceAddress> addresses;                     ///< of the first RoCE link; empty: the link's own
     std::uint16_t mtu = 0;  ///< bytes behind the Ethernet header; 0: the link's own
     std::string impair;     ///< empty: none
     std::string capture;    ///< file; empty: none
@@ -88,20 +89,19 @@ struct Settings {
     bool operator==(const Settings&) const = default;
 };
 
-/// The devices that the links become, in their order: verbline0, verbline1, ... and, on the soft fabric, verbline_ib0,
-/// ...
+/// Device names of the links, in their order: verbline0, verbline1, ... and, on the soft fabric, verbline_ib0, ...
 std::vector<std::string> device_names(std::span<const Link> links);
 
-/// Reads one variable: nothing if it is not set. By default the process's own.
+/// Reads one variable; nullopt if it is not set.
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 std::optional<std::string> process_environment(const char* name);
 
 Result<Settings> settings_from_environment(const Environment& environment = process_environment);
 
-/// What is wrong with settings whose parts are well-formed by themselves.
+/// Checks that settings whose parts are well-formed do not contradict each other.
 Result<void> check(const Settings& settings);
 
-/// Every variable above with its value; an empty value: to be unset.
+/// Every variable above with its value; an empty value means that it is to be unset.
 std::vector<std::pair<std::string, std::string>> environment_of(const Settings& settings);
 
 }  // namespace verbline::verbs

@@ -30,7 +30,7 @@ void Channel::signal() {
     if (::write(event_.ours(), &one, sizeof one) == sizeof one) ++signals_;
 }
 
-/// Must not block: somebody who waits may have been faster, and will find nothing.
+/// Must not block: a waiting thread may have read the eventfd first.
 void Channel::quench() {
     std::uint64_t count = 0;
     const iovec into{.iov_base = &count, .iov_len = sizeof count};
@@ -45,8 +45,9 @@ int Channel::wait() {
     return 0;
 }
 
-/// Whoever changes the queue settles afterwards, so the last one leaves the descriptor as it should be. Where somebody
-/// has read and not yet said so, that is the last one.
+/// Every change of the queue is followed by `settle`, so the last call leaves the descriptor in the right state. A
+/// waiter that has read the eventfd but not yet updated `signals_` makes no difference: it does so before a command of
+/// its own, whose `settle` is then the last.
 void Channel::settle() {
     const std::scoped_lock lock(signal_mutex_);
     const bool events = events_.load(std::memory_order_relaxed) != 0;

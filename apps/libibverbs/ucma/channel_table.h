@@ -2,11 +2,10 @@
 #pragma once
 
 /// @file
-/// Which of the program's descriptors is which channel. Asked at every write and close of the program, and answered by
-/// one load.
+/// Maps the program's descriptors to channels. A lookup is one load: every write and close of the program makes one.
 ///
-/// Threads: any, signal handlers included. It owns no channel, and what it answers may be gone for anybody but its
-/// owner.
+/// Threads: any, signal handlers included. The table does not own the channels: a returned pointer may dangle unless
+/// the caller owns the channel.
 
 #include <algorithm>
 #include <array>
@@ -20,11 +19,11 @@ class Channel;
 
 class ChannelTable {
 public:
-    static constexpr int capacity = 1 << 16;  ///< no descriptor above that can be a channel
+    static constexpr int capacity = 1 << 16;  ///< descriptors from here on cannot be channels
 
-    /// Also while it is being closed.
+    /// True also while the channel is being closed.
     bool contains(int descriptor) const noexcept { return load(descriptor) != nullptr; }
-    /// Null: it is none, or is being closed.
+    /// Returns null if the descriptor is no channel or is being closed.
     Channel* find(int descriptor) const noexcept {
         auto* const found = load(descriptor);
         return found == closing_mark() ? nullptr : found;
@@ -35,14 +34,14 @@ public:
         auto end = end_.load(std::memory_order_relaxed);
         while (end <= descriptor && !end_.compare_exchange_weak(end, descriptor + 1)) {}
     }
-    /// Null: it was none, or somebody was faster.
+    /// Removes the entry. Returns null if there was none, or another thread has taken it first.
     Channel* take(int descriptor) noexcept {
         if (!in_range(descriptor)) return nullptr;
         auto* const was = slots_[static_cast<std::size_t>(descriptor)].exchange(nullptr, std::memory_order_acq_rel);
         return was == closing_mark() ? nullptr : was;
     }
-    /// The same, but until `end_closing` the number is known to be a channel's that is being closed: what is behind it
-    /// is our file still, of which the program must see nothing.
+    /// Like `take`, but until `end_closing` the number is marked as a channel that is being closed: our file is still
+    /// behind it, and the program must not see it.
     Channel* begin_closing(int descriptor) noexcept {
         auto* channel = find(descriptor);
         if (channel == nullptr) return nullptr;
@@ -53,7 +52,7 @@ public:
         auto* mark = closing_mark();
         slots_[static_cast<std::size_t>(descriptor)].compare_exchange_strong(mark, nullptr);
     }
-    /// The first descriptor from `from` on that is a channel; `capacity`: none.
+    /// The lowest descriptor >= `from` that is a channel; `capacity` if there is none.
     int next(int from) const noexcept {
         const int end = end_.load(std::memory_order_relaxed);
         for (from = std::max(from, 0); from < end; ++from)
@@ -64,7 +63,7 @@ public:
     static bool in_range(int descriptor) noexcept { return descriptor >= 0 && descriptor < capacity; }
 
 private:
-    /// No channel is at this address.
+    /// Sentinel: no channel has this address.
     static Channel* closing_mark() noexcept { return reinterpret_cast<Channel*>(std::uintptr_t{1}); }
     Channel* load(int descriptor) const noexcept {
         if (!in_range(descriptor)) return nullptr;
@@ -72,7 +71,7 @@ private:
     }
 
     std::array<std::atomic<Channel*>, capacity> slots_{};
-    std::atomic<int> end_{0};  ///< above all that ever were
+    std::atomic<int> end_{0};  ///< above every descriptor ever put
 };
 
 }  // namespace verbline::verbs

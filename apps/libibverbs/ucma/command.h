@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// What a program writes to the rdma_cm device: a header, one structure of rdma/rdma_user_cm.h, and in it the address
-/// where the answer goes.
+/// A command as a program writes it to the rdma_cm device: a header, one structure of rdma/rdma_user_cm.h, and in it
+/// the address of the response buffer.
 ///
 ///     write(fd) ─> │ cmd 4 │ in 2 │ out 2 │ structure, `in` bytes │        answer, at most `out` bytes ─> response
 ///
-/// All in host byte order but where the structures say otherwise. Nothing is believed: neither lengths nor addresses.
+/// Host byte order, except where the structures say otherwise. Lengths and addresses are not trusted.
 
 #include <algorithm>
 #include <array>
@@ -25,13 +25,14 @@ namespace verbline::verbs {
 
 class Command {
 public:
-    /// `length` bytes were written at `address`. EINVAL: less than the header says; EFAULT.
+    /// Copies a command of `length` bytes from `address`. EINVAL: shorter than its header says; EFAULT: `address` is
+    /// not readable.
     static Result<Command> read(std::uint64_t address, std::size_t length);
 
     std::uint32_t number() const { return header_.cmd; }
 
-    /// The command's structure. Structures have grown at their end: what an older program does not send is zero, what a
-    /// newer one sends more is left. EINVAL: not even `least` bytes.
+    /// The command's structure. Structures have grown at their end: bytes that an older program does not send are zero,
+    /// excess bytes of a newer one are ignored. EINVAL: fewer than `least` bytes.
     template <class Structure>
     Result<Structure> input(std::size_t least = sizeof(Structure)) const {
         static_assert(sizeof(Structure) <= largest);
@@ -41,14 +42,14 @@ public:
         return structure;
     }
 
-    /// Whether the program has room for the first `least` bytes of an answer; ENOSPC. Ask before anything is done.
+    /// ENOSPC unless the response buffer holds `least` bytes. Check before executing the command.
     Result<void> require_room(std::size_t least) const {
         if (header_.out < least) return failure(ENOSPC, "no room for the answer");
         return {};
     }
     std::size_t room() const { return header_.out; }
 
-    /// As much of the answer as there is room for. EFAULT.
+    /// Writes as much of the answer as the response buffer holds. EFAULT: `address` is not writable.
     template <class Structure>
     Result<void> respond(std::uint64_t address, const Structure& answer) const {
         const auto bytes = std::as_bytes(std::span(&answer, 1));

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The commands of the rdma_cm device (RDMA_USER_CM_CMD_...), carried out on rdmacm::Service. Errors are those of the
+/// The commands of the rdma_cm device (RDMA_USER_CM_CMD_...), executed on rdmacm::Service. Errors are those of the
 /// kernel's device.
 ///
 ///     commands.cc ── by number ──┬── id_commands            create, destroy, migrate, options, notify
@@ -10,7 +10,7 @@
 ///                                ├── connection_commands    connect, listen, accept, reject, disconnect, attributes
 ///                                └── event_commands         events, groups
 ///
-/// Threads: as Service, one at a time. Nothing here waits.
+/// Threads: as Service, one at a time. No command blocks.
 
 #include "apps/libibverbs/ucma/command.h"
 #include "control/rdmacm/service.h"
@@ -18,15 +18,16 @@
 
 namespace verbline::verbs {
 
-/// On what a command works.
+/// What a command operates on.
 struct CommandTarget {
     rdmacm::Service& service;
     rdmacm::EventQueue& events;           ///< of the descriptor that was written to
-    rdmacm::EventQueue* other = nullptr;  ///< of the descriptor that `migrate` names; null: it is none of ours
+    rdmacm::EventQueue* other = nullptr;  ///< of the descriptor that `migrate` names; null: no channel
     Time now = 0;
 };
 
-/// EINVAL: no such command, or one that makes no sense; ENOSYS: one that nobody has; EAGAIN: no event.
+/// Executes a command. EINVAL: number out of range, or invalid arguments; ENOSYS: a number without a handler; EAGAIN:
+/// no event is queued.
 Result<void> run_command(const Command& command, CommandTarget& target);
 
 using CommandHandler = Result<void> (*)(const Command&, CommandTarget&);

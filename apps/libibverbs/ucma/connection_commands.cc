@@ -12,7 +12,7 @@ namespace {
 
 using rdmacm::IdNumber;
 
-/// As long as before ECE (enhanced connection establishment), which we do not have, was added.
+/// The length before ECE (enhanced connection establishment), which is not supported, was added.
 constexpr std::size_t connect_size = offsetof(rdma_ucm_connect, reserved) + sizeof(rdma_ucm_connect::reserved);
 constexpr std::size_t accept_size = offsetof(rdma_ucm_accept, reserved) + sizeof(rdma_ucm_accept::reserved);
 
@@ -46,7 +46,7 @@ Result<void> accept(const Command& command, CommandTarget& target) {
 Result<void> reject(const Command& command, CommandTarget& target) {
     const auto input = command.input<rdma_ucm_reject>();
     if (!input) return std::unexpected(input.error());
-    // Programs of before there were reasons give none.
+    // Older programs give no reason.
     const auto reason = input->reason == 0 ? wire::CmRejectReason::consumer : wire::CmRejectReason{input->reason};
     if (reason != wire::CmRejectReason::consumer && reason != wire::CmRejectReason::vendor_option)
         return failure(EINVAL, "reason");

@@ -32,7 +32,7 @@ int fail(int code) {
     return -1;
 }
 
-/// The thread is not cancelled for as long as this lives: what we write to may be a cancellation point.
+/// Disables cancellation of the thread while it lives: system calls made inside may be cancellation points.
 class Uncancelled {
 public:
     Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -44,7 +44,7 @@ private:
     int before_ = 0;
 };
 
-/// Where the kernel has such a device as well, librdmacm takes no other than the one whose number the kernel tells it
+/// Where the kernel has such a device as well, librdmacm accepts only the one whose number the kernel reports
 /// (RDMA_NLDEV_CMD_GET_CHARDEV). Kernels give the number as it comes.
 unsigned minor_number() {
     std::ifstream devices("/proc/misc");
@@ -73,7 +73,7 @@ RdmaCmDevice& RdmaCmDevice::get() {
 }
 
 RdmaCmDevice::RdmaCmDevice() {
-    Process::get();  // its handlers come first, so that ours hold the engine before it holds the ports
+    Process::get();  // registers its fork handlers first, so that ours hold the engine before it holds the ports
     pthread_atfork([] { get().before_fork(); }, [] { get().after_fork_in_parent(); },
                    [] { get().after_fork_in_child(); });
     std::atexit([] { get().at_exit(); });
@@ -125,11 +125,11 @@ RdmaCmDevice::Whose RdmaCmDevice::whose(int descriptor) {
     bool intact = false;
     switch (Owner::caller()) {
         case Owner::Caller::borrower:
-            // Locks and channels are its parent's; only the kernel can be asked.
+            // Locks and channels are the parent's and must not be touched; ask the kernel.
             intact = syscall(SYS_kcmp, getpid(), Owner::pid(), KCMP_FILE, descriptor, descriptor) == 0;
             return intact ? Whose::parents : Whose::programs;
         case Owner::Caller::copy: {
-            // Of locks and lists there are copies, of those who were changing them there are none.
+            // Copied locks may be held by threads that do not exist here, so nothing is locked.
             const auto* const channel = table_.find(descriptor);
             intact = channel != nullptr && channel->intact();
             if (intact) return Whose::parents;
@@ -152,14 +152,14 @@ ssize_t RdmaCmDevice::write(int descriptor, const void* bytes, std::size_t size)
     if (!command) return fail(command.error().code);
     const auto channel = find(descriptor);
     if (channel == nullptr) return write_to_closing(descriptor, *command);
-    // Not inside of a try: waiting for an event is where threads are cancelled.
+    // Not inside a try block: waiting for an event is a cancellation point.
     const int error =
         command->number() == RDMA_USER_CM_CMD_GET_EVENT ? get_event(channel, *command) : run(channel, *command);
     return error == 0 ? static_cast<ssize_t>(size) : fail(error);
 }
 
-/// Another thread is in close(). With the kernel, who asks for an event before that is through waits for ever, as
-/// closing wakes nobody: rping's main thread closes what its other one asks for events.
+/// Another thread is in close(). With the kernel, a GET_EVENT that starts before close() has finished blocks for ever,
+/// as closing wakes nobody; rping does this: its main thread closes the channel on which another waits for events.
 ssize_t RdmaCmDevice::write_to_closing(int descriptor, const Command& command) {
     const int flags = command.number() == RDMA_USER_CM_CMD_GET_EVENT ? fcntl(descriptor, F_GETFL) : -1;
     if (flags < 0 || (flags & (O_NONBLOCK | O_PATH)) != 0) return fail(EBADF);
@@ -169,12 +169,12 @@ ssize_t RdmaCmDevice::write_to_closing(int descriptor, const Command& command) {
 int RdmaCmDevice::run(const std::shared_ptr<Channel>& channel, const Command& command) noexcept {
     const Uncancelled uncancelled;
     try {
-        // Found before the service is taken hold of, as everywhere.
+        // Looked up before the service is held: the lock order everywhere.
         const auto migrates = command.number() == RDMA_USER_CM_CMD_MIGRATE_ID;
         const auto from = migrates ? command.input<rdma_ucm_migrate_id>() : failure(0, {});
         const auto other = from ? find(static_cast<int>(from->fd)) : nullptr;
         return engine_->with([&](rdmacm::Service& service, Time now) {
-            // Who waits goes on waiting: `write_to_closing`.
+            // GET_EVENT goes on waiting, as in `write_to_closing`.
             const bool waits = command.number() == RDMA_USER_CM_CMD_GET_EVENT;
             if (channel->closed() || (other != nullptr && other->closed())) return waits ? EAGAIN : EBADF;
             CommandTarget target{.service = service,
@@ -191,9 +191,9 @@ int RdmaCmDevice::run(const std::shared_ptr<Channel>& channel, const Command& co
     }
 }
 
-/// What we have waited for may have been of an id that is gone, or another thread was faster.
+/// After a wake-up the event may be gone: its id was destroyed, or another thread has taken it.
 int RdmaCmDevice::get_event(const std::shared_ptr<Channel>& channel, const Command& command) {
-    pthread_testcancel();  // who never has to wait can be cancelled as well
+    pthread_testcancel();  // a thread that never has to wait can be cancelled as well
     for (;;) {
         if (const int error = run(channel, command); error != EAGAIN) return error;
         engine_->leave();
@@ -223,7 +223,7 @@ void RdmaCmDevice::replaced(int descriptor) noexcept {
     if (!may_own(descriptor)) return;
     const int before = errno;
     if (Owner::in_copy()) {
-        table_.take(descriptor);  // a copy of it
+        table_.take(descriptor);  // in our copy of the table
     } else if (Owner::shares_descriptors()) {
         if (auto* const channel = table_.take(descriptor)) get().close(*channel);
     }
@@ -235,9 +235,9 @@ void RdmaCmDevice::closing(int first, int last) noexcept {
         closing(each);
 }
 
-/// In system calls only, of which none is a cancellation point.
+/// Uses raw system calls only, none of which is a cancellation point.
 void RdmaCmDevice::close(Channel& channel) noexcept {
-    if (channel.abandoned()) return;  // what a child inherits nobody closes
+    if (channel.abandoned()) return;  // inherited by a child: not closed here
     const bool waits = channel.has_ids();
     auto* last = closing_.load(std::memory_order_relaxed);
     do {
@@ -256,7 +256,7 @@ void RdmaCmDevice::close(Channel& channel) noexcept {
     }
 }
 
-/// By the control thread.
+/// Runs on the control thread.
 void RdmaCmDevice::close_channels() {
     const auto round = rounds_begun_.fetch_add(1) + 1;
     for (auto* each = closing_.exchange(nullptr); each != nullptr;) {
@@ -289,7 +289,7 @@ void RdmaCmDevice::after_fork_in_parent() {
     mutex_.unlock();
 }
 
-/// The engine's thread and ports are not here; what it has is left as it is, with the queues that it knows.
+/// The child has neither the engine's thread nor its ports: the engine and the queues that it refers to are leaked.
 void RdmaCmDevice::after_fork_in_child() {
     if (!std::exchange(forking_, false)) return;
     if (engine_ != nullptr) std::ignore = new std::pair(std::move(engine_), channels_);
@@ -298,7 +298,7 @@ void RdmaCmDevice::after_fork_in_child() {
     mutex_.unlock();
 }
 
-/// Peers are told, as the kernel tells them when a process ends.
+/// Disconnects from all peers, as the kernel does when a process ends.
 void RdmaCmDevice::at_exit() {
     if (Owner::caller() != Owner::Caller::owner) return;
     std::unique_lock lock(mutex_);

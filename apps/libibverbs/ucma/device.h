@@ -2,21 +2,21 @@
 #pragma once
 
 /// @file
-/// The rdma_cm device of this process: what is behind the descriptors that open("/dev/infiniband/rdma_cm") gives.
+/// The rdma_cm device of this process: behind the descriptors that open("/dev/infiniband/rdma_cm") returns.
 ///
-/// Nothing is started before it is first opened; then the devices that the settings name are opened, and the engine
-/// starts its thread. Both stay until the process ends.
+/// The first open opens the devices that the settings name and starts the engine and its thread. All of them stay until
+/// the process ends.
 ///
-/// Children: descriptors that they inherit are dead (EIO); closing them works, and is nothing to the parent, however
-/// the child was made. A child of fork that opens the device itself gets an engine of its own.
+/// Children: inherited descriptors are dead (EIO); closing them works and does not affect the parent, however the child
+/// was made. A child of fork that opens the device itself gets an engine of its own.
 ///
-/// close(2) is called in signal handlers and between vfork and exec, so it takes no lock and no memory: the channel is
-/// taken out of the table and put on a list, and the control thread closes it.
+/// close(2) may be called in signal handlers and between vfork and exec, so it neither locks nor allocates: it moves
+/// the channel from the table to a list, and the control thread destroys its ids.
 ///
 ///     close ──> table ── take ──> list of the closing ── eventfd ──> control thread: its ids are destroyed
-///       └── waits for that, if there are ids; 50 ms at most, since it may have interrupted who holds the service
+///       └── waits for that if there are ids; 50 ms at most: the interrupted thread may hold the service
 ///
-/// Threads: any. Errors as of system calls: -1 and errno.
+/// Threads: any. Errors are returned as by system calls: -1 and errno.
 
 #include <atomic>
 #include <cstddef>
@@ -41,22 +41,23 @@ public:
     static constexpr const char* path = "/dev/infiniband/rdma_cm";
 
     static RdmaCmDevice& get();
-    /// Most likely; false is certain. Cheap.
+    /// One load. False is certain; `whose` verifies true.
     static bool may_own(int descriptor) noexcept { return table_.contains(descriptor); }
     enum class Whose : std::uint8_t { programs, ours, parents };
-    /// For certain, but for a millisecond after a file took its place behind our back. Such a descriptor is forgotten.
+    /// Exact, except within a millisecond after a direct system call has put another file at the number. A number that
+    /// is no longer ours is removed from the table.
     Whose whose(int descriptor);
 
     int open(int flags);
     /// A cancellation point while it waits for an event.
     ssize_t write(int descriptor, const void* bytes, std::size_t size);
-    /// Of a character device, as the kernel's is.
+    /// Fills in the type and number of a character device, like the kernel's.
     static void describe(struct stat& about);
-    /// The descriptor is about to be closed: so are its ids. Async-signal-safe.
+    /// Call before the descriptor is closed: closes the channel and its ids. Async-signal-safe.
     static void closing(int descriptor) noexcept;
-    /// The same, where another file has taken its number already.
+    /// The same, after another file has taken its number.
     static void replaced(int descriptor) noexcept;
-    /// The same for all of them from `first` to `last`.
+    /// The same for all descriptors from `first` to `last`.
     static void closing(int first, int last) noexcept;
 
 private:
@@ -75,12 +76,12 @@ private:
 
     static constinit ChannelTable table_;
 
-    std::mutex mutex_;  ///< before the engine's
+    std::mutex mutex_;  ///< locked before the engine's
     std::unique_ptr<Engine> engine_;
     std::map<const Channel*, std::shared_ptr<Channel>> channels_;
     bool forking_ = false;
-    std::atomic<Channel*> closing_{nullptr};  ///< the last of a list
-    // Rounds of closing. A channel that was put on the list during round n is closed when n + 1 are done.
+    std::atomic<Channel*> closing_{nullptr};  ///< head of a list, newest first
+    // Rounds of closing. A channel put on the list during round n is closed when n + 1 rounds are done.
     std::atomic<std::uint32_t> rounds_begun_{0}, rounds_done_{0};
 };
 

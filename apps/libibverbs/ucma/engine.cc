@@ -24,11 +24,11 @@
 namespace verbline::verbs {
 namespace {
 
-constexpr Time farewell = second;  ///< for peers to answer that they have heard of the end
-constexpr int longest_look = 16;   ///< ms, between two looks whether they have
-/// Between a DREQ and the next: most peers have answered by then, and in the time there is room for many to be lost.
+constexpr Time farewell = second;  ///< for peers to answer the DREQs of `finish`
+constexpr int longest_look = 16;   ///< ms, between two checks
+/// Between two DREQs: most peers answer sooner, and `farewell` leaves time for many repeats.
 constexpr Time repeat_interval = 50 * millisecond;
-constexpr int most_turns = 4;  ///< of receiving, before the control thread has to go on with it
+constexpr int most_turns = 4;  ///< rounds of receiving before the rest is left to the control thread
 
 }  // namespace
 
@@ -41,7 +41,7 @@ Result<std::unique_ptr<Engine>> Engine::start(Process& process, std::function<vo
     engine->loop_ = std::move(*loop);
     for (const auto& device : *devices) {
         const auto port = process.open(device.abi);
-        if (port && !engine->clock_) engine->clock_ = make_shared_clock();  // it needs what the first port has started
+        if (port && !engine->clock_) engine->clock_ = make_shared_clock();  // requires EAL, started by the first port
         const auto added = port ? engine->add_port(**port) : Result<void>(std::unexpected(port.error()));
         if (!added) complain(added.error());
     }
@@ -60,7 +60,7 @@ Result<std::unique_ptr<Engine>> Engine::start(Process& process, std::function<vo
     return engine;
 }
 
-/// For `verbline show`. Where no socket can be had, there is nothing to be seen, and all else works.
+/// For `verbline show`. Without a socket nothing is shown; everything else works.
 void Engine::show() {
     shown_at_ = telemetry::program_directory() / fmt::format("{}-{}", program_invocation_short_name, getpid());
     auto tables = std::vector<telemetry::Table>{
@@ -82,7 +82,7 @@ Result<void> Engine::add_port(Port& port) {
     PortNetwork::Surroundings around{
         .on_ready = [this](cm::Endpoint& endpoint) { ready_.push_back(&endpoint); },
         .later = [this](PortNetwork::Task task) { loop_->post(std::move(task)); },
-        // While ports are opened there is no service yet, and nobody but the thread that opens them.
+        // While ports are opened there is no service yet, and only the opening thread.
         .with_service =
             [this](const PortNetwork::Task& task) {
                 if (service_ == nullptr) return task();
@@ -138,8 +138,8 @@ void Engine::leave() {
     for (const auto& port : ports_) port->port().progress().leave();
 }
 
-/// A DREQ may be lost, and there is nobody to repeat it when the process is gone: the kernel's rdma_cm would go on,
-/// every 4 s. So it is repeated more often meanwhile.
+/// A DREQ may be lost, and nobody repeats it after the process has ended; the kernel's rdma_cm would, every 4 s. So it
+/// is repeated at a shorter interval until then.
 void Engine::finish() {
     const auto began = monotonic_now();
     auto repeat = began + repeat_interval;
@@ -150,10 +150,10 @@ void Engine::finish() {
         repeat = monotonic_now() + repeat_interval;
         repeat_disconnects();
     }
-    if (shown_ != nullptr) unlink(shown_at_.c_str());  // the server itself is the control thread's, which runs on
+    if (shown_ != nullptr) unlink(shown_at_.c_str());  // the server itself belongs to the control thread, still running
 }
 
-/// Whether a peer has yet to answer that a connection is over. What has arrived is looked at first.
+/// Whether a DREP is still missing. Receives pending MADs first.
 bool Engine::unanswered() {
     return with([this](rdmacm::Service&, Time) {
         return std::ranges::any_of(ports_, [](const auto& port) {
@@ -182,7 +182,8 @@ void Engine::poll_ready() {
     }
 }
 
-/// What has arrived at the ports, if they have told. Nobody of the program is going to poll because of it.
+/// Receives pending MADs of the ports that have reported some, and hands polling back to the helpers: this does not
+/// mean that the program polls. Returns false if there were none.
 bool Engine::receive() {
     bool received = false;
     for (const auto& port : ports_) {
@@ -194,7 +195,8 @@ bool Engine::receive() {
     return received;
 }
 
-/// Returns whose queues have changed. Sending polls the port, and so does every answer to what that has brought.
+/// Returns the channels whose queues have changed. Sending polls the port, which may bring in MADs, whose answers are
+/// sent in turn.
 std::vector<std::shared_ptr<Channel>> Engine::settle() {
     poll_ready();
     for (int turn = 0; turn < most_turns && receive(); ++turn) poll_ready();

@@ -2,19 +2,19 @@
 #pragma once
 
 /// @file
-/// What works behind the rdma_cm device: RDMA CM over the process's ports, and the control thread.
+/// The engine behind the rdma_cm device: RDMA CM over the process's ports, and the control thread.
 ///
 ///     program's threads ── commands ──> with(...) ──┐
 ///                                                   v
 ///                                  one mutex: rdmacm::Service ──> PortNetwork ──> cm::Manager ──> Gsi ──> Port
 ///                                                   ^                                              │
-///     control thread ── timers, MADs, answers ──────┘ <── eventfd <── whoever polls the port ──────┘
+///     control thread ── timers, MADs, answers ──────┘ <── eventfd <── thread that polls the port ──┘
 ///
-/// MADs that arrive while a thread with the service in its hands sends some, it receives itself. On a machine of one
-/// CPU the ports' helpers do for those that they find; else the control thread.
+/// MADs that arrive while the thread which holds the service is sending are received by that thread. On a machine of
+/// one CPU the ports' helpers receive those that they find; otherwise the control thread does.
 ///
-/// Whoever has held the service sees to it that endpoints which have become ready are polled, that the control thread
-/// wakes when the next of them is due, and, when the service is free again, that those who wait for events are told.
+/// On release, the holder of the service polls ready endpoints, arms the timer of the control thread for the next
+/// deadline, and, once the mutex is free, signals the event channels.
 
 #include <atomic>
 #include <filesystem>
@@ -41,38 +41,38 @@ class Process;
 
 class Engine {
 public:
-    /// Opens all devices of the process. One that cannot be opened is left out, with a line that says why. ENODEV.
-    /// `asked`: what the control thread does when it has been asked to (`ask`).
+    /// Opens all devices of the process; one that cannot be opened is skipped, with a line on standard error. ENODEV:
+    /// none is left. `asked` runs on the control thread after `ask`.
     static Result<std::unique_ptr<Engine>> start(Process& process, std::function<void()> asked = {});
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     ~Engine();
 
-    /// `act(service, now)`, alone. Any thread.
+    /// Calls `act(service, now)` while holding the service. Any thread.
     template <class Act>
     auto with(Act&& act) {
         const Held held(*this);
         return act(*service_, held.now);
     }
 
-    /// The channel's queue has changed, or may have. By who holds the service.
+    /// Marks the channel: its queue has changed, or may have. Requires the service.
     void changed(const std::shared_ptr<Channel>& channel);
 
     /// The monotonic clock, without a system call. Any thread.
     Time now() const { return clock_(); }
 
-    /// The program is about to sleep until an event comes.
+    /// Call before the program sleeps until an event comes (Progress::leave).
     void leave();
-    /// The process ends.
+    /// At process exit: waits for the answers to DREQs, up to a second, and repeats the DREQs meanwhile.
     void finish();
-    /// Any thread; async-signal-safe.
+    /// Makes the control thread run `asked`. Any thread; async-signal-safe.
     void ask() noexcept;
 
     void before_fork() { mutex_.lock(); }
     void after_fork() { mutex_.unlock(); }
 
 private:
-    /// The service is ours for as long as this lives; then the consequences are seen to.
+    /// Holds the service; the destructor releases it as described above.
     struct Held {
         explicit Held(Engine& held) : engine(held), lock(held.mutex_) {
             held.holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
@@ -110,16 +110,16 @@ private:
     std::unique_ptr<control::Loop> loop_;
     std::vector<std::unique_ptr<PortNetwork>> ports_;
     std::unique_ptr<rdmacm::Service> service_;
-    std::vector<cm::Endpoint*> ready_;  ///< told of by the managers; may be gone
+    std::vector<cm::Endpoint*> ready_;  ///< reported by the managers; may be destroyed by now
     std::vector<std::shared_ptr<Channel>> changed_;
-    std::optional<Time> armed_;  ///< when the control thread wakes by itself
+    std::optional<Time> armed_;  ///< deadline of the control thread's timer
     EventDescriptor asked_;
-    // The control thread's.
+    // Used by the control thread.
     std::vector<control::Watch> watches_;
     control::Timer timer_;
     std::filesystem::path shown_at_;
     std::unique_ptr<telemetry::ProgramServer> shown_;
-    QuietThread thread_;  ///< goes first
+    QuietThread thread_;  ///< destroyed first
 };
 
 }  // namespace verbline::verbs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events, and multicast groups, of which programs hear by events.
+// Events, and multicast groups, whose results are events.
 #include <cstddef>
 #include <cstring>
 #include <tuple>
@@ -15,7 +15,7 @@ namespace {
 using rdmacm::Event;
 using rdmacm::IdNumber;
 
-/// Programs from before there was a field behind the parameters have no room for it.
+/// Older programs have no room for the field behind the parameters.
 constexpr std::size_t least_event = offsetof(rdma_ucm_event_resp, reserved);
 
 rdma_ucm_event_resp from_event(const Event& event) {
@@ -53,7 +53,7 @@ Result<void> get_event(const Command& command, CommandTarget& target) {
     const auto input = command.input<rdma_ucm_get_event>();
     if (!input) return std::unexpected(input.error());
     if (target.events.events.empty()) return failure(EAGAIN, "no event");
-    // An event that is taken counts as told: where it goes is tried first.
+    // A taken event cannot be put back: check first that the response buffer is writable.
     if (auto tried = command.respond(input->response, rdma_ucm_event_resp{}); !tried) return tried;
     const auto event = target.service.take_event(target.events);
     if (!event) return failure(EAGAIN, "no event");

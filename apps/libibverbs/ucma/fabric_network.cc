@@ -61,7 +61,7 @@ Result<void> FabricNetwork::attach(const InfinibandLink& link) {
     return {};
 }
 
-/// Programs take for granted that an interface is in its broadcast group: they ask once for the Q_Key that is its.
+/// Programs assume that an interface has joined its broadcast group, and query its Q_Key only once.
 void FabricNetwork::await_broadcast_group() {
     auto& loop = *around().loop;
     for (const auto until = loop.now() + broadcast_limit; !broadcast_ && loop.now() < until;) {
@@ -75,7 +75,7 @@ void FabricNetwork::granted(const wire::Gid& mgid, const sa::Group& group) {
     if (auto joined = pair_->join(mgid, group); !joined) complain(joined.error());
     if (mgid != neighbours_->broadcast_mgid()) return;
     if (!attached_) {
-        broadcast_ = group;  // nobody else is there yet
+        broadcast_ = group;  // no other thread uses it yet
     } else {
         around().with_service([&] { broadcast_ = group; });
     }
@@ -90,8 +90,8 @@ rdmacm::NetworkPort::Facts FabricNetwork::facts() const {
     return facts;
 }
 
-/// Groups are joined again, and paths asked for again, by the agent. But packets carry the LID that the port had when
-/// it was opened, and arrive by it (its lane of the hub).
+/// The agent rejoins groups and queries paths again. But packets carry the LID that the port had when it was opened,
+/// and are delivered by that LID (its lane of the hub).
 void FabricNetwork::port_event(mad::PortEvent event) {
     if (event != mad::PortEvent::lid_change && event != mad::PortEvent::gid_change) return;
     const auto &opened = port().link().fabric, &now = agent_->port();

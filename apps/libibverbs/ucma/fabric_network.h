@@ -2,15 +2,15 @@
 #pragma once
 
 /// @file
-/// A port of a soft fabric as RDMA CM needs it. What Ethernet makes up by itself is asked for here: IP addresses are
-/// those of an IPoIB interface and found by its ARP and ND, paths and groups are the subnet administrator's.
+/// A port of a soft fabric as RDMA CM needs it. Unlike Ethernet it needs queries: IP addresses are those of an IPoIB
+/// interface, resolved by its ARP and ND; paths and groups come from the subnet administrator.
 ///
 ///     find_neighbour ──> IpoibNeighbours ── ARP, ND ──> IpoibQueuePair ──> Port
 ///     find_path ───────> sa::Paths: the cache ──┐
 ///     join, leave ─────> sa::Groups ────────────┴──> sa::Agent ──> ibsim ──> OpenSM
 ///
-/// Threads: as PortNetwork. What is below it belongs to the control thread; questions travel there as tasks, answers
-/// come back with the service.
+/// Threads: as PortNetwork. The objects below it belong to the control thread: queries are posted there as tasks,
+/// answers are delivered with the service held.
 
 #include <map>
 #include <memory>
@@ -26,7 +26,7 @@ namespace verbline::verbs {
 
 class FabricNetwork final : public PortNetwork {
 public:
-    /// Attaches to the fabric's simulator again, and stays. Before the control thread starts.
+    /// Attaches to the fabric's simulator once more, until destroyed. Call before the control thread starts.
     static Result<std::unique_ptr<FabricNetwork>> create(Port& port, const InfinibandLink& link, Surroundings around);
     ~FabricNetwork() override;
 
@@ -37,7 +37,7 @@ public:
     void leave(Ticket ticket, const wire::Gid& mgid) override;
     void cancel(Ticket ticket) override;
 
-    /// On the control thread, as the two below.
+    /// This and `counters`: on the control thread only.
     const sa::PathCache& path_cache() const { return agent_->paths().cache(); }
     void counters(const CounterVisitor& visit) const override;
 
@@ -58,9 +58,9 @@ private:
     std::unique_ptr<IpoibQueuePair> pair_;
     std::unique_ptr<ipoib::IpoibNeighbours> neighbours_;
     control::Watch watch_;
-    std::map<Ticket, sa::Group> granted_;  ///< of those who have joined, as last told
+    std::map<Ticket, sa::Group> granted_;  ///< by member, as last granted by the SA
 
-    // With the service.
+    // Below: requires the service.
     std::map<Ticket, NeighbourHandler> finding_;
     std::map<Ticket, PathHandler> resolving_;
     std::map<Ticket, GroupHandler> joining_;

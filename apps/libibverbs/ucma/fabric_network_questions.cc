@@ -7,7 +7,7 @@
 #include "apps/libibverbs/ucma/fabric_network.h"
 #include "datapath/wire/text.h"
 
-// What others are asked: neighbours, paths, groups.
+// Queries: neighbours, paths, groups.
 
 namespace verbline::verbs {
 namespace {
@@ -39,7 +39,7 @@ Error error_of(const Port& port, const wire::Gid& to, const sa::Failure& why) {
 
 }  // namespace
 
-/// False: nobody waits for it any more.
+/// Calls the handler of the ticket with the answer. False: it was cancelled.
 template <class Handler, class Answer>
 bool FabricNetwork::answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what) {
     bool awaited = false;
@@ -84,8 +84,8 @@ void FabricNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, Gro
     });
 }
 
-/// Comes again whenever the group's record changes. Told is the first; of later ones RDMA CM hears as of a port that
-/// has changed: it joins again, and tells the program.
+/// Called again whenever the group's record changes. The first call completes the join; later ones are reported to RDMA
+/// CM as a port change, upon which it joins again and notifies the program.
 void FabricNetwork::granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& group) {
     if (!group) {
         const Result<rdmacm::JoinedGroup> refused =

@@ -101,7 +101,7 @@ Result<void> migrate_id(const Command& command, CommandTarget& target) {
     if (auto room = command.require_room(sizeof(rdma_ucm_migrate_resp)); !room) return room;
     const auto input = command.input<rdma_ucm_migrate_id>();
     if (!input) return std::unexpected(input.error());
-    // `fd` is where it comes from; it goes to the one that was written to.
+    // `fd` is the source channel; the target is the one that was written to.
     if (target.other == nullptr) return failure(EINVAL, "not a descriptor of this device");
     const auto told = target.service.migrate(IdNumber{input->id}, target.events);
     if (!told) return std::unexpected(told.error());

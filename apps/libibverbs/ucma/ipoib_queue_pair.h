@@ -5,7 +5,7 @@
 /// The queue pair that an IPoIB interface would have on a port of a soft fabric, for address resolution alone: short
 /// datagrams, with the Q_Key of the broadcast group (RFC 4391, 4).
 ///
-/// Threads: by one at a time, but for `arrivals`.
+/// Threads: one at a time, except `arrivals` (any).
 
 #include <functional>
 #include <map>
@@ -41,14 +41,14 @@ public:
     IpoibQueuePair& operator=(const IpoibQueuePair&) = delete;
 
     wire::Qpn qpn() const { return datagrams_->pair().qpn(); }
-    /// Receives the group's packets from now on, and sends with its Q_Key, which is the same for all groups of the link
-    /// (RFC 4391, 5).
+    /// Attaches to the group, whose packets are received from now on, and sends with its Q_Key, which is the same for
+    /// all groups of the link (RFC 4391, 5).
     Result<void> join(const wire::Gid& mgid, const sa::Group& group);
     void send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet);
 
-    /// Readable while there is something to drain.
+    /// Readable while packets are pending.
     int arrivals() const { return arrivals_.get(); }
-    /// Packets from the IPoIB header on.
+    /// Passes each pending packet to `receive`, from the IPoIB header on.
     void drain(const Receiver& receive);
 
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
@@ -63,7 +63,7 @@ private:
     std::map<wire::Gid, sa::Group> joined_;
     std::optional<wire::QKey> qkey_;
     IpoibQueuePairCounters counters_;
-    std::unique_ptr<rdma::Datagrams> datagrams_;  ///< goes first
+    std::unique_ptr<rdma::Datagrams> datagrams_;  ///< destroyed first
 };
 
 }  // namespace verbline::verbs

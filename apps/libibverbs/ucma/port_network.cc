@@ -70,7 +70,7 @@ Result<void> PortNetwork::start() {
     return {};
 }
 
-/// By whoever polls the port.
+/// Runs on the thread that polls the port.
 void PortNetwork::tell_of_arrivals() {
     arrived_.store(true, std::memory_order_relaxed);
     if (!around_.holds_service() && !port_.progress().ask_helper()) tell_others();
@@ -87,7 +87,7 @@ PortNetwork::~PortNetwork() {
     gsi_->receive(wire::MadClass::communication, {});
 }
 
-/// Who uses what is no longer there is told (RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_DEVICE_REMOVAL).
+/// Reports the change to affected ids (RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_DEVICE_REMOVAL).
 void PortNetwork::link_changed(const PortWatch::News& news) {
     if (news.gone) complain(*news.gone);
     around_.with_service([&] {

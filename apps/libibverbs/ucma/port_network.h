@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// A port of the verbs library as RDMA CM needs it: its addresses, a connection manager over its QP1, neighbours,
-/// groups, and port numbers. This is a port on Ethernet; on a fabric it is FabricNetwork, made from this.
+/// A port of the verbs library as RDMA CM needs it: addresses, a connection manager over its QP1, neighbours, groups,
+/// and port numbers. This class serves Ethernet; FabricNetwork derives from it.
 ///
-/// Threads: by whoever holds the service (Engine), but for `arrivals` and `port`, which any thread may ask for.
+/// Threads: requires the service (Engine), except `arrivals` and `port` (any thread).
 
 #include <atomic>
 #include <functional>
@@ -30,29 +30,29 @@ namespace verbline::verbs {
 class PortNetwork : public rdmacm::NetworkPort {
 public:
     using Task = std::function<void()>;
-    /// What works around it.
+    /// Callbacks into the engine.
     struct Surroundings {
         std::function<void(cm::Endpoint&)> on_ready;    ///< cm::Manager::Options
-        std::function<void(Task)> later;                ///< runs it on the control thread, without the service
-        std::function<void(const Task&)> with_service;  ///< runs it now, with the service
+        std::function<void(Task)> later;                ///< runs the task on the control thread, without the service
+        std::function<void(const Task&)> with_service;  ///< runs the task at once, with the service
         /// rdmacm::Service::port_changed; called with the service.
         std::function<void(const rdmacm::NetworkPort& port, bool removed)> changed;
-        std::function<bool()> holds_service;  ///< this thread does, and will `receive` before it lets go
+        std::function<bool()> holds_service;  ///< this thread does, and will `receive` before release
         std::function<Time()> now;            ///< monotonic, and cheap
         control::Loop* loop = nullptr;        ///< the control thread's
     };
-    /// EBUSY: somebody else in the process has the port's QP1.
+    /// EBUSY: the port's QP1 is in use already in this process.
     static Result<std::unique_ptr<PortNetwork>> create(Port& port, Surroundings around);
     ~PortNetwork() override;
 
     Port& port() { return port_; }
-    /// Readable when there are MADs to be received that nobody looks after: who polls neither holds the service nor is
-    /// the helper of a machine of one CPU.
+    /// Readable while MADs are pending and no thread is about to drain them: the polling thread neither held the
+    /// service nor was the helper of a machine of one CPU.
     int arrivals() const { return arrivals_.get(); }
     void clear_arrivals() const;
-    /// Whether there are any, as far as has been told.
+    /// True if MADs have been reported since the last `receive`.
     bool arrived() const { return arrived_.load(std::memory_order_relaxed); }
-    /// The descriptor becomes readable, so that somebody else receives them.
+    /// Makes the descriptor readable, so that the control thread receives the MADs.
     void tell_others() const;
     void receive();
     virtual void tick(Time now);
@@ -75,7 +75,7 @@ protected:
     static Result<EventDescriptor> make_arrivals(const Port& port);
     Result<void> start();
     const Surroundings& around() const { return around_; }
-    /// On the control thread, without the service.
+    /// Runs on the control thread, without the service.
     void link_changed(const PortWatch::News& news);
 
 private:
@@ -102,7 +102,7 @@ private:
     std::map<Ticket, Waiting> waiting_;  ///< for neighbours
     Time look_again_ = 0;
     std::map<Ticket, GroupHandler> joining_;
-    std::vector<wire::Gid> missing_;  ///< addresses that the link has no longer
+    std::vector<wire::Gid> missing_;  ///< addresses that the link has lost
     bool gone_ = false;
     std::unique_ptr<PortWatch> watch_;  ///< the control thread's
 };

@@ -8,7 +8,7 @@
 #include "apps/libibverbs/ucma/port_network.h"
 #include "datapath/wire/text.h"
 
-// What takes a while: neighbours and groups.
+// Asynchronous operations: neighbours and groups.
 
 namespace verbline::verbs {
 namespace {
@@ -18,7 +18,7 @@ constexpr Time ask_interval = second;
 
 }  // namespace
 
-/// Who is told may ask for another one, or take back what it asked for.
+/// Handlers may start or cancel other lookups.
 void PortNetwork::look_for_neighbours(Time now) {
     const bool ask = now >= look_again_;
     if (ask) look_again_ = now + ask_interval;
@@ -52,12 +52,12 @@ void PortNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wir
         ticket, Waiting{.gid_index = *index, .to = to, .until = now + neighbour_limit, .handler = std::move(handler)});
 }
 
-/// RDMA CM makes paths on Ethernet by itself.
+/// On Ethernet, RDMA CM builds paths itself.
 void PortNetwork::find_path(Ticket, const wire::Gid&, wire::PKey, PathHandler handler) {
     handler(failure(ENOSYS, port_.name() + ": there is no subnet administrator on Ethernet"));
 }
 
-/// A hub is asked for the group, which takes a while: not with the service held.
+/// Joining at a hub blocks: not with the service held.
 void PortNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) {
     joining_.emplace(ticket, std::move(handler));
     around_.later([this, ticket, request] {
@@ -66,7 +66,7 @@ void PortNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, Group
     });
 }
 
-/// Nobody on Ethernet tells a group's Q_Key: it is the one that whoever joins asks for.
+/// Ethernet has no SA to assign a group's Q_Key: it is the one requested by the join.
 void PortNetwork::joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result) {
     auto waiting = joining_.extract(ticket);
     if (!waiting) {  // cancelled meanwhile

@@ -58,7 +58,7 @@ Result<void> PortWatch::watch_interface(control::Loop& loop) {
     return {};
 }
 
-/// What the hub answers to others is not ours to read: only the end of the conversation is.
+/// Only the end of the connection is watched: the hub's answers belong to other readers.
 Result<void> PortWatch::watch_hub(control::Loop& loop) {
     auto watch = loop.watch(
         link_.lane.control.get(),
@@ -73,8 +73,8 @@ Result<void> PortWatch::watch_hub(control::Loop& loop) {
 
 void PortWatch::look() {
     const auto now = host::kernel_addresses(link_.interface);
-    if (!now) return;  // gone meanwhile, which will be said; or busy, and no worse off than before
-    // Where the addresses are the user's own, the kernel's are nothing to us.
+    if (!now) return;  // interface gone, which is reported separately; or busy: retry at the next change
+    // With addresses set by the user, the kernel's are irrelevant.
     auto missing = link_.neighbours != nullptr ? std::vector<wire::Gid>{} : missing_of(link_, *now);
     if (missing == missing_) return;
     missing_ = std::move(missing);

@@ -2,16 +2,16 @@
 #pragma once
 
 /// @file
-/// What becomes of the link below a port: of the kernel's interface and its addresses, or of the hub. That a cable is
-/// pulled, or a memif peer away, is nothing to be told of here: it may come back, and the port's state says so.
+/// Watches the link below a port: the kernel's interface and its addresses, or the hub. A pulled cable or a lost memif
+/// peer is not reported here: it may come back, and the port's state shows it.
 ///
 ///     ip address del, ip link del ──> host::InterfaceWatch ──┬─ News: addresses that are missing now, or all is gone
 ///     end of the hub ───────────────> end of the lane ───────┘
 ///
-/// The GID table stays as it was when the port was opened, for others read it at any time: addresses that come later
-/// are not used, those that went and are back are.
+/// The GID table does not change after the port was opened, since other threads read it at any time: addresses added
+/// later are not used; those that disappear and return are.
 ///
-/// Threads: the loop's owner, which calls the handler.
+/// Threads: the one that runs the loop, on which the handler is called.
 
 #include <functional>
 #include <memory>
@@ -31,7 +31,7 @@ class PortWatch {
 public:
     struct News {
         std::vector<wire::Gid> missing{};  ///< of the addresses that the link had when it was opened
-        std::optional<Error> gone{};       ///< why the link will not be back; said once, and then nothing more
+        std::optional<Error> gone{};       ///< why the link will not come back; reported once, as the last news
     };
     using Handler = std::function<void(const News&)>;
 
@@ -49,9 +49,9 @@ private:
 
     const OpenedLink& link_;
     const Handler handler_;
-    std::vector<wire::Gid> missing_;  ///< as last told
+    std::vector<wire::Gid> missing_;  ///< as last reported
     std::optional<host::InterfaceWatch> interface_;
-    control::Watch watch_;  ///< goes first
+    control::Watch watch_;  ///< destroyed first
 };
 
 }  // namespace verbline::verbs

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Between sockaddr_in, sockaddr_in6 and sockaddr_ib, as programs write them, and rdmacm::SocketAddress.
+/// Converts between sockaddr_in, sockaddr_in6 and sockaddr_ib, as programs write them, and rdmacm::SocketAddress.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,20 +30,20 @@ constexpr std::uint16_t infiniband_family = 27;  ///< AF_IB
 
 using SocketAddressStorage = __kernel_sockaddr_storage;
 
-/// How many bytes an address of its family has; 0: of none that we know.
+/// Size in bytes of an address of its family; 0 for an unknown family.
 std::size_t size_of(const SocketAddressStorage& address);
 std::size_t size_of(const rdmacm::SocketAddress& address);
 
-/// EINVAL: the family is none that we know, or `size` is not its size.
+/// EINVAL: unknown family, or `size` is not the family's.
 Result<rdmacm::SocketAddress> to_address(const SocketAddressStorage& address, std::size_t size);
 /// Older commands have room for IP addresses only.
 Result<rdmacm::SocketAddress> to_address(const sockaddr_in6& address);
 
 SocketAddressStorage to_storage(const rdmacm::SocketAddress& address);
-/// AF_IB: as zero.
+/// AF_IB addresses become zero.
 sockaddr_in6 to_ip_storage(const rdmacm::SocketAddress& address);
 
-/// The AF_IB way to say a GID, with the service id that stands for a port; its mask is zero, as the kernel's.
+/// A GID as an AF_IB address, with the service id that stands for a port. The mask is zero, as the kernel's.
 rdmacm::SocketAddress infiniband_address(const wire::Gid& gid, wire::PKey pkey, wire::CmServiceId service);
 
 }  // namespace verbline::verbs

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What `verbline show` says of a program's connections: tables `cm` and `counters`.
+/// The tables `cm` and `counters` of a program, for `verbline show`.
 
 #include <memory>
 #include <span>
@@ -16,7 +16,7 @@ namespace verbline::verbs {
 
 using Networks = std::span<const std::unique_ptr<PortNetwork>>;
 
-/// A row for each id, with what the connection manager knows of its endpoint. By whoever holds the service.
+/// A row for each id, with the state of its endpoint in the connection manager. Requires the service.
 telemetry::Json cm_table(const rdmacm::Service& service, Networks ports, Time now);
 telemetry::Json counter_table(const rdmacm::Service& service, Networks ports);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The program's memory as the kernel sees it: by addresses that may be anything. What the kernel answers EFAULT for is
-/// an error here, not a crash. Needs memory::install_fault_guard.
+/// Copies from and to the program's memory, at addresses that are not trusted. Where the kernel would answer EFAULT,
+/// these return that error instead of crashing. Requires memory::install_fault_guard.
 ///
 /// Structures are copied, since addresses need not be aligned either.
 

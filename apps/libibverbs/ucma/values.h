@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Values of rdma/rdma_user_cm.h, rdma/ib_user_verbs.h and rdma/ib_user_sa.h from and to ours. Where programs read a
-/// structure whole, what we have nothing for is zero.
+/// Converts values of rdma/rdma_user_cm.h, rdma/ib_user_verbs.h and rdma/ib_user_sa.h from and to ours. Where programs
+/// read a structure whole, fields that we have no value for are zero.
 
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
@@ -23,7 +23,7 @@ ib_uverbs_ah_attr from_path(const rdma::Path& path);
 ib_uverbs_qp_attr from_attributes(const rdmacm::QueuePairAttributes& from);
 
 ib_user_path_rec from_record(const wire::PathRecord& record);
-/// As the SA packs it, which later commands use.
+/// In the SA's wire format, which later commands use.
 ib_path_rec_data pack_record(const wire::PathRecord& record);
 wire::PathRecord unpack_record(const ib_path_rec_data& data);
 

@@ -73,7 +73,7 @@ public:
 /// Every subcommand, in the order in which help lists them.
 std::vector<std::unique_ptr<Command>> all_commands();
 
-/// Runs `words` (the command and its arguments); no word, --help and --version are served here.
+/// Runs `words` (the command and its arguments); no word, --help and --version are handled here.
 Outcome run(std::span<const std::string> words, const Context& context);
 
 }  // namespace verbline::cli

@@ -5,8 +5,8 @@
 /// What a gateway or host is to do, from gateway.toml (config/gateway.toml explains every key).
 ///
 /// Reading is strict: an unknown key, a wrong type, a value out of range or two settings that contradict each other are
-/// errors, each one line `FILE:LINE: reason`. What only the running port can tell (its P_Key table, its link's MTU) is
-/// checked at start; the lines kept here let those errors point into the file as well.
+/// errors, each one line `FILE:LINE: reason`. What depends on the running port (its P_Key table, the MTU of its link)
+/// is checked at start; the line numbers kept here let those errors name FILE:LINE as well.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ namespace verbline::cli {
 enum class PortType : std::uint8_t { ethernet, ipoib };
 
 struct PortConfig {
-    /// Where the file says so; 0: it does not, or there is no file.
+    /// Line numbers in the file; 0: not set there, or no file.
     struct Lines {
         unsigned port = 0, device = 0, sm = 0, pkey = 0, mtu = 0, address = 0, impair = 0, capture = 0;
     };
@@ -63,10 +63,10 @@ constexpr std::uint32_t default_mtu(PortType type) {
 
 /// Reads and checks the file.
 Result<GatewayConfig> load_config(const std::string& file);
-/// The same for its text. Any bytes are safe to pass.
+/// Like `load_config`, for the text of a file, which need not be trusted.
 Result<GatewayConfig> parse_config(std::string_view text, const std::string& file);
 
-/// Everything that can be wrong about a configuration whose parts are well-formed by themselves.
+/// Checks that a configuration whose parts are well-formed does not contradict itself.
 Result<void> check_config(const GatewayConfig& config);
 
 /// "10.1.0.1/24": an address that an interface can have.

@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// Strict access to one table of a TOML file: what is not asked for by name, type and range is refused.
+/// Strict access to one table of a TOML file: unknown keys, wrong types and values out of range are errors.
 ///
-/// Refusals are thrown, to keep the reader of a file readable; they do not leave config.cc.
+/// Errors are thrown as Refused, which keeps the code that reads a file short; config.cc catches them.
 
 #include <cstdint>
 #include <initializer_list>
@@ -39,7 +39,7 @@ public:
     /// One string or an array of strings.
     std::vector<Located<std::string>> texts(std::string_view key) const;
     std::optional<Located<std::int64_t>> number(std::string_view key, std::int64_t low, std::int64_t high) const;
-    /// What [[key]] headers introduce.
+    /// The tables of [[key]] headers.
     std::vector<const toml::table*> tables(std::string_view key) const;
 
 private:

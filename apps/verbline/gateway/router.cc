@@ -58,7 +58,7 @@ struct FreeReaders {
     void operator()(rte_rcu_qsbr* readers) const { std::free(readers); }
 };
 
-/// Everything that runs, in the order in which it is made.
+/// All parts of the router, in the order of their creation.
 class Router {
 public:
     explicit Router(const RouterOptions& options) : options_(options), config_(options.config) {}
@@ -252,14 +252,15 @@ Outcome Router::start_worker() {
     return {};
 }
 
-/// Whatever of it was made is taken apart again, from the outside in.
+/// Destroys the parts that were created, from the outside in.
 Router::~Router() {
     telemetry_.reset();
     follower_.reset();
     look_timer_.cancel();
     stop_worker();
     for (auto& port : ports_) port->leave();
-    // The subnet manager is told, and given a moment to hear it; without one there is nothing to wait for.
+    // Leaving sends requests to the subnet administrator: wait a moment for its answers. Without an SA no wait is
+    // needed.
     const auto waiting = [this] { return std::ranges::any_of(ports_, [](const auto& port) { return !port->left(); }); };
     for (const Time limit = monotonic_now() + leave_limit; loop_ && waiting() && monotonic_now() < limit;) {
         loop_->run_once(leave_limit / 10);
@@ -288,7 +289,7 @@ void Router::say_when_ready() {
     if (ready_) return;
     std::string ports;
     for (const auto& port : ports_) {
-        // A gateway is ready for hosts that have yet to come; a host without its link is not.
+        // A gateway is ready before its hosts are; a host is ready only with its link up.
         if (!port->up() || (options_.deliver_all_to_kernel && !port->port().carrier())) return;
         ports += fmt::format("{}{}", ports.empty() ? "" : ", ", port->name());
         for (const auto& address : port->config().addresses) ports += ' ' + to_string(address);

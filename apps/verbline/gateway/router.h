@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What `verbline gateway` and `verbline host` are underneath: a router of the configured ports. A host is a router of
-/// one IPoIB port on which everything that arrives is the kernel's.
+/// The process of `verbline gateway` and `verbline host`: a router of the configured ports. A host is a router of one
+/// IPoIB port that delivers everything it receives to the kernel.
 
 #include <string>
 #include <vector>
@@ -20,12 +20,12 @@ struct RouterOptions {
     bool deliver_all_to_kernel = false;      ///< a host
 };
 
-/// Starts, prints a line that ends in "ready" when traffic can flow, and runs until SIGINT or SIGTERM, which it takes
-/// over: then it leaves its multicast groups, removes its interfaces and returns success.
+/// Starts, prints a line that ends in "ready" when traffic can flow, and runs until SIGINT or SIGTERM, both of which it
+/// handles: then it leaves its multicast groups, removes its interfaces and returns success.
 ///
-/// A failure before "ready" leaves nothing behind. If it is the configuration's fault in a way that only the running
-/// port can tell (P_Key not in its table, MTU above the link's), it is config_error() with the port's lines, and
-/// Failure::usage; all else is Failure::run_time.
+/// A failure before "ready" leaves nothing behind. If the configuration does not fit the running port (P_Key not in its
+/// table, MTU above the link's), it is config_error() with the port's lines, and Failure::usage; all else is
+/// Failure::run_time.
 Outcome run_router(const RouterOptions& options);
 
 }  // namespace verbline::cli

@@ -22,7 +22,7 @@ namespace {
 /// QPNs below are reserved for the interfaces of a port; a fixed one, so that neighbours still know us after a restart.
 constexpr std::uint32_t first_qpn = 0x48;
 
-/// What a link adds to an IP packet at most, for devices that must be told the size of a frame.
+/// MTU including the encapsulation that the link adds, for devices that need the size of a frame.
 std::uint16_t frame_mtu(const PortConfig& port) {
     const auto overhead = port.type == PortType::ipoib ? ipoib::frame_overhead : 0;
     return static_cast<std::uint16_t>(port.mtu + overhead);
@@ -92,7 +92,7 @@ Outcome RouterPort::open_capture() {
     return {};
 }
 
-/// Impairments are the link's; what is captured is what this process saw and said.
+/// Capture is above impairment: it records what this process sent and received.
 Outcome RouterPort::wrap_in_decorators(pmd::CaptureFile* capture) {
     if (!port_config_.impair.empty()) {
         const auto spec = pmd::parse_impairments(port_config_.impair);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// One configured port of a running router, from its device to its place on the link; made in the order that the
-/// members stand in, and taken apart in the reverse.
+/// One configured port of a running router, from its device to its link. Members are created in the order of their
+/// declaration and destroyed in the reverse order.
 
 #include <memory>
 #include <string>
@@ -30,21 +30,22 @@ public:
     RouterPort(const RouterPort&) = delete;
     RouterPort& operator=(const RouterPort&) = delete;
 
-    // In this order.
+    // Call in this order.
 
-    /// Opens the way to the subnet manager and compares the port that is there with the configuration: what is wrong
-    /// with it shows before anything is started.
+    /// Opens the MAD transport to the subnet manager and checks the port against the configuration, before anything is
+    /// started.
     Outcome open_subnet(control::Loop& loop);
-    /// Opens device and kernel-visible interface. `capture`, if there is one, gets all packets and outlives us.
+    /// Opens device and kernel-visible interface. `capture`, if not null, records all packets and must outlive this
+    /// object.
     Outcome open_devices(rte_mempool& pool, pmd::CaptureFile* capture);
     router::PortSetup shard_setup() const;
     void start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool);
 
-    /// Leaves the link: the port is down, its groups are being left. The loop has to run until `left`.
+    /// Takes the port down and begins to leave its groups. The loop has to run until `left`.
     void leave();
     bool left() const { return !agent_ || agent_->groups().show().empty(); }
 
-    /// Looks after the device's link and the capture file of its own: call a few times a second.
+    /// Upkeep of the device's link and of the port's own capture file: call a few times a second.
     void look_after();
 
     const PortConfig& config() const { return port_config_; }

@@ -172,7 +172,7 @@ Json routes(const RouterView& router) {
     return rows;
 }
 
-/// What one queue of one port has carried and lost.
+/// Packets and drops of one queue of one port.
 struct QueueTotals {
     std::uint64_t rx_packets = 0, rx_bytes = 0, rx_dropped = 0, tx_packets = 0, tx_bytes = 0, tx_dropped = 0;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What `verbline show` sees of a running router: its tables, as rows.
+/// The tables of a running router, for `verbline show`.
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace verbline::cli {
 
-/// The parts that have something to show. Valid during one query.
+/// The objects that the tables are read from. Valid during one query.
 struct RouterView {
     const GatewayConfig& config;
     const std::vector<std::unique_ptr<RouterPort>>& ports;

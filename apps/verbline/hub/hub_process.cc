@@ -53,7 +53,7 @@ void raise_descriptor_limit() {
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Everything that runs, in the order in which it is made.
+/// All parts of the hub, in the order of their creation.
 class HubProcess final : public hub::LaneHost {
 public:
     explicit HubProcess(const HubOptions& options) : options_(options) {}
@@ -142,7 +142,7 @@ Outcome HubProcess::start_eal() {
 }
 
 Outcome HubProcess::make_switch() {
-    // Other ports say by themselves what they can carry; DPDK's have to be told, and few can do more than this.
+    // Other ports report the MTU that they support; DPDK ports have to be configured, and few support more than this.
     const auto is_dpdk = [](const auto& spec) { return std::holds_alternative<pmd::DpdkSpec>(spec); };
     if (std::ranges::any_of(options_.uplinks, is_dpdk)) mtu_ = RTE_ETHER_MTU;
     if (options_.mtu != 0) mtu_ = options_.mtu;
@@ -161,7 +161,7 @@ Outcome HubProcess::make_switch() {
 }
 
 Result<std::unique_ptr<pmd::NetDevice>> HubProcess::open_uplink(const pmd::DeviceSpec& spec) const {
-    // What comes is for the lanes' MAC addresses, not for the interface's own.
+    // Promiscuous: frames are for the lanes' MAC addresses, not for the interface's.
     if (const auto* ethernet = std::get_if<pmd::EthernetSpec>(&spec)) {
         return pmd::Packet::create({.interface = ethernet->interface, .promiscuous = true}, pool_);
     }
@@ -197,7 +197,7 @@ Outcome HubProcess::serve() {
         [this](std::function<void()> task) { loop_->post(std::move(task)); });
     if (!tables) return run_failure(tables.error().what);
     telemetry_.emplace(std::move(*tables));
-    // Who captures or impairs means all frames; who trusts all sources has routers anywhere.
+    // Capture and impairment apply to all frames, and with any_source every lane may be a router: no direct links.
     const bool sees_all = !options_.direct || !options_.capture.empty() || options_.impair || options_.any_source;
     const hub::RegistrySetup setup{.name = options_.name,
                                    .subnets = options_.subnets,
@@ -254,7 +254,7 @@ Result<std::string> HubProcess::open_lane(hub::LaneId lane, const hub::Registry:
     return socket;
 }
 
-/// None for routers, which send what others gave them.
+/// No source check for routers, which forward packets of others.
 std::optional<pmd::SourceGuard> HubProcess::guard_of(const hub::Registry::Tenant& tenant) const {
     std::vector<wire::Gid> addresses{link::link_local_gid(tenant.mac)};
     for (const auto& address : tenant.addresses) addresses.push_back(address.gid);
@@ -271,7 +271,7 @@ void HubProcess::set_group(hub::LaneId lane, const hub::Group& group) {
     switch_->set_group(lanes_.at(lane), group.mac, group.member);
 }
 
-/// Seeds apart from each other, so that no two lanes lose the same frames.
+/// Different seeds, so that no two lanes drop the same frames.
 std::unique_ptr<pmd::NetDevice> HubProcess::impaired(std::unique_ptr<pmd::NetDevice> device, hub::LaneId lane) const {
     if (!options_.impair) return device;
     auto spec = *options_.impair;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A running hub: a switch on a poll thread, and on the control thread those who have lanes.
+/// A running hub: a switch on a poll thread, and the registry of lanes on the control thread.
 
 #include <cstdint>
 #include <optional>
@@ -22,11 +22,11 @@ struct HubOptions {
 
     std::string name;
     std::vector<pmd::DeviceSpec> uplinks;
-    std::vector<link::InterfaceAddress> subnets;  ///< networks; of each, clients that name no address get one
+    std::vector<link::InterfaceAddress> subnets;  ///< a client that names no address gets one of each
     std::uint16_t mtu = 0;  ///< behind the Ethernet header; 0: default_mtu, or less if an uplink has less
-    /// Lanes that have one of these addresses may send from any other, too.
+    /// Lanes that have one of these addresses may send from any source address.
     std::vector<wire::Gid> routers;
-    bool any_source = false;  ///< all lanes may
+    bool any_source = false;  ///< all lanes may do so
     std::size_t user_lanes = hub::RegistrySetup{}.max_user_lanes;
     std::size_t lane_groups = hub::RegistrySetup{}.max_groups;
     std::size_t lane_ports = hub::RegistrySetup{}.max_ports;
@@ -36,7 +36,7 @@ struct HubOptions {
     std::vector<std::string> eal_arguments;  ///< the user's; empty: the embedded ones (eal.h)
 };
 
-/// Starts, prints a line that ends in "ready", and runs until SIGINT or SIGTERM, which it takes over.
+/// Starts, prints a line that ends in "ready", and runs until SIGINT or SIGTERM, both of which it handles.
 Outcome run_hub(const HubOptions& options);
 
 }  // namespace verbline::cli

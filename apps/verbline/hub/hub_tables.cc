@@ -52,7 +52,7 @@ Json lane_row(const HubView& hub, hub::LaneId lane, pmd::Switch::PortId port) {
     return row;
 }
 
-/// A row of what is nobody's lane.
+/// A row of a port that is not a lane.
 Json other_row(std::string_view port, std::string_view device, std::string_view link, const auto& counters,
                std::string_view groups) {
     Json row{{"port", port}, {"program", device}, {"pid", ""}, {"link", link}, {"mac", ""}, {"addresses", ""}};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What `verbline show` sees of a running hub: its ports, and every counter.
+/// The tables of a running hub, for `verbline show`: its ports, and every counter.
 
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace verbline::cli {
 
-/// The parts that have something to show. Valid during one query.
+/// The objects that the tables are read from. Valid during one query.
 struct HubView {
     const hub::Registry& registry;
     const pmd::Switch& fabric;

@@ -72,7 +72,7 @@ std::string owner_of(const std::string& name) {
     return "";
 }
 
-/// The kernel drops this lock when the process ends, so that a killed instance never stands in the way of the next.
+/// The kernel drops this lock when the process ends, so that a killed instance never blocks the next.
 Result<FileDescriptor> lock_name(const std::string& name) {
     if (auto made = make_instance_directory(name); !made) return std::unexpected(made.error());
     const auto path = instance_directory(name) / lock_file;

@@ -5,8 +5,8 @@
 /// DPDK's environment layer, started so that it runs anywhere: a laptop, a container, a CI machine, a server.
 ///
 /// Lcore 0 is the control thread, lcores 1 to `workers` run shards; all may run on every CPU this process may use, as
-/// two busy pollers pinned to the two CPUs of a small machine would starve everything else. Whoever has CPUs to spare
-/// gives EAL arguments, which then replace the embedded ones (only the file prefix is added, unless given).
+/// two busy pollers pinned to the two CPUs of a small machine would starve everything else. EAL arguments, for machines
+/// with CPUs to spare, replace the embedded ones (only the file prefix is added, unless given).
 ///
 /// Memory: hugepages if enough are free, else ordinary pages. With ordinary pages only what is touched is resident:
 /// measured on Debian 12, EAL with all its drivers loaded takes 27 MB.
@@ -42,9 +42,9 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const Machine&
 /// The running EAL. DPDK cannot be started twice in one process, nor after a failure.
 class Eal {
 public:
-    /// EBUSY if an instance of that name runs already; a killed one is no obstacle.
+    /// EBUSY if an instance of that name is running; the lock of a killed one is released.
     static Result<Eal> start(const EalOptions& options);
-    /// That which polls, beside the control thread. EINVAL: the user's own arguments leave none.
+    /// The lcore that polls, besides the control thread's. EINVAL: the user's own arguments leave none.
     Result<unsigned> packet_lcore() const;
     Eal(Eal&& other) noexcept = default;
     Eal& operator=(Eal&&) = delete;
@@ -54,7 +54,7 @@ public:
 private:
     explicit Eal(FileDescriptor lock) : lock_(std::move(lock)) {}
 
-    FileDescriptor lock_;  ///< of the instance's name, held until we end, however we end
+    FileDescriptor lock_;  ///< of the instance's name, held until the process ends
 };
 
 }  // namespace verbline::cli

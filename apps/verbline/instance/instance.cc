@@ -36,7 +36,7 @@ std::filesystem::path base_directory() {
 
 struct Search {
     std::vector<Instance> found;
-    std::optional<Error> untrusted;  ///< why somebody was left out
+    std::optional<Error> untrusted;  ///< why a socket was skipped
 };
 
 /// The client of a socket that answers.
@@ -54,7 +54,7 @@ void add_instances_of(const std::filesystem::path& directory, Search& search) {
         if (!file.starts_with(prefix_of_all)) continue;
         if (!std::filesystem::exists(entry->path() / lock_file, error)) continue;  // of another program
         const auto socket = entry->path() / "dpdk_telemetry.v2";
-        // A socket that nobody serves is what a killed process leaves behind.
+        // A socket without a server was left behind by a killed process.
         if (const auto client = ask(socket, search))
             search.found.push_back({file.substr(prefix_of_all.size()), client->pid(), socket});
     }

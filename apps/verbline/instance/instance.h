@@ -10,7 +10,7 @@
 ///     /var/run/dpdk/verbline-NAME/dpdk_telemetry.v2    its tables (root)
 ///     $XDG_RUNTIME_DIR/dpdk/...                        anyone else's; without it /tmp/verbline-UID/dpdk/...
 ///     $RUNTIME_DIRECTORY/dpdk/...                      under systemd
-///     .../verbline.lock                                tells it from other programs; held locked while it runs
+///     .../verbline.lock                                marks an instance; held locked while it runs
 ///
 /// Programs under `verbline run` that connect by RDMA CM are found where control/telemetry/program_directory.h says, by
 /// the name PROGRAM-PID.
@@ -49,8 +49,8 @@ struct Instance {
     bool operator==(const Instance&) const = default;
 };
 
-/// Those that answer on their socket, by name: root's, this user's and those of this environment, and programs.
-/// Sockets that killed programs left are taken away, those of other users left out.
+/// Instances and programs that answer on their socket, sorted by name: root's, this user's and those of this
+/// environment. Removes sockets that killed programs have left; skips those of other users.
 std::vector<Instance> running_instances();
 
 /// The one called `name`, or the only one if `name` is empty. The error says which ones run, or how to start one.

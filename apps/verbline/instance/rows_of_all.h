@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// One table of everything that runs and has it.
+/// One table, of all running instances and programs that serve it.
 
 #include <string>
 
@@ -10,7 +10,8 @@
 
 namespace verbline::cli {
 
-/// The rows, each with the instance's name in front, as column `program`. What ends meanwhile has none.
+/// The rows, each with the instance's name as its first column, `program`. An instance that ends meanwhile contributes
+/// none.
 Json rows_of_all(const std::string& table);
 
 }  // namespace verbline::cli

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// How a command that runs until told otherwise is told: SIGINT or SIGTERM stop its loop.
+/// SIGINT and SIGTERM stop the loop of a command that runs until then.
 
 #include "control/loop/loop.h"
 #include "pmd/base/error.h"
@@ -12,8 +12,8 @@ namespace verbline::cli {
 
 class StopSignals {
 public:
-    /// Before any other thread exists: all inherit that these signals are blocked, and only the loop sees them. The
-    /// loop outlives this.
+    /// Call before any other thread exists: threads inherit the blocked signals, so that only the loop receives them.
+    /// The loop must outlive this object.
     static Result<StopSignals> watch(control::Loop& loop);
 
 private:

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// A client of the DPDK telemetry socket of another process, with time limits: the other side is not trusted to answer,
-/// nor to answer well-formed.
+/// A client of the DPDK telemetry socket of another process, which is not trusted: waits are limited, and answers may
+/// be missing or malformed.
 
 #include <filesystem>
 #include <string>
@@ -20,8 +20,8 @@ namespace verbline::cli {
 
 class TelemetryClient {
 public:
-    /// ECONNREFUSED if nobody serves the socket, EPERM if it is not root's or ours (pmd/runtime/trusted_path.h),
-    /// ETIMEDOUT if whoever serves it does not greet.
+    /// ECONNREFUSED if no process serves the socket, EPERM if it is not root's or ours (pmd/runtime/trusted_path.h),
+    /// ETIMEDOUT if the server does not send its greeting.
     static Result<TelemetryClient> connect(const std::filesystem::path& socket);
 
     pid_t pid() const { return pid_; }

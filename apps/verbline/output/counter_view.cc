@@ -33,7 +33,7 @@ Json Rates::read(const Json& counters, Time now) {
         Json with_rate = Json::object();
         for (const auto& [key, value] : row.items()) {
             with_rate[key] = value;
-            // A restarted process counts from 0 again: no rate can be told.
+            // A restarted process counts from 0 again: no rate can be computed.
             if (key == "value" && before != last_.end() && count(row) >= before->second && now > last_time_) {
                 const auto seconds = static_cast<double>(now - last_time_) / second;
                 with_rate["per_second"] = std::llround(static_cast<double>(count(row) - before->second) / seconds);

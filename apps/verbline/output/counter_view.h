@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The counters table as people read it: without those that never counted, and with rates between two readings.
+/// The counters table for display: without zeros, and with rates between two readings.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ namespace verbline::cli {
 /// Rows {owner, name, value, help} without those whose value is 0.
 Json without_zeros(const Json& counters);
 
-/// Adds a column `per_second` behind `value`, from the second reading on.
+/// Adds a column `per_second` after `value`, from the second reading on.
 class Rates {
 public:
     Json read(const Json& counters, Time now);

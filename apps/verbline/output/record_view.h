@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The subnet administrator's records as rows: codes decoded, addresses as people write them.
+/// The subnet administrator's records as rows: codes decoded, addresses in their usual notation.
 
 #include "apps/verbline/output/table.h"
 #include "control/sa/membership.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Tables as people and programs read them.
+/// Tables as text and as JSON.
 
 #include <string>
 
@@ -20,7 +20,7 @@ std::string render_table(const Json& rows);
 /// A flat object as "key  value" lines.
 std::string render_object(const Json& object);
 
-/// As `--json` prints it.
+/// The output of `--json`.
 std::string render_json(const Json& value);
 
 }  // namespace verbline::cli

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The bits of libibverbs by the names of infiniband/verbs.h, without what all names of a kind begin with.
+/// Names of flag bits, as in infiniband/verbs.h but without the common prefix.
 
 #include <array>
 #include <cstdint>

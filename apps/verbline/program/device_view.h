@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What libibverbs says of a device, as rows for people and programs: every field of `ibv_devinfo -v`, by its names and
-/// in its order, flags by the names of infiniband/verbs.h.
+/// What libibverbs reports of a device, as rows: every field of `ibv_devinfo -v`, by its names and in its order, flags
+/// by the names of infiniband/verbs.h.
 
 #include <span>
 #include <string>

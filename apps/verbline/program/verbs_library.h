@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Our libibverbs.so.1 as a program uses it: opened by its file, called by its public names. What this program itself
-/// may have linked is the distribution's (DPDK's drivers for real adapters need it), so nothing here is called
+/// Our libibverbs.so.1 as a program uses it: opened by its file, called by its public names. The libibverbs that this
+/// program itself links may be the distribution's (DPDK's drivers for real adapters need it), so nothing here is called
 /// directly.
 
 #include <cstddef>
@@ -25,8 +25,8 @@ public:
     /// The library reads VERBLINE_* when its devices are asked for.
     static Result<VerbsLibrary> open(const std::filesystem::path& file);
 
-    /// Opens every device: its row (device_view.h), its "ports", each with its "gids", and "link", which is what the
-    /// library says of the link behind it.
+    /// Opens every device: its row (device_view.h), its "ports", each with its "gids", and "link", which describes the
+    /// link behind it (verbline_describe).
     Result<Json> devices() const;
 
 private:

@@ -24,7 +24,8 @@ struct VerbsOptions {
 
     void declare(CLI::App& app);
 
-    /// What was not given is as VERBLINE_* in the environment says, so that a run inside a run is on the same links.
+    /// Options that were not given are taken from VERBLINE_* in the environment, so that a run inside a run uses the
+    /// same links.
     Result<verbs::Settings> settings() const;
 };
 

@@ -125,7 +125,7 @@ private:
         return wanted;
     }
 
-    /// Where several run, what is asked for may tell which one is meant.
+    /// If several instances run, the requested table may identify one.
     static Result<Instance> only_one_with(const std::vector<std::string>& wanted, const Result<Instance>& otherwise) {
         std::vector<Instance> found;
         for (const auto& instance : running_instances()) {

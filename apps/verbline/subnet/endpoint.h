@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A port of the subnet as users name it.
+/// A port of the subnet as named on the command line.
 
 #include <cstdint>
 #include <string_view>

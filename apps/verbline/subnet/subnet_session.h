@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A port and its subnet administrator, for commands that ask and are gone. DPDK is not started for them.
+/// A port and its subnet administrator, for commands that make a few queries and end. DPDK is not started.
 
 #include <chrono>
 #include <csignal>
@@ -29,11 +29,11 @@ public:
     mad::Transport& transport() { return *transport_; }
     const mad::PortFacts& port() const { return transport_->port(); }
 
-    /// Turns the loop until `done`, or for `limit`. Returns done().
+    /// Runs the loop until `done`, or for `limit`. Returns done().
     bool run_until(const std::function<bool()>& done, Time limit);
-    /// From now on SIGINT and SIGTERM wait for run_until_signal.
+    /// Blocks SIGINT and SIGTERM: they stay pending until run_until_signal.
     static void hold_signals();
-    /// Turns the loop until SIGINT or SIGTERM. Signals are held.
+    /// Runs the loop until SIGINT or SIGTERM. Call `hold_signals` first.
     Outcome run_until_signal();
 
 private:
@@ -44,13 +44,13 @@ private:
     std::unique_ptr<mad::Transport> transport_;
 };
 
-/// Long enough for every repeat of a patient request (sa::Client::patient).
+/// Longer than all retries of a patient request (sa::Client::patient).
 constexpr Time answer_limit = 10 * second;
 
-/// Calls `ask` with the reply to give it, and turns the loop until the reply has come.
+/// Calls `ask` with a reply handler, and runs the loop until it has been called, or for `answer_limit` (timed_out).
 template <class Record>
 sa::Answer<Record> await(SubnetSession& session, const std::function<void(sa::Reply<Record>)>& ask) {
-    // Shared: should the limit pass first, the reply may still come while the client is being destroyed.
+    // Shared: after the limit the handler may still be called while the client is being destroyed.
     const auto answer = std::make_shared<std::optional<sa::Answer<Record>>>();
     ask([answer](const sa::Answer<Record>& given) { *answer = given; });
     session.run_until([&] { return answer->has_value(); }, answer_limit);
