@@ -56,7 +56,7 @@ struct Capabilities {
     std::uint64_t tx_offloads = 0;    ///< RTE_ETH_TX_OFFLOAD_* bits that a packet may request (MULTI_SEGS among them)
     std::uint64_t rx_offloads = 0;    ///< RTE_ETH_RX_OFFLOAD_* bits that are done on receive
     std::uint32_t max_tso = 0;        ///< largest packet with a segmentation request, bytes; 0: none
-    bool sender_waits = false;        ///< lossless receive: unread packets wait at their sender (tun, tap), so the
+    bool lossless_rx = false;         ///< lossless receive: unread packets wait at their sender (tun, tap), so the
                                       ///< shard stops reading this device while an output is congested
 };
 

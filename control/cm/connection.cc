@@ -22,12 +22,12 @@ Time Connection::timewait() const {
     return 2 * wire::cm_nanoseconds(packet_lifetime_) + wire::cm_nanoseconds(ack_delay_);
 }
 
-void Connection::enter_timewait(Time now, bool tell) {
+void Connection::enter_timewait(Time now, bool report) {
     end_wait();
     alternate_ = Alternate::none;
     enter(State::timewait, now);
     deadline_ = now + timewait();
-    silent_ = !tell || closing_;
+    silent_ = !report || closing_;
 }
 
 template <class Message>

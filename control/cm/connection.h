@@ -112,7 +112,7 @@ private:
     void end_wait() { deadline_ = 0, retries_ = 0, kept_.reset(); }
     Time patience() const;  ///< timeout for the peer's answer
     Time timewait() const;
-    void enter_timewait(Time now, bool tell);
+    void enter_timewait(Time now, bool report);
     template <class Message>
     mad::MadBuffer addressed(Message message, std::uint64_t transaction) const;
     void post(const mad::MadBuffer& mad, Context& context);

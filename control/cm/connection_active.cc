@@ -53,11 +53,11 @@ void Connection::receive_rep(const wire::CmRep& rep, Time now, Context& context)
     ack_delay_ = std::min(rep.target_ack_delay, longest_ack_delay);
     end_wait();
     enter(State::rep_received, now);
-    if (context.claim(remote_queue_pair())) return context.tell(ReplyReceived{from_message(rep, transport_)});
+    if (context.claim(remote_queue_pair())) return context.emit(ReplyReceived{from_message(rep, transport_)});
     const Rejection stale{.reason = wire::CmRejectReason::stale_connection};
     context.count(Count::rejected_stale);
     refuse(stale, now, context);
-    context.tell(Rejected{stale});
+    context.emit(Rejected{stale});
 }
 
 Result<void> Connection::ready_to_use(const PrivateData& private_data, Time now, Context& context) {
@@ -98,7 +98,7 @@ void Connection::receive_mra(const wire::CmMra& mra, Time now, Context& context)
     const auto service_timeout = std::min(mra.service_timeout, longest_service_timeout);
     const Time wait = wire::cm_nanoseconds(service_timeout) + 2 * wire::cm_nanoseconds(packet_lifetime_);
     deadline_ = now + wait;
-    if (first && !closing_) context.tell(Delayed{.wait = wait, .private_data = to_vector(mra.private_data)});
+    if (first && !closing_) context.emit(Delayed{.wait = wait, .private_data = to_vector(mra.private_data)});
 }
 
 std::optional<Request> Connection::match(const Incoming& message, const mad::GmpPeer& from, Time now,

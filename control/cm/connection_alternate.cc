@@ -58,7 +58,7 @@ void Connection::receive_lap(const wire::CmLap& lap, const Incoming& message, co
     alternate_transaction_ = message.transaction();
     alternate_digest_ = digest(lap);
     end_wait();
-    context.tell(AlternateRequested{.alternate = from_message(lap, from), .private_data = to_vector(lap.private_data)});
+    context.emit(AlternateRequested{.alternate = from_message(lap, from), .private_data = to_vector(lap.private_data)});
 }
 
 Result<void> Connection::reply_alternate(const AlternateReply& reply, Time now, Context& context) {
@@ -77,7 +77,7 @@ void Connection::receive_apr(const wire::CmApr& apr, Context& context) {
         return context.count(Count::rx_dropped_unexpected);
     }
     alternate_over();
-    context.tell(AlternateReplied{from_message(apr)});
+    context.emit(AlternateReplied{from_message(apr)});
 }
 
 }  // namespace verbline::cm

@@ -52,9 +52,9 @@ void Connection::receive_rej(const wire::CmRej& rej, Time now, Context& context)
         return context.count(Count::rx_dropped_unexpected);
     }
     if (state_ == dreq_sent) {  // the peer has no connection: disconnected
-        const bool told = silent_;
+        const bool reported = silent_;
         enter_timewait(now, !silent_);
-        if (!told) context.tell(Disconnected{});
+        if (!reported) context.emit(Disconnected{});
         return;
     }
     if (!open(state_)) return context.count(Count::rx_dropped_unexpected);
@@ -71,7 +71,7 @@ void Connection::receive_rej(const wire::CmRej& rej, Time now, Context& context)
         end_wait();
         enter(idle, now);
     }
-    context.tell(Rejected{from_message(rej)});
+    context.emit(Rejected{from_message(rej)});
 }
 
 /// Follows a redirect of the connection manager once (12.6.7.2, 13.5.2). Reason 25 redirects the connection itself,
@@ -120,25 +120,25 @@ void Connection::receive_dreq(const wire::CmDreq& dreq, const Incoming& message,
     if (unanswered) remote_ = CommunicationId{dreq.local_id};
     post(addressed(wire::CmDrep{}, message.transaction()), context);
     if (state_ == timewait || state_ == idle) return context.count(Count::rx_duplicate_dreq);
-    const bool asked = state_ == dreq_sent, told = silent_ || closing_;
+    const bool asked = state_ == dreq_sent, reported = silent_ || closing_;
     enter_timewait(now, !silent_);
-    if (told) return;
+    if (reported) return;
     if (unanswered) {
         // The peer accepted our REQ and then disconnected; its REP and REJ were lost.
         silent_ = true;
-        context.tell(Rejected{{.reason = wire::CmRejectReason::consumer}});
+        context.emit(Rejected{{.reason = wire::CmRejectReason::consumer}});
     } else if (asked) {
-        context.tell(Disconnected{to_vector(dreq.private_data)});
+        context.emit(Disconnected{to_vector(dreq.private_data)});
     } else {
-        context.tell(DisconnectRequested{to_vector(dreq.private_data)});
+        context.emit(DisconnectRequested{to_vector(dreq.private_data)});
     }
 }
 
 void Connection::receive_drep(const wire::CmDrep& drep, Time now, Context& context) {
     if (state_ != State::dreq_sent) return context.count(Count::rx_dropped_unexpected);
-    const bool told = silent_;
+    const bool reported = silent_;
     enter_timewait(now, !silent_);
-    if (!told) context.tell(Disconnected{to_vector(drep.private_data)});
+    if (!reported) context.emit(Disconnected{to_vector(drep.private_data)});
 }
 
 void Connection::stale(Time now, Context& context) {
@@ -153,7 +153,7 @@ void Connection::stale(Time now, Context& context) {
         end_wait();
         enter(idle, now);
     }
-    context.tell(Rejected{rejection});
+    context.emit(Rejected{rejection});
 }
 
 /// The peer may be established or still waiting: sends it REJ once, and DREQ until it answers.

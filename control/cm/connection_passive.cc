@@ -85,7 +85,7 @@ void Connection::receive_rtu(const wire::CmRtu& rtu, Time now, Context& context)
     }
     end_wait();
     enter(State::established, now);
-    context.tell(Established{to_vector(rtu.private_data)});
+    context.emit(Established{to_vector(rtu.private_data)});
 }
 
 Result<void> Connection::established(Time now) {

@@ -22,15 +22,15 @@ void Connection::tick(Time now, Context& context) {
         case dreq_sent: {
             if (repeat(Count::retries_dreq, now, context)) return;
             context.count(Count::timeouts_dreq);
-            const bool told = silent_;
+            const bool reported = silent_;
             enter_timewait(now, !silent_);
-            if (!told) context.tell(Disconnected{.timed_out = true});
+            if (!reported) context.emit(Disconnected{.timed_out = true});
             return;
         }
         case timewait:
             end_wait();
             enter(idle, now);
-            if (!silent_) context.tell(TimewaitExited{});
+            if (!silent_) context.emit(TimewaitExited{});
             return;
         case established:
             // Our APR needs no longer be kept, or no APR has come.
@@ -38,7 +38,7 @@ void Connection::tick(Time now, Context& context) {
             if (repeat(Count::retries_lap, now, context)) return;
             context.count(Count::timeouts_lap);
             alternate_over();
-            return context.tell(Unanswered{Unanswered::What::alternate_path});
+            return context.emit(Unanswered{Unanswered::What::alternate_path});
         default: deadline_ = 0;
     }
 }
@@ -63,7 +63,7 @@ void Connection::give_up(Time now, Context& context) {
     post(timeout_rejection(), context);
     end_wait();
     enter(State::idle, now);
-    context.tell(Unanswered{what});
+    context.emit(Unanswered{what});
 }
 
 }  // namespace verbline::cm

@@ -15,7 +15,7 @@ class Context {
 public:
     virtual void send(const mad::GmpPeer& to, const mad::MadBuffer& mad) = 0;
     /// Queues an event for the user; order is kept.
-    virtual void tell(Event event) = 0;
+    virtual void emit(Event event) = 0;
     virtual void count(Count count) = 0;
     /// Registers the remote queue pair as this endpoint's. False: another open connection has it; that one is closed,
     /// and ours is to be rejected as stale (reason 10).

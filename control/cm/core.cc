@@ -41,9 +41,9 @@ Result<EndpointPointer> Core::connect(const Request& request, Time now) {
             return failure(EADDRINUSE, "another endpoint connects to this peer for this service; wait for it to end");
         }
     }
-    (void)session->step<Connection>(now, [&](Connection& connection, Turn& turn) -> Result<void> {
+    (void)session->step<Connection>(now, [&](Connection& connection, Actions& actions) -> Result<void> {
         session->in_peers_ = request.peer_to_peer;
-        connection.connect(request, now, turn);
+        connection.connect(request, now, actions);
         return {};
     });
     return endpoint;
@@ -54,8 +54,8 @@ Result<EndpointPointer> Core::resolve(const ServiceRequest& request, Time now) {
     if (auto result = fits(request); !result) return std::unexpected(result.error());
     const auto session = create([&](std::uint32_t id) { return Sidr(CommunicationId{id}); });
     auto endpoint = handle(session);
-    (void)session->step<Sidr>(now, [&](Sidr& sidr, Turn& turn) -> Result<void> {
-        sidr.resolve(request, now, turn);
+    (void)session->step<Sidr>(now, [&](Sidr& sidr, Actions& actions) -> Result<void> {
+        sidr.resolve(request, now, actions);
         return {};
     });
     return endpoint;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <utility>
 
+#include "control/cm/actions.h"
 #include "control/cm/core.h"
-#include "control/cm/turn.h"
 
 // Requests from a listener's inbox, processed when it is polled.
 
@@ -59,11 +59,11 @@ std::optional<Event> Core::accept_connection(const Session::Received& received, 
     const auto session = create([&](std::uint32_t id) { return Connection(CommunicationId{id}, options_.ca_guid); });
     session->take_half_open(*share);
     auto endpoint = handle(session);
-    Turn turn(*this, session->id());
-    if (!turn.claim(RemoteEnd::queue_pair(req.ca_guid, req.primary.local_gid, req.qpn))) {
+    Actions actions(*this, session->id());
+    if (!actions.claim(RemoteEnd::queue_pair(req.ca_guid, req.primary.local_gid, req.qpn))) {
         count(Count::rejected_stale, session->id());
         refuse(received.from, message, {.reason = wire::CmRejectReason::stale_connection}, wire::CmAbout::req);
-        turn.carry_out(now, &received.from);
+        actions.carry_out(now, &received.from);
         return std::nullopt;
     }
     // An old entry's connection is over: the peer has reused its id.
@@ -72,7 +72,7 @@ std::optional<Event> Core::accept_connection(const Session::Received& received, 
         owner = connections_.insert(end, session->id());
     }
     Request request;
-    (void)session->step<Connection>(now, [&](Connection& connection, Turn&) -> Result<void> {
+    (void)session->step<Connection>(now, [&](Connection& connection, Actions&) -> Result<void> {
         session->in_connections_ = true;
         request = connection.accept(message, from, now);
         return {};
@@ -101,7 +101,7 @@ std::optional<Event> Core::accept_datagram(const Session::Received& received, Ti
     session->take_half_open(*share);
     auto endpoint = handle(session);
     ServiceRequest request;
-    (void)session->step<Sidr>(now, [&](Sidr& sidr, Turn&) -> Result<void> {
+    (void)session->step<Sidr>(now, [&](Sidr& sidr, Actions&) -> Result<void> {
         request = sidr.accept(message, received.from, now);
         return {};
     });

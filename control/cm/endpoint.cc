@@ -34,66 +34,69 @@ std::optional<Event> Endpoint::poll(Time now) {
 Result<void> Endpoint::reply(const Reply& reply, Time now) {
     core_->saw(now);
     return session_->step<Connection>(
-        now, [&](Connection& connection, Turn& turn) { return connection.reply(reply, now, turn); });
+        now, [&](Connection& connection, Actions& actions) { return connection.reply(reply, now, actions); });
 }
 
 Result<void> Endpoint::ready_to_use(const PrivateData& private_data, Time now) {
     core_->saw(now);
-    return session_->step<Connection>(
-        now, [&](Connection& connection, Turn& turn) { return connection.ready_to_use(private_data, now, turn); });
+    return session_->step<Connection>(now, [&](Connection& connection, Actions& actions) {
+        return connection.ready_to_use(private_data, now, actions);
+    });
 }
 
 Result<void> Endpoint::reject(const Rejection& rejection, Time now) {
     core_->saw(now);
     return session_->step<Connection>(
-        now, [&](Connection& connection, Turn& turn) { return connection.reject(rejection, now, turn); });
+        now, [&](Connection& connection, Actions& actions) { return connection.reject(rejection, now, actions); });
 }
 
 Result<void> Endpoint::decline(const Rejection& rejection, Time now) {
     core_->saw(now);
     return session_->step<Connection>(
-        now, [&](Connection& connection, Turn& turn) { return connection.decline(rejection, now, turn); });
+        now, [&](Connection& connection, Actions& actions) { return connection.decline(rejection, now, actions); });
 }
 
 Result<void> Endpoint::decline(const ServiceReply& reply, Time now) {
     core_->saw(now);
-    return session_->step<Sidr>(now, [&](Sidr& sidr, Turn& turn) { return sidr.decline(reply, now, turn); });
+    return session_->step<Sidr>(now, [&](Sidr& sidr, Actions& actions) { return sidr.decline(reply, now, actions); });
 }
 
 Result<void> Endpoint::delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now) {
     core_->saw(now);
-    return session_->step<Connection>(now, [&](Connection& connection, Turn& turn) {
-        return connection.delay(service_timeout, private_data, now, turn);
+    return session_->step<Connection>(now, [&](Connection& connection, Actions& actions) {
+        return connection.delay(service_timeout, private_data, now, actions);
     });
 }
 
 Result<void> Endpoint::established(Time now) {
     core_->saw(now);
-    return session_->step<Connection>(now, [&](Connection& connection, Turn&) { return connection.established(now); });
+    return session_->step<Connection>(now,
+                                      [&](Connection& connection, Actions&) { return connection.established(now); });
 }
 
 Result<void> Endpoint::disconnect(const PrivateData& private_data, Time now) {
     core_->saw(now);
-    return session_->step<Connection>(
-        now, [&](Connection& connection, Turn& turn) { return connection.disconnect(private_data, now, turn); });
+    return session_->step<Connection>(now, [&](Connection& connection, Actions& actions) {
+        return connection.disconnect(private_data, now, actions);
+    });
 }
 
 Result<void> Endpoint::load_alternate(const Path& alternate, const PrivateData& private_data, Time now) {
     core_->saw(now);
-    return session_->step<Connection>(now, [&](Connection& connection, Turn& turn) {
-        return connection.load_alternate(alternate, private_data, now, turn);
+    return session_->step<Connection>(now, [&](Connection& connection, Actions& actions) {
+        return connection.load_alternate(alternate, private_data, now, actions);
     });
 }
 
 Result<void> Endpoint::reply_alternate(const AlternateReply& reply, Time now) {
     core_->saw(now);
     return session_->step<Connection>(
-        now, [&](Connection& connection, Turn& turn) { return connection.reply_alternate(reply, now, turn); });
+        now, [&](Connection& connection, Actions& actions) { return connection.reply_alternate(reply, now, actions); });
 }
 
 Result<void> Endpoint::respond(const ServiceReply& reply, Time now) {
     core_->saw(now);
-    return session_->step<Sidr>(now, [&](Sidr& sidr, Turn& turn) { return sidr.respond(reply, now, turn); });
+    return session_->step<Sidr>(now, [&](Sidr& sidr, Actions& actions) { return sidr.respond(reply, now, actions); });
 }
 
 }  // namespace verbline::cm

@@ -37,7 +37,7 @@ bool Session::takes(const Incoming& req) const {
 
 /// Releases the lock.
 void Session::notify(std::unique_lock<std::mutex>& lock) {
-    if (std::exchange(told_, true)) return lock.unlock();
+    if (std::exchange(ready_reported_, true)) return lock.unlock();
     const auto handle = handle_.lock();
     lock.unlock();
     if (handle) core_.ready(*handle);
@@ -51,10 +51,10 @@ void Session::push(const mad::GmpPeer& from, const Incoming& message, Time now) 
     }
     inbox_.emplace_back(from, message);
     if (!abandoned_) return notify(lock);
-    Turn turn(core_, id_);
-    run_all(turn, now);
+    Actions actions(core_, id_);
+    run_all(actions, now);
     lock.unlock();
-    turn.carry_out(now);
+    actions.carry_out(now);
     retire_if_over();
 }
 
@@ -64,13 +64,13 @@ void Session::due(Time now) {
     if (!abandoned_) {
         // A wheel may fire early if callers' clocks differ: re-arm then.
         if (machine_due(now)) return notify(lock);
-        Turn turn(core_, id_);
-        return settle(turn, now);
+        Actions actions(core_, id_);
+        return settle(actions, now);
     }
-    Turn turn(core_, id_);
-    run_all(turn, now);
+    Actions actions(core_, id_);
+    run_all(actions, now);
     lock.unlock();
-    turn.carry_out(now);
+    actions.carry_out(now);
     retire_if_over();
 }
 
@@ -82,10 +82,10 @@ void Session::mark_stale(const mad::GmpPeer* by, Time now) {
     }
     stale_ = true;
     if (!abandoned_) return notify(lock);
-    Turn turn(core_, id_);
-    run_all(turn, now);
+    Actions actions(core_, id_);
+    run_all(actions, now);
     lock.unlock();
-    turn.carry_out(now);
+    actions.carry_out(now);
     retire_if_over();
 }
 
@@ -93,19 +93,19 @@ void Session::abandon(Time now) {
     std::vector<Event> events;  // may hold endpoints: destroyed after the lock is released
     {
         std::unique_lock lock(mutex_);
-        Turn turn(core_, id_);
+        Actions actions(core_, id_);
         // Pending input is processed, though its events are dropped.
-        run_all(turn, now);
+        run_all(actions, now);
         abandoned_ = true;
-        if (auto* const connection = std::get_if<Connection>(&machine_)) connection->abandon(now, turn);
-        if (auto* const sidr = std::get_if<Sidr>(&machine_)) sidr->abandon(now, turn);
+        if (auto* const connection = std::get_if<Connection>(&machine_)) connection->abandon(now, actions);
+        if (auto* const sidr = std::get_if<Sidr>(&machine_)) sidr->abandon(now, actions);
         if (std::holds_alternative<Listener>(machine_)) state_ = State::idle;
-        settle(turn, now);
-        close_within_limits(turn, now);
+        settle(actions, now);
+        close_within_limits(actions, now);
         events = std::exchange(events_, {});
         inbox_.clear();
         lock.unlock();
-        turn.carry_out(now);
+        actions.carry_out(now);
     }
     retire_if_over();
 }

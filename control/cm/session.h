@@ -29,7 +29,7 @@
 namespace verbline::cm {
 
 class Core;
-class Turn;
+class Actions;
 
 class Session final : public Counted, public timer::Timer {
 public:
@@ -79,7 +79,8 @@ public:
     // From the user.
 
     std::optional<Event> poll(Time now);
-    /// One step of a machine of type `Kind` (Connection or Sidr), else EINVAL. `act(machine, turn)` returns a Result.
+    /// One step of a machine of type `Kind` (Connection or Sidr), else EINVAL. `act(machine, actions)` returns a
+    /// Result.
     template <class Kind, class Act>
     Result<void> step(Time now, Act&& act);
 
@@ -88,17 +89,17 @@ private:
     enum class Place : std::uint8_t { none, half_open, closing };
 
     /// Processes the next pending input: a message, staleness or a timeout. False: nothing is pending.
-    bool run_one(Turn& turn, Time now);
-    void run_all(Turn& turn, Time now);
+    bool run_one(Actions& actions, Time now);
+    void run_all(Actions& actions, Time now);
     std::optional<Event> poll_listener(Time now);
     bool machine_due(Time now) const;
-    void run(const Received& received, Turn& turn, Time now);
+    void run(const Received& received, Actions& actions, Time now);
     /// After a step, with the lock held: updates events, tables and timer from the machine.
-    void settle(Turn& turn, Time now);
+    void settle(Actions& actions, Time now);
     void settle_connection(const Connection& connection);
     void settle_timer(std::optional<Time> deadline, Time now);
     void settle_place(bool half_open);
-    void close_within_limits(Turn& turn, Time now);
+    void close_within_limits(Actions& actions, Time now);
     bool over() const { return abandoned_ && state() == State::idle; }
     void retire_if_over();
     void notify(std::unique_lock<std::mutex>& lock);
@@ -109,7 +110,7 @@ private:
     Shares::Slot share_ = 0;  ///< of the slot that `place_` counts
     mutable std::mutex mutex_;
     std::atomic<State> state_ = State::idle;
-    bool told_ = false;  ///< on_ready was called, and `poll` has not returned none since
+    bool ready_reported_ = false;  ///< on_ready was called, and `poll` has not returned none since
     bool abandoned_ = false, stale_ = false;
     bool in_connections_ = false, in_queue_pairs_ = false, in_peers_ = false;
     Place place_ = Place::none;

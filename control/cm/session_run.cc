@@ -12,12 +12,12 @@ namespace verbline::cm {
 std::optional<Event> Session::poll(Time now) {
     if (listens_) return poll_listener(now);
     std::unique_lock lock(mutex_);
-    Turn turn(core_, id_);
-    while (events_.empty() && run_one(turn, now)) {}
+    Actions actions(core_, id_);
+    while (events_.empty() && run_one(actions, now)) {}
     std::optional<Event> event;
     if (events_.empty()) {
-        settle(turn, now);  // re-arms a timer that fired early
-        told_ = false;
+        settle(actions, now);  // re-arms a timer that fired early
+        ready_reported_ = false;
     } else {
         event = std::move(events_.front());
         events_.erase(events_.begin());
@@ -27,7 +27,7 @@ std::optional<Event> Session::poll(Time now) {
         std::get<RequestReceived>(*event).endpoint = handle_.lock();
     }
     lock.unlock();
-    turn.carry_out(now);
+    actions.carry_out(now);
     return event;
 }
 
@@ -35,7 +35,7 @@ std::optional<Event> Session::poll_listener(Time now) {
     for (;;) {
         std::unique_lock lock(mutex_);
         if (inbox_.empty()) {
-            told_ = false;
+            ready_reported_ = false;
             return std::nullopt;
         }
         const auto received = inbox_.pop_front();
@@ -51,49 +51,49 @@ bool Session::machine_due(Time now) const {
     return deadline && *deadline <= now;
 }
 
-bool Session::run_one(Turn& turn, Time now) {
+bool Session::run_one(Actions& actions, Time now) {
     auto* const connection = std::get_if<Connection>(&machine_);
     if (!inbox_.empty()) {
-        run(inbox_.pop_front(), turn, now);
+        run(inbox_.pop_front(), actions, now);
     } else if (std::exchange(stale_, false)) {
-        if (connection != nullptr) connection->stale(now, turn);
+        if (connection != nullptr) connection->stale(now, actions);
     } else if (machine_due(now)) {
         if (connection != nullptr) {
-            connection->tick(now, turn);
+            connection->tick(now, actions);
         } else {
-            std::get<Sidr>(machine_).tick(now, turn);
+            std::get<Sidr>(machine_).tick(now, actions);
         }
     } else {
         return false;
     }
-    settle(turn, now);
+    settle(actions, now);
     return true;
 }
 
-void Session::run_all(Turn& turn, Time now) {
+void Session::run_all(Actions& actions, Time now) {
     if (listens_) return;
-    while (run_one(turn, now)) {}
+    while (run_one(actions, now)) {}
 }
 
-void Session::run(const Received& received, Turn& turn, Time now) {
+void Session::run(const Received& received, Actions& actions, Time now) {
     const auto& message = received.message;
-    if (auto* const sidr = std::get_if<Sidr>(&machine_)) return sidr->receive(message, received.from, now, turn);
+    if (auto* const sidr = std::get_if<Sidr>(&machine_)) return sidr->receive(message, received.from, now, actions);
     auto& connection = std::get<Connection>(machine_);
     // Peer to peer: the peer's REQ for the service of ours; one side becomes passive.
     if (message.attribute() == wire::CmAttribute::req && connection.peer_to_peer() &&
         connection.remote() == CommunicationId{}) {
-        if (auto request = connection.match(message, received.from, now, turn)) {
-            turn.tell(RequestReceived{.endpoint = nullptr, .request = std::move(*request), .from = received.from});
+        if (auto request = connection.match(message, received.from, now, actions)) {
+            actions.emit(RequestReceived{.endpoint = nullptr, .request = std::move(*request), .from = received.from});
         }
         return;
     }
-    connection.receive(message, received.from, now, turn);
+    connection.receive(message, received.from, now, actions);
 }
 
-void Session::settle(Turn& turn, Time now) {
-    if (abandoned_) turn.events().clear();
-    std::ranges::move(turn.events(), std::back_inserter(events_));
-    turn.events().clear();
+void Session::settle(Actions& actions, Time now) {
+    if (abandoned_) actions.events().clear();
+    std::ranges::move(actions.events(), std::back_inserter(events_));
+    actions.events().clear();
     if (const auto* const connection = std::get_if<Connection>(&machine_)) {
         state_.store(connection->state(), std::memory_order_release);
         settle_connection(*connection);
@@ -121,7 +121,7 @@ void Session::settle_place(bool half_open) {
 
 /// A dropped endpoint closes in the background if its peer's port has a slot left; else it ends now. The first REJ or
 /// DREQ has been sent, and later messages of the peer are treated as of an unknown connection.
-void Session::close_within_limits(Turn& turn, Time now) {
+void Session::close_within_limits(Actions& actions, Time now) {
     if (listens_ || state() == State::idle) return;
     auto* const connection = std::get_if<Connection>(&machine_);
     auto* const sidr = std::get_if<Sidr>(&machine_);
@@ -134,7 +134,7 @@ void Session::close_within_limits(Turn& turn, Time now) {
     core_.count(Count::closings_cut_short, id_);
     if (connection != nullptr) connection->forget(now);
     if (sidr != nullptr) sidr->forget(now);
-    settle(turn, now);
+    settle(actions, now);
 }
 
 void Session::settle_connection(const Connection& connection) {

@@ -6,8 +6,8 @@
 
 #include <utility>
 
+#include "control/cm/actions.h"
 #include "control/cm/session.h"
-#include "control/cm/turn.h"
 
 namespace verbline::cm {
 
@@ -16,11 +16,11 @@ Result<void> Session::step(Time now, Act&& act) {
     std::unique_lock lock(mutex_);
     auto* const machine = std::get_if<Kind>(&machine_);
     if (machine == nullptr) return failure(EINVAL, "an endpoint of this kind cannot do that");
-    Turn turn(core_, id_);
-    auto result = std::forward<Act>(act)(*machine, turn);
-    settle(turn, now);
+    Actions actions(core_, id_);
+    auto result = std::forward<Act>(act)(*machine, actions);
+    settle(actions, now);
     lock.unlock();
-    turn.carry_out(now);
+    actions.carry_out(now);
     return result;
 }
 

@@ -80,7 +80,7 @@ void Sidr::receive(const Incoming& message, const mad::GmpPeer& from, Time now, 
     const auto& rep = message.as<wire::CmSidrRep>();
     if (follow_redirect(rep, now, context)) return;
     forget(now);
-    context.tell(ServiceReplyReceived{from_message(rep)});
+    context.emit(ServiceReplyReceived{from_message(rep)});
 }
 
 /// Repeats the request to the redirect's target; a further redirect is reported as the answer (12.11.2.1, 13.5.2).
@@ -108,7 +108,7 @@ void Sidr::tick(Time now, Context& context) {
     }
     context.count(Count::timeouts_sidr_req);
     forget(now);
-    context.tell(Unanswered{Unanswered::What::service_request});
+    context.emit(Unanswered{Unanswered::What::service_request});
 }
 
 }  // namespace verbline::cm

@@ -43,8 +43,8 @@ InterfaceMirror::Actions InterfaceMirror::reconcile() {
     for (auto& [ifindex, ours] : ours_) {
         const auto link = known_.find(ifindex);
         const auto state = link == known_.end() ? InterfaceState{} : link->second;
-        if (state == ours.told) continue;
-        ours.told = state;
+        if (state == ours.announced) continue;
+        ours.announced = state;
         out.push_back({ours.id, state});
     }
     return out;

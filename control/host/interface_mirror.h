@@ -39,7 +39,7 @@ public:
 private:
     struct Ours {
         forward::InterfaceId id;
-        InterfaceState told;
+        InterfaceState announced;
     };
 
     void learn(const KernelEvent& event);

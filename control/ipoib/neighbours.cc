@@ -175,13 +175,13 @@ void IpoibNeighbours::send(const wire::IpoibAddress& to, std::vector<std::byte> 
 }
 
 void IpoibNeighbours::finish(const wire::Gid& address, const Result<wire::Gid>& result) {
-    std::vector<Found> told;
+    std::vector<Found> answered;
     std::erase_if(waiting_, [&](auto& entry) {
         if (entry.second.address != address) return false;
-        told.push_back(std::move(entry.second.found));
+        answered.push_back(std::move(entry.second.found));
         return true;
     });
-    for (const auto& found : told) found(result);
+    for (const auto& found : answered) found(result);
 }
 
 void IpoibNeighbours::schedule() {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "datapath/link/way_back.h"
+#include "datapath/link/reverse_path.h"
 
 namespace verbline::mad {
 namespace {
@@ -21,7 +21,7 @@ Result<std::unique_ptr<Gsi>> Gsi::create(GsiOptions options) {
                                               .general_services = true,
                                               .slots = made->options_.slots,
                                               .longest = wire::mad_size,
-                                              .on_arrival = [gsi = made.get()] { gsi->tell(); }});
+                                              .on_arrival = [gsi = made.get()] { gsi->notify(); }});
     if (!datagrams) return std::unexpected(datagrams.error());
     made->datagrams_ = std::move(*datagrams);
     return made;
@@ -60,13 +60,13 @@ void Gsi::receive(wire::MadClass management_class, Receiver receiver) {
 
 std::size_t Gsi::drain() {
     {
-        const std::scoped_lock lock(tell_mutex_);
-        told_ = false;
+        const std::scoped_lock lock(ready_mutex_);
+        notified_ = false;
     }
     const auto count = datagrams_->drain(
         most_at_once, [this](const auto& completion, auto route, auto mad) { take(completion, route, mad); },
         [this] { hand_over(); });
-    if (count >= most_at_once) tell();
+    if (count >= most_at_once) notify();
     return count;
 }
 
@@ -105,7 +105,7 @@ std::optional<GmpPeer> Gsi::peer_of(const transport::Completion& completion, rdm
         .qpn = completion.source,
         .pkey = wire::PKey{completion.pkey_index}};
     if ((completion.flags & transport::Completion::has_grh) == 0) return peer;  // on the soft fabric LIDs suffice
-    const auto way = link::way_back(route);
+    const auto way = link::reverse_path(route);
     if (!way) return std::nullopt;
     const bool ib = options_.device->options().kind == link::GidTable::Kind::ib;
     const auto type = ib ? link::GidType::ib : way->udp ? link::GidType::roce_v2 : link::GidType::roce_v1;
@@ -120,16 +120,16 @@ std::optional<GmpPeer> Gsi::peer_of(const transport::Completion& completion, rdm
     return peer;
 }
 
-void Gsi::on_ready(std::function<void()> tell) {
-    const std::scoped_lock lock(tell_mutex_);
-    tell_ = std::move(tell);
-    if (told_ && tell_) tell_();
+void Gsi::on_ready(std::function<void()> on_ready) {
+    const std::scoped_lock lock(ready_mutex_);
+    on_ready_ = std::move(on_ready);
+    if (notified_ && on_ready_) on_ready_();
 }
 
-void Gsi::tell() {
-    const std::scoped_lock lock(tell_mutex_);
-    told_ = true;
-    if (tell_) tell_();
+void Gsi::notify() {
+    const std::scoped_lock lock(ready_mutex_);
+    notified_ = true;
+    if (on_ready_) on_ready_();
 }
 
 void Gsi::counters(const CounterVisitor& visit) const {

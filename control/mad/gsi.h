@@ -72,13 +72,13 @@ public:
     /// Sets the callback for pending MADs: called once until the next `drain`, and at once if MADs are pending already.
     /// It runs on the thread that polls the device and must not block or call back; typically it writes to an eventfd.
     /// Any thread.
-    void on_ready(std::function<void()> tell);
+    void on_ready(std::function<void()> on_ready);
 
     void counters(const CounterVisitor& visit) const;
 
 private:
     explicit Gsi(GsiOptions options) : options_(std::move(options)) {}
-    void tell();
+    void notify();
     void take(const transport::Completion& completion, rdma::Datagrams::Route route, std::span<const std::byte> mad);
     void hand_over();
     std::optional<GmpPeer> peer_of(const transport::Completion& completion, rdma::Datagrams::Route route) const;
@@ -89,9 +89,9 @@ private:
     GsiCounters counters_;                  ///< written as `transport_counters_`
     std::mutex send_mutex_;                 ///< serializes senders
 
-    std::mutex tell_mutex_;  ///< guards `tell_` and `told_`
-    std::function<void()> tell_;
-    bool told_ = false;  ///< `tell_` was called since the last `drain`
+    std::mutex ready_mutex_;  ///< guards `on_ready_` and `notified_`
+    std::function<void()> on_ready_;
+    bool notified_ = false;  ///< `on_ready_` was called since the last `drain`
 
     std::map<wire::MadClass, std::shared_ptr<Receiver>> receivers_;  // shared: a receiver may remove itself
     std::vector<GmpArrival> burst_;                                  ///< taken, not yet passed to a receiver

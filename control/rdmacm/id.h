@@ -87,7 +87,7 @@ struct Id {
     Time since = 0;  ///< time of entering the state
 
     bool named = true;          ///< the user knows its number; a listener's child: once accepted
-    std::uint32_t told = 0;     ///< events taken from the queue
+    std::uint32_t taken = 0;    ///< events taken from the queue
     std::uint32_t waiting = 0;  ///< events in the queue
 
     // Options.

@@ -147,7 +147,7 @@ void ServiceCore::address_resolved(Id& id, const Result<NetworkPort::Neighbour>&
     const bool ib = id.port->facts().kind == link::GidTable::Kind::ib;
     id.destination_gid = ib ? neighbour->gid : id.destination.gid;
     become(id, State::addr_resolved, now_);
-    tell(id, EventKind::address_resolved);
+    emit(id, EventKind::address_resolved);
 }
 
 /// Address resolution has failed; the id may try another destination.
@@ -158,7 +158,7 @@ void ServiceCore::address_failed(Id& id, const Error& error) {
         id.source.gid = any_of(id.source.family, 0).gid;
     }
     become(id, State::addr_bound, now_);
-    tell(id, EventKind::address_error, -error.code);
+    emit(id, EventKind::address_error, -error.code);
 }
 
 /// Starts a request to the id's port: ticket and timeout.

@@ -26,7 +26,7 @@ struct ServiceCore::Answers {
         connection.initiator_depth = reply.responder_resources;
         connection.rnr_retry_count = reply.rnr_retry_count;
         connection.timeout = acknowledgement_timeout(connection.path.packet_lifetime, reply.target_ack_delay);
-        service.tell(id, {.kind = EventKind::connect_response,
+        service.emit(id, {.kind = EventKind::connect_response,
                           .id = id.number,
                           .user = id.user,
                           .connect = {.qpn = reply.qpn,
@@ -58,18 +58,18 @@ struct ServiceCore::Answers {
             event.kind = EventKind::address_error;
             event.status = -EINVAL;
         }
-        service.tell(id, std::move(event));
+        service.emit(id, std::move(event));
     }
 
     void operator()(cm::Established&) const {
         if (!connecting() || std::exchange(id.connection.established, true)) return;
-        service.tell(id, EventKind::established);
+        service.emit(id, EventKind::established);
     }
 
     void operator()(cm::Rejected& received) const {
         if (!connecting()) return;
         service.counters_.connect_rejected.add();
-        service.tell(id, {.kind = EventKind::rejected,
+        service.emit(id, {.kind = EventKind::rejected,
                           .id = id.number,
                           .user = id.user,
                           .status = static_cast<int>(received.rejection.reason),
@@ -79,19 +79,19 @@ struct ServiceCore::Answers {
     void operator()(cm::Unanswered& received) const {
         if (!connecting() || received.what == cm::Unanswered::What::alternate_path) return;
         service.counters_.connect_unanswered.add();
-        service.tell(id, EventKind::unreachable, -ETIMEDOUT);
+        service.emit(id, EventKind::unreachable, -ETIMEDOUT);
     }
 
     void disconnected(int status) const {
         if (!connecting()) return;
         service.become(id, State::disconnect, now);
-        service.tell(id, EventKind::disconnected, status);
+        service.emit(id, EventKind::disconnected, status);
     }
     void operator()(cm::DisconnectRequested&) const { disconnected(0); }
     void operator()(cm::Disconnected& received) const { disconnected(received.timed_out ? -ETIMEDOUT : 0); }
 
     void operator()(cm::TimewaitExited&) const {
-        if (id.state == State::disconnect) service.tell(id, EventKind::timewait_exit);
+        if (id.state == State::disconnect) service.emit(id, EventKind::timewait_exit);
     }
 
     /// RDMA CM has no events for alternate paths.

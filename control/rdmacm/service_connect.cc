@@ -163,7 +163,7 @@ Result<void> ServiceCore::notify_established(IdNumber number, Time now) {
     if (auto done = id.connection.endpoint->established(now); !done) return done;
     drain(id, now);
     if (std::exchange(id.connection.established, true)) return {};
-    tell(id, EventKind::established);
+    emit(id, EventKind::established);
     return {};
 }
 

@@ -78,7 +78,7 @@ private:
         GroupRequest request;
         bool in = false;                    ///< the port has joined for `ticket`
         std::optional<JoinedGroup> joined;  ///< as last reported to the user
-        std::uint32_t told = 0;
+        std::uint32_t taken = 0;
     };
 
     Result<Id*> find(IdNumber number);
@@ -86,8 +86,8 @@ private:
     std::span<NetworkPort* const> ports_of(const Id& id) const;
 
     // Events.
-    void tell(Id& id, Event event);
-    void tell(Id& id, EventKind kind, int status = 0);
+    void emit(Id& id, Event event);
+    void emit(Id& id, EventKind kind, int status = 0);
     std::vector<IdNumber> drop_unseen(Id& id);
     void destroy(Id& id, Time now);
 

@@ -38,9 +38,9 @@ IdNumber ServiceCore::create_id(EventQueue& queue, std::uint64_t user, PortSpace
 Result<std::uint32_t> ServiceCore::destroy_id(IdNumber number, Time now) {
     const auto id = find(number);
     if (!id) return std::unexpected(id.error());
-    const auto told = (*id)->told;
+    const auto taken = (*id)->taken;
     destroy(**id, now);
-    return told;
+    return taken;
 }
 
 /// Releases all that the id holds; the connection is closed in the background.
@@ -77,10 +77,10 @@ Result<std::uint32_t> ServiceCore::migrate(IdNumber number, EventQueue& queue) {
     const auto found = find(number);
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
-    if (id.queue == &queue) return id.told;
+    if (id.queue == &queue) return id.taken;
     auto& before = id.queue->events;
     ids_.move(id, queue);
-    if (id.waiting == 0) return id.told;
+    if (id.waiting == 0) return id.taken;
     for (auto& event : before) {
         if (owner(event) != number) continue;
         if (event.kind == EventKind::connect_request)
@@ -89,16 +89,16 @@ Result<std::uint32_t> ServiceCore::migrate(IdNumber number, EventQueue& queue) {
         if (queue.on_event) queue.on_event();
     }
     std::erase_if(before, [&](const Event& event) { return owner(event) == number; });
-    return id.told;
+    return id.taken;
 }
 
 std::optional<Event> ServiceCore::take_event(EventQueue& queue) {
     if (queue.events.empty()) return std::nullopt;
     Event event = std::move(queue.events.front());
     queue.events.pop_front();
-    if (const auto group = groups_.find(event.group); group != groups_.end()) ++group->second.told;
+    if (const auto group = groups_.find(event.group); group != groups_.end()) ++group->second.taken;
     if (Id* id = ids_.find(owner(event))) {
-        ++id->told;
+        ++id->taken;
         --id->waiting;
         if (event.kind == EventKind::connect_request) {
             ++id->backlog.room;
@@ -114,7 +114,7 @@ void ServiceCore::close(EventQueue& queue, Time now) {
         if (Id* id = ids_.find(number)) destroy(*id, now);
 }
 
-void ServiceCore::tell(Id& id, Event event) {
+void ServiceCore::emit(Id& id, Event event) {
     // The user does not know a listener's child yet; if its peer gave up, accept fails.
     if (!id.named && event.kind != EventKind::connect_request) return;
     ++id.waiting;
@@ -122,8 +122,8 @@ void ServiceCore::tell(Id& id, Event event) {
     if (id.queue->on_event) id.queue->on_event();
 }
 
-void ServiceCore::tell(Id& id, EventKind kind, int status) {
-    tell(id, {.kind = kind, .id = id.number, .user = id.user, .status = status, .datagram = id.datagram()});
+void ServiceCore::emit(Id& id, EventKind kind, int status) {
+    emit(id, {.kind = kind, .id = id.number, .user = id.user, .status = status, .datagram = id.datagram()});
 }
 
 Result<void> ServiceCore::set_option(IdNumber number, Option option, std::uint8_t value) {

@@ -153,7 +153,7 @@ void ServiceCore::admit(Id& listener, Incoming request, Time now) {
         event.ud = {.path = child.connection.path.route, .private_data = std::move(user_data)};
     }
     // The user owns the child once it has taken the event; until then the listener counts it.
-    tell(listener, std::move(event));
+    emit(listener, std::move(event));
     drain(child, now);
 }
 

@@ -83,7 +83,7 @@ Result<std::uint32_t> ServiceCore::leave(GroupNumber number, Time now) {
     const auto unseen = std::erase_if(id.queue->events, [&](const Event& event) { return event.group == number; });
     id.waiting -= static_cast<std::uint32_t>(unseen);
     counters_.events_unseen.add(unseen);
-    return group.told;
+    return group.taken;
 }
 
 void ServiceCore::ask_group(GroupNumber number, Group& group) {
@@ -110,7 +110,7 @@ void ServiceCore::group_answered(GroupNumber number, NetworkPort::Ticket ticket,
     // The group's address changed: users must be notified, and join again.
     if (before) return group_failed(number, group, ENETRESET);
     Id& id = *ids_.find(group.id);
-    tell(id, {.kind = EventKind::multicast_join,
+    emit(id, {.kind = EventKind::multicast_join,
               .id = id.number,
               .user = group.user,
               .group = number,
@@ -120,7 +120,7 @@ void ServiceCore::group_answered(GroupNumber number, NetworkPort::Ticket ticket,
 
 void ServiceCore::group_failed(GroupNumber number, Group& group, int code) {
     counters_.multicast_errors.add();
-    tell(*ids_.find(group.id), {.kind = EventKind::multicast_error,
+    emit(*ids_.find(group.id), {.kind = EventKind::multicast_error,
                                 .id = group.id,
                                 .user = group.user,
                                 .status = -code,

@@ -29,7 +29,7 @@ void ServiceCore::port_changed(const NetworkPort& port, bool removed, Time now) 
         if (id.port == &port && !gid_index_of(port, facts, id.source_gid)) changed.push_back(id.number);
     });
     for (const auto number : changed)
-        if (Id* id = ids_.find(number)) tell(*id, EventKind::address_change);
+        if (Id* id = ids_.find(number)) emit(*id, EventKind::address_change);
     rejoin(port);
 }
 
@@ -51,7 +51,7 @@ void ServiceCore::remove_port(const NetworkPort& port, Time now) {
         stop_listening(id);
         ids_.attach(id, nullptr);
         become(id, State::device_removal, now);
-        tell(id, EventKind::device_removal);
+        emit(id, EventKind::device_removal);
     }
     if (gone != ports_.end()) ports_.erase(gone);
 }

@@ -50,13 +50,13 @@ Result<void> ServiceCore::set_paths(IdNumber number, std::vector<wire::PathRecor
 void ServiceCore::route_resolved(Id& id, std::vector<wire::PathRecord> paths) {
     id.paths = std::move(paths);
     become(id, State::route_resolved, now_);
-    tell(id, EventKind::route_resolved);
+    emit(id, EventKind::route_resolved);
 }
 
 void ServiceCore::route_failed(Id& id, const Error& error) {
     counters_.route_errors.add();
     become(id, State::addr_resolved, now_);
-    tell(id, EventKind::route_error, -error.code);
+    emit(id, EventKind::route_error, -error.code);
 }
 
 }  // namespace verbline::rdmacm

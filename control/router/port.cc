@@ -66,7 +66,7 @@ void Port::set_up(bool up) {
 }
 
 void Port::locate_all() {
-    for (const auto& [ip, hardware] : std::map(told_)) run(host::Arp::Resolved{ip, hardware});
+    for (const auto& [ip, hardware] : std::map(announced_)) run(host::Arp::Resolved{ip, hardware});
 }
 
 void Port::play(const host::Arp::Actions& actions) {
@@ -89,21 +89,22 @@ void Port::run(const host::Arp::SendArp& action) {
 }
 
 void Port::run(const host::Arp::Resolved& action) {
-    told_.insert_or_assign(action.ip, action.link);
+    announced_.insert_or_assign(action.ip, action.link);
     locate(action.link, wire::ether_type::ipv4, [this, action](const link::Destination& to) {
-        const auto told = told_.find(action.ip);
-        if (told == told_.end() || told->second != action.link) return;  // changed while the destination was resolved
+        const auto announced = announced_.find(action.ip);
+        if (announced == announced_.end() || announced->second != action.link)
+            return;  // changed while the destination was resolved
         shard_.send(SetNeighbour{id(), action.ip, to});
     });
 }
 
 void Port::run(const host::Arp::Failed& action) {
-    told_.erase(action.ip);
+    announced_.erase(action.ip);
     shard_.send(FailNeighbour{id(), action.ip});
 }
 
 void Port::run(const host::Arp::Removed& action) {
-    told_.erase(action.ip);
+    announced_.erase(action.ip);
     shard_.send(ForgetNeighbour{id(), action.ip});
 }
 

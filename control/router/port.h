@@ -115,7 +115,7 @@ private:
     std::function<void()> changed_ = [] {};
     std::vector<wire::Ipv4Prefix> addresses_;
     host::Arp arp_;
-    std::map<wire::Ipv4Address, host::HardwareAddress> told_;  ///< neighbours sent to the shard, or about to be
+    std::map<wire::Ipv4Address, host::HardwareAddress> announced_;  ///< neighbours sent to the shard, or about to be
     control::Timer timer_;
 };
 

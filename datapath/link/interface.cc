@@ -47,7 +47,7 @@ Interface::~Interface() {
 }
 
 pmd::Burst Interface::poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames) noexcept {
-    const auto limit = device_.capabilities().sender_waits ? waiting_burst : frames.size();
+    const auto limit = device_.capabilities().lossless_rx ? waiting_burst : frames.size();
     return pmd::Burst(frames).first(device_.rx_burst(queue_, pmd::Burst(frames).first(limit)));
 }
 

@@ -55,7 +55,7 @@ struct LinkCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_LINK_COUNTERS)
 };
 
-/// Burst size for devices with lossless receive (`sender_waits`: tun, tap). Their packets of up to 64 KB become 33
+/// Burst size for devices with lossless receive (`lossless_rx`: tun, tap). Their packets of up to 64 KB become 33
 /// frames each, so a few fill a stage.
 constexpr std::size_t waiting_burst = 8;
 

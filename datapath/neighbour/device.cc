@@ -112,12 +112,12 @@ void NeighbourDevice::ask(const wire::Gid& gid) {
     schedule();
 }
 
-void NeighbourDevice::on_found(std::function<void()> tell) {
+void NeighbourDevice::on_found(std::function<void()> on_found) {
     const std::scoped_lock lock(mutex_);
-    on_found_ = std::move(tell);
+    on_found_ = std::move(on_found);
 }
 
-void NeighbourDevice::tell_of_found() {
+void NeighbourDevice::notify_found() {
     if (awaited_.empty()) return;
     const auto now = clock_();
     const auto found =
@@ -189,7 +189,7 @@ bool NeighbourDevice::take(std::uint16_t queue, rte_mbuf* packet) noexcept {
             }
             taken.reset();
             if (outcome.reply) transmit(queue, *outcome.reply);
-            tell_of_found();
+            notify_found();
         }
     } catch (const std::bad_alloc&) {  // the tables of neighbours and groups grow
         counters_.neighbour_dropped_no_memory.add();

@@ -53,7 +53,7 @@ public:
     void ask(const wire::Gid& gid);
     /// Sets a handler that is called when an address passed to `ask` has been resolved. It runs on the receiving
     /// thread, and must neither block nor call this device.
-    void on_found(std::function<void()> tell);
+    void on_found(std::function<void()> on_found);
     /// A local address that another host uses as well, if any.
     std::optional<wire::Gid> conflict() const;
 
@@ -75,7 +75,7 @@ private:
     void keep(GroupReports::Packets packets);
     void transmit(std::uint16_t queue, rte_mbuf* packet) noexcept;
     void schedule();
-    void tell_of_found();
+    void notify_found();
 
     rte_mempool* pool_;
     Clock clock_;

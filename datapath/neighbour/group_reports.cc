@@ -54,7 +54,7 @@ GroupReports::Packets GroupReports::leave(const wire::Gid& group, Time now) {
     const auto found = groups_.find(group);
     if (found == groups_.end() || !found->second.in) return {};
     found->second = {
-        .in = false, .changes = timing_.robustness, .next_change = now, .told_last = found->second.told_last};
+        .in = false, .changes = timing_.robustness, .next_change = now, .reported_last = found->second.reported_last};
     return tick(now);
 }
 
@@ -71,7 +71,7 @@ void GroupReports::received(wire::Bytes ip_packet, Time now) {
     counters_.rx_group_reports.add();
     found->second.answer.reset();
     found->second.changes = 0;
-    found->second.told_last = false;
+    found->second.reported_last = false;
 }
 
 void GroupReports::queried(const GroupMessage& query, Time now) {
@@ -95,7 +95,7 @@ GroupReports::Packets GroupReports::tick(Time now) {
         if (!records.empty() && is_ipv4(records.front().group) != is_ipv4(gid)) pack(records, out);
         if (group.answer && *group.answer <= now) {
             group.answer.reset();
-            group.told_last = true;
+            group.reported_last = true;
             if (version(gid, now) == GroupProtocol::newer) {
                 records.push_back({GroupRecordType::mode_is_exclude, gid});
             } else {
@@ -117,7 +117,7 @@ void GroupReports::change(Group& group, const wire::Gid& gid, std::vector<GroupR
     --group.changes;
     if (version(gid, now) == GroupProtocol::newer) {
         group.next_change = now + random_time(timing_.newer_interval);
-        group.told_last = group.in;
+        group.reported_last = group.in;
         records.push_back({group.in ? GroupRecordType::change_to_exclude : GroupRecordType::change_to_include, gid});
         return;
     }
@@ -125,12 +125,12 @@ void GroupReports::change(Group& group, const wire::Gid& gid, std::vector<GroupR
     if (group.in) {
         out.push_back(older_packet(gid, false, source_));
         counters_.tx_group_reports.add();
-        group.told_last = true;
+        group.reported_last = true;
         return;
     }
     // RFC 2236, 3: once, and only by who reported last.
     group.changes = 0;
-    if (!group.told_last) return;
+    if (!group.reported_last) return;
     out.push_back(older_packet(gid, true, source_));
     counters_.tx_group_leaves.add();
 }

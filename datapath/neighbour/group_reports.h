@@ -78,7 +78,7 @@ private:
         unsigned changes = 0;  ///< how often the change is still to be reported
         Time next_change = 0;
         std::optional<Time> answer;  ///< when to answer a query for it
-        bool told_last = false;      ///< the last report on the link was ours, in the older version: then leaving it is
+        bool reported_last = false;  ///< the last report on the link was ours, in the older version: then leaving it is
                                      ///< announced
     };
     GroupProtocol version(const wire::Gid& group, Time now) const;

@@ -86,7 +86,7 @@ Result<void> Device::make_engines() {
 bool Device::check_link() {
     const bool up = options_.device->link_up();
     if (up != std::exchange(link_up_, up)) {
-        tell({.kind = up ? transport::EventKind::port_active : transport::EventKind::port_error});
+        emit({.kind = up ? transport::EventKind::port_active : transport::EventKind::port_error});
     }
     return up;
 }
@@ -123,7 +123,7 @@ Result<void> Device::with_grace(Remove&& remove) {
         if (auto removed = remove(); !removed) return removed;
         retired = keys_.retired();
     }
-    for (auto& engine : engines_) engine->door().pass();
+    for (auto& engine : engines_) engine->gate().pass();
     const std::scoped_lock lock(mutex_);
     keys_.reclaim(retired);
     return {};
@@ -143,8 +143,8 @@ std::unique_ptr<transport::CompletionQueue> Device::create_cq(std::uint32_t entr
 
 Result<void> Device::resize_cq(transport::CompletionQueue& queue, std::uint32_t entries) {
     const std::scoped_lock lock(mutex_);
-    std::deque<Door::Hold> holds;
-    for (auto& engine : engines_) holds.emplace_back(engine->door());
+    std::deque<QuiescentGate::Hold> holds;
+    for (auto& engine : engines_) holds.emplace_back(engine->gate());
     if (!queue.resize(entries)) return failure(EINVAL, "more completions wait than the queue is to hold");
     return {};
 }
@@ -168,7 +168,7 @@ Result<std::unique_ptr<SharedReceiveQueue>> Device::create_shared_receive_queue(
     if (domain != nullptr) {
         queue->queue_.xrc_domain = domain->id();
         queue->queue_.number = next_srq_++ & 0xff'ffff;
-        const Door::Hold hold(engines_[shard]->door());
+        const QuiescentGate::Hold hold(engines_[shard]->gate());
         xrc_[shard]->add(queue->queue_);
     }
     return queue;
@@ -177,13 +177,13 @@ Result<std::unique_ptr<SharedReceiveQueue>> Device::create_shared_receive_queue(
 SharedReceiveQueue::~SharedReceiveQueue() {
     if (queue_.xrc_domain == 0) return;
     const std::scoped_lock lock(device_.mutex_);
-    const Door::Hold hold(device_.engines_[shard_]->door());
+    const QuiescentGate::Hold hold(device_.engines_[shard_]->gate());
     device_.xrc_[shard_]->remove(queue_);
 }
 
 Device::OwnedPair::~OwnedPair() {
     const std::scoped_lock lock(owner.mutex_);
-    const Door::Hold hold(engine.door());
+    const QuiescentGate::Hold hold(engine.gate());
     engine.remove(pair);
     if (pair.type() == transport::QueuePairType::xrc_target) owner.xrc_[engine.shard()]->remove(pair);
     owner.keys_.unbind_all(pair.qpn());
@@ -251,7 +251,7 @@ Result<std::unique_ptr<QueuePair>> Device::create_queue_pair(const QueuePairOpti
     if (!qpn) return std::unexpected(qpn.error());
     const auto shard = shard_of(*qpn);
     auto& engine = *engines_[shard];
-    const Door::Hold hold(engine.door());
+    const QuiescentGate::Hold hold(engine.gate());
     const transport::QueuePair::Setup setup{.type = options.type,
                                             .qpn = *qpn,
                                             .pd = options.pd,

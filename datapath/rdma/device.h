@@ -115,7 +115,7 @@ public:
             const std::scoped_lock lock(mutex_);
             change(gids_);
         }
-        tell({.kind = transport::EventKind::gid_change});
+        emit({.kind = transport::EventKind::gid_change});
     }
 
     /// Returns whether the port's link is up and emits port_active or port_error, on the calling thread, when that has
@@ -177,7 +177,7 @@ private:
     explicit Device(const DeviceOptions& options);
 
     Result<void> make_engines();
-    void tell(const transport::Event& event) const {
+    void emit(const transport::Event& event) const {
         if (options_.on_event) options_.on_event(event);
     }
     Result<void> change_region(wire::RKey key, const memory::RegionAttributes& attributes);

@@ -48,22 +48,22 @@ Engine::Engine(const Setup& setup, RingPointer doorbells, RingPointer inbox)
       inbox_(std::move(inbox)),
       peers_{this},
       wheel_(setup.start),
-      outbox_(*setup.device, setup.queue, *setup.pool, counters_),
+      tx_stage_(*setup.device, setup.queue, *setup.pool, counters_),
       reorder_(early_windows, setup.max_kept_packets),
       resend_(early_windows),
-      turn_{.now = setup.start,
-            .shard = setup.shard,
-            .outbox = outbox_,
-            .keys = *setup.keys,
-            .wheel = wheel_,
-            .counters = counters_,
-            .reorder = reorder_,
-            .resend = resend_,
-            .on_event = setup_.on_event},
+      context_{.now = setup.start,
+               .shard = setup.shard,
+               .tx_stage = tx_stage_,
+               .keys = *setup.keys,
+               .wheel = wheel_,
+               .counters = counters_,
+               .reorder = reorder_,
+               .resend = resend_,
+               .on_event = setup_.on_event},
       shard_bits_(static_cast<unsigned>(std::bit_width(setup.shards - 1))),
       slots_(std::min(std::bit_ceil(std::max(setup.max_queue_pairs, 2u)), std::uint32_t{1} << (24 - shard_bits_))) {
     next_slot_ = std::max(setup.first_slot & ((1u << (24 - shard_bits_)) - 1), 1u);
-    if (const auto mac = setup.device->mac()) outbox_.set_address(*mac);
+    if (const auto mac = setup.device->mac()) tx_stage_.set_address(*mac);
 }
 
 Engine::~Engine() {
@@ -72,27 +72,27 @@ Engine::~Engine() {
 }
 
 bool Engine::poll(Time now) noexcept {
-    if (!door_.enter()) return false;
-    turn_.now = now;
+    if (!gate_.enter()) return false;
+    context_.now = now;
     bool busy = receive_all();
     busy |= answer_doorbells();
     wheel_.advance(now, [&](timer::Timer& timer) {
         auto& pair = static_cast<transport::QueuePair&>(timer);
-        if (pair.on_time(turn_)) activate(pair);
+        if (pair.on_time(context_)) activate(pair);
     });
     busy |= transmit();
-    outbox_.flush();
+    tx_stage_.flush();
     notify();
-    door_.leave();
+    gate_.leave();
     return busy;
 }
 
 std::optional<Time> Engine::next_deadline() noexcept {
-    if (!door_.enter()) return turn_.now;
-    const bool resumes = waiting_first_ != nullptr && turn_.flight.admitted() != 0;
-    const bool now = active_first_ != nullptr || resumes || !outbox_.empty() || !outbox_.loopback().empty();
-    const auto next = now ? std::optional(turn_.now) : wheel_.next_deadline();
-    door_.leave();
+    if (!gate_.enter()) return context_.now;
+    const bool resumes = waiting_first_ != nullptr && context_.flight.admitted() != 0;
+    const bool now = active_first_ != nullptr || resumes || !tx_stage_.empty() || !tx_stage_.loopback().empty();
+    const auto next = now ? std::optional(context_.now) : wheel_.next_deadline();
+    gate_.leave();
     return next;
 }
 
@@ -149,7 +149,7 @@ void Engine::await_flight(transport::QueuePair& pair) noexcept {
 /// Reactivates the queue pairs that have waited longest for room (flight.h), as many as will find room: they may have
 /// nothing under way whose answer would reactivate them.
 void Engine::resume_flight() noexcept {
-    for (auto n = turn_.flight.admitted(); n > 0 && waiting_first_ != nullptr; --n) {
+    for (auto n = context_.flight.admitted(); n > 0 && waiting_first_ != nullptr; --n) {
         auto& pair = *waiting_first_;
         waiting_first_ = pair.next_waiting;
         if (waiting_first_ == nullptr) waiting_last_ = nullptr;
@@ -165,11 +165,11 @@ bool Engine::transmit() noexcept {
     while (sent < packets_per_poll) {
         auto* const pair = next_active();
         if (pair == nullptr) break;
-        const auto n = pair->transmit(turn_, tunables::packets_per_turn);
+        const auto n = pair->transmit(context_, tunables::packets_per_turn);
         sent += n;
-        const bool stalled = outbox_.refused();
+        const bool stalled = tx_stage_.refused();
         if (n == tunables::packets_per_turn || stalled) activate(*pair);
-        if (turn_.flight.refused()) await_flight(*pair);
+        if (context_.flight.refused()) await_flight(*pair);
         arm(*pair);
         if (stalled) break;
     }
@@ -188,10 +188,10 @@ void Engine::arm(transport::QueuePair& pair) noexcept {
 }
 
 void Engine::notify() noexcept {
-    if (turn_.touched.empty()) return;
+    if (context_.touched.empty()) return;
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    for (auto* const queue : turn_.touched) queue->notify(setup_.shard);
-    turn_.touched.clear();
+    for (auto* const queue : context_.touched) queue->notify(setup_.shard);
+    context_.touched.clear();
 }
 
 std::size_t Engine::slot_of(wire::Qpn qpn) const noexcept {
@@ -220,7 +220,7 @@ void Engine::add(transport::QueuePair& pair) {
 }
 
 void Engine::remove(transport::QueuePair& pair) {
-    pair.to_reset(turn_);
+    pair.to_reset(context_);
     slots_[slot_of(pair.qpn())] = nullptr;
     for (auto& [group, members] : groups_) std::erase(members, &pair);
     std::erase_if(groups_, [](const auto& entry) { return entry.second.empty(); });

@@ -8,15 +8,15 @@
 ///     device ──> rx_burst ────────────┤ open, parse ──> QPN ──> QueuePair::receive            │
 ///     other shards ──> inbox ─────────┤                             │ has something to send   │
 ///     itself ──> loopback ────────────┤                             ▼                         │
-///     users ──> doorbell ring ────────┤ ─────────────────────> active list ──> ::transmit ────┼──> Outbox ──> tx_burst
-///     time ──> wheel ─────────────────┤ QueuePair::on_time ────────▲                          │
+///     users ──> doorbell ring ────────┤ ─────────────────────> active list ──> ::transmit ────┼──> TxStage ──>
+///     tx_burst time ──> wheel ─────────────────┤ QueuePair::on_time ────────▲                          │
 ///                                     └───────────────────────────────────────────────────────┘
 ///
 /// The low bits of a QPN are the number of the shard that owns it. A packet that arrives at another shard is handed
 /// over through a ring and counted (rx_handed_over). Multicast packets are passed to every shard.
 ///
 /// Threads: `poll` and `next_deadline` by the shard's; `ring` by any; `deliver` by other shards; the rest while the
-/// door is held.
+/// gate is held.
 
 #include <array>
 #include <atomic>
@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "datapath/link/arrival.h"
-#include "datapath/rdma/door.h"
+#include "datapath/rdma/quiescent_gate.h"
 #include "datapath/timer/wheel.h"
 #include "datapath/transport/queue_pair.h"
 #include "pmd/base/error.h"
@@ -60,13 +60,13 @@ public:
     Engine& operator=(const Engine&) = delete;
 
     unsigned shard() const { return setup_.shard; }
-    Door& door() { return door_; }
+    QuiescentGate& gate() { return gate_; }
 
     /// One poll: receives a burst, serves doorbells and expired timers, transmits, notifies completion queues. Returns
-    /// true if there was work. `now` must not go back. Returns false at once while the door is held.
+    /// true if there was work. `now` must not go back. Returns false at once while the gate is held.
     bool poll(Time now) noexcept;
     /// When `poll` must run next even if no packet arrives and nothing is posted; nullopt: no timer is armed. Returns
-    /// the time of the last poll, i.e. now, if work is pending or the door is held.
+    /// the time of the last poll, i.e. now, if work is pending or the gate is held.
     std::optional<Time> next_deadline() noexcept;
 
     /// Doorbell: requests were published to this queue pair's send queue, or its state was changed.
@@ -76,7 +76,7 @@ public:
     bool deliver(rte_mbuf* frame) noexcept;
     void set_peers(std::vector<Engine*> engines) { peers_ = std::move(engines); }
 
-    // While the door is held.
+    // While the gate is held.
 
     /// A free QPN for the next queue pair; 0 if all are taken. Never QP1, nor one that shares its slot.
     wire::Qpn allocate_qpn() noexcept;
@@ -84,11 +84,11 @@ public:
     void remove(transport::QueuePair& pair);
     void attach(const wire::Gid& group, transport::QueuePair& pair);
     void detach(const wire::Gid& group, transport::QueuePair& pair);
-    void set_address(const wire::MacAddress& mac) { outbox_.set_address(mac); }
-    /// Runs `change(Turn&)` between two polls, then notifies the completion queues it has pushed to.
+    void set_address(const wire::MacAddress& mac) { tx_stage_.set_address(mac); }
+    /// Runs `change(PollContext&)` between two polls, then notifies the completion queues it has pushed to.
     template <class Change>
     void between_polls(Change&& change) {
-        change(turn_);
+        change(context_);
         notify();
     }
 
@@ -133,17 +133,17 @@ private:
     std::size_t slot_of(wire::Qpn qpn) const noexcept;
 
     Setup setup_;
-    Door door_;
+    QuiescentGate gate_;
     transport::Counters counters_;
     CountersBy<link::Discard> discards_;
     RingPointer doorbells_, inbox_;
     std::vector<Engine*> peers_;
 
     timer::Wheel wheel_;
-    transport::Outbox outbox_;
+    transport::TxStage tx_stage_;
     transport::ReorderPool reorder_;
     transport::ResendPool resend_;
-    transport::Turn turn_;
+    transport::PollContext context_;
 
     unsigned shard_bits_;
     std::vector<transport::QueuePair*> slots_;

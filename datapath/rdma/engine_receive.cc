@@ -31,8 +31,8 @@ std::size_t together(pmd::Burst frames, std::size_t limit) {
 bool Engine::receive_all() noexcept {
     std::array<rte_mbuf*, pmd::max_burst> frames;
     bool busy = false;
-    if (!outbox_.loopback().empty()) {
-        looped_.swap(outbox_.loopback());
+    if (!tx_stage_.loopback().empty()) {
+        looped_.swap(tx_stage_.loopback());
         for (std::size_t at = 0; at < looped_.size(); at += pmd::max_burst) {
             const auto rest = pmd::Burst(looped_).subspan(at);
             receive_burst(rest.first(std::min(rest.size(), pmd::max_burst)), false);
@@ -111,7 +111,7 @@ std::size_t Engine::open(pmd::Burst frames, std::span<Arrived> out, std::span<rt
         if (const auto& discard = wrong[i]) {
             discards_[*discard].add();
             done[done_count++] = packet.mbuf;
-        } else if (!outbox_.accepts(packet.frame())) {
+        } else if (!tx_stage_.accepts(packet.frame())) {
             counters_.rx_dropped_address.add();
             done[done_count++] = packet.mbuf;
         } else if (const auto fault = transport::parse(packet)) {
@@ -151,9 +151,9 @@ bool Engine::receive(const Arrived& arrived, bool handed_over) noexcept {
     if (pair == nullptr || pair->qpn() != packet.destination) return counters_.rx_dropped_qpn.add(), false;
     bool kept = false;
     if (packet.operation() == transport::Operation::congestion_notification) {
-        pair->congestion_notified(packet, turn_);
+        pair->congestion_notified(packet, context_);
     } else {
-        kept = pair->receive(packet, turn_);
+        kept = pair->receive(packet, context_);
     }
     activate(*pair);
     return kept;
@@ -177,8 +177,8 @@ bool Engine::multicast(const transport::Packet& packet, bool handed_over) noexce
         for (auto* const pair : members->second) {
             // Not back to the queue pair that sent it (IBTA 10.5.2.1).
             const auto deth = wire::Deth::parse(packet.headers);
-            const bool own = deth && deth->source == pair->qpn() && outbox_.is_ours(link::source_mac(packet.frame()));
-            if (!own) pair->receive(packet, turn_);
+            const bool own = deth && deth->source == pair->qpn() && tx_stage_.is_ours(link::source_mac(packet.frame()));
+            if (!own) pair->receive(packet, context_);
             activate(*pair);
         }
     } else if (peers_.size() == 1) {

@@ -20,7 +20,7 @@ QueuePair::~QueuePair() = default;
 template <class Change>
 Result<void> QueuePair::change(std::initializer_list<State> from, const char* to, Change&& change) {
     const std::scoped_lock lock(device().mutex_);
-    const Door::Hold hold(engine().door());
+    const QuiescentGate::Hold hold(engine().gate());
     if (std::ranges::find(from, state()) == from.end()) {
         return failure(EINVAL, std::string("a queue pair cannot go to ") + to + " from state " +
                                    std::to_string(static_cast<int>(state())));
@@ -72,53 +72,53 @@ Result<void> QueuePair::resume() {
 
 void QueuePair::error() {
     const std::scoped_lock lock(device().mutex_);
-    const Door::Hold hold(engine().door());
+    const QuiescentGate::Hold hold(engine().gate());
     if (state() == State::reset) return;
-    engine().between_polls([&](transport::Turn& turn) { pair().to_error(turn); });
+    engine().between_polls([&](transport::PollContext& context) { pair().to_error(context); });
 }
 
 void QueuePair::reset() {
     const std::scoped_lock lock(device().mutex_);
-    const Door::Hold hold(engine().door());
-    engine().between_polls([&](transport::Turn& turn) { pair().to_reset(turn); });
+    const QuiescentGate::Hold hold(engine().gate());
+    engine().between_polls([&](transport::PollContext& context) { pair().to_reset(context); });
     device().keys_.unbind_all(qpn());
 }
 
 void QueuePair::set_access(memory::Access access) {
     const std::scoped_lock lock(device().mutex_);
-    const Door::Hold hold(engine().door());
+    const QuiescentGate::Hold hold(engine().gate());
     pair().set_access(access);
 }
 
 void QueuePair::set_qkey(wire::QKey qkey) {
     const std::scoped_lock lock(device().mutex_);
-    const Door::Hold hold(engine().door());
+    const QuiescentGate::Hold hold(engine().gate());
     pair().set_qkey(qkey);
 }
 
 void QueuePair::set_rnr_timer(std::uint8_t timer) {
     const std::scoped_lock lock(device().mutex_);
-    const Door::Hold hold(engine().door());
+    const QuiescentGate::Hold hold(engine().gate());
     pair().set_rnr_timer(timer & 31);
 }
 
 void QueuePair::set_retries(const ReadyToSend& attributes) {
     const std::scoped_lock lock(device().mutex_);
-    const Door::Hold hold(engine().door());
+    const QuiescentGate::Hold hold(engine().gate());
     pair().set_retries(attributes);
 }
 
 Result<void> QueuePair::attach(const wire::Gid& group) {
     if (type() != transport::QueuePairType::ud) return failure(EINVAL, "multicast is for UD queue pairs");
     const std::scoped_lock lock(device().mutex_);
-    const Door::Hold hold(engine().door());
+    const QuiescentGate::Hold hold(engine().gate());
     engine().attach(group, pair());
     return {};
 }
 
 Result<void> QueuePair::detach(const wire::Gid& group) {
     const std::scoped_lock lock(device().mutex_);
-    const Door::Hold hold(engine().door());
+    const QuiescentGate::Hold hold(engine().gate());
     engine().detach(group, pair());
     return {};
 }

@@ -3,7 +3,7 @@
 
 /// @file
 /// A shard's XRC shared receive queues by number, and the XRC targets that may hold one of their requests. Internal to
-/// this folder. The shard calls `find`; everything else is called while its door is held.
+/// this folder. The shard calls `find`; everything else is called while its gate is held.
 
 #include <cstdint>
 #include <unordered_map>

@@ -96,7 +96,7 @@ bool Shard::run_commands(Time now) noexcept {
 }
 
 bool Shard::poll_link(ShardPort& port, Time now) noexcept {
-    if (port.link().device().capabilities().sender_waits && congested()) return false;
+    if (port.link().device().capabilities().lossless_rx && congested()) return false;
     link::Reception received;
     port.link().receive(received);
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {

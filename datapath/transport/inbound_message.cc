@@ -40,19 +40,19 @@ InboundMessage::Source InboundMessage::source_for(const Packet& packet, Channel&
     return {&channel.receive_queue, channel.receive_completions, nullptr, channel.pd};
 }
 
-bool InboundMessage::take(const Packet& packet, Channel& channel, Turn& turn) noexcept {
+bool InboundMessage::take(const Packet& packet, Channel& channel, PollContext& context) noexcept {
     if (work_ != nullptr) return true;  // held since an unreliable message was cut short
     source_ = source_for(packet, channel);
     if (source_.queue == nullptr) return false;
     work_ = source_.queue->take();
     if (work_ == nullptr) return false;
     if (source_.shared != nullptr && source_.queue->limit_reached()) {
-        turn.tell({.kind = EventKind::srq_limit_reached, .srq = source_.shared});
+        context.emit({.kind = EventKind::srq_limit_reached, .srq = source_.shared});
     }
     return true;
 }
 
-Outcome InboundMessage::accept(const Packet& packet, Channel& channel, Turn& turn) noexcept {
+Outcome InboundMessage::accept(const Packet& packet, Channel& channel, PollContext& context) noexcept {
     const auto& traits = *packet.traits;
     if (!well_formed(packet, channel, in_progress())) return Outcome::invalid_request;
     if (!traits.first && traits.operation != kind_) return Outcome::invalid_request;
@@ -62,25 +62,26 @@ Outcome InboundMessage::accept(const Packet& packet, Channel& channel, Turn& tur
         // Only a packet that takes a receive request must name an existing queue.
         const bool xrc = channel.service == Service::xrc;
         if (xrc && source_for(packet, channel).queue == nullptr) return Outcome::invalid_request;
-        if (!take(packet, channel, turn)) return Outcome::no_receive;
+        if (!take(packet, channel, context)) return Outcome::no_receive;
     }
 
     if (traits.first) {
         received_ = 0;
         if (traits.operation == Operation::write) {
-            if (const auto outcome = begin_write(packet, channel, turn); outcome != Outcome::accepted) return outcome;
+            if (const auto outcome = begin_write(packet, channel, context); outcome != Outcome::accepted)
+                return outcome;
         }
         kind_ = traits.operation;
     }
     if (received_ + packet.payload.size() > max_message) return Outcome::invalid_request;
     const auto outcome =
-        kind_ == Operation::send ? place_send(packet, channel, turn) : place_write(packet, channel, turn);
+        kind_ == Operation::send ? place_send(packet, channel, context) : place_write(packet, channel, context);
     if (outcome != Outcome::accepted) return outcome;
     received_ += packet.payload.size();
-    return traits.last ? finish(packet, channel, turn) : Outcome::accepted;
+    return traits.last ? finish(packet, channel, context) : Outcome::accepted;
 }
 
-Outcome InboundMessage::begin_write(const Packet& packet, const Channel& channel, const Turn& turn) noexcept {
+Outcome InboundMessage::begin_write(const Packet& packet, const Channel& channel, const PollContext& context) noexcept {
     const auto reth = link::part_at<wire::Reth>(packet.after_xrceth());
     if (!memory::has(channel.access, memory::Access::remote_write)) return Outcome::invalid_request;
     address_ = reth.get<&wire::Reth::address>();
@@ -92,32 +93,33 @@ Outcome InboundMessage::begin_write(const Packet& packet, const Channel& channel
     }
     // Check the whole range now, so that a message that must fail writes nothing. Zero bytes need no key (IBTA
     // 9.7.4.1.3).
-    if (length_ != 0 && !turn.keys.resolve(rkey_, domain_of(packet, channel), channel.qpn, address_, length_,
-                                           memory::Access::remote_write)) {
+    if (length_ != 0 && !context.keys.resolve(rkey_, domain_of(packet, channel), channel.qpn, address_, length_,
+                                              memory::Access::remote_write)) {
         return Outcome::remote_access;
     }
     return Outcome::accepted;
 }
 
-Outcome InboundMessage::place_write(const Packet& packet, const Channel& channel, const Turn& turn) noexcept {
+Outcome InboundMessage::place_write(const Packet& packet, const Channel& channel, const PollContext& context) noexcept {
     const auto size = packet.payload.size();
     const auto after = received_ + size;
     if (packet.traits->last ? after != length_ : after >= length_) return Outcome::invalid_request;
     if (size == 0) return Outcome::accepted;
-    const auto to = turn.keys.resolve(rkey_, domain_of(packet, channel), channel.qpn, address_ + received_, size,
-                                      memory::Access::remote_write);
+    const auto to = context.keys.resolve(rkey_, domain_of(packet, channel), channel.qpn, address_ + received_, size,
+                                         memory::Access::remote_write);
     if (!to || !memory::guarded_copy(*to, packet.payload.data(), size)) return Outcome::remote_access;
     return Outcome::accepted;
 }
 
-Outcome InboundMessage::place_send(const Packet& packet, Channel& channel, Turn& turn) noexcept {
-    const auto status = scatter(work_->segment_list(), received_, packet.payload, source_.pd, channel.qpn, turn.keys);
+Outcome InboundMessage::place_send(const Packet& packet, Channel& channel, PollContext& context) noexcept {
+    const auto status =
+        scatter(work_->segment_list(), received_, packet.payload, source_.pd, channel.qpn, context.keys);
     if (status == Status::success) return Outcome::accepted;
-    abandon(channel, turn, status);
+    abandon(channel, context, status);
     return status == Status::local_length_error ? Outcome::local_length : Outcome::local_protection;
 }
 
-Outcome InboundMessage::finish(const Packet& packet, Channel& channel, Turn& turn) noexcept {
+Outcome InboundMessage::finish(const Packet& packet, Channel& channel, PollContext& context) noexcept {
     const auto& traits = *packet.traits;
     const auto kind = std::exchange(kind_, Operation::none);
     if (kind == Operation::write && !traits.immediate) return Outcome::accepted;
@@ -125,11 +127,11 @@ Outcome InboundMessage::finish(const Packet& packet, Channel& channel, Turn& tur
     // Immediate data and keys are the last header.
     const auto tail = traits.immediate || traits.invalidate ? wire::load32(packet.headers.last<4>(), 0) : 0;
     if (traits.invalidate &&
-        !turn.keys.invalidate(static_cast<wire::RKey>(tail), domain_of(packet, channel), channel.qpn)) {
-        complete_receive(channel, turn, [](Completion& c) { c.status = Status::local_access_error; });
+        !context.keys.invalidate(static_cast<wire::RKey>(tail), domain_of(packet, channel), channel.qpn)) {
+        complete_receive(channel, context, [](Completion& c) { c.status = Status::local_access_error; });
         return Outcome::remote_access;
     }
-    complete_receive(channel, turn, [&](Completion& completion) {
+    complete_receive(channel, context, [&](Completion& completion) {
         if (kind == Operation::write) completion.kind = CompletionKind::receive_write_with_immediate;
         if (traits.immediate) completion.flags = Completion::has_immediate;
         if (traits.invalidate) completion.flags = Completion::has_invalidated;
@@ -141,11 +143,11 @@ Outcome InboundMessage::finish(const Packet& packet, Channel& channel, Turn& tur
 }
 
 template <class Fill>
-void InboundMessage::complete_receive(const Channel& channel, Turn& turn, Fill&& fill) noexcept {
+void InboundMessage::complete_receive(const Channel& channel, PollContext& context, Fill&& fill) noexcept {
     // Give the request back first: the user, in another thread, may post again as soon as it sees the completion.
     const auto id = work_->id;
     source_.queue->give_back(*std::exchange(work_, nullptr));
-    turn.complete(*source_.completions, [&](Completion& completion) {
+    context.complete(*source_.completions, [&](Completion& completion) {
         completion.id = id;
         completion.kind = CompletionKind::receive;
         completion.qpn = channel.qpn;
@@ -155,14 +157,14 @@ void InboundMessage::complete_receive(const Channel& channel, Turn& turn, Fill&&
     });
 }
 
-void InboundMessage::abandon(Channel& channel, Turn& turn, Status status) noexcept {
+void InboundMessage::abandon(Channel& channel, PollContext& context, Status status) noexcept {
     kind_ = Operation::none;
     if (work_ == nullptr) return;
     if (status == Status::success) {
         source_.queue->give_back(*std::exchange(work_, nullptr));
         return;
     }
-    complete_receive(channel, turn, [status](Completion& completion) { completion.status = status; });
+    complete_receive(channel, context, [status](Completion& completion) { completion.status = status; });
 }
 
 void InboundMessage::forget(const SharedReceiveQueue& queue) noexcept {

@@ -13,7 +13,7 @@
 
 #include "datapath/transport/channel.h"
 #include "datapath/transport/packet.h"
-#include "datapath/transport/turn.h"
+#include "datapath/transport/poll_context.h"
 
 namespace verbline::transport {
 
@@ -30,7 +30,7 @@ enum class Outcome : std::uint8_t {
 
 class InboundMessage {
 public:
-    Outcome accept(const Packet& packet, Channel& channel, Turn& turn) noexcept;
+    Outcome accept(const Packet& packet, Channel& channel, PollContext& context) noexcept;
     bool in_progress() const { return kind_ != Operation::none; }
     /// True if the last accepted packet ended its message.
     bool complete() const { return !in_progress(); }
@@ -41,7 +41,7 @@ public:
 
     /// Drops the message in progress. Its receive request completes with `status`; if that is success, it is given back
     /// to its queue without a completion.
-    void abandon(Channel& channel, Turn& turn, Status status) noexcept;
+    void abandon(Channel& channel, PollContext& context, Status status) noexcept;
     /// Drops references to a shared receive queue that is about to be destroyed, perhaps with its completion queue. A
     /// message that holds one of its requests ends without a completion: its next packet is out of sequence.
     void forget(const SharedReceiveQueue& queue) noexcept;
@@ -60,13 +60,13 @@ private:
     static bool well_formed(const Packet& packet, const Channel& channel, bool in_progress) noexcept;
     static SharedReceiveQueue* named_queue(const Packet& packet, const Channel& channel) noexcept;
     static Source source_for(const Packet& packet, Channel& channel) noexcept;
-    bool take(const Packet& packet, Channel& channel, Turn& turn) noexcept;
-    Outcome begin_write(const Packet& packet, const Channel& channel, const Turn& turn) noexcept;
-    Outcome place_write(const Packet& packet, const Channel& channel, const Turn& turn) noexcept;
-    Outcome place_send(const Packet& packet, Channel& channel, Turn& turn) noexcept;
-    Outcome finish(const Packet& packet, Channel& channel, Turn& turn) noexcept;
+    bool take(const Packet& packet, Channel& channel, PollContext& context) noexcept;
+    Outcome begin_write(const Packet& packet, const Channel& channel, const PollContext& context) noexcept;
+    Outcome place_write(const Packet& packet, const Channel& channel, const PollContext& context) noexcept;
+    Outcome place_send(const Packet& packet, Channel& channel, PollContext& context) noexcept;
+    Outcome finish(const Packet& packet, Channel& channel, PollContext& context) noexcept;
     template <class Fill>
-    void complete_receive(const Channel& channel, Turn& turn, Fill&& fill) noexcept;
+    void complete_receive(const Channel& channel, PollContext& context, Fill&& fill) noexcept;
 
     Operation kind_ = Operation::none;  ///< send, write, or nothing in progress
     Source source_;

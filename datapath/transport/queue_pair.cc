@@ -110,19 +110,19 @@ void QueuePair::to_rts(const RcRequester::Attributes& attributes) {
     state_.store(State::rts, std::memory_order_release);
 }
 
-void QueuePair::to_error(Turn& turn) {
-    enter_error(turn);
+void QueuePair::to_error(PollContext& context) {
+    enter_error(context);
 }
 
-void QueuePair::to_reset(Turn& turn) {
+void QueuePair::to_reset(PollContext& context) {
     cancel();
-    if (auto* const rc = rc_requester()) rc->stop(turn);
-    if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->stop(turn);
+    if (auto* const rc = rc_requester()) rc->stop(context);
+    if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->stop(context);
     if (channel_.shared != nullptr || channel_.service == Service::xrc) {
         // A request taken from a shared queue is returned to it without a completion (IBTA 10.3.1.1).
         std::visit(
             [&](auto& half) {
-                if constexpr (requires { half.abandon(turn); }) half.abandon(turn);
+                if constexpr (requires { half.abandon(context); }) half.abandon(context);
             },
             responder_);
     }
@@ -166,127 +166,128 @@ bool QueuePair::drained() const noexcept {
     return state() == State::sqd && requester_drained();
 }
 
-bool QueuePair::acceptable(const Packet& packet, Turn& turn) noexcept {
-    if (!receives(state())) return turn.counters.rx_dropped_state.add(), false;
-    if (packet.traits->service != channel_.service) return turn.counters.rx_dropped_opcode.add(), false;
+bool QueuePair::acceptable(const Packet& packet, PollContext& context) noexcept {
+    if (!receives(state())) return context.counters.rx_dropped_state.add(), false;
+    if (packet.traits->service != channel_.service) return context.counters.rx_dropped_opcode.add(), false;
     if (!wire::match(packet.pkey, channel_.pkey) && !channel_.general_services())
-        return turn.counters.rx_dropped_pkey.add(), false;
+        return context.counters.rx_dropped_pkey.add(), false;
     if (connected() && !link::answers(packet.frame(), packet.arrival, channel_.envelope)) {
-        return turn.counters.rx_dropped_source.add(), false;
+        return context.counters.rx_dropped_source.add(), false;
     }
     return true;
 }
 
-bool QueuePair::receive(const Packet& packet, Turn& turn) noexcept {
-    if (!acceptable(packet, turn)) return false;
-    if (packet.arrival.congestion_experienced) note_congestion(packet, turn);
+bool QueuePair::receive(const Packet& packet, PollContext& context) noexcept {
+    if (!acceptable(packet, context)) return false;
+    if (packet.arrival.congestion_experienced) note_congestion(packet, context);
     if (state() == State::rtr && packet.traits->is_request() && !std::exchange(established_, true) && connected()) {
-        turn.tell({.kind = EventKind::communication_established, .qpn = channel_.qpn});
+        context.emit({.kind = EventKind::communication_established, .qpn = channel_.qpn});
     }
     if (!packet.traits->is_request()) {
         auto* const rc = rc_requester();
-        if (rc == nullptr || !sends(state())) return turn.counters.rx_dropped_state.add(), false;
-        rc->receive(packet, turn);
-        check_requester(turn);
+        if (rc == nullptr || !sends(state())) return context.counters.rx_dropped_state.add(), false;
+        rc->receive(packet, context);
+        check_requester(context);
         channel_.send_queue.release();
         return false;
     }
     bool kept = false;
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) {
-        kept = rc->receive(packet, turn);
+        kept = rc->receive(packet, context);
     } else if (auto* const uc = std::get_if<UcResponder>(&responder_)) {
-        uc->receive(packet, turn);
+        uc->receive(packet, context);
     } else if (auto* const ud = std::get_if<UdResponder>(&responder_)) {
-        ud->receive(packet, turn);
+        ud->receive(packet, context);
     } else {
-        turn.counters.rx_dropped_opcode.add();
+        context.counters.rx_dropped_opcode.add();
     }
-    check_responder(turn);
+    check_responder(context);
     return kept;
 }
 
-void QueuePair::note_congestion(const Packet&, Turn& turn) noexcept {
-    turn.counters.np_ecn_marked_roce_packets.add();
-    if (!connected() || channel_.envelope.carrier == link::Carrier::soft_ib || !cnp_limiter_.mark(turn.now)) return;
-    const auto room = turn.outbox.begin(channel_.envelope, congestion::cnp_size, Outbox::Use::answer);
+void QueuePair::note_congestion(const Packet&, PollContext& context) noexcept {
+    context.counters.np_ecn_marked_roce_packets.add();
+    if (!connected() || channel_.envelope.carrier == link::Carrier::soft_ib || !cnp_limiter_.mark(context.now)) return;
+    const auto room = context.tx_stage.begin(channel_.envelope, congestion::cnp_size, TxStage::Use::answer);
     if (room.empty()) return;
     congestion::emit_cnp(room.first<congestion::cnp_size>(), channel_.remote, wire::PKey{0xffff});
-    turn.outbox.commit(channel_.envelope);
-    turn.counters.np_cnp_sent.add();
+    context.tx_stage.commit(channel_.envelope);
+    context.counters.np_cnp_sent.add();
 }
 
-void QueuePair::congestion_notified(const Packet& packet, Turn& turn) noexcept {
-    if (!connected() || !receives(state())) return turn.counters.rp_cnp_ignored.add();
+void QueuePair::congestion_notified(const Packet& packet, PollContext& context) noexcept {
+    if (!connected() || !receives(state())) return context.counters.rp_cnp_ignored.add();
     // Accept it only from the peer; a CNP has the default P_Key in every partition (annex A17).
-    if (!link::answers(packet.frame(), packet.arrival, channel_.envelope)) return turn.counters.rx_dropped_source.add();
+    if (!link::answers(packet.frame(), packet.arrival, channel_.envelope))
+        return context.counters.rx_dropped_source.add();
     if (rate_ == nullptr) rate_ = std::make_unique<RateControl>(*dcqcn_);  // at the first CNP
-    rate_->dcqcn.cnp(turn.now);
-    turn.counters.rp_cnp_handled.add();
+    rate_->dcqcn.cnp(context.now);
+    context.counters.rp_cnp_handled.add();
 }
 
-unsigned QueuePair::transmit(Turn& turn, unsigned budget) noexcept {
+unsigned QueuePair::transmit(PollContext& context, unsigned budget) noexcept {
     if (state() == State::error || state() == State::sqe) {
-        flush(turn);
+        flush(context);
         return 0;
     }
     if (!receives(state())) return 0;
     const bool paced = rate_ != nullptr && rate_->dcqcn.limited();
-    const auto sent = paced ? transmit_paced(turn, budget) : transmit_unpaced(turn, budget);
+    const auto sent = paced ? transmit_paced(context, budget) : transmit_unpaced(context, budget);
     if (state() == State::sqd && !drain_told_ && requester_drained()) {
         drain_told_ = true;
-        turn.tell({.kind = EventKind::send_queue_drained, .qpn = channel_.qpn});
+        context.emit({.kind = EventKind::send_queue_drained, .qpn = channel_.qpn});
     }
     return sent;
 }
 
-unsigned QueuePair::transmit_unpaced(Turn& turn, unsigned budget) noexcept {
+unsigned QueuePair::transmit_unpaced(PollContext& context, unsigned budget) noexcept {
     unsigned sent = 0;
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) {
-        sent = rc->transmit(turn, budget);
-        if (rc->failed()) check_responder(turn);
+        sent = rc->transmit(context, budget);
+        if (rc->failed()) check_responder(context);
     }
     if (sent == budget || !sends(state()) || !has_work()) return sent;
     if (auto* const rc = rc_requester()) {
-        sent += rc->transmit(turn, budget - sent);
+        sent += rc->transmit(context, budget - sent);
     } else if (auto* const other = unreliable()) {
-        sent += other->transmit(turn, budget - sent);
+        sent += other->transmit(context, budget - sent);
     }
-    check_requester(turn);
+    check_requester(context);
     channel_.send_queue.release();
     return sent;
 }
 
-unsigned QueuePair::transmit_paced(Turn& turn, unsigned budget) noexcept {
+unsigned QueuePair::transmit_paced(PollContext& context, unsigned budget) noexcept {
     auto& rate = *rate_;
-    rate.dcqcn.advance(turn.now);
+    rate.dcqcn.advance(context.now);
     unsigned sent = 0;
-    while (sent < budget && turn.now >= rate.pacer.ready_at()) {
-        const auto before = turn.counters.tx_bytes.value();
-        if (transmit_unpaced(turn, 1) == 0) {
+    while (sent < budget && context.now >= rate.pacer.ready_at()) {
+        const auto before = context.counters.tx_bytes.value();
+        if (transmit_unpaced(context, 1) == 0) {
             rate.paced_until = 0;
             return sent;
         }
         ++sent;
-        const auto bytes = static_cast<std::uint32_t>(turn.counters.tx_bytes.value() - before);
-        rate.pacer.sent(bytes, rate.dcqcn.rate_bps(), turn.now);
-        rate.dcqcn.sent(bytes, turn.now);
+        const auto bytes = static_cast<std::uint32_t>(context.counters.tx_bytes.value() - before);
+        rate.pacer.sent(bytes, rate.dcqcn.rate_bps(), context.now);
+        rate.dcqcn.sent(bytes, context.now);
     }
     rate.paced_until = sent < budget ? rate.pacer.ready_at() : 0;
     return sent;
 }
 
-bool QueuePair::on_time(Turn& turn) noexcept {
+bool QueuePair::on_time(PollContext& context) noexcept {
     const bool paced = rate_ != nullptr && rate_->paced_until != 0;
-    if (paced && turn.now >= rate_->paced_until) rate_->paced_until = 0;
+    if (paced && context.now >= rate_->paced_until) rate_->paced_until = 0;
     auto* const responder = std::get_if<RcResponder>(&responder_);
     const bool keeps = responder != nullptr && responder->deadline() != 0;
-    if (keeps) responder->on_time(turn);
+    if (keeps) responder->on_time(context);
     auto* const rc = rc_requester();
     if (!has_work() || rc == nullptr || !sends(state())) return paced || keeps;
     const auto due = rc->deadline();
-    if (due != 0 && turn.now >= due) {
-        rc->on_time(turn);
-        check_requester(turn);
+    if (due != 0 && context.now >= due) {
+        rc->on_time(context);
+        check_requester(context);
         channel_.send_queue.release();
     }
     return true;
@@ -300,18 +301,18 @@ Time QueuePair::due() const noexcept {
     return earlier(earlier(due, rate_ != nullptr ? rate_->paced_until : 0), kept_until);
 }
 
-void QueuePair::check_requester(Turn& turn) noexcept {
+void QueuePair::check_requester(PollContext& context) noexcept {
     if (const auto* const rc = rc_requester()) {
-        if (rc->failed()) enter_error(turn);
+        if (rc->failed()) enter_error(context);
         return;
     }
     const auto* const other = unreliable();
     if (other == nullptr || !other->failed() || state() == State::sqe || state() == State::error) return;
     state_.store(State::sqe, std::memory_order_release);
-    flush(turn);
+    flush(context);
 }
 
-void QueuePair::check_responder(Turn& turn) noexcept {
+void QueuePair::check_responder(PollContext& context) noexcept {
     std::optional<EventKind> event;
     bool failed = false;
     if (const auto* const rc = std::get_if<RcResponder>(&responder_)) {
@@ -323,28 +324,28 @@ void QueuePair::check_responder(Turn& turn) noexcept {
         failed = ud->failed();
     }
     if (!failed || state() == State::error) return;
-    if (event) turn.tell({.kind = *event, .qpn = channel_.qpn});
-    enter_error(turn);
+    if (event) context.emit({.kind = *event, .qpn = channel_.qpn});
+    enter_error(context);
 }
 
-void QueuePair::enter_error(Turn& turn) noexcept {
+void QueuePair::enter_error(PollContext& context) noexcept {
     if (state() == State::error) return;
     state_.store(State::error, std::memory_order_release);
-    flush(turn);
+    flush(context);
     if (channel_.shared != nullptr || type_ == QueuePairType::xrc_target) {
-        turn.tell({.kind = EventKind::last_wqe_reached, .qpn = channel_.qpn});
+        context.emit({.kind = EventKind::last_wqe_reached, .qpn = channel_.qpn});
     }
 }
 
-void QueuePair::flush(Turn& turn) noexcept {
-    if (auto* const rc = rc_requester()) rc->flush(turn);
-    if (auto* const other = unreliable()) other->flush(turn);
+void QueuePair::flush(PollContext& context) noexcept {
+    if (auto* const rc = rc_requester()) rc->flush(context);
+    if (auto* const other = unreliable()) other->flush(context);
     channel_.send_queue.release();
     if (state() != State::error) return;  // SQE: only the send queue
     cancel();
-    if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->flush(turn);
-    if (auto* const uc = std::get_if<UcResponder>(&responder_)) uc->flush(turn);
-    if (auto* const ud = std::get_if<UdResponder>(&responder_)) ud->flush(turn);
+    if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->flush(context);
+    if (auto* const uc = std::get_if<UcResponder>(&responder_)) uc->flush(context);
+    if (auto* const ud = std::get_if<UdResponder>(&responder_)) ud->flush(context);
 }
 
 }  // namespace verbline::transport

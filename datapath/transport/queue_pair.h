@@ -15,8 +15,8 @@
 ///     uc                UnreliableRequester    UcResponder
 ///     ud                UnreliableRequester    UdResponder
 ///
-/// Owned by one shard, which calls the functions that take a `Turn`. Users post (one thread at a time, lock-free), and
-/// change the state while the shard is quiescent (rdma/door.h).
+/// Owned by one shard, which calls the functions that take a `PollContext`. Users post (one thread at a time,
+/// lock-free), and change the state while the shard is quiescent (rdma/quiescent_gate.h).
 
 #include <atomic>
 #include <cstdint>
@@ -92,8 +92,8 @@ public:
     void to_init(const InitAttributes& attributes);
     void to_rtr(const RtrAttributes& attributes);
     void to_rts(const RcRequester::Attributes& attributes);
-    void to_error(Turn& turn);
-    void to_reset(Turn& turn);
+    void to_error(PollContext& context);
+    void to_reset(PollContext& context);
     void drain(bool on) noexcept;  ///< RTS to SQD, SQD and SQE to RTS
     void set_access(memory::Access access) { channel_.access = access; }
     void set_qkey(wire::QKey qkey) { channel_.qkey = qkey; }
@@ -108,13 +108,13 @@ public:
     // Shard.
 
     /// Processes a packet for this queue pair. Returns true if it kept the mbuf; else the caller still owns it.
-    bool receive(const Packet& packet, Turn& turn) noexcept;
-    void congestion_notified(const Packet& packet, Turn& turn) noexcept;
+    bool receive(const Packet& packet, PollContext& context) noexcept;
+    void congestion_notified(const Packet& packet, PollContext& context) noexcept;
     /// Sends up to `budget` packets, responses before requests; returns how many.
-    unsigned transmit(Turn& turn, unsigned budget) noexcept;
+    unsigned transmit(PollContext& context, unsigned budget) noexcept;
     /// Its timer fired. Returns false if nothing is left to do, now or later: in most cases the awaited answer has
     /// arrived.
-    bool on_time(Turn& turn) noexcept;
+    bool on_time(PollContext& context) noexcept;
     /// When `on_time` must be called; 0: never.
     Time due() const noexcept;
 
@@ -151,15 +151,15 @@ private:
     };
 
     bool connected() const { return type_ != QueuePairType::ud; }
-    bool acceptable(const Packet& packet, Turn& turn) noexcept;
-    void note_congestion(const Packet& packet, Turn& turn) noexcept;
-    unsigned transmit_unpaced(Turn& turn, unsigned budget) noexcept;
-    unsigned transmit_paced(Turn& turn, unsigned budget) noexcept;
-    void check_requester(Turn& turn) noexcept;
-    void check_responder(Turn& turn) noexcept;
+    bool acceptable(const Packet& packet, PollContext& context) noexcept;
+    void note_congestion(const Packet& packet, PollContext& context) noexcept;
+    unsigned transmit_unpaced(PollContext& context, unsigned budget) noexcept;
+    unsigned transmit_paced(PollContext& context, unsigned budget) noexcept;
+    void check_requester(PollContext& context) noexcept;
+    void check_responder(PollContext& context) noexcept;
     bool has_work() const noexcept { return channel_.send_queue.exists() && !channel_.send_queue.empty(); }
-    void enter_error(Turn& turn) noexcept;
-    void flush(Turn& turn) noexcept;
+    void enter_error(PollContext& context) noexcept;
+    void flush(PollContext& context) noexcept;
     void make_halves();
     bool requester_drained() const noexcept;
 

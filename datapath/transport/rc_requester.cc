@@ -47,23 +47,23 @@ void RcRequester::set_retries(const Attributes& attributes) noexcept {
     attributes_.rnr_retries = rnr_left_ = attributes.rnr_retries;
 }
 
-unsigned RcRequester::transmit(Turn& turn, unsigned budget) noexcept {
-    if (failed_ || turn.now < paused_until_) return 0;
+unsigned RcRequester::transmit(PollContext& context, unsigned budget) noexcept {
+    if (failed_ || context.now < paused_until_) return 0;
     paused_until_ = 0;
     unsigned sent = 0;
-    while (sent < budget && step(turn) == Step::sent) ++sent;
-    if (sent != 0 && timeout_at_ == 0 && early_at_ == 0) arm(turn.now);
+    while (sent < budget && step(context) == Step::sent) ++sent;
+    if (sent != 0 && timeout_at_ == 0 && early_at_ == 0) arm(context.now);
     return sent;
 }
 
-RcRequester::Step RcRequester::step(Turn& turn) noexcept {
+RcRequester::Step RcRequester::step(PollContext& context) noexcept {
     if (probe_owed_) {
-        if (resend(acknowledged_, turn) != Step::sent) return Step::nothing;
+        if (resend(acknowledged_, context) != Step::sent) return Step::nothing;
         probe_owed_ = false;
         return Step::sent;
     }
     if (resend_ != nullptr) {
-        if (const auto psn = resend_->front()) return resend_missing(*psn, turn);
+        if (const auto psn = resend_->front()) return resend_missing(*psn, context);
     }
     if (cursor_ == channel_.send_queue.posted()) return Step::nothing;
     auto& work = at(cursor_);
@@ -74,10 +74,10 @@ RcRequester::Step RcRequester::step(Turn& turn) noexcept {
         ++fresh_;
     }
     if (work.status != Status::success) {
-        check_oldest(turn);
+        check_oldest(context);
         return Step::nothing;
     }
-    return work.is_local() ? execute_local(work, turn) : send_packet(work, turn);
+    return work.is_local() ? execute_local(work, context) : send_packet(work, context);
 }
 
 bool RcRequester::may_begin(const SendWork& work) const noexcept {
@@ -101,14 +101,14 @@ void RcRequester::begin(SendWork& work) noexcept {
     cursor_packet_ = 0;
 }
 
-RcRequester::Step RcRequester::execute_local(SendWork& work, Turn& turn) noexcept {
+RcRequester::Step RcRequester::execute_local(SendWork& work, PollContext& context) noexcept {
     if (!work.executed) {
         work.executed = true;
-        work.status = transport::execute_local(work, channel_, turn.keys);
-        if (work.status != Status::success) turn.counters.req_local_errors.add();
+        work.status = transport::execute_local(work, channel_, context.keys);
+        if (work.status != Status::success) context.counters.req_local_errors.add();
     }
     if (work.status == Status::success) ++cursor_;
-    check_oldest(turn);
+    check_oldest(context);
     return work.status == Status::success ? Step::sent : Step::nothing;
 }
 
@@ -116,9 +116,9 @@ std::uint32_t RcRequester::read_part(std::uint32_t index, const SendWork& work) 
     return std::min(read_limit() - index % read_limit(), work.packets - index);
 }
 
-bool RcRequester::wants_ack(const SendWork& work, bool last, const Turn& turn) const noexcept {
+bool RcRequester::wants_ack(const SendWork& work, bool last, const PollContext& context) const noexcept {
     if (unrequested_ + 1u >= std::min<std::uint32_t>(tunables::ack_interval, attributes_.window / 4 + 1)) return true;
-    if (in_flight() + 1u >= flight_ || credits_valid_ || !turn.flight.has_room(in_flight() + 1u, 2)) return true;
+    if (in_flight() + 1u >= flight_ || credits_valid_ || !context.flight.has_room(in_flight() + 1u, 2)) return true;
     if (!last) return false;
     // Else the next request asks for it, if it can follow at once.
     if (cursor_ + 1 == channel_.send_queue.posted() || draining_) return true;
@@ -126,29 +126,29 @@ bool RcRequester::wants_ack(const SendWork& work, bool last, const Turn& turn) c
     return next.has(send_fence) || next.is_local() || next.wants_response() || work.has(send_solicited);
 }
 
-RcRequester::Step RcRequester::send_packet(SendWork& work, Turn& turn) noexcept {
+RcRequester::Step RcRequester::send_packet(SendWork& work, PollContext& context) noexcept {
     if (work.wants_response() && reads_ >= attributes_.max_reads) return Step::nothing;
     const auto psns = work.is_read() ? read_part(cursor_packet_, work) : 1;
     const auto ahead = static_cast<std::uint32_t>(cursor_psn_ - acknowledged_);
     if (ahead + psns > std::max<std::uint32_t>(flight_, ahead == 0 ? psns : 0)) return Step::nothing;
     // Only new packets add to those in flight.
-    if (cursor_psn_ == next_ && ahead != 0 && !turn.flight.has_room(ahead, psns)) {
-        turn.flight.refuse();
+    if (cursor_psn_ == next_ && ahead != 0 && !context.flight.has_room(ahead, psns)) {
+        context.flight.refuse();
         return Step::nothing;
     }
 
     const bool ends = cursor_packet_ + psns == work.packets;
     const RequestPacket packet{.index = cursor_packet_,
                                .psn = cursor_psn_,
-                               .ack_request = work.wants_response() || wants_ack(work, ends, turn),
+                               .ack_request = work.wants_response() || wants_ack(work, ends, context),
                                .read_packets = psns};
     Status why{};
-    switch (write_request(channel_, work, packet, turn, why)) {
+    switch (write_request(channel_, work, packet, context, why)) {
         case Written::no_room: return Step::nothing;
         case Written::local_error:
-            turn.counters.req_local_errors.add();
+            context.counters.req_local_errors.add();
             work.status = why;
-            check_oldest(turn);
+            check_oldest(context);
             return Step::nothing;
         case Written::sent: break;
     }
@@ -158,25 +158,25 @@ RcRequester::Step RcRequester::send_packet(SendWork& work, Turn& turn) noexcept 
     cursor_packet_ += psns;
     if (cursor_psn_ - next_ > 0) {
         next_ = cursor_psn_;
-        count_flight(turn);
-        if (sampled_at_ == 0 && packet.ack_request) sampled_at_ = turn.now, sample_ = packet.psn;
+        count_flight(context);
+        if (sampled_at_ == 0 && packet.ack_request) sampled_at_ = context.now, sample_ = packet.psn;
     } else {
-        turn.counters.tx_retransmitted_packets.add();
+        context.counters.tx_retransmitted_packets.add();
     }
     if (ends) ++cursor_, cursor_packet_ = 0;
     return Step::sent;
 }
 
-RcRequester::Step RcRequester::resend_missing(wire::Psn psn, Turn& turn) noexcept {
-    const auto step = resend(psn, turn);
+RcRequester::Step RcRequester::resend_missing(wire::Psn psn, PollContext& context) noexcept {
+    const auto step = resend(psn, context);
     if (step == Step::sent) {
         resend_->pop(next_);
-        turn.counters.tx_selective_packets.add();
+        context.counters.tx_selective_packets.add();
     }
     return step;
 }
 
-RcRequester::Step RcRequester::resend(wire::Psn psn, Turn& turn) noexcept {
+RcRequester::Step RcRequester::resend(wire::Psn psn, PollContext& context) noexcept {
     sampled_at_ = 0;  // an answer might be to the first sending (Karn)
     for (auto index = channel_.send_queue.oldest(); index != fresh_; ++index) {
         auto& work = at(index);
@@ -190,16 +190,16 @@ RcRequester::Step RcRequester::resend(wire::Psn psn, Turn& turn) noexcept {
                                    .psn = psn,
                                    .ack_request = true,
                                    .read_packets = work.is_read() ? read_part(place, work) : 1};
-        const auto written = write_request(channel_, work, packet, turn, why);
+        const auto written = write_request(channel_, work, packet, context, why);
         if (written == Written::local_error) work.status = why;
         if (written != Written::sent) return Step::nothing;
-        turn.counters.tx_retransmitted_packets.add();
+        context.counters.tx_retransmitted_packets.add();
         return Step::sent;
     }
     return Step::sent;
 }
 
-void RcRequester::restart(Turn& turn) noexcept {
+void RcRequester::restart(PollContext& context) noexcept {
     // Restarted without any progress: the path may be so congested that the first packets are always lost.
     if (restarted_) {
         flight_ = std::max<std::uint16_t>(flight_ / 4, 1);
@@ -207,11 +207,11 @@ void RcRequester::restart(Turn& turn) noexcept {
         flight_before_ = flight_;
     }
     restarted_ = true;
-    restarted_at_ = turn.now;
+    restarted_at_ = context.now;
     restarted_psn_ = acknowledged_;
     sampled_at_ = 0;
     probe_owed_ = probing_ = probed_ = false;
-    give_back_resend(turn);
+    give_back_resend(context);
     place_cursor();
 }
 
@@ -222,13 +222,13 @@ void RcRequester::place_cursor() noexcept {
     cursor_packet_ = cursor_ == fresh_ ? 0 : static_cast<std::uint32_t>(acknowledged_ - at(cursor_).first);
 }
 
-void RcRequester::count_flight(Turn& turn) noexcept {
+void RcRequester::count_flight(PollContext& context) noexcept {
     const auto now = failed_ ? 0 : in_flight();
-    turn.flight.change(std::exchange(counted_, now), now);
+    context.flight.change(std::exchange(counted_, now), now);
 }
 
-void RcRequester::give_back_resend(Turn& turn) noexcept {
-    if (resend_ != nullptr) turn.resend.give_back(std::exchange(resend_, nullptr));
+void RcRequester::give_back_resend(PollContext& context) noexcept {
+    if (resend_ != nullptr) context.resend.give_back(std::exchange(resend_, nullptr));
 }
 
 void RcRequester::arm(Time now) noexcept {
@@ -249,28 +249,28 @@ Time RcRequester::deadline() const noexcept {
     return std::min(timeout_at_, early_at_);
 }
 
-void RcRequester::on_time(Turn& turn) noexcept {
+void RcRequester::on_time(PollContext& context) noexcept {
     if (failed_ || paused_until_ != 0) return;  // `transmit` checks whether the RNR wait is over
-    if (timeout_at_ != 0 && turn.now >= timeout_at_) {
-        turn.counters.local_ack_timeout_err.add();
+    if (timeout_at_ != 0 && context.now >= timeout_at_) {
+        context.counters.local_ack_timeout_err.add();
         if (retries_left_ == 0) {
-            turn.counters.retry_exceeded_err.add();
-            return fail_oldest(turn, Status::retry_exceeded);
+            context.counters.retry_exceeded_err.add();
+            return fail_oldest(context, Status::retry_exceeded);
         }
         --retries_left_;
         flight_ = std::min(first_flight, attributes_.window);
-        restart(turn);
-        arm(turn.now);
-    } else if (early_at_ != 0 && turn.now >= early_at_) {
-        turn.counters.roce_adp_retrans.add();
+        restart(context);
+        arm(context.now);
+    } else if (early_at_ != 0 && context.now >= early_at_) {
+        context.counters.roce_adp_retrans.add();
         if (probing_ || probed_) {
-            restart(turn);
+            restart(context);
         } else {
             probe_owed_ = probing_ = true;
             probe_end_ = next_;
         }
         early_wait_ *= 2;
-        early_at_ = turn.now + early_wait_;
+        early_at_ = context.now + early_wait_;
     }
 }
 
@@ -294,17 +294,17 @@ void RcRequester::measure(wire::Psn acknowledged, Time now) noexcept {
     }
 }
 
-void RcRequester::flush(Turn& turn) noexcept {
-    stop(turn);
-    while (busy()) retire(turn, Status::flushed);
+void RcRequester::flush(PollContext& context) noexcept {
+    stop(context);
+    while (busy()) retire(context, Status::flushed);
     cursor_ = fresh_ = channel_.send_queue.oldest();
 }
 
-void RcRequester::stop(Turn& turn) noexcept {
-    give_back_resend(turn);
+void RcRequester::stop(PollContext& context) noexcept {
+    give_back_resend(context);
     paused_until_ = timeout_at_ = early_at_ = 0;
     failed_ = true;
-    count_flight(turn);
+    count_flight(context);
 }
 
 }  // namespace verbline::transport

@@ -19,7 +19,8 @@
 /// retransmission is a single packet, a probe, so that a peer that merely was not scheduled for a while is not flooded.
 /// If its answer leaves packets unacknowledged, and no more arrives for two round trips, those count as lost.
 ///
-/// A pure state machine: packets, requests and time in; packets and completions out through `Turn`. Owned by one shard.
+/// A pure state machine: packets, requests and time in; packets and completions out through `PollContext`. Owned by one
+/// shard.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,8 +28,8 @@
 
 #include "datapath/transport/channel.h"
 #include "datapath/transport/packet.h"
+#include "datapath/transport/poll_context.h"
 #include "datapath/transport/request_writer.h"
-#include "datapath/transport/turn.h"
 #include "pmd/base/time.h"
 
 namespace verbline::transport {
@@ -52,21 +53,21 @@ public:
     void set_retries(const Attributes& attributes) noexcept;
 
     /// An ACK, NAK, READ response or atomic answer.
-    void receive(const Packet& packet, Turn& turn) noexcept;
+    void receive(const Packet& packet, PollContext& context) noexcept;
     /// Sends up to `budget` packets; returns how many. 0: nothing to send, or waiting for an answer, a timer or room in
-    /// the outbox.
-    unsigned transmit(Turn& turn, unsigned budget) noexcept;
+    /// the transmit stage.
+    unsigned transmit(PollContext& context, unsigned budget) noexcept;
     /// Call at or after `deadline`.
-    void on_time(Turn& turn) noexcept;
+    void on_time(PollContext& context) noexcept;
     /// When `on_time` or, after an RNR NAK, `transmit` must be called; 0: never.
     Time deadline() const noexcept;
 
     /// True after an unrecoverable error: the caller moves the queue pair to the error state.
     bool failed() const { return failed_; }
     /// Completes everything that is posted as flushed.
-    void flush(Turn& turn) noexcept;
+    void flush(PollContext& context) noexcept;
     /// Returns borrowed objects and stops the timers; posted requests stay.
-    void stop(Turn& turn) noexcept;
+    void stop(PollContext& context) noexcept;
 
     /// While on, no further request is begun; those begun are finished (SQD).
     void drain(bool on) noexcept { draining_ = on; }
@@ -81,42 +82,42 @@ private:
     std::uint32_t in_flight() const { return static_cast<std::uint32_t>(next_ - acknowledged_); }
 
     // Sending.
-    Step step(Turn& turn) noexcept;
+    Step step(PollContext& context) noexcept;
     bool may_begin(const SendWork& work) const noexcept;
     void begin(SendWork& work) noexcept;
-    Step send_packet(SendWork& work, Turn& turn) noexcept;
-    Step execute_local(SendWork& work, Turn& turn) noexcept;
-    Step resend_missing(wire::Psn psn, Turn& turn) noexcept;
-    Step resend(wire::Psn psn, Turn& turn) noexcept;
-    bool wants_ack(const SendWork& work, bool last, const Turn& turn) const noexcept;
+    Step send_packet(SendWork& work, PollContext& context) noexcept;
+    Step execute_local(SendWork& work, PollContext& context) noexcept;
+    Step resend_missing(wire::Psn psn, PollContext& context) noexcept;
+    Step resend(wire::Psn psn, PollContext& context) noexcept;
+    bool wants_ack(const SendWork& work, bool last, const PollContext& context) const noexcept;
     /// Updates the shard's count of packets in flight (flight.h).
-    void count_flight(Turn& turn) noexcept;
+    void count_flight(PollContext& context) noexcept;
     /// Most response packets of one READ request packet: long READs are split, so that the packets in flight stay
     /// bounded.
     std::uint32_t read_limit() const noexcept { return std::min(attributes_.window / 2u, 256u); }
     std::uint32_t read_part(std::uint32_t index, const SendWork& work) const noexcept;
 
     // Answers.
-    void acknowledge(const Packet& packet, Turn& turn) noexcept;
-    void nak(wire::NakCode code, const Packet& packet, Turn& turn) noexcept;
-    void sequence_nak(const Packet& packet, Turn& turn) noexcept;
-    void rnr_nak(std::uint8_t timer, const Packet& packet, Turn& turn) noexcept;
-    void response(const Packet& packet, Turn& turn) noexcept;
-    void read_data(SendWork& work, const Packet& packet, Turn& turn) noexcept;
-    bool confirm_through(wire::Psn psn, Turn& turn) noexcept;
-    void progress(wire::Psn acknowledged, Turn& turn) noexcept;
+    void acknowledge(const Packet& packet, PollContext& context) noexcept;
+    void nak(wire::NakCode code, const Packet& packet, PollContext& context) noexcept;
+    void sequence_nak(const Packet& packet, PollContext& context) noexcept;
+    void rnr_nak(std::uint8_t timer, const Packet& packet, PollContext& context) noexcept;
+    void response(const Packet& packet, PollContext& context) noexcept;
+    void read_data(SendWork& work, const Packet& packet, PollContext& context) noexcept;
+    bool confirm_through(wire::Psn psn, PollContext& context) noexcept;
+    void progress(wire::Psn acknowledged, PollContext& context) noexcept;
     void take_credits(const wire::Aeth& aeth) noexcept;
     SendWork* oldest_packet() noexcept;
 
     // Completing.
-    void retire(Turn& turn, Status status) noexcept;
-    void fail_oldest(Turn& turn, Status status) noexcept;
-    void check_oldest(Turn& turn) noexcept;
+    void retire(PollContext& context, Status status) noexcept;
+    void fail_oldest(PollContext& context, Status status) noexcept;
+    void check_oldest(PollContext& context) noexcept;
 
     // Sending again.
-    void restart(Turn& turn) noexcept;
+    void restart(PollContext& context) noexcept;
     void place_cursor() noexcept;
-    void give_back_resend(Turn& turn) noexcept;
+    void give_back_resend(PollContext& context) noexcept;
     void arm(Time now) noexcept;
     void measure(wire::Psn acknowledged, Time now) noexcept;
     Time round_trips() const noexcept;
@@ -137,7 +138,7 @@ private:
     bool credits_valid_ = false;
     bool draining_ = false, failed_ = false;
     std::uint16_t unrequested_ = 0;  ///< packets sent since the last one with AckReq
-    std::uint32_t counted_ = 0;      ///< packets in flight as last reported to `Turn::flight`
+    std::uint32_t counted_ = 0;      ///< packets in flight as last reported to `PollContext::flight`
     /// Congestion window in packets: grows up to `window` with acknowledgements, shrinks on loss without progress.
     std::uint16_t flight_ = 0;
     std::uint16_t flight_before_ = 0;  ///< `flight_` at the first retransmission, restored if that was spurious

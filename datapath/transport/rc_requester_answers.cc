@@ -28,12 +28,12 @@ wire::Aeth aeth_of(const Packet& packet) {
 
 }  // namespace
 
-void RcRequester::receive(const Packet& packet, Turn& turn) noexcept {
+void RcRequester::receive(const Packet& packet, PollContext& context) noexcept {
     if (failed_) return;
     // An answer to a PSN that is not outstanding is a duplicate or forged.
     const auto distance = packet.psn - acknowledged_;
     if (distance < 0 || packet.psn - next_ >= 0) {
-        turn.counters.rx_dropped_ack.add();
+        context.counters.rx_dropped_ack.add();
         if (distance == -1 && packet.operation() == Operation::acknowledge) {
             const auto aeth = aeth_of(packet);
             if (aeth.kind == wire::AethKind::ack) take_credits(aeth);
@@ -41,37 +41,37 @@ void RcRequester::receive(const Packet& packet, Turn& turn) noexcept {
         return;
     }
     if (packet.operation() == Operation::acknowledge) {
-        acknowledge(packet, turn);
+        acknowledge(packet, context);
     } else {
-        response(packet, turn);
+        response(packet, context);
     }
-    check_oldest(turn);
+    check_oldest(context);
 }
 
-void RcRequester::acknowledge(const Packet& packet, Turn& turn) noexcept {
+void RcRequester::acknowledge(const Packet& packet, PollContext& context) noexcept {
     const auto aeth = aeth_of(packet);
     switch (aeth.kind) {
         case wire::AethKind::ack:
             take_credits(aeth);
-            confirm_through(packet.psn, turn);
+            confirm_through(packet.psn, context);
             // A peer that had the next packet too would have acknowledged that: it may have evicted it after reporting
             // it.
             if (resend_ != nullptr && acknowledged_ == packet.psn + 1) resend_->misses(acknowledged_);
             break;
-        case wire::AethKind::rnr_nak: rnr_nak(aeth.value, packet, turn); break;
-        case wire::AethKind::nak: nak(static_cast<wire::NakCode>(aeth.value), packet, turn); break;
-        case wire::AethKind::reserved: turn.counters.rx_dropped_ack.add(); break;
+        case wire::AethKind::rnr_nak: rnr_nak(aeth.value, packet, context); break;
+        case wire::AethKind::nak: nak(static_cast<wire::NakCode>(aeth.value), packet, context); break;
+        case wire::AethKind::reserved: context.counters.rx_dropped_ack.add(); break;
     }
 }
 
-bool RcRequester::confirm_through(wire::Psn psn, Turn& turn) noexcept {
+bool RcRequester::confirm_through(wire::Psn psn, PollContext& context) noexcept {
     auto confirmed = acknowledged_;
     bool whole = true;
     while (channel_.send_queue.oldest() != fresh_) {
         const auto& work = at(channel_.send_queue.oldest());
         if (work.status != Status::success) break;  // fails next: its unsent packets cannot be acknowledged
         if (work.is_local()) {                      // also if last: the packet refers to the request behind it
-            retire(turn, Status::success);
+            retire(context, Status::success);
             continue;
         }
         if (psn - confirmed < 0) break;
@@ -85,23 +85,23 @@ bool RcRequester::confirm_through(wire::Psn psn, Turn& turn) noexcept {
             break;
         }
         confirmed = behind;
-        retire(turn, Status::success);
+        retire(context, Status::success);
     }
-    if (confirmed - acknowledged_ > 0) progress(confirmed, turn);
+    if (confirmed - acknowledged_ > 0) progress(confirmed, context);
     if (whole) return true;
-    if (!restarted_just_now(turn.now)) {
-        turn.counters.implied_nak_seq_err.add();
-        restart(turn);
+    if (!restarted_just_now(context.now)) {
+        context.counters.implied_nak_seq_err.add();
+        restart(context);
     }
     return false;
 }
 
-void RcRequester::progress(wire::Psn acknowledged, Turn& turn) noexcept {
-    measure(acknowledged, turn.now);
+void RcRequester::progress(wire::Psn acknowledged, PollContext& context) noexcept {
+    measure(acknowledged, context.now);
     flight_ = static_cast<std::uint16_t>(
         std::min<std::int32_t>(flight_ + (acknowledged - acknowledged_), attributes_.window));
     acknowledged_ = acknowledged;
-    count_flight(turn);
+    count_flight(context);
     restarted_ = false;
     if (std::exchange(probing_, false)) probed_ = true;
     probe_owed_ = false;
@@ -117,9 +117,9 @@ void RcRequester::progress(wire::Psn acknowledged, Turn& turn) noexcept {
     }
     if (resend_ != nullptr) {
         resend_->advance(acknowledged_);
-        if (resend_->closed()) give_back_resend(turn);
+        if (resend_->closed()) give_back_resend(context);
     }
-    arm(turn.now);
+    arm(context.now);
 }
 
 SendWork* RcRequester::oldest_packet() noexcept {
@@ -133,120 +133,120 @@ void RcRequester::take_credits(const wire::Aeth& aeth) noexcept {
     if (credits) credit_limit_ = aeth.msn + *credits;
 }
 
-void RcRequester::nak(wire::NakCode code, const Packet& packet, Turn& turn) noexcept {
-    if (code == wire::NakCode::psn_sequence) return sequence_nak(packet, turn);
+void RcRequester::nak(wire::NakCode code, const Packet& packet, PollContext& context) noexcept {
+    if (code == wire::NakCode::psn_sequence) return sequence_nak(packet, context);
     // Everything before this PSN was executed; the request that contains it failed.
-    if (!confirm_through(packet.psn + 0xff'ffff, turn)) return;
+    if (!confirm_through(packet.psn + 0xff'ffff, context)) return;
     const auto* const work = oldest_packet();
     if (work == nullptr || packet.psn - acknowledged_ < 0) return;
     switch (code) {
         case wire::NakCode::invalid_request:
         case wire::NakCode::invalid_rd_request:
-            turn.counters.req_remote_invalid_request.add();
-            return fail_oldest(turn, Status::remote_invalid_request);
+            context.counters.req_remote_invalid_request.add();
+            return fail_oldest(context, Status::remote_invalid_request);
         case wire::NakCode::remote_access:
-            turn.counters.req_remote_access_errors.add();
-            return fail_oldest(turn, Status::remote_access_error);
+            context.counters.req_remote_access_errors.add();
+            return fail_oldest(context, Status::remote_access_error);
         case wire::NakCode::remote_operational:
-            turn.counters.req_remote_operation_errors.add();
-            return fail_oldest(turn, Status::remote_operation_error);
-        default: turn.counters.rx_dropped_ack.add();
+            context.counters.req_remote_operation_errors.add();
+            return fail_oldest(context, Status::remote_operation_error);
+        default: context.counters.rx_dropped_ack.add();
     }
 }
 
-void RcRequester::sequence_nak(const Packet& packet, Turn& turn) noexcept {
-    turn.counters.packet_seq_err.add();
-    if (!confirm_through(packet.psn + 0xff'ffff, turn) || packet.psn != acknowledged_) return;
+void RcRequester::sequence_nak(const Packet& packet, PollContext& context) noexcept {
+    context.counters.packet_seq_err.add();
+    if (!confirm_through(packet.psn + 0xff'ffff, context) || packet.psn != acknowledged_) return;
     if (channel_.selective && !packet.payload.empty()) {
         if (resend_ == nullptr && cursor_psn_ == next_) {
-            resend_ = turn.resend.borrow();
+            resend_ = context.resend.borrow();
             if (resend_ != nullptr) resend_->reset(acknowledged_);
         }
         if (resend_ != nullptr) return resend_->update(packet.psn, packet.payload, next_);
     }
     // Ignore a repeated NAK while the retransmission is on its way.
-    if (restarted_just_now(turn.now)) return;
-    restart(turn);
-    arm(turn.now);
+    if (restarted_just_now(context.now)) return;
+    restart(context);
+    arm(context.now);
 }
 
-void RcRequester::rnr_nak(std::uint8_t timer, const Packet& packet, Turn& turn) noexcept {
-    turn.counters.rnr_nak_retry_err.add();
-    if (!confirm_through(packet.psn + 0xff'ffff, turn) || packet.psn != acknowledged_) return;
+void RcRequester::rnr_nak(std::uint8_t timer, const Packet& packet, PollContext& context) noexcept {
+    context.counters.rnr_nak_retry_err.add();
+    if (!confirm_through(packet.psn + 0xff'ffff, context) || packet.psn != acknowledged_) return;
     if (paused_until_ != 0) return;  // a repetition, for a packet that was in flight
     if (rnr_left_ == 0) {
-        turn.counters.rnr_retry_exceeded_err.add();
-        return fail_oldest(turn, Status::rnr_retry_exceeded);
+        context.counters.rnr_retry_exceeded_err.add();
+        return fail_oldest(context, Status::rnr_retry_exceeded);
     }
     if (attributes_.rnr_retries != 7) --rnr_left_;  // 7: for ever (IBTA 9.7.5.2.8)
-    restart(turn);
-    paused_until_ = turn.now + rnr_delay(timer);
+    restart(context);
+    paused_until_ = context.now + rnr_delay(timer);
     timeout_at_ = early_at_ = 0;
 }
 
-void RcRequester::response(const Packet& packet, Turn& turn) noexcept {
-    if (!confirm_through(packet.psn + 0xff'ffff, turn)) return;
+void RcRequester::response(const Packet& packet, PollContext& context) noexcept {
+    if (!confirm_through(packet.psn + 0xff'ffff, context)) return;
     auto* const work = oldest_packet();
     if (work == nullptr || packet.psn != acknowledged_ || !work->wants_response()) {
-        turn.counters.rx_dropped_response.add();
+        context.counters.rx_dropped_response.add();
         return;
     }
-    if (work->is_read()) return read_data(*work, packet, turn);
+    if (work->is_read()) return read_data(*work, packet, context);
 
     const bool atomic = packet.operation() == Operation::atomic_acknowledge;
-    if (atomic != work->is_atomic() || !packet.payload.empty()) return fail_oldest(turn, Status::bad_response);
+    if (atomic != work->is_atomic() || !packet.payload.empty()) return fail_oldest(context, Status::bad_response);
     if (atomic) {
         // In host order, as the peer's memory would show it to a program there (IBTA 9.4.5).
         const auto original = std::bit_cast<std::array<std::byte, 8>>(wire::load64(packet.headers, wire::Aeth::size));
-        const auto status = scatter(work->segment_list(), 0, original, channel_.pd, channel_.qpn, turn.keys);
+        const auto status = scatter(work->segment_list(), 0, original, channel_.pd, channel_.qpn, context.keys);
         if (status != Status::success) {
-            turn.counters.req_local_errors.add();
-            return fail_oldest(turn, status);
+            context.counters.req_local_errors.add();
+            return fail_oldest(context, status);
         }
     }
     if (reads_ > 0) --reads_;
-    retire(turn, Status::success);
-    progress(packet.psn + 1, turn);
+    retire(context, Status::success);
+    progress(packet.psn + 1, context);
 }
 
-void RcRequester::read_data(SendWork& work, const Packet& packet, Turn& turn) noexcept {
+void RcRequester::read_data(SendWork& work, const Packet& packet, PollContext& context) noexcept {
     const std::uint64_t offset = std::uint64_t{work.done} << channel_.mtu_shift;
     const bool ends = work.done + 1 == work.packets;
     const bool part_ends = ends || (work.done + 1) % read_limit() == 0;
     const auto size = ends ? work.length - offset : channel_.mtu();
     const bool fits = packet.operation() == Operation::read_response && packet.traits->last == part_ends &&
                       packet.payload.size() == size;
-    if (!fits) return fail_oldest(turn, Status::bad_response);
-    const auto status = scatter(work.segment_list(), offset, packet.payload, channel_.pd, channel_.qpn, turn.keys);
+    if (!fits) return fail_oldest(context, Status::bad_response);
+    const auto status = scatter(work.segment_list(), offset, packet.payload, channel_.pd, channel_.qpn, context.keys);
     if (status != Status::success) {
-        turn.counters.req_local_errors.add();
-        return fail_oldest(turn, status);
+        context.counters.req_local_errors.add();
+        return fail_oldest(context, status);
     }
     ++work.done;
     if (part_ends && reads_ > 0) --reads_;
-    if (ends) retire(turn, Status::success);
-    progress(packet.psn + 1, turn);
+    if (ends) retire(context, Status::success);
+    progress(packet.psn + 1, context);
 }
 
-void RcRequester::retire(Turn& turn, Status status) noexcept {
+void RcRequester::retire(PollContext& context, Status status) noexcept {
     auto& queue = channel_.send_queue;
-    complete_send(channel_, at(queue.oldest()), turn, status);
+    complete_send(channel_, at(queue.oldest()), context, status);
     queue.retire();
 }
 
-void RcRequester::check_oldest(Turn& turn) noexcept {
+void RcRequester::check_oldest(PollContext& context) noexcept {
     auto& queue = channel_.send_queue;
     while (!failed_ && queue.oldest() != fresh_) {
         const auto& work = at(queue.oldest());
-        if (work.status != Status::success) return fail_oldest(turn, work.status);
+        if (work.status != Status::success) return fail_oldest(context, work.status);
         if (!work.is_local()) return;
-        retire(turn, Status::success);
+        retire(context, Status::success);
     }
 }
 
-void RcRequester::fail_oldest(Turn& turn, Status status) noexcept {
-    retire(turn, status);
-    stop(turn);
+void RcRequester::fail_oldest(PollContext& context, Status status) noexcept {
+    retire(context, status);
+    stop(context);
 }
 
 }  // namespace verbline::transport

@@ -30,8 +30,8 @@
 #include "datapath/transport/channel.h"
 #include "datapath/transport/inbound_message.h"
 #include "datapath/transport/packet.h"
+#include "datapath/transport/poll_context.h"
 #include "datapath/transport/response_queue.h"
-#include "datapath/transport/turn.h"
 
 namespace verbline::transport {
 
@@ -49,26 +49,26 @@ public:
     void set_rnr_timer(std::uint8_t timer) { attributes_.rnr_timer = timer; }
 
     /// Handles a request. Returns true if it kept the packet's mbuf.
-    bool receive(const Packet& packet, Turn& turn) noexcept;
+    bool receive(const Packet& packet, PollContext& context) noexcept;
     /// Sends pending responses, ACKs and NAKs, up to `budget` packets; returns how many.
-    unsigned transmit(Turn& turn, unsigned budget) noexcept;
+    unsigned transmit(PollContext& context, unsigned budget) noexcept;
 
     /// When packets kept for reordering expire; 0: none is kept.
     Time deadline() const noexcept { return window_ != nullptr ? window_->until : 0; }
     /// Call at or after `deadline`.
-    void on_time(Turn& turn) noexcept;
+    void on_time(PollContext& context) noexcept;
 
     /// True once a fatal NAK has been sent: the caller moves the queue pair to the error state and emits `event`.
     bool failed() const { return failed_; }
     EventKind event() const { return event_; }
     /// Completes the receive request in use and all posted ones of its own queue as flushed.
-    void flush(Turn& turn) noexcept;
+    void flush(PollContext& context) noexcept;
     /// Returns the receive request in use to its queue without a completion (RESET).
-    void abandon(Turn& turn) noexcept { message_.abandon(channel_, turn, Status::success); }
+    void abandon(PollContext& context) noexcept { message_.abandon(channel_, context, Status::success); }
     /// See InboundMessage::forget.
     void forget(const SharedReceiveQueue& queue) noexcept { message_.forget(queue); }
     /// Returns the borrowed reorder window; requests are no longer handled.
-    void stop(Turn& turn) noexcept;
+    void stop(PollContext& context) noexcept;
 
 private:
     struct Fatal {
@@ -78,27 +78,27 @@ private:
 
     // Requests.
     memory::PdId domain_of(const Packet& packet) const noexcept { return InboundMessage::domain_of(packet, channel_); }
-    bool execute(const Packet& packet, Turn& turn) noexcept;
-    void duplicate(const Packet& packet, Turn& turn) noexcept;
-    bool keep(const Packet& packet, Turn& turn) noexcept;
-    void replay_kept(Turn& turn) noexcept;
-    bool message(const Packet& packet, Turn& turn) noexcept;
-    bool read(const Packet& packet, Turn& turn) noexcept;
-    bool atomic(const Packet& packet, Turn& turn) noexcept;
-    bool atomic_write(const Packet& packet, Turn& turn) noexcept;
-    bool flush_memory(const Packet& packet, Turn& turn) noexcept;
-    Response* respond(Response::Kind kind, std::uint32_t packets, Turn& turn) noexcept;
+    bool execute(const Packet& packet, PollContext& context) noexcept;
+    void duplicate(const Packet& packet, PollContext& context) noexcept;
+    bool keep(const Packet& packet, PollContext& context) noexcept;
+    void replay_kept(PollContext& context) noexcept;
+    bool message(const Packet& packet, PollContext& context) noexcept;
+    bool read(const Packet& packet, PollContext& context) noexcept;
+    bool atomic(const Packet& packet, PollContext& context) noexcept;
+    bool atomic_write(const Packet& packet, PollContext& context) noexcept;
+    bool flush_memory(const Packet& packet, PollContext& context) noexcept;
+    Response* respond(Response::Kind kind, std::uint32_t packets, PollContext& context) noexcept;
     void accepted(const Packet& packet, std::uint32_t psns, bool message_ends) noexcept;
     void responded(const Packet& packet, std::uint32_t psns) noexcept;
-    bool refuse(wire::NakCode code, EventKind event, Turn& turn) noexcept;
-    void give_back_window(Turn& turn) noexcept;
+    bool refuse(wire::NakCode code, EventKind event, PollContext& context) noexcept;
+    void give_back_window(PollContext& context) noexcept;
 
     // Answers.
     enum class Sent : std::uint8_t { yes, no_room, no_memory };
-    Sent send_response(Response& response, Turn& turn) noexcept;
-    void abandon_response(Response& response, Turn& turn) noexcept;
-    bool send_answer(Turn& turn) noexcept;
-    bool write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes map, Turn& turn) noexcept;
+    Sent send_response(Response& response, PollContext& context) noexcept;
+    void abandon_response(Response& response, PollContext& context) noexcept;
+    bool send_answer(PollContext& context) noexcept;
+    bool write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes map, PollContext& context) noexcept;
     std::uint8_t credits() const noexcept;
 
     Channel& channel_;

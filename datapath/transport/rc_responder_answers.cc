@@ -10,7 +10,7 @@
 
 namespace verbline::transport {
 
-unsigned RcResponder::transmit(Turn& turn, unsigned budget) noexcept {
+unsigned RcResponder::transmit(PollContext& context, unsigned budget) noexcept {
     unsigned sent = 0;
     while (pending_ && sent < budget) {
         auto* const response = responses_.pending();
@@ -18,29 +18,29 @@ unsigned RcResponder::transmit(Turn& turn, unsigned budget) noexcept {
             pending_ = false;
             break;
         }
-        switch (send_response(*response, turn)) {
+        switch (send_response(*response, context)) {
             case Sent::yes: ++sent; break;
             case Sent::no_room: return sent;
-            case Sent::no_memory: abandon_response(*response, turn); break;
+            case Sent::no_memory: abandon_response(*response, context); break;
         }
     }
     // An ACK of a later request must not overtake pending responses: it would be an implied NAK for them.
-    if (!pending_ && answer_owed_ && sent < budget && send_answer(turn)) ++sent;
+    if (!pending_ && answer_owed_ && sent < budget && send_answer(context)) ++sent;
     return sent;
 }
 
 /// Handles a READ whose memory has become inaccessible since the request was accepted. If it was fully answered before,
 /// this is a duplicate: the peer has the data and may have invalidated the key, so the request is silently dropped
 /// (IBTA 9.7.5.1.2). Otherwise a remote access NAK replaces the response.
-void RcResponder::abandon_response(Response& response, Turn& turn) noexcept {
+void RcResponder::abandon_response(Response& response, PollContext& context) noexcept {
     response.end = response.next;
-    if (response.answered) return turn.counters.rx_dropped_repeated_read.add();
+    if (response.answered) return context.counters.rx_dropped_repeated_read.add();
     expected_ = response.first + response.next;
-    refuse(wire::NakCode::remote_access, EventKind::qp_access_error, turn);
+    refuse(wire::NakCode::remote_access, EventKind::qp_access_error, context);
     pending_ = false;
 }
 
-RcResponder::Sent RcResponder::send_response(Response& response, Turn& turn) noexcept {
+RcResponder::Sent RcResponder::send_response(Response& response, PollContext& context) noexcept {
     const bool read = response.kind == Response::Kind::read, atomic = response.kind == Response::Kind::atomic;
     const std::uint64_t offset = std::uint64_t{response.next} << channel_.mtu_shift;
     const bool first = !read || response.next == response.part_begin, last = response.next + 1 == response.end;
@@ -53,7 +53,8 @@ RcResponder::Sent RcResponder::send_response(Response& response, Turn& turn) noe
     const auto code = opcode::of(channel_.service, operation);
     const auto headers = opcode_table[code].headers;
     const auto pad = padding_of(size);
-    const auto room = turn.outbox.begin(channel_.envelope, wire::Bth::size + headers + size + pad, Outbox::Use::answer);
+    const auto room =
+        context.tx_stage.begin(channel_.envelope, wire::Bth::size + headers + size + pad, TxStage::Use::answer);
     if (room.empty()) return Sent::no_room;
     BthWords{.opcode = code,
              .pad = pad,
@@ -69,12 +70,12 @@ RcResponder::Sent RcResponder::send_response(Response& response, Turn& turn) noe
     }
     if (size != 0) {
         // Checked again: the region may have been deregistered since the request was accepted.
-        const auto from = turn.keys.resolve(response.rkey, response.pd, channel_.qpn, response.address + offset, size,
-                                            memory::Access::remote_read);
+        const auto from = context.keys.resolve(response.rkey, response.pd, channel_.qpn, response.address + offset,
+                                               size, memory::Access::remote_read);
         if (!from || !memory::guarded_copy(at.data(), *from, size)) return Sent::no_memory;
         std::ranges::fill(at.subspan(size), std::byte{0});
     }
-    turn.outbox.commit(channel_.envelope);
+    context.tx_stage.commit(channel_.envelope);
     if (++response.next == response.packets) response.answered = true;
     return Sent::yes;
 }
@@ -84,7 +85,7 @@ std::uint8_t RcResponder::credits() const noexcept {
     return credit_code(channel_.receive_queue.waiting());
 }
 
-bool RcResponder::send_answer(Turn& turn) noexcept {
+bool RcResponder::send_answer(PollContext& context) noexcept {
     wire::Aeth aeth{.value = credits(), .msn = msn_};
     auto psn = last_message_;
     SelectiveAck map;
@@ -105,12 +106,12 @@ bool RcResponder::send_answer(Turn& turn) noexcept {
             }
         }
     }
-    if (!write_aeth(psn, aeth, map.bytes(), turn)) return false;
+    if (!write_aeth(psn, aeth, map.bytes(), context)) return false;
     answer_owed_ = gap_owed_ = false;
     unanswered_ = 0;
-    if (gap) gap_reported_ = true, turn.counters.tx_seq_naks.add();
-    if (rnr_owed_) turn.counters.tx_rnr_naks.add();
-    if (!gap && !rnr_owed_ && !fatal_) turn.counters.tx_acks.add();
+    if (gap) gap_reported_ = true, context.counters.tx_seq_naks.add();
+    if (rnr_owed_) context.counters.tx_rnr_naks.add();
+    if (!gap && !rnr_owed_ && !fatal_) context.counters.tx_acks.add();
     rnr_owed_ = false;
     if (fatal_) {
         event_ = fatal_->event;
@@ -119,9 +120,9 @@ bool RcResponder::send_answer(Turn& turn) noexcept {
     return true;
 }
 
-bool RcResponder::write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes map, Turn& turn) noexcept {
+bool RcResponder::write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes map, PollContext& context) noexcept {
     const auto size = wire::Bth::size + wire::Aeth::size + map.size();
-    const auto room = turn.outbox.begin(channel_.envelope, size, Outbox::Use::answer);
+    const auto room = context.tx_stage.begin(channel_.envelope, size, TxStage::Use::answer);
     if (room.empty()) return false;
     BthWords{.opcode = opcode::of(channel_.service, opcode::acknowledge),
              .pkey = channel_.pkey,
@@ -130,7 +131,7 @@ bool RcResponder::write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes 
         .emit(room);
     aeth.emit(room.subspan(wire::Bth::size).first<wire::Aeth::size>());
     std::ranges::copy(map, room.subspan(wire::Bth::size + wire::Aeth::size).begin());
-    turn.outbox.commit(channel_.envelope);
+    context.tx_stage.commit(channel_.envelope);
     return true;
 }
 

@@ -96,7 +96,7 @@ std::uint32_t packets_of(const SendWork& work, const Channel& channel) {
     return channel.packets(work.length);
 }
 
-Written write_request(const Channel& channel, const SendWork& work, const RequestPacket& packet, Turn& turn,
+Written write_request(const Channel& channel, const SendWork& work, const RequestPacket& packet, PollContext& context,
                       Status& why) noexcept {
     const std::uint64_t offset = std::uint64_t{packet.index} << channel.mtu_shift;
     const bool carries = !work.is_read() && !work.is_atomic() && work.operation != SendOperation::flush;
@@ -108,7 +108,7 @@ Written write_request(const Channel& channel, const SendWork& work, const Reques
     const auto pad = padding_of(size);
 
     const auto& envelope = work.envelope != nullptr ? *work.envelope : channel.envelope;
-    const auto room = turn.outbox.begin(envelope, wire::Bth::size + traits.headers + size + pad);
+    const auto room = context.tx_stage.begin(envelope, wire::Bth::size + traits.headers + size + pad);
     if (room.empty()) return Written::no_room;
     BthWords{.opcode = code,
              .solicited = last && work.has(send_solicited),
@@ -120,10 +120,10 @@ Written write_request(const Channel& channel, const SendWork& work, const Reques
         .emit(room);
     Cursor at{room.subspan(wire::Bth::size)};
     put_headers(at, channel, work, packet, traits);
-    why = gather(work, static_cast<std::uint32_t>(offset), at.rest.first(size), channel, turn.keys);
+    why = gather(work, static_cast<std::uint32_t>(offset), at.rest.first(size), channel, context.keys);
     if (why != Status::success) return Written::local_error;
     for (auto& byte : at.rest.subspan(size)) byte = std::byte{0};
-    turn.outbox.commit(envelope);
+    context.tx_stage.commit(envelope);
     return Written::sent;
 }
 

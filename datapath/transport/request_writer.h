@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "datapath/transport/channel.h"
+#include "datapath/transport/poll_context.h"
 #include "datapath/transport/send_queue.h"
-#include "datapath/transport/turn.h"
 
 namespace verbline::transport {
 
@@ -28,7 +28,7 @@ enum class Written : std::uint8_t { sent, no_room, local_error };
 
 /// Writes and commits a packet. no_room: nothing was written, retry later. local_error: `why` is the status of the
 /// failed request.
-Written write_request(const Channel& channel, const SendWork& work, const RequestPacket& packet, Turn& turn,
+Written write_request(const Channel& channel, const SendWork& work, const RequestPacket& packet, PollContext& context,
                       Status& why) noexcept;
 
 }  // namespace verbline::transport

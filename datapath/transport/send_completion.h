@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "datapath/transport/channel.h"
-#include "datapath/transport/turn.h"
+#include "datapath/transport/poll_context.h"
 
 namespace verbline::transport {
 
@@ -31,9 +31,9 @@ constexpr CompletionKind completion_kind(SendOperation operation) {
 }
 
 /// Pushes the completion of the oldest request and releases its slot; a successful unsignalled request produces none.
-inline void complete_send(Channel& channel, const SendWork& work, Turn& turn, Status status) noexcept {
+inline void complete_send(Channel& channel, const SendWork& work, PollContext& context, Status status) noexcept {
     if (status == Status::success && !channel.signal_all && !work.has(send_signalled)) return;
-    turn.complete(*channel.send_completions, [&](Completion& completion) {
+    context.complete(*channel.send_completions, [&](Completion& completion) {
         completion.id = work.id;
         completion.status = status;
         completion.kind = completion_kind(work.operation);

@@ -5,28 +5,28 @@
 
 namespace verbline::transport {
 
-void UcResponder::receive(const Packet& packet, Turn& turn) noexcept {
+void UcResponder::receive(const Packet& packet, PollContext& context) noexcept {
     if (failed_) return;
     const bool in_order = packet.psn == expected_;
     expected_ = packet.psn + 1;
     if (message_.in_progress() && (!in_order || packet.traits->first)) message_.restart();
-    if (!message_.in_progress() && !packet.traits->first) return turn.counters.rx_dropped_unreliable.add();
-    switch (message_.accept(packet, channel_, turn)) {
+    if (!message_.in_progress() && !packet.traits->first) return context.counters.rx_dropped_unreliable.add();
+    switch (message_.accept(packet, channel_, context)) {
         case Outcome::accepted: return;
-        case Outcome::no_receive: turn.counters.rx_dropped_no_receive.add(); return message_.restart();
+        case Outcome::no_receive: context.counters.rx_dropped_no_receive.add(); return message_.restart();
         case Outcome::local_length:
-            turn.counters.resp_local_length_error.add();
+            context.counters.resp_local_length_error.add();
             failed_ = true;
             return;
         case Outcome::local_protection: failed_ = true; return;
         case Outcome::invalid_request:
-        case Outcome::remote_access: turn.counters.rx_dropped_unreliable.add(); return message_.restart();
+        case Outcome::remote_access: context.counters.rx_dropped_unreliable.add(); return message_.restart();
     }
 }
 
-void UcResponder::flush(Turn& turn) noexcept {
-    message_.abandon(channel_, turn, Status::flushed);
-    flush_receives(channel_, turn);
+void UcResponder::flush(PollContext& context) noexcept {
+    message_.abandon(channel_, context, Status::flushed);
+    flush_receives(channel_, context);
     failed_ = true;
 }
 

@@ -7,7 +7,7 @@
 
 #include "datapath/transport/channel.h"
 #include "datapath/transport/inbound_message.h"
-#include "datapath/transport/turn.h"
+#include "datapath/transport/poll_context.h"
 
 namespace verbline::transport {
 
@@ -16,10 +16,10 @@ public:
     explicit UcResponder(Channel& channel) : channel_(channel) {}
 
     void start(wire::Psn first) noexcept { expected_ = first; }
-    void receive(const Packet& packet, Turn& turn) noexcept;
+    void receive(const Packet& packet, PollContext& context) noexcept;
     bool failed() const { return failed_; }
-    void flush(Turn& turn) noexcept;
-    void abandon(Turn& turn) noexcept { message_.abandon(channel_, turn, Status::success); }
+    void flush(PollContext& context) noexcept;
+    void abandon(PollContext& context) noexcept { message_.abandon(channel_, context, Status::success); }
     void stop() noexcept { failed_ = true; }
 
 private:

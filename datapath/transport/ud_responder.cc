@@ -9,19 +9,19 @@
 
 namespace verbline::transport {
 
-void UdResponder::receive(const Packet& packet, Turn& turn) noexcept {
+void UdResponder::receive(const Packet& packet, PollContext& context) noexcept {
     if (failed_) return;
     const auto deth = link::part_at<wire::Deth>(packet.headers);
     // Both P_Key (checked by the queue pair) and Q_Key, in this order (IBTA 9.6.1.4).
-    if (deth.get<&wire::Deth::qkey>() != channel_.qkey) return turn.counters.rx_dropped_qkey.add();
-    if (packet.payload.size() > channel_.mtu()) return turn.counters.rx_dropped_length.add();
+    if (deth.get<&wire::Deth::qkey>() != channel_.qkey) return context.counters.rx_dropped_qkey.add();
+    if (packet.payload.size() > channel_.mtu()) return context.counters.rx_dropped_length.add();
 
     auto* const shared = channel_.shared;
     auto& queue = shared != nullptr ? shared->queue : channel_.receive_queue;
     const auto* const work = queue.take();
-    if (work == nullptr) return turn.counters.rx_dropped_no_receive.add();
+    if (work == nullptr) return context.counters.rx_dropped_no_receive.add();
     if (shared != nullptr && queue.limit_reached()) {
-        turn.tell({.kind = EventKind::srq_limit_reached, .srq = shared});
+        context.emit({.kind = EventKind::srq_limit_reached, .srq = shared});
     }
 
     static constexpr std::array<std::byte, link::global_route_header_size> zeros{};
@@ -29,11 +29,11 @@ void UdResponder::receive(const Packet& packet, Turn& turn) noexcept {
     const auto route = link::route_header(frame, packet.arrival);
     const std::array pieces{wire::Bytes(zeros).first(zeros.size() - route.size()), route, packet.payload};
     const auto pd = shared != nullptr ? shared->pd : channel_.pd;
-    const auto status = scatter(work->segment_list(), pieces, pd, channel_.qpn, turn.keys);
+    const auto status = scatter(work->segment_list(), pieces, pd, channel_.qpn, context.keys);
     // Give the request back first: the user may post again as soon as it sees the completion.
     const auto id = work->id;
     queue.give_back(*work);
-    turn.complete(*channel_.receive_completions, [&](Completion& completion) {
+    context.complete(*channel_.receive_completions, [&](Completion& completion) {
         completion.id = id;
         completion.status = status;
         completion.kind = CompletionKind::receive;
@@ -57,12 +57,12 @@ void UdResponder::receive(const Packet& packet, Turn& turn) noexcept {
     if (status == Status::success) return;
     // Any sender that knows the Q_Key can send too long a datagram: the completion reports it, but the queue pair
     // continues, as in the kernel.
-    if (status == Status::local_length_error) return turn.counters.resp_local_length_error.add();
+    if (status == Status::local_length_error) return context.counters.resp_local_length_error.add();
     failed_ = true;
 }
 
-void UdResponder::flush(Turn& turn) noexcept {
-    flush_receives(channel_, turn);
+void UdResponder::flush(PollContext& context) noexcept {
+    flush_receives(channel_, context);
     failed_ = true;
 }
 

@@ -7,7 +7,7 @@
 
 #include "datapath/transport/channel.h"
 #include "datapath/transport/packet.h"
-#include "datapath/transport/turn.h"
+#include "datapath/transport/poll_context.h"
 
 namespace verbline::transport {
 
@@ -15,9 +15,9 @@ class UdResponder {
 public:
     explicit UdResponder(Channel& channel) : channel_(channel) {}
 
-    void receive(const Packet& packet, Turn& turn) noexcept;
+    void receive(const Packet& packet, PollContext& context) noexcept;
     bool failed() const { return failed_; }
-    void flush(Turn& turn) noexcept;
+    void flush(PollContext& context) noexcept;
     void stop() noexcept { failed_ = true; }
 
 private:

@@ -25,7 +25,7 @@ Status UnreliableRequester::permitted(const SendWork& work) const noexcept {
     return sends || writes || work.is_local() ? Status::success : Status::local_queue_pair_error;
 }
 
-unsigned UnreliableRequester::transmit(Turn& turn, unsigned budget) noexcept {
+unsigned UnreliableRequester::transmit(PollContext& context, unsigned budget) noexcept {
     unsigned sent = 0;
     auto& queue = channel_.send_queue;
     const auto posted = queue.posted();
@@ -35,38 +35,38 @@ unsigned UnreliableRequester::transmit(Turn& turn, unsigned budget) noexcept {
             if (draining_) break;
             work.status = permitted(work);
             if (work.status == Status::success && work.is_local()) {
-                work.status = execute_local(work, channel_, turn.keys);
-                finish(work, turn, work.status);
+                work.status = execute_local(work, channel_, context.keys);
+                finish(work, context, work.status);
                 continue;
             }
             work.packets = packets_of(work, channel_);
         }
         if (work.status == Status::success) {
             const RequestPacket packet{.index = packet_, .psn = next_};
-            const auto written = write_request(channel_, work, packet, turn, work.status);
+            const auto written = write_request(channel_, work, packet, context, work.status);
             if (written == Written::no_room) break;
         }
         if (work.status != Status::success) {
-            finish(work, turn, work.status);
+            finish(work, context, work.status);
             break;
         }
         ++sent;
         next_ = next_ + 1;
-        if (++packet_ == work.packets) finish(work, turn, Status::success);
+        if (++packet_ == work.packets) finish(work, context, Status::success);
     }
     return sent;
 }
 
-void UnreliableRequester::finish(const SendWork& work, Turn& turn, Status status) noexcept {
+void UnreliableRequester::finish(const SendWork& work, PollContext& context, Status status) noexcept {
     packet_ = 0;
     if (status != Status::success) failed_ = true;
-    if (status != Status::success && status != Status::flushed) turn.counters.req_local_errors.add();
-    complete_send(channel_, work, turn, status);
+    if (status != Status::success && status != Status::flushed) context.counters.req_local_errors.add();
+    complete_send(channel_, work, context, status);
     channel_.send_queue.retire();
 }
 
-void UnreliableRequester::flush(Turn& turn) noexcept {
-    while (busy()) finish(channel_.send_queue.at(channel_.send_queue.oldest()), turn, Status::flushed);
+void UnreliableRequester::flush(PollContext& context) noexcept {
+    while (busy()) finish(channel_.send_queue.at(channel_.send_queue.oldest()), context, Status::flushed);
     failed_ = true;
 }
 

@@ -6,7 +6,7 @@
 /// stops only the send queue (SQE).
 
 #include "datapath/transport/channel.h"
-#include "datapath/transport/turn.h"
+#include "datapath/transport/poll_context.h"
 
 namespace verbline::transport {
 
@@ -15,9 +15,9 @@ public:
     explicit UnreliableRequester(Channel& channel) : channel_(channel) {}
 
     void start(wire::Psn first) noexcept;
-    unsigned transmit(Turn& turn, unsigned budget) noexcept;
+    unsigned transmit(PollContext& context, unsigned budget) noexcept;
     bool failed() const { return failed_; }
-    void flush(Turn& turn) noexcept;
+    void flush(PollContext& context) noexcept;
     void stop() noexcept { failed_ = true; }
     /// Resumes the send queue after an error (SQE to RTS).
     void resume() noexcept { failed_ = false; }
@@ -27,7 +27,7 @@ public:
 
 private:
     Status permitted(const SendWork& work) const noexcept;
-    void finish(const SendWork& work, Turn& turn, Status status) noexcept;
+    void finish(const SendWork& work, PollContext& context, Status status) noexcept;
 
     Channel& channel_;
     wire::Psn next_;

@@ -32,7 +32,7 @@ Capabilities capabilities_of(const TunOptions& options) {
                        RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
         .rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_TCP_LRO,
         .max_tso = max_gso,
-        .sender_waits = true,
+        .lossless_rx = true,
     };
 }
 

@@ -56,7 +56,7 @@ private:
     public:
         Doings(CmPair& pair, unsigned side) : pair_(pair), side_(side) {}
         void send(const mad::GmpPeer&, const mad::MadBuffer& mad) override { pair_.put(side_, mad); }
-        void tell(cm::Event event) override { pair_.hear(side_, event); }
+        void emit(cm::Event event) override { pair_.hear(side_, event); }
         void count(cm::Count) override {}
         bool claim(const cm::RemoteEnd&) override { return true; }
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "apps/libibverbs/abi/hooks.h"
-#include "datapath/link/way_back.h"
+#include "datapath/link/reverse_path.h"
 
 namespace verbline::verbs {
 namespace {
@@ -42,7 +42,7 @@ int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv
     if ((wc->wc_flags & IBV_WC_GRH) == 0) return 0;
 
     const std::span<const std::byte, wire::Grh::size> area(reinterpret_cast<const std::byte*>(grh), wire::Grh::size);
-    const auto way = link::way_back(area);
+    const auto way = link::reverse_path(area);
     const auto index = way ? verbs::gid_index(*context, port, way->ours, way->udp) : std::nullopt;
     if (!index) {
         errno = EINVAL;

@@ -43,7 +43,7 @@ int resolve_mac(ibv_context* context, const ibv_ah_attr* attributes, std::uint8_
 
 AddressHandle::AddressHandle(ProtectionDomain& domain, const link::Envelope& envelope)
     : domain_(domain), envelope_(envelope) {
-    face_ = {{.context = domain.abi()->context, .pd = domain.abi(), .handle = 0}, this};
+    handle_ = {{.context = domain.abi()->context, .pd = domain.abi(), .handle = 0}, this};
     ++domain_.users;
 }
 

@@ -8,8 +8,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/context.h"
-#include "apps/libibverbs/objects/face.h"
 #include "apps/libibverbs/objects/protection_domain.h"
 #include "datapath/rdma/address.h"
 
@@ -26,13 +26,13 @@ public:
     AddressHandle(const AddressHandle&) = delete;
     AddressHandle& operator=(const AddressHandle&) = delete;
 
-    static AddressHandle& of(ibv_ah* ah) { return Face<ibv_ah, AddressHandle>::object_of(ah); }
-    ibv_ah* abi() { return &face_.abi; }
+    static AddressHandle& of(ibv_ah* ah) { return AbiHandle<ibv_ah, AddressHandle>::object_of(ah); }
+    ibv_ah* abi() { return &handle_.abi; }
     const ProtectionDomain& domain() const { return domain_; }
     const link::Envelope& envelope() const { return envelope_; }
 
 private:
-    Face<ibv_ah, AddressHandle> face_;
+    AbiHandle<ibv_ah, AddressHandle> handle_;
     ProtectionDomain& domain_;
     link::Envelope envelope_;
 };

@@ -23,7 +23,7 @@ constexpr Time stale_limit = 10 * millisecond;
 
 CompletionChannel::CompletionChannel(Context& context, ProgramDescriptor descriptor)
     : hold_(context), descriptor_(std::move(descriptor)) {
-    face_ = {{.context = context.abi(), .fd = descriptor_.programs(), .refcnt = 0}, this};
+    handle_ = {{.context = context.abi(), .fd = descriptor_.programs(), .refcnt = 0}, this};
 }
 
 Result<CompletionChannel*> CompletionChannel::create(Context& context) {
@@ -43,7 +43,7 @@ void CompletionChannel::push(CompletionQueue& queue) {
 }
 
 CompletionQueue* CompletionChannel::get() {
-    auto& progress = Context::of(face_.abi.context).progress();
+    auto& progress = Context::of(handle_.abi.context).progress();
     const auto until = monotonic_now() + tunables::poll_before_sleep;
     while (count_.load(std::memory_order_relaxed) == 0 && monotonic_now() < until) progress.drive();
     if (count_.load(std::memory_order_relaxed) == 0) progress.leave();
@@ -68,7 +68,7 @@ CompletionQueue* CompletionChannel::pop() {
 
 void CompletionChannel::await_completion(CompletionQueue& queue) const {
     if (queue.has_completions() || (fcntl(descriptor_.ours(), F_GETFL) & O_NONBLOCK) != 0) return;
-    auto& progress = Context::of(face_.abi.context).progress();
+    auto& progress = Context::of(handle_.abi.context).progress();
     const auto began = monotonic_now();
     for (auto waited = Time{0}; !queue.has_completions() && waited < stale_limit; waited = monotonic_now() - began) {
         if (!progress.drive() && waited > tunables::poll_before_sleep) sched_yield();

@@ -19,8 +19,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/context.h"
-#include "apps/libibverbs/objects/face.h"
 #include "apps/libibverbs/port/program_descriptor.h"
 
 namespace verbline::verbs {
@@ -31,9 +31,9 @@ class CompletionChannel {
 public:
     static Result<CompletionChannel*> create(Context& context);
     static CompletionChannel& of(ibv_comp_channel* channel) {
-        return Face<ibv_comp_channel, CompletionChannel>::object_of(channel);
+        return AbiHandle<ibv_comp_channel, CompletionChannel>::object_of(channel);
     }
-    ibv_comp_channel* abi() { return &face_.abi; }
+    ibv_comp_channel* abi() { return &handle_.abi; }
 
     /// Runs on the thread that polls.
     void push(CompletionQueue& queue);
@@ -49,7 +49,7 @@ private:
     void await_completion(CompletionQueue& queue) const;
 
     Context::Hold hold_;
-    Face<ibv_comp_channel, CompletionChannel> face_;
+    AbiHandle<ibv_comp_channel, CompletionChannel> handle_;
     ProgramDescriptor descriptor_;
     std::mutex mutex_;
     std::deque<CompletionQueue*> waiting_;

@@ -9,8 +9,8 @@
 namespace verbline::verbs {
 
 CompletionQueue::CompletionQueue(Context& context, const ibv_cq_init_attr_ex& attributes) : hold_(context) {
-    face_.object = this;
-    auto& abi = face_.abi;
+    handle_.object = this;
+    auto& abi = handle_.abi;
     abi.context = context.abi();
     abi.channel = attributes.channel;
     abi.cq_context = attributes.cq_context;
@@ -52,8 +52,8 @@ CompletionQueue::~CompletionQueue() {
     context().events().forget(abi());
     if (channel_ != nullptr) --channel_->users;
     if (parent_domain_ != nullptr) --parent_domain_->users;
-    pthread_cond_destroy(&face_.abi.cond);
-    pthread_mutex_destroy(&face_.abi.mutex);
+    pthread_cond_destroy(&handle_.abi.cond);
+    pthread_mutex_destroy(&handle_.abi.mutex);
 }
 
 std::size_t CompletionQueue::take(std::span<transport::Completion> out) noexcept {
@@ -100,7 +100,7 @@ Result<void> CompletionQueue::resize(int entries) {
     if (entries <= 0 || entries > limits::completions) return failure(EINVAL, "number of completions");
     const std::scoped_lock lock(lock_);
     auto resized = context().device().resize_cq(*native_, static_cast<std::uint32_t>(entries));
-    face_.abi.cqe = static_cast<int>(native_->capacity());
+    handle_.abi.cqe = static_cast<int>(native_->capacity());
     return resized;
 }
 
@@ -110,7 +110,7 @@ void CompletionQueue::purge(wire::Qpn qpn) noexcept {
 }
 
 void CompletionQueue::acknowledge(unsigned count) {
-    auto& abi = face_.abi;
+    auto& abi = handle_.abi;
     pthread_mutex_lock(&abi.mutex);
     abi.comp_events_completed += count;
     pthread_cond_signal(&abi.cond);
@@ -119,7 +119,7 @@ void CompletionQueue::acknowledge(unsigned count) {
 
 void CompletionQueue::await_acknowledged() {
     if (channel_ != nullptr) channel_->forget(*this);
-    auto& abi = face_.abi;
+    auto& abi = handle_.abi;
     pthread_mutex_lock(&abi.mutex);
     while (abi.comp_events_completed != events_read_.load(std::memory_order_relaxed)) {
         pthread_cond_wait(&abi.cond, &abi.mutex);

@@ -13,9 +13,9 @@
 
 #include <infiniband/verbs.h>
 
+#include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/completion_channel.h"
 #include "apps/libibverbs/objects/context.h"
-#include "apps/libibverbs/objects/face.h"
 #include "apps/libibverbs/objects/protection_domain.h"
 #include "apps/libibverbs/port/spin_lock.h"
 #include "datapath/transport/completion_queue.h"
@@ -31,9 +31,9 @@ public:
 
     /// ibv_cq and ibv_cq_ex are one: the latter is longer.
     static CompletionQueue& of(ibv_cq* cq) { return of(reinterpret_cast<ibv_cq_ex*>(cq)); }
-    static CompletionQueue& of(ibv_cq_ex* cq) { return Face<ibv_cq_ex, CompletionQueue>::object_of(cq); }
-    ibv_cq* abi() { return reinterpret_cast<ibv_cq*>(&face_.abi); }
-    ibv_cq_ex* extended() { return &face_.abi; }
+    static CompletionQueue& of(ibv_cq_ex* cq) { return AbiHandle<ibv_cq_ex, CompletionQueue>::object_of(cq); }
+    ibv_cq* abi() { return reinterpret_cast<ibv_cq*>(&handle_.abi); }
+    ibv_cq_ex* extended() { return &handle_.abi; }
 
     transport::CompletionQueue& native() { return *native_; }
 
@@ -68,12 +68,12 @@ private:
     /// Moves the next completion, if any, to `current_`, and then returns with the lock held.
     bool take_current() noexcept;
     void show_current() noexcept;
-    Context& context() { return Context::of(face_.abi.context); }
+    Context& context() { return Context::of(handle_.abi.context); }
 
     static constexpr std::size_t most = 16;  ///< completions taken at a time
 
     Context::Hold hold_;
-    Face<ibv_cq_ex, CompletionQueue> face_;
+    AbiHandle<ibv_cq_ex, CompletionQueue> handle_;
     std::unique_ptr<transport::CompletionQueue> native_;
     CompletionChannel* channel_ = nullptr;
     ProtectionDomain* parent_domain_ = nullptr;

@@ -13,8 +13,8 @@ namespace verbline::verbs {
 
 Context::Context(ibv_device& device, Port& port, ProgramDescriptor command, ProgramDescriptor events)
     : port_(port), command_(std::move(command)), events_(std::move(events)) {
-    face_.object = this;
-    auto& verbs = face_.abi;
+    handle_.object = this;
+    auto& verbs = handle_.abi;
     verbs.sz = sizeof(verbs_context);
     set_operations(verbs);
     auto& context = verbs.context;
@@ -25,10 +25,10 @@ Context::Context(ibv_device& device, Port& port, ProgramDescriptor command, Prog
     context.num_comp_vectors = 1;
     pthread_mutex_init(&context.mutex, nullptr);
     port.listen(0, this, [this](const transport::Event& event) {
-        ibv_async_event told{};
-        told.element.port_num = 1;
-        told.event_type = static_cast<ibv_event_type>(event.kind);
-        events_.push(told);
+        ibv_async_event reported{};
+        reported.element.port_num = 1;
+        reported.event_type = static_cast<ibv_event_type>(event.kind);
+        events_.push(reported);
     });
 }
 
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Context>> Context::open(ibv_device& device, Port& port) {
 
 Context::~Context() {
     port_.stop_listening(0, this);
-    pthread_mutex_destroy(&face_.abi.context.mutex);
+    pthread_mutex_destroy(&handle_.abi.context.mutex);
 }
 
 void Context::add(QueuePair& pair) {

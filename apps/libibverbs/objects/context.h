@@ -11,8 +11,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/async_events.h"
-#include "apps/libibverbs/objects/face.h"
 #include "apps/libibverbs/port/port.h"
 
 namespace verbline::verbs {
@@ -45,7 +45,7 @@ public:
     /// False in a child, where inherited contexts are dead, and on a lost device.
     bool alive() const { return !port_.abandoned() && !port_.lost(); }
 
-    ibv_context* abi() { return &face_.abi.context; }
+    ibv_context* abi() { return &handle_.abi.context; }
     Port& port() { return port_; }
     rdma::Device& device() { return port_.device(); }
     Progress& progress() { return port_.progress(); }
@@ -73,7 +73,7 @@ private:
 
     Context(ibv_device& device, Port& port, ProgramDescriptor command, ProgramDescriptor events);
 
-    Abi face_{};
+    Abi handle_{};
     Port& port_;
     ProgramDescriptor command_;
     AsyncEvents events_;

@@ -53,18 +53,18 @@ DeviceMemory::DeviceMemory(Context& context, std::size_t size, std::size_t align
       size_(size) {
     if (bytes_ == nullptr) throw std::bad_alloc();
     std::memset(bytes_.get(), 0, size);
-    face_ = {{.context = context.abi(),
-              .memcpy_to_dm = copy_to,
-              .memcpy_from_dm = copy_from,
-              .comp_mask = IBV_DM_MASK_HANDLE,
-              .handle = next_handle()++},
-             this};
+    handle_ = {{.context = context.abi(),
+                .memcpy_to_dm = copy_to,
+                .memcpy_from_dm = copy_from,
+                .comp_mask = IBV_DM_MASK_HANDLE,
+                .handle = next_handle()++},
+               this};
     // Skipped in a child: the thread that held the lock in the parent may not exist here.
-    if (context.alive()) context.port().share(SharedKind::device_memory, face_.abi.handle, this);
+    if (context.alive()) context.port().share(SharedKind::device_memory, handle_.abi.handle, this);
 }
 
 DeviceMemory::~DeviceMemory() {
-    Context::of(face_.abi.context).port().unshare(SharedKind::device_memory, face_.abi.handle);
+    Context::of(handle_.abi.context).port().unshare(SharedKind::device_memory, handle_.abi.handle);
 }
 
 ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes) {
@@ -111,7 +111,7 @@ ibv_dm* ibv_import_dm(ibv_context* context, std::uint32_t handle) {
         auto* const memory =
             static_cast<DeviceMemory*>(Context::of(context).port().shared(SharedKind::device_memory, handle));
         if (memory == nullptr) return failure(ENOENT, "there is no such device memory");
-        auto imported = std::make_unique<Face<ibv_dm, DeviceMemory>>();
+        auto imported = std::make_unique<AbiHandle<ibv_dm, DeviceMemory>>();
         *imported = {*memory->abi(), memory};
         imported->abi.context = context;
         ++memory->users;
@@ -121,7 +121,7 @@ ibv_dm* ibv_import_dm(ibv_context* context, std::uint32_t handle) {
 
 void ibv_unimport_dm(ibv_dm* dm) {
     --DeviceMemory::of(dm).users;
-    delete reinterpret_cast<Face<ibv_dm, DeviceMemory>*>(dm);
+    delete reinterpret_cast<AbiHandle<ibv_dm, DeviceMemory>*>(dm);
 }
 
 }  // extern "C"

@@ -75,8 +75,8 @@ void set_extended_polling(ibv_cq_ex& queue, std::uint64_t wc_flags) {
 }
 
 void CompletionQueue::show_current() noexcept {
-    face_.abi.status = static_cast<ibv_wc_status>(current().status);
-    face_.abi.wr_id = current().id;
+    handle_.abi.status = static_cast<ibv_wc_status>(current().status);
+    handle_.abi.wr_id = current().id;
 }
 
 bool CompletionQueue::take_current() noexcept {

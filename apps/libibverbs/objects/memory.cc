@@ -57,22 +57,22 @@ MemoryRegion::MemoryRegion(ProtectionDomain& domain, void* start, const memory::
                            rdma::MemoryRegion native, DeviceMemory* device_memory)
     : domain_(&domain), attributes_(attributes), native_(std::move(native)), device_memory_(device_memory) {
     const auto key = static_cast<std::uint32_t>(native_.lkey());
-    face_ = {{.context = domain.abi()->context,
-              .pd = domain.abi(),
-              .addr = start,
-              .length = attributes.length,
-              .handle = key >> 8,
-              .lkey = key,
-              .rkey = static_cast<std::uint32_t>(native_.rkey())},
-             this};
-    domain.context().port().share(SharedKind::memory_region, face_.abi.handle, this);
+    handle_ = {{.context = domain.abi()->context,
+                .pd = domain.abi(),
+                .addr = start,
+                .length = attributes.length,
+                .handle = key >> 8,
+                .lkey = key,
+                .rkey = static_cast<std::uint32_t>(native_.rkey())},
+               this};
+    domain.context().port().share(SharedKind::memory_region, handle_.abi.handle, this);
     // Last: where there is no memory, it has not been made.
     ++domain_->users;
     if (device_memory_ != nullptr) ++device_memory_->users;
 }
 
 MemoryRegion::~MemoryRegion() {
-    Context::of(face_.abi.context).port().unshare(SharedKind::memory_region, face_.abi.handle);
+    Context::of(handle_.abi.context).port().unshare(SharedKind::memory_region, handle_.abi.handle);
     --domain_->users;
     if (device_memory_ != nullptr) --device_memory_->users;
 }
@@ -100,11 +100,11 @@ Result<void> MemoryRegion::change(int flags, ProtectionDomain* domain, std::span
     if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) {
         ++domain->users;
         --std::exchange(domain_, domain)->users;
-        face_.abi.pd = domain->abi();
-        face_.abi.context = domain->abi()->context;
+        handle_.abi.pd = domain->abi();
+        handle_.abi.context = domain->abi()->context;
     }
-    face_.abi.addr = next.base;
-    face_.abi.length = next.length;
+    handle_.abi.addr = next.base;
+    handle_.abi.length = next.length;
     return {};
 }
 
@@ -132,23 +132,23 @@ namespace {
 class MemoryWindow {
 public:
     MemoryWindow(ProtectionDomain& domain, ibv_mw_type type, rdma::MemoryWindow native) : native_(std::move(native)) {
-        face_ = {{.context = domain.abi()->context,
-                  .pd = domain.abi(),
-                  .rkey = static_cast<std::uint32_t>(native_.rkey()),
-                  .handle = static_cast<std::uint32_t>(native_.rkey()) >> 8,
-                  .type = type},
-                 this};
+        handle_ = {{.context = domain.abi()->context,
+                    .pd = domain.abi(),
+                    .rkey = static_cast<std::uint32_t>(native_.rkey()),
+                    .handle = static_cast<std::uint32_t>(native_.rkey()) >> 8,
+                    .type = type},
+                   this};
         ++domain.users;
     }
-    ~MemoryWindow() { --ProtectionDomain::of(face_.abi.pd).users; }
+    ~MemoryWindow() { --ProtectionDomain::of(handle_.abi.pd).users; }
     MemoryWindow(const MemoryWindow&) = delete;
     MemoryWindow& operator=(const MemoryWindow&) = delete;
 
-    static MemoryWindow& of(ibv_mw* mw) { return Face<ibv_mw, MemoryWindow>::object_of(mw); }
-    ibv_mw* abi() { return &face_.abi; }
+    static MemoryWindow& of(ibv_mw* mw) { return AbiHandle<ibv_mw, MemoryWindow>::object_of(mw); }
+    ibv_mw* abi() { return &handle_.abi; }
 
 private:
-    Face<ibv_mw, MemoryWindow> face_;
+    AbiHandle<ibv_mw, MemoryWindow> handle_;
     rdma::MemoryWindow native_;
 };
 
@@ -215,7 +215,7 @@ ibv_mr* ibv_import_mr(ibv_pd* pd, std::uint32_t handle) {
         auto& port = ProtectionDomain::of(pd).context().port();
         auto* const region = static_cast<MemoryRegion*>(port.shared(SharedKind::memory_region, handle));
         if (region == nullptr) return failure(ENOENT, "there is no such memory region");
-        auto imported = std::make_unique<Face<ibv_mr, MemoryRegion>>();
+        auto imported = std::make_unique<AbiHandle<ibv_mr, MemoryRegion>>();
         *imported = {*region->abi(), region};
         imported->abi.context = pd->context;
         imported->abi.pd = pd;
@@ -227,7 +227,7 @@ ibv_mr* ibv_import_mr(ibv_pd* pd, std::uint32_t handle) {
 
 void ibv_unimport_mr(ibv_mr* mr) {
     --MemoryRegion::of(mr).imports;
-    delete reinterpret_cast<Face<ibv_mr, MemoryRegion>*>(mr);
+    delete reinterpret_cast<AbiHandle<ibv_mr, MemoryRegion>*>(mr);
 }
 
 }  // extern "C"

@@ -11,7 +11,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "apps/libibverbs/objects/face.h"
+#include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/protection_domain.h"
 #include "datapath/rdma/memory_region.h"
 
@@ -24,8 +24,8 @@ public:
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-    static DeviceMemory& of(ibv_dm* dm) { return Face<ibv_dm, DeviceMemory>::object_of(dm); }
-    ibv_dm* abi() { return &face_.abi; }
+    static DeviceMemory& of(ibv_dm* dm) { return AbiHandle<ibv_dm, DeviceMemory>::object_of(dm); }
+    ibv_dm* abi() { return &handle_.abi; }
     std::span<std::byte> bytes() const { return {bytes_.get(), size_}; }
 
     std::atomic<unsigned> users{0};  ///< registered regions
@@ -35,7 +35,7 @@ private:
         void operator()(std::byte* memory) const { std::free(memory); }
     };
     Context::Hold hold_;
-    Face<ibv_dm, DeviceMemory> face_;
+    AbiHandle<ibv_dm, DeviceMemory> handle_;
     std::unique_ptr<std::byte, Free> bytes_;
     std::size_t size_;
 };
@@ -48,8 +48,8 @@ public:
     MemoryRegion(const MemoryRegion&) = delete;
     MemoryRegion& operator=(const MemoryRegion&) = delete;
 
-    static MemoryRegion& of(ibv_mr* mr) { return Face<ibv_mr, MemoryRegion>::object_of(mr); }
-    ibv_mr* abi() { return &face_.abi; }
+    static MemoryRegion& of(ibv_mr* mr) { return AbiHandle<ibv_mr, MemoryRegion>::object_of(mr); }
+    ibv_mr* abi() { return &handle_.abi; }
 
     /// EBUSY: windows are bound to it.
     Result<void> release() { return native_.release(); }
@@ -58,7 +58,7 @@ public:
     std::atomic<unsigned> imports{0};
 
 private:
-    Face<ibv_mr, MemoryRegion> face_;
+    AbiHandle<ibv_mr, MemoryRegion> handle_;
     ProtectionDomain* domain_;
     memory::RegionAttributes attributes_;
     rdma::MemoryRegion native_;

@@ -11,7 +11,7 @@ namespace verbline::verbs {
 int QueuePair::post_send(ibv_send_wr* list, ibv_send_wr** bad) noexcept {
     if (!context().alive()) return *bad = list, EIO;
     std::array<transport::Segment, limits::segments> room;
-    const auto type = face_.abi.qp_base.qp_type;
+    const auto type = handle_.abi.qp_base.qp_type;
     transport::SendRequest request;
     int error = 0;
     auto* const first = list;

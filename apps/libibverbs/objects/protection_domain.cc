@@ -4,19 +4,19 @@
 namespace verbline::verbs {
 
 ProtectionDomain::ProtectionDomain(Context& context, memory::PdId id) : hold_(context), id_(id) {
-    face_ = {{.context = context.abi(), .handle = static_cast<std::uint32_t>(id)}, this};
-    context.port().share(SharedKind::protection_domain, face_.abi.handle, this);
+    handle_ = {{.context = context.abi(), .handle = static_cast<std::uint32_t>(id)}, this};
+    context.port().share(SharedKind::protection_domain, handle_.abi.handle, this);
 }
 
 ProtectionDomain::ProtectionDomain(Context& context, ProtectionDomain& original, ThreadDomain* thread)
     : hold_(context), id_(original.id_), original_(&original), thread_(thread) {
-    face_ = {{.context = context.abi(), .handle = original.face_.abi.handle}, this};
+    handle_ = {{.context = context.abi(), .handle = original.handle_.abi.handle}, this};
     ++original.users;
     if (thread != nullptr) ++thread->users;
 }
 
 ProtectionDomain::~ProtectionDomain() {
-    if (original_ == nullptr) context().port().unshare(SharedKind::protection_domain, face_.abi.handle);
+    if (original_ == nullptr) context().port().unshare(SharedKind::protection_domain, handle_.abi.handle);
     if (original_ != nullptr) --original_->users;
     if (thread_ != nullptr) --thread_->users;
 }
@@ -73,8 +73,8 @@ ibv_pd* ibv_import_pd(ibv_context* context, std::uint32_t handle) {
         auto* const original =
             static_cast<ProtectionDomain*>(opened.port().shared(SharedKind::protection_domain, handle));
         if (original == nullptr) return failure(ENOENT, "there is no such protection domain");
-        // Another face of the same domain: objects created with it may outlive it (ibv_import_pd(3)).
-        auto imported = std::make_unique<Face<ibv_pd, ProtectionDomain>>();
+        // Another handle of the same domain: objects created with it may outlive it (ibv_import_pd(3)).
+        auto imported = std::make_unique<AbiHandle<ibv_pd, ProtectionDomain>>();
         *imported = {*original->abi(), original};
         imported->abi.context = context;
         ++original->users;
@@ -84,7 +84,7 @@ ibv_pd* ibv_import_pd(ibv_context* context, std::uint32_t handle) {
 
 void ibv_unimport_pd(ibv_pd* pd) {
     --ProtectionDomain::of(pd).users;
-    delete reinterpret_cast<Face<ibv_pd, ProtectionDomain>*>(pd);
+    delete reinterpret_cast<AbiHandle<ibv_pd, ProtectionDomain>*>(pd);
 }
 
 }  // extern "C"

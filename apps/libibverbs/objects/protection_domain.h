@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Protection domains and their derivatives: thread domains; parent domains, which are further handles of a domain;
-/// imported domains, which are further faces of a handle.
+/// Protection domains and their derivatives: thread domains; parent domains, which are further handles of one;
+/// imported domains, which are further handles of one too.
 
 #include <atomic>
 #include <memory>
@@ -11,8 +11,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/context.h"
-#include "apps/libibverbs/objects/face.h"
 
 namespace verbline::verbs {
 
@@ -20,15 +20,15 @@ namespace verbline::verbs {
 /// are cheap.
 class ThreadDomain {
 public:
-    explicit ThreadDomain(Context& context) : hold_(context) { face_ = {{.context = context.abi()}, this}; }
-    static ThreadDomain& of(ibv_td* td) { return Face<ibv_td, ThreadDomain>::object_of(td); }
-    ibv_td* abi() { return &face_.abi; }
+    explicit ThreadDomain(Context& context) : hold_(context) { handle_ = {{.context = context.abi()}, this}; }
+    static ThreadDomain& of(ibv_td* td) { return AbiHandle<ibv_td, ThreadDomain>::object_of(td); }
+    ibv_td* abi() { return &handle_.abi; }
 
     std::atomic<unsigned> users{0};
 
 private:
     Context::Hold hold_;
-    Face<ibv_td, ThreadDomain> face_;
+    AbiHandle<ibv_td, ThreadDomain> handle_;
 };
 
 class ProtectionDomain {
@@ -40,17 +40,17 @@ public:
     ProtectionDomain(const ProtectionDomain&) = delete;
     ProtectionDomain& operator=(const ProtectionDomain&) = delete;
 
-    static ProtectionDomain& of(ibv_pd* pd) { return Face<ibv_pd, ProtectionDomain>::object_of(pd); }
-    ibv_pd* abi() { return &face_.abi; }
+    static ProtectionDomain& of(ibv_pd* pd) { return AbiHandle<ibv_pd, ProtectionDomain>::object_of(pd); }
+    ibv_pd* abi() { return &handle_.abi; }
 
     memory::PdId id() const { return id_; }
-    Context& context() { return Context::of(face_.abi.context); }
+    Context& context() { return Context::of(handle_.abi.context); }
 
     std::atomic<unsigned> users{0};  ///< objects created with this handle
 
 private:
     Context::Hold hold_;
-    Face<ibv_pd, ProtectionDomain> face_;
+    AbiHandle<ibv_pd, ProtectionDomain> handle_;
     memory::PdId id_;
     ProtectionDomain* original_ = nullptr;
     ThreadDomain* thread_ = nullptr;

@@ -125,8 +125,8 @@ void each_user_count(const QueuePairParts& parts, Change change) {
 QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, const QueuePairParts& parts,
                      std::unique_ptr<rdma::QueuePair> native)
     : hold_(context), parts_(parts), native_(std::move(native)) {
-    face_.object = this;
-    auto& abi = face_.abi.qp_base;
+    handle_.object = this;
+    auto& abi = handle_.abi.qp_base;
     abi.context = context.abi();
     abi.qp_context = attributes.qp_context;
     // Unused by an XRC target, but librdmacm reads it for the queues that it creates next.
@@ -151,12 +151,12 @@ QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, co
     attributes_.port_num = 1;
     if ((attributes.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
         builder_.emplace(*native_, attributes.qp_type, attributes.cap);
-        set_work_operations(face_.abi);
+        set_work_operations(handle_.abi);
     }
     const auto identity = Port::identity(native_->qpn());
     try {
         context.add(*this);
-        context.port().listen(identity, this, [this](const auto& event) { tell(event); });
+        context.port().listen(identity, this, [this](const auto& event) { notify(event); });
         if (abi.qp_type == IBV_QPT_UD) RetiredHandles::get().add(*native_);
     } catch (...) {  // no memory: undo the registrations
         context.port().stop_listening(identity, this);
@@ -200,25 +200,25 @@ QueuePair::~QueuePair() {
     auto& opened = context();
     const auto qpn = native_->qpn();
     opened.remove(*this);
-    if (face_.abi.qp_base.qp_type == IBV_QPT_UD) RetiredHandles::get().remove(*native_);
+    if (handle_.abi.qp_base.qp_type == IBV_QPT_UD) RetiredHandles::get().remove(*native_);
     native_.reset();
     opened.port().stop_listening(Port::identity(qpn), this);
     if (parts_.send_queue != nullptr) parts_.send_queue->purge(qpn);
     if (parts_.receive_queue != nullptr) parts_.receive_queue->purge(qpn);
     opened.events().forget(abi());
     each_user_count(parts_, [](auto& users) { --users; });
-    pthread_cond_destroy(&face_.abi.qp_base.cond);
-    pthread_mutex_destroy(&face_.abi.qp_base.mutex);
+    pthread_cond_destroy(&handle_.abi.qp_base.cond);
+    pthread_mutex_destroy(&handle_.abi.qp_base.mutex);
 }
 
 void QueuePair::silence() {
     if (!native_->shared()) native_->reset();
 }
 
-void QueuePair::tell(const transport::Event& told) {
-    if (told.kind == transport::EventKind::send_queue_drained && attributes_.en_sqd_async_notify == 0) return;
+void QueuePair::notify(const transport::Event& reported) {
+    if (reported.kind == transport::EventKind::send_queue_drained && attributes_.en_sqd_async_notify == 0) return;
     ibv_async_event event{};
-    event.event_type = to_event_type(told.kind);
+    event.event_type = to_event_type(reported.kind);
     event.element.qp = abi();
     context().events().push(event);
 }

@@ -18,8 +18,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/completion_queue.h"
-#include "apps/libibverbs/objects/face.h"
 #include "apps/libibverbs/objects/limits.h"
 #include "apps/libibverbs/objects/protection_domain.h"
 #include "apps/libibverbs/objects/shared_receive_queue.h"
@@ -48,9 +48,9 @@ public:
     QueuePair& operator=(const QueuePair&) = delete;
 
     static QueuePair& of(ibv_qp* qp) { return of(reinterpret_cast<ibv_qp_ex*>(qp)); }
-    static QueuePair& of(ibv_qp_ex* qp) { return Face<ibv_qp_ex, QueuePair>::object_of(qp); }
-    ibv_qp* abi() { return &face_.abi.qp_base; }
-    ibv_qp_ex* extended() { return builder_ ? &face_.abi : nullptr; }
+    static QueuePair& of(ibv_qp_ex* qp) { return AbiHandle<ibv_qp_ex, QueuePair>::object_of(qp); }
+    ibv_qp* abi() { return &handle_.abi.qp_base; }
+    ibv_qp_ex* extended() { return builder_ ? &handle_.abi : nullptr; }
 
     Result<void> modify(const ibv_qp_attr& attributes, int mask);
     void query(ibv_qp_attr& attributes, ibv_qp_init_attr& made_with);
@@ -77,8 +77,8 @@ public:
 private:
     QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, const QueuePairParts& parts,
               std::unique_ptr<rdma::QueuePair> native);
-    void tell(const transport::Event& event);
-    Context& context() { return Context::of(face_.abi.qp_base.context); }
+    void notify(const transport::Event& event);
+    Context& context() { return Context::of(handle_.abi.qp_base.context); }
 
     ibv_qp_state state() const { return static_cast<ibv_qp_state>(native_->state()); }
     void remember(const ibv_qp_attr& from, int mask);
@@ -90,7 +90,7 @@ private:
     rdma::ReadyToSend ready_to_send() const;
 
     Context::Hold hold_;
-    Face<ibv_qp_ex, QueuePair> face_;
+    AbiHandle<ibv_qp_ex, QueuePair> handle_;
     QueuePairParts parts_;
     std::unique_ptr<rdma::QueuePair> native_;
     std::optional<WorkBuilder> builder_;

@@ -25,7 +25,7 @@ Result<void> QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     if (const auto checked = check_values(attributes, mask); !checked) return failure(checked.error(), "attributes");
     const auto from = (mask & IBV_QP_CUR_STATE) != 0 ? attributes.cur_qp_state : state();
     const auto to = (mask & IBV_QP_STATE) != 0 ? attributes.qp_state : from;
-    if (const auto checked = check_transition(face_.abi.qp_base.qp_type, from, to, mask); !checked) {
+    if (const auto checked = check_transition(handle_.abi.qp_base.qp_type, from, to, mask); !checked) {
         return failure(checked.error(), "transition or attributes");
     }
     const auto pkeys = std::max<std::size_t>(context().port().link().fabric.pkeys.size(), 1);
@@ -40,7 +40,7 @@ Result<void> QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
         attributes_ = before;
         return moved;
     }
-    face_.abi.qp_base.state = to;
+    handle_.abi.qp_base.state = to;
     return {};
 }
 
@@ -102,7 +102,7 @@ Result<void> QueuePair::to_rtr() {
                                .first = wire::Psn{attributes_.rq_psn},
                                .max_reads = attributes_.max_dest_rd_atomic,
                                .rnr_timer = attributes_.min_rnr_timer};
-    if (face_.abi.qp_base.qp_type != IBV_QPT_UD) {
+    if (handle_.abi.qp_base.qp_type != IBV_QPT_UD) {
         const auto path = to_path(context(), attributes_.ah_attr);
         if (!path) return std::unexpected(path.error());
         ready.path = *path;
@@ -139,7 +139,7 @@ Result<void> QueuePair::change(int mask) {
 void QueuePair::query(ibv_qp_attr& attributes, ibv_qp_init_attr& made_with) {
     const std::scoped_lock lock(modify_mutex_);
     attributes = attributes_;
-    attributes.qp_state = attributes.cur_qp_state = face_.abi.qp_base.state = state();
+    attributes.qp_state = attributes.cur_qp_state = handle_.abi.qp_base.state = state();
     attributes.sq_draining = state() == IBV_QPS_SQD && !native_->drained() ? 1 : 0;
     made_with = made_with_;
 }

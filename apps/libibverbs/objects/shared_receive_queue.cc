@@ -12,16 +12,16 @@ SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain& domain, void* srq_conte
                                        std::unique_ptr<rdma::SharedReceiveQueue> native, XrcDomain* xrc,
                                        CompletionQueue* completions)
     : domain_(domain), native_(std::move(native)), xrc_(xrc), completions_(completions) {
-    face_.object = this;
-    auto& abi = face_.abi;
+    handle_.object = this;
+    auto& abi = handle_.abi;
     abi.context = domain.abi()->context;
     abi.srq_context = srq_context;
     abi.pd = domain.abi();
     pthread_mutex_init(&abi.mutex, nullptr);
     pthread_cond_init(&abi.cond, nullptr);
-    context().port().listen(Port::identity(native_->id()), this, [this](const transport::Event& told) {
+    context().port().listen(Port::identity(native_->id()), this, [this](const transport::Event& reported) {
         ibv_async_event event{};
-        event.event_type = to_event_type(told.kind);
+        event.event_type = to_event_type(reported.kind);
         event.element.srq = this->abi();
         this->context().events().push(event);
     });
@@ -56,8 +56,8 @@ SharedReceiveQueue::~SharedReceiveQueue() {
     --domain_.users;
     if (xrc_ != nullptr) --xrc_->users;
     if (completions_ != nullptr) --completions_->users;
-    pthread_cond_destroy(&face_.abi.cond);
-    pthread_mutex_destroy(&face_.abi.mutex);
+    pthread_cond_destroy(&handle_.abi.cond);
+    pthread_mutex_destroy(&handle_.abi.mutex);
 }
 
 int SharedReceiveQueue::post(ibv_recv_wr* list, ibv_recv_wr** bad) noexcept {

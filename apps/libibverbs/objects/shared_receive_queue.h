@@ -9,8 +9,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/completion_queue.h"
-#include "apps/libibverbs/objects/face.h"
 #include "apps/libibverbs/objects/protection_domain.h"
 #include "apps/libibverbs/port/spin_lock.h"
 #include "datapath/rdma/shared_receive_queue.h"
@@ -22,17 +22,17 @@ namespace verbline::verbs {
 class XrcDomain {
 public:
     XrcDomain(Context& context, rdma::XrcDomain native) : hold_(context), native_(native) {
-        face_ = {{.context = context.abi()}, this};
+        handle_ = {{.context = context.abi()}, this};
     }
-    static XrcDomain& of(ibv_xrcd* domain) { return Face<ibv_xrcd, XrcDomain>::object_of(domain); }
-    ibv_xrcd* abi() { return &face_.abi; }
+    static XrcDomain& of(ibv_xrcd* domain) { return AbiHandle<ibv_xrcd, XrcDomain>::object_of(domain); }
+    ibv_xrcd* abi() { return &handle_.abi; }
     const rdma::XrcDomain& native() const { return native_; }
 
     std::atomic<unsigned> users{0};
 
 private:
     Context::Hold hold_;
-    Face<ibv_xrcd, XrcDomain> face_;
+    AbiHandle<ibv_xrcd, XrcDomain> handle_;
     rdma::XrcDomain native_;
 };
 
@@ -44,8 +44,8 @@ public:
     SharedReceiveQueue(const SharedReceiveQueue&) = delete;
     SharedReceiveQueue& operator=(const SharedReceiveQueue&) = delete;
 
-    static SharedReceiveQueue& of(ibv_srq* srq) { return Face<ibv_srq, SharedReceiveQueue>::object_of(srq); }
-    ibv_srq* abi() { return &face_.abi; }
+    static SharedReceiveQueue& of(ibv_srq* srq) { return AbiHandle<ibv_srq, SharedReceiveQueue>::object_of(srq); }
+    ibv_srq* abi() { return &handle_.abi; }
     rdma::SharedReceiveQueue& native() { return *native_; }
     bool xrc() const { return xrc_ != nullptr; }
 
@@ -58,9 +58,9 @@ public:
 private:
     SharedReceiveQueue(ProtectionDomain& domain, void* srq_context, std::unique_ptr<rdma::SharedReceiveQueue> native,
                        XrcDomain* xrc, CompletionQueue* completions);
-    Context& context() { return Context::of(face_.abi.context); }
+    Context& context() { return Context::of(handle_.abi.context); }
 
-    Face<ibv_srq, SharedReceiveQueue> face_;
+    AbiHandle<ibv_srq, SharedReceiveQueue> handle_;
     ProtectionDomain& domain_;
     std::unique_ptr<rdma::SharedReceiveQueue> native_;
     XrcDomain* xrc_;

@@ -34,7 +34,7 @@ Result<void> LinkGroups::join(const wire::Gid& mgid, wire::Lid mlid) {
             joined_.erase(joined);
             return in;
         }
-        if (link_.fabric.lid == wire::Lid{}) tell(mgid);
+        if (link_.fabric.lid == wire::Lid{}) notify(mgid);
     } catch (const std::bad_alloc&) {
         let_go(group);
         throw;
@@ -57,7 +57,7 @@ Result<void> LinkGroups::let_in(const pmd::MulticastAddress& group) {
 
 void LinkGroups::leave(const wire::Gid& mgid, wire::Lid mlid) {
     const std::scoped_lock lock(mutex_);
-    tell_no_longer(mgid);
+    withdraw(mgid);
     let_go(address_of(mgid, mlid));
 }
 
@@ -71,22 +71,22 @@ void LinkGroups::let_go(const pmd::MulticastAddress& group) {
 }
 
 /// If the kernel refuses, frames may still arrive, from a switch without snooping for example.
-void LinkGroups::tell(const wire::Gid& mgid) {
-    auto& told = told_[mgid];
-    if (told.users == 0) {
+void LinkGroups::notify(const wire::Gid& mgid) {
+    auto& announced = announced_[mgid];
+    if (announced.users == 0) {
         if (link_.neighbours != nullptr)
             link_.neighbours->join(mgid);
         else if (!link_.interface.empty())
-            if (auto joined = host::join_kernel_group(link_.ifindex, mgid)) told.kernel = std::move(*joined);
+            if (auto joined = host::join_kernel_group(link_.ifindex, mgid)) announced.kernel = std::move(*joined);
     }
-    ++told.users;
+    ++announced.users;
 }
 
-void LinkGroups::tell_no_longer(const wire::Gid& mgid) {
-    const auto found = told_.find(mgid);
-    if (found == told_.end() || --found->second.users != 0) return;
+void LinkGroups::withdraw(const wire::Gid& mgid) {
+    const auto found = announced_.find(mgid);
+    if (found == announced_.end() || --found->second.users != 0) return;
     if (link_.neighbours != nullptr) link_.neighbours->leave(mgid);
-    told_.erase(found);
+    announced_.erase(found);
 }
 
 }  // namespace verbline::verbs

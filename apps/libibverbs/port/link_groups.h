@@ -39,13 +39,13 @@ private:
     pmd::MulticastAddress address_of(const wire::Gid& mgid, wire::Lid mlid) const;
     Result<void> let_in(const pmd::MulticastAddress& group);
     void let_go(const pmd::MulticastAddress& group);
-    void tell(const wire::Gid& mgid);
-    void tell_no_longer(const wire::Gid& mgid);
+    void notify(const wire::Gid& mgid);
+    void withdraw(const wire::Gid& mgid);
 
     OpenedLink& link_;
     std::mutex& mutex_;
     std::map<wire::MacAddress, unsigned> joined_;
-    std::map<wire::Gid, Told> told_;  ///< Ethernet: groups reported by IGMP or MLD
+    std::map<wire::Gid, Told> announced_;  ///< Ethernet: groups reported by IGMP or MLD
 };
 
 /// Multicast MAC address of a group as Linux maps it, for every version of RoCE: by RFC 1112 for an IPv4 address in a

@@ -40,10 +40,10 @@ void NextHops::ask(const wire::Gid& from, const wire::Gid& to) {
     more_.notify_one();
 }
 
-void NextHops::on_answer(std::function<void()> tell) {
-    if (link_.neighbours != nullptr) return link_.neighbours->on_found(std::move(tell));
+void NextHops::on_answer(std::function<void()> notify) {
+    if (link_.neighbours != nullptr) return link_.neighbours->on_found(std::move(notify));
     const std::scoped_lock lock(mutex_);
-    tell_ = std::move(tell);
+    notify_ = std::move(notify);
 }
 
 void NextHops::resolve(const std::stop_token& stop) {
@@ -73,7 +73,7 @@ bool NextHops::answer(const Asked& asked, const Result<wire::MacAddress>& mac) {
     } else {
         counters_.next_hop_failures.add();
     }
-    if (tell_) tell_();
+    if (notify_) notify_();
     return true;
 }
 

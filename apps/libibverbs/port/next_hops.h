@@ -51,7 +51,7 @@ public:
     /// Does not block. Without an answer the caller may repeat it, not sooner than after a second.
     void ask(const wire::Gid& from, const wire::Gid& to);
     /// Sets the callback for possible answers to `ask`; it must neither block nor call back.
-    void on_answer(std::function<void()> tell);
+    void on_answer(std::function<void()> notify);
 
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 
@@ -75,7 +75,7 @@ private:
     std::map<Question, Answer> answers_;
     std::deque<Asked> asked_;
     std::optional<Question> in_hand_;  ///< being resolved
-    std::function<void()> tell_;
+    std::function<void()> notify_;
     std::condition_variable_any more_;
     QuietThread resolver_;  ///< destroyed first
 };

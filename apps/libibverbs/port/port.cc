@@ -231,7 +231,7 @@ void Port::dispatch(const transport::Event& event) {
                                             : identity(event.qpn);
     const std::scoped_lock lock(listeners_mutex_);
     const auto [first, last] = listeners_.equal_range(who);
-    std::for_each(first, last, [&](auto& entry) { entry.second.tell(event); });
+    std::for_each(first, last, [&](auto& entry) { entry.second.notify(event); });
 }
 
 void Port::share(SharedKind kind, std::uint32_t handle, void* object) {

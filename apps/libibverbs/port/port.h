@@ -72,7 +72,7 @@ public:
     void ask_next_hop(unsigned gid_index, const wire::Gid& to);
     /// Sets the callback for possible answers to `ask_next_hop`. It runs on a thread of ours or on the polling thread,
     /// and must neither block nor call back. There is one at a time; an empty function removes it.
-    void on_next_hop(std::function<void()> tell) { next_hops_.on_answer(std::move(tell)); }
+    void on_next_hop(std::function<void()> notify) { next_hops_.on_answer(std::move(notify)); }
 
     /// General services (QP1), created by the first call. Sends are transmitted at once; `Gsi::on_ready` reports
     /// pending MADs. A thread that drains them and then sleeps must call Progress::leave first, or the next MAD waits
@@ -131,7 +131,7 @@ private:
     std::mutex listeners_mutex_;
     struct Listening {
         const void* who;
-        Listener tell;
+        Listener notify;
     };
     std::unordered_multimap<std::uint64_t, Listening> listeners_;
     std::mutex shared_mutex_;

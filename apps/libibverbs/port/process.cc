@@ -73,7 +73,7 @@ void Process::new_identity() {
 
 std::vector<DeviceEntry>* Process::devices() {
     if (settings_) return &devices_;
-    if (!std::exchange(told_, true)) complain(settings_.error());
+    if (!std::exchange(announced_, true)) complain(settings_.error());
     errno = settings_.error().code;
     return nullptr;
 }

@@ -66,7 +66,7 @@ private:
     wire::MacAddress own_mac_;
     unsigned generation_ = 0;  ///< forks between the process that began and this one
     Eal eal_;
-    bool told_ = false, forking_ = false;
+    bool announced_ = false, forking_ = false;
 };
 
 /// Prints one line on standard error: the text of an error that the verbs can report by errno only.

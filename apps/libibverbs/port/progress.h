@@ -88,7 +88,7 @@ public:
 
     /// Sets the function that the helper calls before it ends, when a descriptor that it sleeps on has been closed.
     /// Call before `run`.
-    void on_lost(std::function<void()> tell) { on_lost_ = std::move(tell); }
+    void on_lost(std::function<void()> notify) { on_lost_ = std::move(notify); }
     /// Main function of the helper thread.
     void run(const std::stop_token& stop);
     /// Wakes the helper.

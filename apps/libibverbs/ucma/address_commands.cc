@@ -67,7 +67,7 @@ Result<void> query_paths(const Command& command, const rdma_ucm_query& input, co
     // That structure ends in an array without a size, which C++ knows no value of.
     const std::array<__u32, 2> header{static_cast<__u32>(route.paths.size()), 0};
     static_assert(sizeof(header) == head);
-    if (auto told = command.respond(input.response, header); !told) return told;
+    if (auto responded = command.respond(input.response, header); !responded) return responded;
     std::vector<ib_path_rec_data> packed;
     for (const auto& path : route.paths | std::views::take(room)) packed.push_back(pack_record(path));
     return write_user(input.response + head, std::as_bytes(std::span(packed)));
@@ -155,11 +155,11 @@ Result<void> query_route(const Command& command, CommandTarget& target) {
 Result<void> query(const Command& command, CommandTarget& target) {
     const auto input = command.input<rdma_ucm_query>();
     if (!input) return std::unexpected(input.error());
-    const auto answer = [&](std::size_t least, auto tell) -> Result<void> {
+    const auto answer = [&](std::size_t least, auto notify) -> Result<void> {
         if (auto room = command.require_room(least); !room) return room;
         const auto route = target.service.route(IdNumber{input->id});
         if (!route) return std::unexpected(route.error());
-        return tell(command, *input, *route);
+        return notify(command, *input, *route);
     };
     constexpr auto least_addresses = offsetof(rdma_ucm_query_addr_resp, ibdev_index);
     switch (input->option) {

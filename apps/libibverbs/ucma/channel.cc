@@ -21,7 +21,7 @@ Result<std::shared_ptr<Channel>> Channel::open(int flags, OnEvent on_event) {
     ProgramDescriptor event(std::move(ours), (flags & O_CLOEXEC) != 0);
     if (!event) return failure(errno, "no descriptor for an event channel");
     std::shared_ptr<Channel> channel(new Channel(std::move(event)));
-    channel->queue_.on_event = [raw = channel.get(), tell = std::move(on_event)] { tell(raw->shared_from_this()); };
+    channel->queue_.on_event = [raw = channel.get(), notify = std::move(on_event)] { notify(raw->shared_from_this()); };
     return channel;
 }
 

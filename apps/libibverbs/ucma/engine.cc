@@ -201,7 +201,7 @@ std::vector<std::shared_ptr<Channel>> Engine::settle() {
     poll_ready();
     for (int turn = 0; turn < most_turns && receive(); ++turn) poll_ready();
     for (const auto& port : ports_)
-        if (port->arrived()) port->tell_others();
+        if (port->arrived()) port->notify_others();
     if (const auto due = deadline(); due && (!armed_ || *armed_ > *due)) {
         armed_ = due;
         loop_->post([this] { arm(); });

@@ -41,9 +41,9 @@ Result<void> join(const Command& command, CommandTarget& target, const rdma_ucm_
     const bool send_only = input.join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
     const auto group = target.service.join(IdNumber{input.id}, input.uid, *address, send_only, target.now);
     if (!group) return std::unexpected(group.error());
-    auto told = command.respond(input.response, rdma_ucm_create_id_resp{.id = static_cast<std::uint32_t>(*group)});
-    if (!told) std::ignore = target.service.leave(*group, target.now);
-    return told;
+    auto responded = command.respond(input.response, rdma_ucm_create_id_resp{.id = static_cast<std::uint32_t>(*group)});
+    if (!responded) std::ignore = target.service.leave(*group, target.now);
+    return responded;
 }
 
 }  // namespace
@@ -83,9 +83,9 @@ Result<void> leave_group(const Command& command, CommandTarget& target) {
     if (auto room = command.require_room(sizeof(rdma_ucm_destroy_id_resp)); !room) return room;
     const auto input = command.input<rdma_ucm_destroy_id>();
     if (!input) return std::unexpected(input.error());
-    const auto told = target.service.leave(rdmacm::GroupNumber{input->id}, target.now);
-    if (!told) return std::unexpected(told.error());
-    return command.respond(input->response, rdma_ucm_destroy_id_resp{.events_reported = *told});
+    const auto events = target.service.leave(rdmacm::GroupNumber{input->id}, target.now);
+    if (!events) return std::unexpected(events.error());
+    return command.respond(input->response, rdma_ucm_destroy_id_resp{.events_reported = *events});
 }
 
 }  // namespace verbline::verbs

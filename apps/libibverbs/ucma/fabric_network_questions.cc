@@ -94,11 +94,11 @@ void FabricNetwork::granted(Ticket ticket, const wire::Gid& mgid, const std::exp
         answer(joining_, ticket, refused);
         return;
     }
-    const auto [told, first] = granted_.try_emplace(ticket, *group);
+    const auto [grant, first] = granted_.try_emplace(ticket, *group);
     if (first) {
         const bool awaited = answer(joining_, ticket, Result<rdmacm::JoinedGroup>(joined_group(mgid, *group)));
         if (!awaited) leave_now(ticket, mgid);  // cancelled meanwhile
-    } else if (std::exchange(told->second, *group) != *group) {
+    } else if (std::exchange(grant->second, *group) != *group) {
         around().with_service([&] { around().changed(*this, false); });
     }
 }

@@ -83,18 +83,18 @@ Result<void> create_id(const Command& command, CommandTarget& target) {
     const auto type = queue_pair_type(space, input->qp_type);
     if (!type) return failure(EINVAL, "port space or type");
     const auto id = target.service.create_id(target.events, input->uid, space, *type);
-    auto told = command.respond(input->response, rdma_ucm_create_id_resp{.id = static_cast<std::uint32_t>(id)});
-    if (!told) std::ignore = target.service.destroy_id(id, target.now);
-    return told;
+    auto responded = command.respond(input->response, rdma_ucm_create_id_resp{.id = static_cast<std::uint32_t>(id)});
+    if (!responded) std::ignore = target.service.destroy_id(id, target.now);
+    return responded;
 }
 
 Result<void> destroy_id(const Command& command, CommandTarget& target) {
     if (auto room = command.require_room(sizeof(rdma_ucm_destroy_id_resp)); !room) return room;
     const auto input = command.input<rdma_ucm_destroy_id>();
     if (!input) return std::unexpected(input.error());
-    const auto told = target.service.destroy_id(IdNumber{input->id}, target.now);
-    if (!told) return std::unexpected(told.error());
-    return command.respond(input->response, rdma_ucm_destroy_id_resp{.events_reported = *told});
+    const auto events = target.service.destroy_id(IdNumber{input->id}, target.now);
+    if (!events) return std::unexpected(events.error());
+    return command.respond(input->response, rdma_ucm_destroy_id_resp{.events_reported = *events});
 }
 
 Result<void> migrate_id(const Command& command, CommandTarget& target) {
@@ -103,9 +103,9 @@ Result<void> migrate_id(const Command& command, CommandTarget& target) {
     if (!input) return std::unexpected(input.error());
     // `fd` is the source channel; the target is the one that was written to.
     if (target.other == nullptr) return failure(EINVAL, "not a descriptor of this device");
-    const auto told = target.service.migrate(IdNumber{input->id}, target.events);
-    if (!told) return std::unexpected(told.error());
-    return command.respond(input->response, rdma_ucm_migrate_resp{.events_reported = *told});
+    const auto events = target.service.migrate(IdNumber{input->id}, target.events);
+    if (!events) return std::unexpected(events.error());
+    return command.respond(input->response, rdma_ucm_migrate_resp{.events_reported = *events});
 }
 
 Result<void> set_option(const Command& command, CommandTarget& target) {

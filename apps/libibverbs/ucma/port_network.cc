@@ -63,7 +63,7 @@ Result<void> PortNetwork::start() {
                   [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, around_.now()); });
     port_.on_next_hop(
         [this] { around_.later([this] { around_.with_service([this] { look_for_neighbours(around_.now()); }); }); });
-    gsi_->on_ready([this] { tell_of_arrivals(); });
+    gsi_->on_ready([this] { notify_arrivals(); });
     auto watch = PortWatch::open(port_.link(), *around_.loop, [this](const auto& news) { link_changed(news); });
     if (!watch) return std::unexpected(watch.error());
     watch_ = std::move(*watch);
@@ -71,12 +71,12 @@ Result<void> PortNetwork::start() {
 }
 
 /// Runs on the thread that polls the port.
-void PortNetwork::tell_of_arrivals() {
+void PortNetwork::notify_arrivals() {
     arrived_.store(true, std::memory_order_relaxed);
-    if (!around_.holds_service() && !port_.progress().ask_helper()) tell_others();
+    if (!around_.holds_service() && !port_.progress().ask_helper()) notify_others();
 }
 
-void PortNetwork::tell_others() const {
+void PortNetwork::notify_others() const {
     arrivals_.signal();
 }
 

@@ -53,7 +53,7 @@ public:
     /// True if MADs have been reported since the last `receive`.
     bool arrived() const { return arrived_.load(std::memory_order_relaxed); }
     /// Makes the descriptor readable, so that the control thread receives the MADs.
-    void tell_others() const;
+    void notify_others() const;
     void receive();
     virtual void tick(Time now);
     virtual std::optional<Time> deadline() const;
@@ -88,7 +88,7 @@ private:
 
     link::GidType usual_type() const;
     bool missing(const wire::Gid& gid) const;
-    void tell_of_arrivals();
+    void notify_arrivals();
     void look_for_neighbours(Time now);
     void answer(Ticket ticket, std::optional<wire::MacAddress> mac);
     void joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result);

@@ -54,7 +54,7 @@ TEST_F(Forward, WorkThatTheKernelLeftIsDoneAndATagStays) {
 }
 
 TEST_F(Forward, WhoeverCanWaitIsNotReadWhileTheOutputIsCongested) {
-    left.capabilities().sender_waits = true;
+    left.capabilities().lossless_rx = true;
     right.tx_room = 0;
     left.receive(test::pattern(64));
     EXPECT_TRUE(forward(from, to));

@@ -43,11 +43,11 @@ struct Bench {
         connect();
         receive(wire::CmRep{.qpn = wire::Qpn{6}, .target_ack_delay = 15});
         ASSERT_TRUE(connection.ready_to_use({}, now, context));
-        context.told.clear();
+        context.reported.clear();
     }
     template <class Kind>
     const Kind* only_event() const {
-        return context.told.size() == 1 ? std::get_if<Kind>(&context.told.front()) : nullptr;
+        return context.reported.size() == 1 ? std::get_if<Kind>(&context.reported.front()) : nullptr;
     }
 };
 
@@ -95,7 +95,7 @@ TEST(Connection, MessagesOfOthersAreNotBelieved) {
     b.receive(wire::CmRej{.reason = wire::CmRejectReason::consumer}, 0x77, false);
     EXPECT_EQ(b.connection.state(), State::established);
     EXPECT_TRUE(b.context.sent.empty());
-    EXPECT_TRUE(b.context.told.empty());
+    EXPECT_TRUE(b.context.reported.empty());
     EXPECT_EQ(b.context.counted.back(), Count::rx_dropped_mismatched);
 }
 
@@ -127,7 +127,7 @@ TEST(Connection, FollowsARedirectOnce) {
                         .redirect_qkey = wire::gsi_qkey}
         .emit(rej.information);
     b.receive(rej);
-    EXPECT_TRUE(b.context.told.empty());
+    EXPECT_TRUE(b.context.reported.empty());
     ASSERT_EQ(b.context.sent.size(), 2u);
     EXPECT_EQ(b.context.sent[1].first.path.address.dgid, other_gid);
     EXPECT_EQ(b.context.sent[1].first.pkey, wire::PKey{0x8001});
@@ -170,7 +170,7 @@ TEST(Connection, ClosesThoughNobodyAnswers) {
     EXPECT_TRUE(b.only_event<Disconnected>()->timed_out);
     b.connection.tick(*b.connection.deadline(), b.context);
     EXPECT_EQ(b.connection.state(), State::idle);
-    EXPECT_TRUE(std::holds_alternative<TimewaitExited>(b.context.told.back()));
+    EXPECT_TRUE(std::holds_alternative<TimewaitExited>(b.context.reported.back()));
 }
 
 TEST(Connection, AnswersDisconnectsInTimewaitAndAfter) {
@@ -184,8 +184,8 @@ TEST(Connection, AnswersDisconnectsInTimewaitAndAfter) {
         EXPECT_EQ(b.context.last().transaction(), 0x1234u);
         if (i == 1) b.connection.tick(*b.connection.deadline(), b.context);
     }
-    EXPECT_TRUE(std::holds_alternative<DisconnectRequested>(b.context.told.front()));
-    EXPECT_EQ(b.context.told.size(), 2u);
+    EXPECT_TRUE(std::holds_alternative<DisconnectRequested>(b.context.reported.front()));
+    EXPECT_EQ(b.context.reported.size(), 2u);
 }
 
 TEST(Connection, WishesOutOfPlaceAreRefused) {
@@ -219,7 +219,7 @@ TEST(Connection, UseBeforeRtuEstablishes) {
     ASSERT_TRUE(b.connection.reply({.qpn = wire::Qpn{5}}, b.now, b.context));
     EXPECT_TRUE(b.connection.established(b.now));
     b.receive(wire::CmRtu{}, 0x22);
-    EXPECT_TRUE(b.context.told.empty());
+    EXPECT_TRUE(b.context.reported.empty());
     EXPECT_FALSE(b.connection.deadline());
 }
 

@@ -14,14 +14,14 @@ namespace verbline::cm::test {
 
 struct RecordingContext final : Context {
     void send(const mad::GmpPeer& to, const mad::MadBuffer& mad) override { sent.emplace_back(to, mad); }
-    void tell(Event event) override { told.push_back(std::move(event)); }
+    void emit(Event event) override { reported.push_back(std::move(event)); }
     void count(Count count) override { counted.push_back(count); }
     bool claim(const RemoteEnd&) override { return free; }
 
     Incoming last() const { return *Incoming::parse(sent.back().second); }
 
     std::vector<std::pair<mad::GmpPeer, mad::MadBuffer>> sent;
-    std::vector<Event> told;
+    std::vector<Event> reported;
     std::vector<Count> counted;
     bool free = true;
 };

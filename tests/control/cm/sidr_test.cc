@@ -15,8 +15,8 @@ TEST(Sidr, AsksUntilNobodyCanBeThere) {
     sidr.resolve({.service = wire::CmServiceId{1}, .max_cm_retries = 2}, 0, context);
     for (int i = 0; i < 3; ++i) sidr.tick(*sidr.deadline(), context);
     EXPECT_EQ(context.sent.size(), 3u);
-    ASSERT_EQ(context.told.size(), 1u);
-    EXPECT_EQ(std::get<Unanswered>(context.told[0]).what, Unanswered::What::service_request);
+    ASSERT_EQ(context.reported.size(), 1u);
+    EXPECT_EQ(std::get<Unanswered>(context.reported[0]).what, Unanswered::What::service_request);
     EXPECT_FALSE(sidr.deadline());
     EXPECT_EQ(sidr.state(), State::idle);
 }
@@ -37,14 +37,14 @@ TEST(Sidr, FollowsARedirectOnce) {
         rep.information);
     const auto mad = make_mad(rep, 5);
     sidr.receive(*Incoming::parse(mad), at(first), millisecond, context);
-    EXPECT_TRUE(context.told.empty());
+    EXPECT_TRUE(context.reported.empty());
     ASSERT_EQ(context.sent.size(), 2u);
     EXPECT_EQ(context.sent[1].first.path.address.dgid, second);
     EXPECT_EQ(context.sent[1].second, context.sent[0].second);
     EXPECT_EQ(context.counted.back(), Count::tx_sidr_req);
     sidr.receive(*Incoming::parse(mad), at(second), 2 * millisecond, context);
-    ASSERT_EQ(context.told.size(), 1u);
-    EXPECT_EQ(std::get<ServiceReplyReceived>(context.told[0]).reply.status, wire::SidrStatus::redirect);
+    ASSERT_EQ(context.reported.size(), 1u);
+    EXPECT_EQ(std::get<ServiceReplyReceived>(context.reported[0]).reply.status, wire::SidrStatus::redirect);
 }
 
 TEST(Sidr, DroppedWithoutAnAnswerItRefuses) {

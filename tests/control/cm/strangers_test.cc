@@ -46,7 +46,7 @@ struct Side {
     void establish() {
         receive(wire::CmRep{.qpn = wire::Qpn{6}}, by_gid(primary_gid));
         ASSERT_TRUE(connection.ready_to_use({}, now, context));
-        context.told.clear();
+        context.reported.clear();
         context.sent.clear();
     }
     bool has_closed_by(const mad::GmpPeer& from) {
@@ -61,7 +61,7 @@ TEST(Strangers, CannotAnswerRefuseOrDelayARequest) {
     side.receive(wire::CmRej{.reason = wire::CmRejectReason::consumer}, by_lid(other_lid));
     side.receive(wire::CmMra{}, by_gid(other_gid, other_lid));
     EXPECT_EQ(side.connection.state(), State::req_sent);
-    EXPECT_TRUE(side.context.told.empty());
+    EXPECT_TRUE(side.context.reported.empty());
     EXPECT_EQ(std::ranges::count(side.context.counted, Count::rx_dropped_stranger), 3);
 }
 
@@ -73,7 +73,7 @@ TEST(Strangers, CannotCloseOrMoveAConnection) {
                  by_lid(other_lid));
     side.receive(wire::CmLap{.remote_qpn = wire::Qpn{5}, .local_gid = other_gid}, by_gid(other_gid));
     EXPECT_EQ(side.connection.state(), State::established);
-    EXPECT_TRUE(side.context.told.empty());
+    EXPECT_TRUE(side.context.reported.empty());
     EXPECT_TRUE(side.context.sent.empty());
     EXPECT_FALSE(side.has_closed_by(by_gid(other_gid))) << "what it proposed has not made it known";
 }

@@ -64,7 +64,7 @@ std::vector<Row> sequence_rows() {
          .counters = "out_of_sequence x2, rx_dropped_ahead",
          .receives = 1,
          .selective = true},
-        {.name = "early garbage is judged when its turn comes",
+        {.name = "early garbage is judged when its context comes",
          .frames = {{.opcode = op::send_last, .psn = 1, .payload = 64}, send},
          .answers = "NAK sequence +0 msn 0, NAK invalid +1 msn 1",
          .counters = "out_of_sequence, resp_remote_invalid_request",

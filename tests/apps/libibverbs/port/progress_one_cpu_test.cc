@@ -46,7 +46,7 @@ TEST_F(ProgressOnOneCpu, OthersAreNotAskedToServe) {
     progress->serve([this] { ++served; });
     ask_at_next_look();
     progress->drive();
-    EXPECT_FALSE(accepted) << "the program polls: who asks has to tell somebody else";
+    EXPECT_FALSE(accepted) << "the program polls: who asks has to notify somebody else";
 }
 
 TEST_F(ProgressOnOneCpu, NobodyServesWhenThatHasEnded) {

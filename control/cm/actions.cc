@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/cm/turn.h"
+#include "control/cm/actions.h"
 
 #include "control/cm/core.h"
 
 namespace verbline::cm {
 
-void Turn::count(Count count) {
+void Actions::count(Count count) {
     core_.count(count, id_);
 }
 
-bool Turn::claim(const RemoteEnd& queue_pair) {
+bool Actions::claim(const RemoteEnd& queue_pair) {
     const auto owner = core_.claim(queue_pair, id_);
     if (owner != id_) stale_ = owner;
     return owner == id_;
 }
 
-void Turn::carry_out(Time now, const mad::GmpPeer* requester) {
+void Actions::carry_out(Time now, const mad::GmpPeer* requester) {
     for (const auto& [to, mad] : sends_) core_.send(to, mad);
     if (stale_ == 0) return;
     if (const auto session = core_.find(stale_)) session->mark_stale(requester, now);

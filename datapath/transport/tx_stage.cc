@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "datapath/transport/outbox.h"
+#include "datapath/transport/tx_stage.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,12 +17,12 @@ wire::MutableBytes bytes_of(rte_mbuf& frame) {
 
 }  // namespace
 
-Outbox::Outbox(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, Counters& counters)
+TxStage::TxStage(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, Counters& counters)
     : device_(device), pool_(pool), counters_(counters), queue_(queue) {
     loopback_.reserve(stage_limit);
 }
 
-Outbox::~Outbox() {
+TxStage::~TxStage() {
     rte_pktmbuf_free(current_);
     for (const auto& written : std::span(written_).first(written_count_)) rte_pktmbuf_free(written.frame);
     rte_pktmbuf_free_bulk(cache_.data(), static_cast<unsigned>(cache_count_));
@@ -30,7 +30,7 @@ Outbox::~Outbox() {
     rte_pktmbuf_free_bulk(loopback_.data(), static_cast<unsigned>(loopback_.size()));
 }
 
-rte_mbuf* Outbox::allocate(Use use) noexcept {
+rte_mbuf* TxStage::allocate(Use use) noexcept {
     if (cache_count_ <= for_answers) {
         // A bulk allocation is cheaper; from a nearly empty pool it fails, and single ones may succeed.
         const auto wanted = std::span(cache_).subspan(cache_count_);
@@ -45,7 +45,7 @@ rte_mbuf* Outbox::allocate(Use use) noexcept {
     return cache_[--cache_count_];
 }
 
-wire::MutableBytes Outbox::begin(const link::Envelope& envelope, std::size_t size, Use use) noexcept {
+wire::MutableBytes TxStage::begin(const link::Envelope& envelope, std::size_t size, Use use) noexcept {
     if (full()) flush();
     if (!full() && loopback_.size() < stage_limit && current_ == nullptr) {
         current_ = allocate(use);
@@ -61,7 +61,7 @@ wire::MutableBytes Outbox::begin(const link::Envelope& envelope, std::size_t siz
     return {rte_pktmbuf_mtod(current_, std::byte*) + envelope.size, size};
 }
 
-void Outbox::commit(const link::Envelope& envelope) noexcept {
+void TxStage::commit(const link::Envelope& envelope) noexcept {
     auto* const frame = std::exchange(current_, nullptr);
     link::write_headers(bytes_of(*frame), envelope, ip_id_++);
     counters_.tx_packets.add();
@@ -71,14 +71,14 @@ void Outbox::commit(const link::Envelope& envelope) noexcept {
     if (written_count_ == written_.size() || written_bytes_ >= sealed_at_once) seal_written();
 }
 
-void Outbox::seal_written() noexcept {
+void TxStage::seal_written() noexcept {
     const auto written = std::span(written_).first(std::exchange(written_count_, 0));
     written_bytes_ = 0;
     for (const auto& each : written) link::write_crcs(bytes_of(*each.frame), each.sealing);
     for (const auto& each : written) dispatch(each.frame);
 }
 
-void Outbox::dispatch(rte_mbuf* frame) noexcept {
+void TxStage::dispatch(rte_mbuf* frame) noexcept {
     const auto bytes = bytes_of(*frame);
     const bool ours = std::memcmp(bytes.data(), address_.bytes.data(), address_.bytes.size()) == 0;
     const bool group = (bytes[0] & std::byte{1}) != std::byte{0};
@@ -91,17 +91,17 @@ void Outbox::dispatch(rte_mbuf* frame) noexcept {
     loopback_.push_back(frame);
 }
 
-void Outbox::stage(rte_mbuf* frame) noexcept {
+void TxStage::stage(rte_mbuf* frame) noexcept {
     staged_[staged_count_++] = frame;
     if (staged_count_ == pmd::max_burst) offer();
 }
 
-void Outbox::flush() noexcept {
+void TxStage::flush() noexcept {
     seal_written();
     offer();
 }
 
-void Outbox::offer() noexcept {
+void TxStage::offer() noexcept {
     std::size_t sent = 0;
     do {
         const auto burst = pmd::Burst(staged_).subspan(sent, std::min(staged_count_ - sent, pmd::max_burst));

@@ -5,10 +5,10 @@
 /// Lets control threads change what a shard's poll loop works on (create, modify and destroy queue pairs, release
 /// memory) while the loop is in a quiescent state.
 ///
-/// A poll enters and leaves; a control thread holds the door, and until it lets go `enter` returns false:
+/// A poll enters and leaves; a control thread holds the gate, and until it lets go `enter` returns false:
 ///
 ///     shard:    enter ──> poll ──> leave        a store and a fence per poll; no lock, no atomic read-modify-write
-///     others:   Hold hold(door);  ...change...  waits until the shard is outside, keeps it there
+///     others:   Hold hold(gate);  ...change...  waits until the shard is outside, keeps it there
 ///
 /// Changes take microseconds and run in the control thread, off the packet path. No command is sent to the shard and
 /// awaited, so a shard that is not being polled cannot block the caller. `pass` is a grace period as in RCU: when it
@@ -19,9 +19,9 @@
 
 namespace verbline::rdma {
 
-class Door {
+class QuiescentGate {
 public:
-    /// Shard. Returns false if the door is held: do not poll now, and do not call `leave`.
+    /// Shard. Returns false if the gate is held: do not poll now, and do not call `leave`.
     bool enter() noexcept {
         inside_.store(true, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -36,17 +36,17 @@ public:
     /// they need a mutex of their own.
     class Hold {
     public:
-        explicit Hold(Door& door) noexcept : door_(door) {
-            door_.holders_.fetch_add(1, std::memory_order_seq_cst);
+        explicit Hold(QuiescentGate& gate) noexcept : gate_(gate) {
+            gate_.holders_.fetch_add(1, std::memory_order_seq_cst);
             std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with that of `enter`
-            while (door_.inside_.load(std::memory_order_acquire)) std::this_thread::yield();
+            while (gate_.inside_.load(std::memory_order_acquire)) std::this_thread::yield();
         }
-        ~Hold() { door_.holders_.fetch_sub(1, std::memory_order_release); }
+        ~Hold() { gate_.holders_.fetch_sub(1, std::memory_order_release); }
         Hold(const Hold&) = delete;
         Hold& operator=(const Hold&) = delete;
 
     private:
-        Door& door_;
+        QuiescentGate& gate_;
     };
 
     void pass() noexcept { const Hold once(*this); }

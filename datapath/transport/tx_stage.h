@@ -29,12 +29,12 @@ struct rte_mempool;
 
 namespace verbline::transport {
 
-class Outbox {
+class TxStage {
 public:
-    Outbox(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, Counters& counters);
-    Outbox(const Outbox&) = delete;
-    Outbox& operator=(const Outbox&) = delete;
-    ~Outbox();
+    TxStage(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, Counters& counters);
+    TxStage(const TxStage&) = delete;
+    TxStage& operator=(const TxStage&) = delete;
+    ~TxStage();
 
     /// Frames to this address, and copies of multicast frames, are looped back, as an HCA does.
     void set_address(const wire::MacAddress& mac) { address_ = mac; }

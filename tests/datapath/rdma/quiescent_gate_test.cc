@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "datapath/rdma/door.h"
+#include "datapath/rdma/quiescent_gate.h"
 
 #include <atomic>
 #include <optional>
@@ -10,54 +10,54 @@
 namespace verbline::rdma {
 namespace {
 
-TEST(Door, LetsTheShardInUnlessItIsHeld) {
-    Door door;
-    EXPECT_TRUE(door.enter());
-    door.leave();
+TEST(QuiescentGate, LetsTheShardInUnlessItIsHeld) {
+    QuiescentGate gate;
+    EXPECT_TRUE(gate.enter());
+    gate.leave();
     {
-        const Door::Hold hold(door);
-        EXPECT_FALSE(door.enter());
-        const Door::Hold another(door);
-        EXPECT_FALSE(door.enter());
+        const QuiescentGate::Hold hold(gate);
+        EXPECT_FALSE(gate.enter());
+        const QuiescentGate::Hold another(gate);
+        EXPECT_FALSE(gate.enter());
     }
-    EXPECT_TRUE(door.enter());
-    door.leave();
+    EXPECT_TRUE(gate.enter());
+    gate.leave();
 }
 
-TEST(Door, WaitsForTheShardToLeave) {
-    Door door;
-    ASSERT_TRUE(door.enter());
+TEST(QuiescentGate, WaitsForTheShardToLeave) {
+    QuiescentGate gate;
+    ASSERT_TRUE(gate.enter());
     std::atomic<bool> left{false};
     bool was_left = false;
     std::jthread other([&] {
-        door.pass();
+        gate.pass();
         was_left = left.load();
     });
     for (int i = 0; i < 100; ++i) std::this_thread::yield();  // time to go wrong
     left.store(true);
-    door.leave();
+    gate.leave();
     other.join();
     EXPECT_TRUE(was_left);
 }
 
-TEST(Door, KeepsShardAndChangesApart) {
+TEST(QuiescentGate, KeepsShardAndChangesApart) {
     // Neither side's counter is atomic: under ThreadSanitizer any overlap is a race, without it a lost update.
     constexpr int changes = 2'000;
-    Door door;
+    QuiescentGate gate;
     long counter = 0, polls = 0;
     std::atomic<bool> done{false};
     std::jthread shard([&] {
         while (!done.load(std::memory_order_relaxed)) {
-            if (!door.enter()) {
+            if (!gate.enter()) {
                 std::this_thread::yield();
                 continue;
             }
             ++counter, ++polls;
-            door.leave();
+            gate.leave();
         }
     });
     for (int i = 0; i < changes; ++i) {
-        const Door::Hold hold(door);
+        const QuiescentGate::Hold hold(gate);
         ++counter;
     }
     done.store(true);

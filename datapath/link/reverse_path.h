@@ -19,16 +19,16 @@
 
 namespace verbline::link {
 
-struct WayBack {
+struct ReversePath {
     wire::Gid peer{}, ours{};  ///< IPv4 addresses are mapped
     std::uint32_t flow_label = 0;
     std::uint8_t traffic_class = 0;  ///< over IP without the two ECN bits
     bool udp = false;                ///< RoCE v2
 
-    bool operator==(const WayBack&) const = default;
+    bool operator==(const ReversePath&) const = default;
 };
 
 /// Returns `nullopt` if the bytes are neither layout.
-std::optional<WayBack> way_back(std::span<const std::byte, wire::Grh::size> area);
+std::optional<ReversePath> reverse_path(std::span<const std::byte, wire::Grh::size> area);
 
 }  // namespace verbline::link

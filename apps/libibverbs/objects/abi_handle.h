@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Maps the handles of programs (ibv_pd *, ibv_qp *, ...) to our objects: each object has a Face, whose first member is
-/// what the program sees, and which points back to the object.
+/// Maps the handles of programs (ibv_pd *, ibv_qp *, ...) to our objects: each object has a AbiHandle, whose first
+/// member is what the program sees, and which points back to the object.
 
 #include <cerrno>
 #include <functional>
@@ -16,13 +16,13 @@
 namespace verbline::verbs {
 
 template <class Abi, class Object>
-struct Face {
+struct AbiHandle {
     Abi abi{};  ///< first member: the program's pointer refers to it
     Object* object = nullptr;
 
     static Object& object_of(Abi* abi) {
-        static_assert(std::is_standard_layout_v<Face>);
-        return *reinterpret_cast<Face*>(abi)->object;
+        static_assert(std::is_standard_layout_v<AbiHandle>);
+        return *reinterpret_cast<AbiHandle*>(abi)->object;
     }
 };
 

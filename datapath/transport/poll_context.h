@@ -13,17 +13,17 @@
 #include "datapath/transport/counters.h"
 #include "datapath/transport/event.h"
 #include "datapath/transport/flight.h"
-#include "datapath/transport/outbox.h"
 #include "datapath/transport/reorder.h"
 #include "datapath/transport/resend_set.h"
+#include "datapath/transport/tx_stage.h"
 #include "pmd/base/time.h"
 
 namespace verbline::transport {
 
-struct Turn {
+struct PollContext {
     Time now = 0;
     unsigned shard = 0;
-    Outbox& outbox;
+    TxStage& tx_stage;
     memory::KeyTable& keys;
     timer::Wheel& wheel;
     Counters& counters;
@@ -44,11 +44,11 @@ struct Turn {
         });
         if (!pushed) [[unlikely]] {
             counters.cq_overruns.add();
-            if (!overrun_before) tell({.kind = EventKind::cq_error, .cq = &queue});
+            if (!overrun_before) emit({.kind = EventKind::cq_error, .cq = &queue});
         }
         if (queue.touch(shard)) touched.push_back(&queue);
     }
-    void tell(const Event& event) noexcept {
+    void emit(const Event& event) noexcept {
         if (on_event) on_event(event);
     }
 };

@@ -15,12 +15,12 @@ namespace verbline::cm {
 
 class Core;
 
-class Turn final : public Context {
+class Actions final : public Context {
 public:
-    Turn(Core& core, std::uint32_t id) : core_(core), id_(id) {}
+    Actions(Core& core, std::uint32_t id) : core_(core), id_(id) {}
 
     void send(const mad::GmpPeer& to, const mad::MadBuffer& mad) override { sends_.emplace_back(to, mad); }
-    void tell(Event event) override { events_.push_back(std::move(event)); }
+    void emit(Event event) override { events_.push_back(std::move(event)); }
     void count(Count count) override;
     bool claim(const RemoteEnd& queue_pair) override;
 
