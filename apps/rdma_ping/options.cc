@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <span>
-#include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "apps/environment/command_line.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/link/soft_ib.h"
 #include "datapath/wire/text.h"
@@ -68,10 +69,7 @@ wire::MacAddress Options::mac() const {
 }
 
 Result<std::optional<Options>> parse_options(int argc, const char* const* argv) {
-    const std::span words(argv + 1, argv + argc);
-    const auto end = std::ranges::find(words, std::string_view("--"));
     Options options;
-    if (end != words.end()) options.eal.assign(words.begin(), end);
     Texts texts;
     CLI::App app(
         "RC SENDs to and fro between two processes, then a WRITE and a READ, every byte compared. Start the server\n"
@@ -90,16 +88,10 @@ Result<std::optional<Options>> parse_options(int argc, const char* const* argv) 
     app.add_option("--tcp-port", options.tcp_port, "where the server listens; without it, 18515");
     app.add_option("--capture", options.capture, "write all frames to a pcapng file");
     app.add_option("--impair", texts.impair, "worsen the link, e.g. loss=0.01,seed=7");
-    try {
-        std::vector<std::string> ours(end != words.end() ? end + 1 : words.begin(), words.end());
-        std::ranges::reverse(ours);  // as CLI11 wants it
-        app.parse(ours);
-    } catch (const CLI::Success& success) {
-        app.exit(success);
-        return std::nullopt;
-    } catch (const CLI::ParseError& error) {
-        return failure(EINVAL, fmt::format("{}; see --help", error.what()));
-    }
+    auto eal = parse_command_line(app, argc, argv);
+    if (!eal) return std::unexpected(eal.error());
+    if (!*eal) return std::nullopt;
+    options.eal = std::move(**eal);
     if (auto resolved = resolve(texts, options); !resolved) return std::unexpected(resolved.error());
     return options;
 }
