@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 /// @file
-/// IPoIB over the soft fabric: what it costs to put the headers and CRCs around a packet, and to check and remove them.
+/// IPoIB on each carrier: what it costs to put the headers and CRCs around a packet, and to check and remove them.
 
 #include <cstring>
 
@@ -12,18 +12,20 @@
 #include "bench/support/eal.h"
 #include "datapath/ipoib/interface.h"
 #include "datapath/link/mbuf.h"
-#include "datapath/link/soft_ib.h"
-#include "datapath/offload/packet.h"
 #include "datapath/wire/ethernet.h"
 
 namespace verbline {
 namespace {
 
-constexpr ipoib::Identity us{.lid = wire::Lid{3}, .qpn = wire::Qpn{0x48}, .qkey = wire::QKey{0xb1b}};
-constexpr ipoib::Identity peer{.lid = wire::Lid{4}, .qpn = wire::Qpn{0x49}, .qkey = wire::QKey{0xb1b}};
+constexpr ipoib::Identity us{.port = {.carrier = link::Carrier::soft_ib, .lid = wire::Lid{3}},
+                             .qpn = wire::Qpn{0x48},
+                             .qkey = wire::QKey{0xb1b}};
+constexpr ipoib::Identity peer{.port = {.carrier = link::Carrier::soft_ib, .lid = wire::Lid{4}},
+                               .qpn = wire::Qpn{0x49},
+                               .qkey = wire::QKey{0xb1b}};
 
 link::Destination to_peer() {
-    return ipoib::destination(us, {.dlid = peer.lid}, peer.qpn, wire::ether_type::ipv4);
+    return ipoib::destination(us, {.dlid = peer.port.lid}, peer.qpn, wire::ether_type::ipv4);
 }
 
 /// A packet of `size` bytes, encapsulated; what was prepended and appended is then taken off again, uncounted work
@@ -36,7 +38,7 @@ void encapsulate(benchmark::State& state) {
     std::uint32_t psn = 0;
     for (auto _ : state) {
         link::prepend(*packet, to.header);
-        benchmark::DoNotOptimize(link::soft_ib::finish(*packet, wire::Psn(psn++)));
+        benchmark::DoNotOptimize(transport::finish_datagram(*packet, to, wire::Psn(psn++)));
         rte_pktmbuf_adj(packet, to.header.size);
         rte_pktmbuf_trim(packet, static_cast<std::uint16_t>(packet->data_len - size));
     }
@@ -49,12 +51,15 @@ void decapsulate(benchmark::State& state) {
     auto* const packet = rte_pktmbuf_alloc(bench::packet_pool());
     std::memset(rte_pktmbuf_append(packet, size), 0x5a, size);
     link::prepend(*packet, to_peer().header);
-    link::soft_ib::finish(*packet, wire::Psn(1));
-    const transport::UdQueuePair qp({.lid = peer.lid, .qpn = peer.qpn, .qkey = peer.qkey});
+    transport::finish_datagram(*packet, to_peer(), wire::Psn(1));
+    const transport::UdQueuePair qp(peer);
     for (auto _ : state) {
-        const auto datagram = link::soft_ib::parse(offload::first_segment(*packet));
-        if (!datagram || !qp.admit(*datagram)) state.SkipWithError("a good frame was refused");
-        benchmark::DoNotOptimize(datagram);
+        transport::Packet datagram{.mbuf = packet};
+        const bool refused = link::open_headers(datagram.frame(), peer.port.carrier, datagram.arrival) ||
+                             link::verify(datagram.frame(), datagram.arrival) || transport::parse(datagram) ||
+                             qp.refusal(datagram);
+        if (refused) state.SkipWithError("a good frame was refused");
+        benchmark::DoNotOptimize(datagram.payload);
     }
     state.SetBytesProcessed(state.iterations() * size);
     rte_pktmbuf_free(packet);

@@ -66,20 +66,23 @@ void IpoibPort::reconcile() {
     if (!group_) return set_trouble(fmt::format("waiting to be let into the broadcast group {}", to_string(mgid_)));
     set_trouble({});
 
-    const ipoib::Identity now{
-        .lid = port.lid, .gid = port.gid(), .qpn = link_.qpn, .pkey = link_.pkey, .qkey = group_->qkey};
+    const ipoib::Identity now{.port = {.carrier = link::Carrier::soft_ib, .gid = port.gid(), .lid = port.lid},
+                              .qpn = link_.qpn,
+                              .pkey = link_.pkey,
+                              .qkey = group_->qkey};
     if (up() && now == identity_ && attached_ == group_->mlid) return;
     identity_ = now;
     // The shard filters anyway; filtering in the device is an optimization.
-    (void)device().set_identity({.mac = mac_of(now.lid), .pkey = now.pkey, .qpn = now.qpn});
+    (void)device().set_identity({.mac = mac_of(now.port.lid), .pkey = now.pkey, .qpn = now.qpn});
     if (attached_ != wire::Lid{} && attached_ != group_->mlid) {
         (void)device().detach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});
     }
     attached_ = group_->mlid;
-    (void)device().attach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});
+    const pmd::MulticastAddress group{.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_};
+    (void)device().attach_multicast(group);
     shard().send(SetIpoib{id(), now});
-    shard().send(AttachGroup{id(), attached_});
-    link_is_up(wire::IpoibAddress{.qpn = now.qpn, .gid = now.gid});
+    shard().send(AttachGroup{id(), group});
+    link_is_up(wire::IpoibAddress{.qpn = now.qpn, .gid = now.port.gid});
 }
 
 void IpoibPort::go_down() {

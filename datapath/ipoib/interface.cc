@@ -11,29 +11,27 @@
 #include "datapath/wire/ipoib.h"
 
 namespace verbline::ipoib {
-namespace soft_ib = link::soft_ib;
 
 using wire::IpoibHeader;
 
-link::Destination destination(const Identity& from, const wire::AddressHandle& to, wire::Qpn qpn,
-                              wire::EtherType type) {
-    link::Destination out{.address = to, .qpn = qpn, .qkey = from.qkey};
-    out.header = soft_ib::ud_header({.lid = from.lid, .gid = from.gid, .qpn = from.qpn, .pkey = from.pkey}, out);
+link::Destination destination(const Identity& from, const wire::AddressHandle& to, wire::Qpn qpn, wire::EtherType type,
+                              wire::MacAddress to_mac) {
+    auto out = transport::ud_destination(from, to, to_mac, qpn, from.qkey);
     IpoibHeader{.type = type}.emit(out.header.append(IpoibHeader::size).first<IpoibHeader::size>());
     return out;
 }
 
 void Interface::set_port(const std::optional<Identity>& port) {
     queue_pair_.reset();
-    if (port) queue_pair_.emplace(transport::UdQueuePair::Attributes{port->lid, port->qpn, port->pkey, port->qkey});
+    if (port) queue_pair_.emplace(*port);
 }
 
-void Interface::attach(wire::Lid mlid) {
-    if (queue_pair_) queue_pair_->attach(mlid);
+void Interface::attach(const pmd::MulticastAddress& group) {
+    if (queue_pair_) queue_pair_->attach(group);
 }
 
-void Interface::detach(wire::Lid mlid) {
-    if (queue_pair_) queue_pair_->detach(mlid);
+void Interface::detach(const pmd::MulticastAddress& group) {
+    if (queue_pair_) queue_pair_->detach(group);
 }
 
 void Interface::receive(link::Reception& out) noexcept {
@@ -55,14 +53,26 @@ Counter* Interface::unwrap(rte_mbuf& frame) noexcept {
     if (!queue_pair_) return &ipoib_counters_.rx_dropped_down;
     if (carries_datagrams()) return nullptr;  // hardware checked all of this
     if (frame.nb_segs != 1) return &ipoib_counters_.rx_dropped_not_contiguous;
-    const auto packet = soft_ib::parse(offload::first_segment(frame));
-    if (!packet) return &link_discards_[packet.error()];
-    if (const auto admitted = queue_pair_->admit(*packet); !admitted) return &ud_discards_[admitted.error()];
-    frame.data_off = static_cast<std::uint16_t>(frame.data_off + packet->payload_offset);
-    frame.data_len = packet->payload_size;
-    frame.pkt_len = packet->payload_size;
+    transport::Packet packet{.mbuf = &frame};
+    if (auto* const reason = open(packet)) return reason;
+    frame.data_off = static_cast<std::uint16_t>(packet.payload.data() - static_cast<const std::byte*>(frame.buf_addr));
+    frame.data_len = static_cast<std::uint16_t>(packet.payload.size());
+    frame.pkt_len = frame.data_len;
     frame.ol_flags &= ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);  // not of the packet inside
     return nullptr;
+}
+
+Counter* Interface::open(transport::Packet& packet) noexcept {
+    const auto frame = packet.frame();
+    auto discard = link::open_headers(frame, queue_pair_->attributes().port.carrier, packet.arrival);
+    if (!discard) discard = link::verify(frame, packet.arrival);
+    if (discard) return &link_discards_[*discard];
+    if (const auto fault = transport::parse(packet)) {
+        if (*fault == transport::PacketFault::opcode) return &ud_discards_[transport::UdDiscard::rx_dropped_opcode];
+        return &link_discards_[link::Discard::rx_dropped_bth];
+    }
+    const auto refusal = queue_pair_->refusal(packet);
+    return refusal ? &ud_discards_[*refusal] : nullptr;
 }
 
 void Interface::accept(rte_mbuf* payload, link::Reception& out) noexcept {
@@ -110,7 +120,8 @@ Counter* Interface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept
     // The CRCs run over the whole frame; a chain this small is rare, and copying it together costs less than two
     // passes.
     if (packet.nb_segs != 1 && rte_pktmbuf_linearize(&packet) != 0) return &counters_.tx_dropped_no_room;
-    const bool sealed = link::prepend(packet, to.header) && soft_ib::finish(packet, queue_pair_->next_psn());
+    const bool sealed =
+        link::prepend(packet, to.header) && transport::finish_datagram(packet, to, queue_pair_->next_psn());
     return sealed ? nullptr : &counters_.tx_dropped_no_room;
 }
 

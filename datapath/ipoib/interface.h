@@ -4,11 +4,12 @@
 /// @file
 /// IP over InfiniBand, datagram mode (RFC 4391): a UD queue pair as an IP link.
 ///
-/// One implementation for both kinds of device. A device that carries datagrams gets payload, address handle and QPN,
-/// and builds the headers itself; for one that carries frames, link/soft_ib.h builds them.
+/// One implementation for both kinds of device, and for every carrier of UD packets. A device that carries datagrams
+/// gets payload, address handle and QPN, and builds the headers itself; for one that carries frames, transport/ud.h
+/// builds them.
 ///
 ///     IP packet ── IPoIB header ──┬── device.send (datagrams)
-///                                 └── LRH [GRH] BTH DETH … ICRC VCRC ── tx_burst (frames)
+///                                 └── LRH [GRH] BTH DETH ... ICRC VCRC ── tx_burst (frames), or another carrier's
 
 #include <optional>
 
@@ -25,19 +26,13 @@ constexpr std::uint32_t mtu_of_link(std::uint32_t link_mtu) {
 /// Upper bound of the headers and trailers around an IP packet in a frame of the soft fabric, bytes.
 constexpr std::uint32_t frame_overhead = link::soft_ib::max_overhead + 4;
 
-/// The port's addresses as configured by the subnet manager.
-struct Identity {
-    wire::Lid lid{};
-    wire::Gid gid{};
-    wire::Qpn qpn{};
-    wire::PKey pkey{0xffff};
-    wire::QKey qkey{};  ///< the broadcast group's, used for every packet of the link (RFC 4391, 4)
+/// The port's addresses and the broadcast group's Q_Key, which is used for every packet of the link (RFC 4391, 4): as
+/// configured by the subnet manager.
+using Identity = transport::UdQueuePair::Attributes;
 
-    bool operator==(const Identity&) const = default;
-};
-
-/// Builds a destination on the link, for packets of EtherType `type`.
-link::Destination destination(const Identity& from, const wire::AddressHandle& to, wire::Qpn qpn, wire::EtherType type);
+/// Builds a destination on the link, for packets of EtherType `type`. `to_mac` on RoCE only.
+link::Destination destination(const Identity& from, const wire::AddressHandle& to, wire::Qpn qpn, wire::EtherType type,
+                              wire::MacAddress to_mac = {});
 
 #define VERBLINE_IPOIB_COUNTERS(X)                                               \
     X(rx_dropped_not_contiguous, "frames larger than the packet pool's buffers") \
@@ -55,8 +50,8 @@ public:
     /// Sets the port's identity and detaches all groups; while there is none, nothing is received or sent. Shard
     /// thread, as below.
     void set_port(const std::optional<Identity>& port);
-    void attach(wire::Lid mlid);
-    void detach(wire::Lid mlid);
+    void attach(const pmd::MulticastAddress& group);
+    void detach(const pmd::MulticastAddress& group);
 
     void receive(link::Reception& out) noexcept override;
     void counters(const CounterVisitor& visit) const override;
@@ -67,6 +62,7 @@ private:
 
     Counter* unwrap(rte_mbuf& frame) noexcept;  ///< strips a frame to its payload; or returns the counter of the reason
                                                 ///< to drop it
+    Counter* open(transport::Packet& packet) noexcept;  ///< all checks of a frame; likewise
     void accept(rte_mbuf* payload, link::Reception& out) noexcept;
     Counter* wrap(rte_mbuf& packet, const link::Destination& to) noexcept;  ///< makes a packet a frame, or a payload;
                                                                             ///< or returns the counter of the reason to
@@ -78,7 +74,7 @@ private:
 
     std::optional<transport::UdQueuePair> queue_pair_;
     IpoibCounters ipoib_counters_;
-    CountersBy<link::soft_ib::Discard> link_discards_;
+    CountersBy<link::Discard> link_discards_;
     CountersBy<transport::UdDiscard> ud_discards_;
 };
 

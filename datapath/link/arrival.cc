@@ -125,22 +125,9 @@ std::optional<Discard> open_roce_v1(wire::Bytes frame, std::size_t at, Arrival& 
     return std::nullopt;
 }
 
-constexpr Discard discard_of(soft_ib::Discard why) {
-    switch (why) {
-        case soft_ib::Discard::rx_dropped_foreign: return Discard::rx_dropped_foreign;
-        case soft_ib::Discard::rx_dropped_truncated: return Discard::rx_dropped_truncated;
-        case soft_ib::Discard::rx_dropped_lrh: return Discard::rx_dropped_lrh;
-        case soft_ib::Discard::rx_dropped_vcrc: return Discard::rx_dropped_vcrc;
-        case soft_ib::Discard::rx_dropped_icrc: return Discard::rx_dropped_icrc;
-        case soft_ib::Discard::rx_dropped_bth:
-        case soft_ib::Discard::rx_dropped_opcode: return Discard::rx_dropped_bth;
-    }
-    std::unreachable();
-}
-
 std::optional<Discard> open_soft_ib(wire::Bytes frame, Arrival& out) {
     const auto parts = soft_ib::check(frame);
-    if (!parts) return discard_of(parts.error());
+    if (!parts) return parts.error();
     arrived(out, frame, Carrier::soft_ib, parts->network_at, parts->bth_at,
             parts->icrc_at + icrc_size - parts->network_at, parts->global, {});
     return std::nullopt;
@@ -163,6 +150,11 @@ wire::Gid gid_at(wire::Bytes frame, const Arrival& arrival, std::size_t which) {
     wire::Gid gid;
     std::ranges::copy(network.subspan(gids_at + which * gid_size, gid_size), gid.bytes.begin());
     return gid;
+}
+
+/// No longer than offsets reach; no link carries so much.
+wire::Bytes within_reach(wire::Bytes frame) {
+    return frame.first(std::min<std::size_t>(frame.size(), 0xffff));
 }
 
 bool tagged(const Arrival& arrival) {
@@ -196,8 +188,7 @@ std::optional<Discard> verify(wire::Bytes frame, const Arrival& arrival) noexcep
 }
 
 std::optional<Discard> open_headers(wire::Bytes frame, Arrival& out) noexcept {
-    constexpr std::size_t no_longer = 0xffff;  // than offsets reach; no link carries so much
-    frame = frame.first(std::min(frame.size(), no_longer));
+    frame = within_reach(frame);
     if (frame.size() < Ethernet::size) return Discard::rx_dropped_truncated;
     auto type = part_at<Ethernet>(frame).get<&Ethernet::type>();
     if (type == wire::ether_type::soft_ib) return open_soft_ib(frame, out);
@@ -213,6 +204,19 @@ std::optional<Discard> open_headers(wire::Bytes frame, Arrival& out) noexcept {
         case wire::ether_type::roce_v1: return open_roce_v1(frame, at, out);
         default: return Discard::rx_dropped_foreign;
     }
+}
+
+std::optional<Discard> open_headers(wire::Bytes frame, Carrier carrier, Arrival& out) noexcept {
+    frame = within_reach(frame);
+    if (frame.size() < Ethernet::size) return Discard::rx_dropped_truncated;
+    if (part_at<Ethernet>(frame).get<&Ethernet::type>() != ether_type_of(carrier)) return Discard::rx_dropped_foreign;
+    switch (carrier) {
+        case Carrier::roce_v2_ipv4: return open_ipv4(frame, Ethernet::size, out);
+        case Carrier::roce_v2_ipv6: return open_ipv6(frame, Ethernet::size, out);
+        case Carrier::roce_v1: return open_roce_v1(frame, Ethernet::size, out);
+        case Carrier::soft_ib: return open_soft_ib(frame, out);
+    }
+    std::unreachable();
 }
 
 wire::Bytes route_header(wire::Bytes frame, const Arrival& arrival) noexcept {

@@ -14,28 +14,12 @@
 #include <optional>
 #include <span>
 
+#include "datapath/link/discard.h"
 #include "datapath/link/envelope.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/types.h"
-#include "pmd/base/counter.h"
 
 namespace verbline::link {
-
-#define VERBLINE_ARRIVAL_DISCARDS(X)                                                                       \
-    X(rx_dropped_foreign, "frames that carry no InfiniBand packet, by EtherType, protocol or UDP port")    \
-    X(rx_dropped_truncated, "frames that end inside a header, or are shorter than they say")               \
-    X(rx_dropped_ip_version, "IP headers and GRHs of another version than they should be")                 \
-    X(rx_dropped_ip_options, "RoCE packets whose IPv4 header has options")                                 \
-    X(rx_dropped_ip_fragment, "fragments of IPv4 packets that are, or may be, RoCE")                       \
-    X(rx_dropped_ip_checksum, "RoCE packets whose IPv4 header checksum does not verify")                   \
-    X(rx_dropped_length, "packets whose lengths contradict each other or are none that a packet can have") \
-    X(rx_dropped_grh, "packets whose GRH is followed by no BTH")                                           \
-    X(rx_dropped_lrh, "packets whose LRH version, next header or length cannot be")                        \
-    X(rx_dropped_vcrc, "packets whose VCRC does not verify")                                               \
-    X(rx_dropped_icrc, "packets whose ICRC does not verify")                                               \
-    X(rx_dropped_bth, "packets of another transport version, or with more padding than payload")
-
-VERBLINE_COUNTER_ENUM(Discard, VERBLINE_ARRIVAL_DISCARDS)
 
 /// A valid received packet; offsets are from the start of the frame.
 struct Arrival {
@@ -56,6 +40,8 @@ std::expected<Arrival, Discard> open(wire::Bytes frame) noexcept;
 /// reason to drop the packet, if any. For a burst, run the first step for all frames and then the second for all: the
 /// CRCs of small packets then overlap in the processor.
 std::optional<Discard> open_headers(wire::Bytes frame, Arrival& out) noexcept;
+/// On a link that has a single carrier, untagged: whatever has another EtherType is foreign.
+std::optional<Discard> open_headers(wire::Bytes frame, Carrier carrier, Arrival& out) noexcept;
 std::optional<Discard> verify(wire::Bytes frame, const Arrival& arrival) noexcept;
 
 constexpr std::size_t global_route_header_size = 40;

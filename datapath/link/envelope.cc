@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "datapath/link/destination.h"
+#include "datapath/link/header.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/link/part.h"
 #include "datapath/wire/bth.h"
@@ -25,16 +25,6 @@ using wire::Ecn, wire::Ethernet, wire::Grh, wire::IcrcOver, wire::Ipv4, wire::Ip
 template <class Part>
 void append(Header& header, const Part& part) {
     part.emit(header.append(Part::size).template first<Part::size>());
-}
-
-constexpr wire::EtherType ether_type_of(Carrier carrier) {
-    switch (carrier) {
-        case Carrier::roce_v2_ipv4: return wire::ether_type::ipv4;
-        case Carrier::roce_v2_ipv6: return wire::ether_type::ipv6;
-        case Carrier::roce_v1: return wire::ether_type::roce_v1;
-        case Carrier::soft_ib: return wire::ether_type::soft_ib;
-    }
-    std::unreachable();
 }
 
 void append_ethernet(Header& header, const Endpoint& from, wire::MacAddress to, std::uint8_t sl) {
@@ -148,9 +138,13 @@ wire::MacAddress multicast_mac(Carrier carrier, const wire::Gid& group) {
 void write_headers(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip_id) noexcept {
     assert(frame.size() >= envelope.size + wire::Bth::size + trailer_size(envelope.carrier));
     std::memcpy(frame.data(), envelope.bytes.data(), envelope.size);
-    const auto packet = frame.subspan(envelope.covered_at);
-    switch (envelope.carrier) {
-        case Carrier::roce_v2_ipv4: return set_ipv4_lengths(packet, envelope.ip_sum, ip_id);
+    write_lengths(frame, sealing_of(envelope), ip_id);
+}
+
+void write_lengths(std::span<std::byte> frame, const Sealing& sealing, std::uint16_t ip_id) noexcept {
+    const auto packet = frame.subspan(sealing.covered_at);
+    switch (sealing.carrier) {
+        case Carrier::roce_v2_ipv4: return set_ipv4_lengths(packet, sealing.ip_sum, ip_id);
         case Carrier::roce_v2_ipv6: return set_ipv6_lengths(packet);
         case Carrier::roce_v1: return set_grh_length(packet);
         case Carrier::soft_ib: return soft_ib::set_lengths(frame);

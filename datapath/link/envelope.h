@@ -17,16 +17,28 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "datapath/link/soft_ib.h"
 #include "datapath/wire/address_handle.h"
 #include "datapath/wire/bytes.h"
+#include "datapath/wire/ethernet.h"
 #include "datapath/wire/icrc.h"
 #include "datapath/wire/types.h"
 
 namespace verbline::link {
 
 enum class Carrier : std::uint8_t { roce_v2_ipv4, roce_v2_ipv6, roce_v1, soft_ib };
+
+constexpr wire::EtherType ether_type_of(Carrier carrier) {
+    switch (carrier) {
+        case Carrier::roce_v2_ipv4: return wire::ether_type::ipv4;
+        case Carrier::roce_v2_ipv6: return wire::ether_type::ipv6;
+        case Carrier::roce_v1: return wire::ether_type::roce_v1;
+        case Carrier::soft_ib: return wire::ether_type::soft_ib;
+    }
+    std::unreachable();
+}
 
 /// Bytes behind the padding: ICRC, and VCRC where there is one.
 constexpr std::size_t trailer_size(Carrier carrier) {
@@ -54,6 +66,8 @@ struct Endpoint {
     bool ecn = false;                   ///< RoCE v2: marked ECT(0), so that routers mark instead of drop (RFC 3168, 5)
     wire::Gid gid{};                    ///< for roce_v2_ipv4 a mapped address (ip_gid.h)
     wire::Lid lid{};                    ///< soft fabric
+
+    bool operator==(const Endpoint&) const = default;
 };
 
 /// Builds the envelope from `from` to `to`. RoCE always uses `to.dgid`; the service level becomes the priority of the
@@ -80,14 +94,17 @@ void seal(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip
 /// that were just stored in smaller pieces stalls until the stores complete (failed store forwarding).
 void write_headers(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip_id) noexcept;
 
-/// What `write_crcs` needs of the envelope, which need not exist any more then.
+/// What is needed of an envelope once it is copied, so that it need not exist any more then.
 struct Sealing {
     Carrier carrier{};
     std::uint8_t covered_at = 0;
+    std::uint32_t ip_sum = 0;
 };
 constexpr Sealing sealing_of(const Envelope& envelope) {
-    return {envelope.carrier, envelope.covered_at};
+    return {envelope.carrier, envelope.covered_at, envelope.ip_sum};
 }
+/// `write_headers` without its first half: the frame holds the envelope already.
+void write_lengths(std::span<std::byte> frame, const Sealing& sealing, std::uint16_t ip_id) noexcept;
 void write_crcs(std::span<std::byte> frame, Sealing sealing) noexcept;
 
 }  // namespace verbline::link

@@ -8,7 +8,7 @@
 
 #include <rte_mbuf.h>
 
-#include "datapath/link/destination.h"
+#include "datapath/link/header.h"
 
 namespace verbline::link {
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/link/soft_ib.h"
 
-#include <algorithm>
-#include <cstring>
-
-#include <rte_mbuf.h>
-
 #include "datapath/link/part.h"
 #include "datapath/wire/bth.h"
-#include "datapath/wire/deth.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/grh.h"
 #include "datapath/wire/ib_packet.h"
@@ -19,11 +13,9 @@
 namespace verbline::link::soft_ib {
 namespace {
 
-using wire::Bth, wire::Deth, wire::Ethernet, wire::Grh, wire::Lrh, wire::icrc_size, wire::vcrc_size;
+using wire::Bth, wire::Ethernet, wire::Grh, wire::Lrh, wire::icrc_size, wire::vcrc_size;
 
 constexpr std::size_t lrh_at = Ethernet::size;
-
-constexpr std::uint8_t ud_send_only = 0x64;  // IBTA 9.2.1
 
 bool is_global(wire::Bytes frame) {
     return part_at<Lrh>(frame, lrh_at).get<&Lrh::next>() == wire::NextHeader::grh;
@@ -52,15 +44,6 @@ Header routing_header(wire::Lid from, const wire::Gid& from_gid, const wire::Add
     return header;
 }
 
-Header ud_header(const Source& from, const Destination& to) {
-    auto header = routing_header(from.lid, from.gid, to.address);
-    const auto destination = wire::is_multicast(to.address.dlid) ? wire::multicast_qpn : to.qpn;
-    Bth{.opcode = ud_send_only, .pkey = from.pkey, .dest = destination}.emit(
-        header.append(Bth::size).first<Bth::size>());
-    Deth{.qkey = to.qkey, .source = from.qpn}.emit(header.append(Deth::size).first<Deth::size>());
-    return header;
-}
-
 void set_lengths(wire::MutableBytes frame) noexcept {
     const std::size_t through_icrc = frame.size() - lrh_at - vcrc_size;
     const bool global = is_global(frame);
@@ -70,22 +53,6 @@ void set_lengths(wire::MutableBytes frame) noexcept {
 
 bool write_crcs(wire::MutableBytes frame) noexcept {
     return wire::seal(frame.subspan(lrh_at));
-}
-
-bool finish(rte_mbuf& frame, wire::Psn psn) noexcept {
-    const std::uint32_t unpadded = frame.data_len;
-    auto* const data = rte_pktmbuf_mtod(&frame, std::byte*);
-    const std::size_t bth_at = lrh_at + Lrh::size + (is_global({data, unpadded}) ? Grh::size : 0);
-    // All headers are multiples of four bytes except the Ethernet header, so the payload's size decides the padding.
-    const std::uint32_t pad = -(unpadded - lrh_at) & 3;
-    if (rte_pktmbuf_append(&frame, static_cast<std::uint16_t>(pad + trailer_size)) == nullptr) return false;
-
-    const wire::MutableBytes bytes(data, unpadded + pad + trailer_size);
-    std::fill_n(bytes.begin() + unpadded, pad, std::byte{0});
-    wire::store8(bytes, bth_at + 1, (wire::load8(bytes, bth_at + 1) & ~0x30u) | pad << 4);
-    wire::store24(bytes, bth_at + 9, psn.value());
-    set_lengths(bytes);
-    return write_crcs(bytes);
 }
 
 std::expected<Parts, Discard> check(wire::Bytes frame) noexcept {
@@ -123,35 +90,6 @@ std::expected<Parts, Discard> check(wire::Bytes frame) noexcept {
                  .network_at = static_cast<std::uint32_t>(global ? lrh_at + Lrh::size : lrh_at),
                  .bth_at = static_cast<std::uint32_t>(lrh_at + routing),
                  .icrc_at = static_cast<std::uint32_t>(lrh_at + through_icrc - icrc_size)};
-}
-
-std::expected<Datagram, Discard> parse(wire::Bytes frame) noexcept {
-    const auto parts = check(frame);
-    if (!parts) return std::unexpected(parts.error());
-    const auto lrh = part_at<Lrh>(frame, lrh_at);
-    Datagram out{.slid = lrh.get<&Lrh::source>(),
-                 .dlid = lrh.get<&Lrh::destination>(),
-                 .sl = lrh.get<&Lrh::service_level>(),
-                 .global = parts->global};
-    if (out.global) {
-        const auto grh = part_at<Grh>(frame, parts->network_at);
-        out.sgid = grh.get<&Grh::source>();
-        out.dgid = grh.get<&Grh::destination>();
-    }
-    const auto transport = frame.first(parts->icrc_at).subspan(parts->bth_at);
-    const auto bth = Bth::parse(transport);
-    if (!bth) return std::unexpected(Discard::rx_dropped_bth);
-    if (bth->opcode != ud_send_only) return std::unexpected(Discard::rx_dropped_opcode);
-    const auto deth = Deth::parse(transport.subspan(Bth::size));
-    constexpr std::size_t headers = Bth::size + Deth::size;
-    if (!deth || transport.size() - headers < bth->pad) return std::unexpected(Discard::rx_dropped_bth);
-    out.pkey = bth->pkey;
-    out.destination = bth->dest;
-    out.qkey = deth->qkey;
-    out.source = deth->source;
-    out.payload_offset = static_cast<std::uint16_t>(parts->bth_at + headers);
-    out.payload_size = static_cast<std::uint16_t>(transport.size() - headers - bth->pad);
-    return out;
 }
 
 }  // namespace verbline::link::soft_ib

@@ -4,29 +4,28 @@
 /// @file
 /// The soft fabric: complete InfiniBand packets (LRH to VCRC) behind an Ethernet header, forwarded by any bridge.
 ///
-///     +-----------------+-----+-------+-----+------+---------+-----+------+------+
-///     | Ethernet 0x88B5 | LRH | (GRH) | BTH | DETH | payload | pad | ICRC | VCRC |
-///     +-----------------+-----+-------+-----+------+---------+-----+------+------+
-///           14             8     40     12     8              0..3    4      2
+///     +-----------------+-----+-------+-----+-----+---------+-----+------+------+
+///     | Ethernet 0x88B5 | LRH | (GRH) | BTH | ... | payload | pad | ICRC | VCRC |
+///     +-----------------+-----+-------+-----+-----+---------+-----+------+------+
+///           14             8     40     12                   0..3    4      2
 ///
 /// The MAC address is derived from the LID, so that an Ethernet bridge acts as the InfiniBand switch: a unicast LID is
 /// 02:00:00:00:hi:lo, a multicast LID 03:00:00:00:hi:lo (the group bit set). 0x88B5 is IEEE 802's local experimental
 /// EtherType 1. Without its first 14 bytes, a captured frame is an InfiniBand packet.
 ///
-/// Builds and checks the routing headers and CRCs of any packet, and builds and parses whole UD packets (IBTA volume 1,
-/// chapters 5 to 9). Which queue pair a packet belongs to is left to transport.
+/// Builds and checks the routing headers and CRCs (IBTA volume 1, chapters 5 to 9). What the packet is, and which queue
+/// pair it belongs to, is left to transport.
 
 #include <cstddef>
 #include <cstdint>
 #include <expected>
 
-#include "datapath/link/destination.h"
+#include "datapath/link/discard.h"
+#include "datapath/link/header.h"
+#include "datapath/wire/address_handle.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/grh.h"
 #include "datapath/wire/types.h"
-#include "pmd/base/counter.h"
-
-struct rte_mbuf;
 
 namespace verbline::link::soft_ib {
 
@@ -54,22 +53,6 @@ Header routing_header(wire::Lid from, const wire::Gid& from_gid, const wire::Add
 void set_lengths(wire::MutableBytes frame) noexcept;
 bool write_crcs(wire::MutableBytes frame) noexcept;
 
-/// The sending end of a UD packet.
-struct Source {
-    wire::Lid lid{};
-    wire::Gid gid{};
-    wire::Qpn qpn{};
-    wire::PKey pkey{0xffff};
-};
-
-/// Builds the headers of UD SENDs from `from` to `to` (address, qpn and qkey). `finish` fills in lengths, pad count and
-/// PSN.
-Header ud_header(const Source& from, const Destination& to);
-
-/// Completes a frame that begins with a `ud_header`: fills in lengths, pad count and PSN, appends padding, ICRC and
-/// VCRC. The mbuf must be a single segment. False, and the frame unchanged, if it has no room for the trailer.
-bool finish(rte_mbuf& frame, wire::Psn psn) noexcept;
-
 /// Offsets of the parts of a valid received packet in its frame.
 struct Parts {
     bool global = false;
@@ -78,34 +61,8 @@ struct Parts {
     std::uint32_t icrc_at = 0;
 };
 
-/// A valid received UD packet.
-struct Datagram {
-    wire::Lid slid{}, dlid{};
-    std::uint8_t sl = 0;
-    wire::Qpn source{}, destination{};
-    wire::PKey pkey{};
-    wire::QKey qkey{};
-    bool global = false;
-    wire::Gid sgid{}, dgid{};  ///< only if global
-    std::uint16_t payload_offset = 0, payload_size = 0;
-};
-
-#define VERBLINE_SOFT_IB_DISCARDS(X)                                                         \
-    X(rx_dropped_foreign, "frames of another EtherType on a soft-fabric link")               \
-    X(rx_dropped_truncated, "frames that end inside a header, or are shorter than they say") \
-    X(rx_dropped_lrh, "frames whose LRH version, next header or length cannot be")           \
-    X(rx_dropped_vcrc, "frames whose VCRC does not verify")                                  \
-    X(rx_dropped_icrc, "frames whose ICRC does not verify")                                  \
-    X(rx_dropped_bth, "frames whose BTH or GRH cannot be")                                   \
-    X(rx_dropped_opcode, "packets that are not UD SENDs")
-
-VERBLINE_COUNTER_ENUM(Discard, VERBLINE_SOFT_IB_DISCARDS)
-
 /// Checks all headers up to the BTH, and both CRCs; accepts frames padded to Ethernet's minimum. Returns the reason to
 /// drop it otherwise.
 std::expected<Parts, Discard> check(wire::Bytes frame) noexcept;
-
-/// Performs all checks of a UD packet that need no queue pair state. Returns the packet, or the reason to drop it.
-std::expected<Datagram, Discard> parse(wire::Bytes frame) noexcept;
 
 }  // namespace verbline::link::soft_ib

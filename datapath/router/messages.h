@@ -13,6 +13,7 @@
 #include "datapath/ipoib/interface.h"
 #include "datapath/link/destination.h"
 #include "datapath/wire/types.h"
+#include "pmd/netdev.h"
 
 struct rte_mbuf;
 
@@ -37,12 +38,12 @@ struct SetIpoib {
 
 struct AttachGroup {
     InterfaceId port{};
-    wire::Lid mlid{};
+    pmd::MulticastAddress group;
 };
 
 struct DetachGroup {
     InterfaceId port{};
-    wire::Lid mlid{};
+    pmd::MulticastAddress group;
 };
 
 /// Sets the destination of a port's IP broadcasts and multicasts.

@@ -38,10 +38,10 @@ struct Executor {
         if (auto* link = port(c.port).ipoib()) link->set_port(c.identity);
     }
     void operator()(const AttachGroup& c) const {
-        if (auto* link = port(c.port).ipoib()) link->attach(c.mlid);
+        if (auto* link = port(c.port).ipoib()) link->attach(c.group);
     }
     void operator()(const DetachGroup& c) const {
-        if (auto* link = port(c.port).ipoib()) link->detach(c.mlid);
+        if (auto* link = port(c.port).ipoib()) link->detach(c.group);
     }
     void operator()(const SetBroadcast& c) const { port(c.port).broadcast = c.to; }
     void operator()(const SetAddress& c) const { port(c.port).address = c.address; }

@@ -8,9 +8,11 @@
 #include <optional>
 
 #include "datapath/link/arrival.h"
+#include "datapath/link/part.h"
 #include "datapath/transport/opcode.h"
 #include "datapath/wire/bth.h"
 #include "datapath/wire/bytes.h"
+#include "datapath/wire/deth.h"
 #include "datapath/wire/types.h"
 
 struct rte_mbuf;
@@ -46,6 +48,11 @@ wire::Qpn destination_of(const Packet& packet) noexcept;
 /// Fills in `packet`, of which `mbuf` and `arrival` (from link::open on the mbuf's first segment) are set. Returns the
 /// fault, or nullopt on success.
 std::optional<PacketFault> parse(Packet& packet) noexcept;
+
+/// The DETH of a parsed UD packet.
+inline wire::View<wire::Deth> deth_of(const Packet& packet) {
+    return link::part_at<wire::Deth>(packet.headers);
+}
 
 /// Writes a BTH as three words; same bytes as wire::Bth::emit (tested), which writes field by field.
 struct BthWords {

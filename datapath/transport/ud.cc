@@ -3,32 +3,98 @@
 
 #include <algorithm>
 
+#include <rte_mbuf.h>
+
+#include "datapath/link/arrival.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/transport/opcode.h"
+#include "datapath/wire/bth.h"
+#include "datapath/wire/deth.h"
+
 namespace verbline::transport {
+namespace {
 
-void UdQueuePair::attach(wire::Lid mlid) {
-    if (std::ranges::find(groups_, mlid) == groups_.end()) groups_.push_back(mlid);
+constexpr auto ud_send_only = opcode::of(Service::ud, opcode::send_only);
+
+bool is_group(const link::Endpoint& from, const wire::AddressHandle& to) {
+    if (from.carrier == link::Carrier::soft_ib) return wire::is_multicast(to.dlid);
+    const auto ipv4 = link::ipv4_of(to.dgid);
+    return ipv4 ? wire::is_multicast(*ipv4) : to.dgid.multicast();
 }
 
-void UdQueuePair::detach(wire::Lid mlid) {
-    std::erase(groups_, mlid);
+}  // namespace
+
+void UdQueuePair::attach(const pmd::MulticastAddress& group) {
+    if (!attached(group)) groups_.push_back(group);
 }
 
-std::expected<void, UdDiscard> UdQueuePair::admit(const link::soft_ib::Datagram& packet) const noexcept {
-    if (wire::is_multicast(packet.dlid)) {
-        if (std::ranges::find(groups_, packet.dlid) == groups_.end()) {
-            return std::unexpected(UdDiscard::rx_dropped_not_ours);
-        }
-        if (packet.destination != wire::multicast_qpn) return std::unexpected(UdDiscard::rx_dropped_qpn);
-        if (packet.slid == attributes_.lid && packet.source == attributes_.qpn) {
-            return std::unexpected(UdDiscard::rx_dropped_own_multicast);
-        }
-    } else {
-        if (packet.dlid != attributes_.lid) return std::unexpected(UdDiscard::rx_dropped_not_ours);
-        if (packet.destination != attributes_.qpn) return std::unexpected(UdDiscard::rx_dropped_qpn);
+void UdQueuePair::detach(const pmd::MulticastAddress& group) {
+    std::erase_if(groups_, [&](const auto& each) { return each.mlid == group.mlid && each.mgid == group.mgid; });
+}
+
+bool UdQueuePair::attached(const pmd::MulticastAddress& group) const noexcept {
+    const bool by_lid = attributes_.port.carrier == link::Carrier::soft_ib;
+    return std::ranges::any_of(
+        groups_, [&](const auto& each) { return by_lid ? each.mlid == group.mlid : each.mgid == group.mgid; });
+}
+
+UdQueuePair::Addressed UdQueuePair::addressed(const Packet& packet) const noexcept {
+    const auto frame = packet.frame();
+    const auto& port = attributes_.port;
+    if (port.carrier == link::Carrier::soft_ib) {
+        const auto lid = link::destination_lid(frame, packet.arrival);
+        const bool group = wire::is_multicast(lid);
+        return {.ours = group ? attached({.mlid = lid}) : lid == port.lid,
+                .group = group,
+                .from_us = group && link::source_lid(frame, packet.arrival) == port.lid};
     }
-    if (!wire::match(packet.pkey, attributes_.pkey)) return std::unexpected(UdDiscard::rx_dropped_pkey);
-    if (packet.qkey != attributes_.qkey) return std::unexpected(UdDiscard::rx_dropped_qkey);
-    return {};
+    const auto gid = link::destination_gid(frame, packet.arrival);
+    if (gid == port.gid) return {.ours = true};
+    const bool group = attached({.mgid = gid});
+    return {.ours = group, .group = group, .from_us = group && link::source_gid(frame, packet.arrival) == port.gid};
+}
+
+std::optional<UdDiscard> UdQueuePair::refusal(const Packet& packet) const noexcept {
+    if (packet.opcode != ud_send_only) return UdDiscard::rx_dropped_opcode;
+    const auto [ours, group, from_us] = addressed(packet);
+    if (!ours) return UdDiscard::rx_dropped_not_ours;
+    if (packet.destination != (group ? wire::multicast_qpn : attributes_.qpn)) return UdDiscard::rx_dropped_qpn;
+    const auto deth = deth_of(packet);
+    if (from_us && deth.get<&wire::Deth::source>() == attributes_.qpn) return UdDiscard::rx_dropped_own_multicast;
+    if (!wire::match(packet.pkey, attributes_.pkey)) return UdDiscard::rx_dropped_pkey;
+    if (deth.get<&wire::Deth::qkey>() != attributes_.qkey) return UdDiscard::rx_dropped_qkey;
+    return std::nullopt;
+}
+
+link::Destination ud_destination(const UdQueuePair::Attributes& from, const wire::AddressHandle& to,
+                                 wire::MacAddress to_mac, wire::Qpn qpn, wire::QKey qkey) {
+    const bool group = is_group(from.port, to);
+    const auto envelope =
+        link::make_envelope(from.port, to, group ? link::multicast_mac(from.port.carrier, to.dgid) : to_mac,
+                            link::udp_source_port(to.flow_label, from.qpn, qpn));
+    link::Destination out{
+        .sealing = link::sealing_of(envelope), .bth_at = envelope.size, .address = to, .qpn = qpn, .qkey = qkey};
+    std::ranges::copy(envelope.view(), out.header.append(envelope.size).begin());
+    BthWords{.opcode = ud_send_only, .pkey = from.pkey, .destination = group ? wire::multicast_qpn : qpn}.emit(
+        out.header.append(wire::Bth::size));
+    wire::Deth{.qkey = qkey, .source = from.qpn}.emit(out.header.append(wire::Deth::size).first<wire::Deth::size>());
+    return out;
+}
+
+bool finish_datagram(rte_mbuf& frame, const link::Destination& to, wire::Psn psn) noexcept {
+    const std::uint32_t unpadded = frame.data_len;
+    auto* const data = rte_pktmbuf_mtod(&frame, std::byte*);
+    const std::uint32_t pad = padding_of(unpadded - to.bth_at);
+    const auto size = static_cast<std::uint32_t>(unpadded + pad + link::trailer_size(to.sealing.carrier));
+    if (rte_pktmbuf_append(&frame, static_cast<std::uint16_t>(size - unpadded)) == nullptr) return false;
+
+    const wire::MutableBytes bytes(data, size);
+    std::fill_n(bytes.begin() + unpadded, pad, std::byte{0});
+    wire::store8(bytes, to.bth_at + 1u, (wire::load8(bytes, to.bth_at + 1u) & ~0x30u) | pad << 4);
+    wire::store24(bytes, to.bth_at + 9u, psn.value());
+    link::write_lengths(bytes, to.sealing, static_cast<std::uint16_t>(psn.value()));
+    link::write_crcs(bytes, to.sealing);
+    return true;
 }
 
 }  // namespace verbline::transport

@@ -2,26 +2,36 @@
 #pragma once
 
 /// @file
-/// Unreliable datagrams of IPoIB: admission checks for a UD packet, without a full queue pair (IBTA volume 1, 9.8.3 and
-/// 9.6.1).
+/// Unreliable datagrams without work requests, on every carrier: for IPoIB, whose packets stay in their mbufs. Checks
+/// that a UD packet is for a queue pair, and builds the headers of its own (IBTA volume 1, 9.8.3 and 9.6.1).
 ///
-/// Owned by one shard. No I/O.
+///     frame ── link::open_headers, link::verify ── parse (packet.h) ── UdQueuePair::refusal ──> Packet::payload
+///     payload ── link::prepend(ud_destination) ── finish_datagram ──> frame
+///
+/// The UD queue pairs of programs go the same way, up to ud_responder.h and from request_writer.h. Owned by one shard.
+/// No I/O.
 
 #include <cstdint>
-#include <expected>
+#include <optional>
 #include <vector>
 
-#include "datapath/link/soft_ib.h"
+#include "datapath/link/destination.h"
+#include "datapath/link/envelope.h"
+#include "datapath/transport/packet.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/counter.h"
+#include "pmd/netdev.h"
+
+struct rte_mbuf;
 
 namespace verbline::transport {
 
-#define VERBLINE_UD_DISCARDS(X)                                                           \
-    X(rx_dropped_not_ours, "packets for another LID, or a multicast LID nobody attached") \
-    X(rx_dropped_qpn, "packets for a queue pair that does not exist")                     \
-    X(rx_dropped_pkey, "packets whose P_Key does not match the queue pair's")             \
-    X(rx_dropped_qkey, "packets whose Q_Key is not the queue pair's")                     \
+#define VERBLINE_UD_DISCARDS(X)                                                              \
+    X(rx_dropped_opcode, "packets that are not UD SENDs")                                    \
+    X(rx_dropped_not_ours, "packets for another port's address, or a group nobody attached") \
+    X(rx_dropped_qpn, "packets for a queue pair that does not exist")                        \
+    X(rx_dropped_pkey, "packets whose P_Key does not match the queue pair's")                \
+    X(rx_dropped_qkey, "packets whose Q_Key is not the queue pair's")                        \
     X(rx_dropped_own_multicast, "our own multicast packets, come back to us")
 
 VERBLINE_COUNTER_ENUM(UdDiscard, VERBLINE_UD_DISCARDS)
@@ -30,28 +40,47 @@ VERBLINE_COUNTER_ENUM(UdDiscard, VERBLINE_UD_DISCARDS)
 class UdQueuePair {
 public:
     struct Attributes {
-        wire::Lid lid{};
+        link::Endpoint port;
         wire::Qpn qpn{};
         wire::PKey pkey{0xffff};
         wire::QKey qkey{};
+
+        bool operator==(const Attributes&) const = default;
     };
 
     explicit UdQueuePair(const Attributes& attributes) : attributes_(attributes) {}
 
     const Attributes& attributes() const { return attributes_; }
-    void attach(wire::Lid mlid);  ///< idempotent
-    void detach(wire::Lid mlid);
+    /// A group is known by its MLID on the soft fabric, and by its MGID on RoCE. Idempotent.
+    void attach(const pmd::MulticastAddress& group);
+    void detach(const pmd::MulticastAddress& group);
 
-    /// Accepts the packet for this queue pair, or returns the reason to discard it. The P_Key is checked before the
-    /// Q_Key (IBTA 9.6.1.4).
-    std::expected<void, UdDiscard> admit(const link::soft_ib::Datagram& packet) const noexcept;
+    /// The reason to discard a parsed packet, none if it is for this queue pair. The P_Key is checked before the Q_Key
+    /// (IBTA 9.6.1.4).
+    std::optional<UdDiscard> refusal(const Packet& packet) const noexcept;
     /// The PSN of the next packet sent.
     wire::Psn next_psn() { return wire::Psn(next_psn_++); }
 
 private:
+    /// What the headers in front of the BTH say: whom the packet is for, and whether it is from us.
+    struct Addressed {
+        bool ours = false, group = false, from_us = false;
+    };
+    Addressed addressed(const Packet& packet) const noexcept;
+    bool attached(const pmd::MulticastAddress& group) const noexcept;
+
     Attributes attributes_;
-    std::vector<wire::Lid> groups_;  ///< few: searched linearly
+    std::vector<pmd::MulticastAddress> groups_;  ///< few: searched linearly
     std::uint32_t next_psn_ = 0;
 };
+
+/// The way to the queue pair `qpn` at `to`, or to the group that `to` is, with all headers through the DETH; those
+/// behind it may be appended. `to_mac` as in make_envelope; of a group it is derived.
+link::Destination ud_destination(const UdQueuePair::Attributes& from, const wire::AddressHandle& to,
+                                 wire::MacAddress to_mac, wire::Qpn qpn, wire::QKey qkey);
+
+/// Completes a frame that begins with the header of `to`: fills in lengths, pad count and PSN, appends padding, ICRC
+/// and VCRC. The mbuf must be a single segment. False, and the frame unchanged, if it has no room for the trailer.
+bool finish_datagram(rte_mbuf& frame, const link::Destination& to, wire::Psn psn) noexcept;
 
 }  // namespace verbline::transport

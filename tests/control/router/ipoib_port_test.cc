@@ -65,9 +65,9 @@ TEST_F(IpoibPortTest, ComesUpInTheBroadcastGroup) {
     EXPECT_EQ(port->trouble(), "");
     const auto identity = test::next<SetIpoib>(*shard);
     ASSERT_TRUE(identity && identity->identity);
-    EXPECT_EQ(identity->identity->lid, transport->port().lid);
+    EXPECT_EQ(identity->identity->port.lid, transport->port().lid);
     EXPECT_EQ(identity->identity->qkey, wire::QKey{0xb1b}) << "the group's";
-    EXPECT_EQ(test::next<AttachGroup>(*shard)->mlid, broadcast_mlid);
+    EXPECT_EQ(test::next<AttachGroup>(*shard)->group.mlid, broadcast_mlid);
     EXPECT_TRUE(test::next<SetBroadcast>(*shard));
     EXPECT_EQ(device.identity.mac, link::soft_ib::mac_of(transport->port().lid));
     ASSERT_EQ(device.groups.size(), 1u);

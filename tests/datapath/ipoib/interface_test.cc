@@ -15,18 +15,17 @@ namespace {
 
 using test::bytes_of, test::make_packet, test::pattern;
 
-constexpr wire::Lid broadcast{0xc000};
-constexpr Identity alice{.lid = wire::Lid{3},
-                         .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100005}),
-                         .qpn = wire::Qpn{0x48},
-                         .qkey = wire::QKey{0xb1b}};
-constexpr Identity bob{.lid = wire::Lid{4},
-                       .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100008}),
-                       .qpn = wire::Qpn{0x49},
-                       .qkey = wire::QKey{0xb1b}};
+constexpr pmd::MulticastAddress broadcast{.mlid = wire::Lid{0xc000}};
+constexpr link::Endpoint port(std::uint16_t lid, std::uint64_t guid) {
+    return {.carrier = link::Carrier::soft_ib,
+            .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{guid}),
+            .lid = wire::Lid{lid}};
+}
+constexpr Identity alice{.port = port(3, 0x100005), .qpn = wire::Qpn{0x48}, .qkey = wire::QKey{0xb1b}};
+constexpr Identity bob{.port = port(4, 0x100008), .qpn = wire::Qpn{0x49}, .qkey = wire::QKey{0xb1b}};
 
 link::Destination to_bob(wire::EtherType type = wire::ether_type::ipv4) {
-    return destination(alice, {.dlid = bob.lid}, bob.qpn, type);
+    return destination(alice, {.dlid = bob.port.lid}, bob.qpn, type);
 }
 
 /// A port whose device is two queues.
@@ -85,7 +84,7 @@ TEST(IpoibInterface, PuntsArp) {
 
 TEST(IpoibInterface, ReachesEveryMemberOfTheBroadcastGroup) {
     Host a(alice), b(bob);
-    const wire::AddressHandle group{.dlid = broadcast, .global = true, .dgid = bob.gid};
+    const wire::AddressHandle group{.dlid = broadcast.mlid, .global = true, .dgid = bob.port.gid};
     a.link.transmit(make_packet(pattern(100)).release(),
                     destination(alice, group, wire::multicast_qpn, wire::ether_type::ipv4));
     const auto received = deliver(a, b);
@@ -102,8 +101,8 @@ TEST(IpoibInterface, DropsByName) {
     };
     auto stranger = alice;
     stranger.qkey = wire::QKey{1};
-    send(destination(stranger, {.dlid = bob.lid}, bob.qpn, wire::ether_type::ipv4));
-    send(destination(alice, {.dlid = bob.lid}, wire::Qpn{0x50}, wire::ether_type::ipv4));
+    send(destination(stranger, {.dlid = bob.port.lid}, bob.qpn, wire::ether_type::ipv4));
+    send(destination(alice, {.dlid = bob.port.lid}, wire::Qpn{0x50}, wire::ether_type::ipv4));
     send(destination(alice, {.dlid = wire::Lid{9}}, bob.qpn, wire::ether_type::ipv4));
     send(to_bob(wire::ether_type::ipv6));
     b.link.set_port(std::nullopt);
@@ -163,7 +162,7 @@ TEST(IpoibInterface, LeavesTheHeadersToADeviceThatCarriesDatagrams) {
     link.set_port(alice);
     link.transmit(make_packet(pattern(100)).release(), to_bob());
     ASSERT_EQ(hca.sent.size(), 1u);
-    EXPECT_EQ(hca.handles[0], (wire::AddressHandle{.dlid = bob.lid}));
+    EXPECT_EQ(hca.handles[0], (wire::AddressHandle{.dlid = bob.port.lid}));
     EXPECT_EQ(hca.qpns[0], bob.qpn);
     auto expected = test::bytes_from(0x08, 0x00, 0x00, 0x00);
     std::ranges::copy(pattern(100), std::back_inserter(expected));

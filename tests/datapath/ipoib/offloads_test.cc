@@ -13,14 +13,20 @@ namespace {
 
 using pmd::Carries;
 
-constexpr Identity ours{.lid = wire::Lid{3}, .qpn = wire::Qpn{0x48}, .qkey = wire::QKey{0xb1b}};
+constexpr Identity ours{.port = {.carrier = link::Carrier::soft_ib, .lid = wire::Lid{3}},
+                        .qpn = wire::Qpn{0x48},
+                        .qkey = wire::QKey{0xb1b}};
 
 /// The IP packet in a frame of the soft fabric; its CRCs are right, or it is none.
 test::ByteVector inside(const test::ByteVector& frame) {
-    const auto datagram = link::soft_ib::parse(frame);
-    if (!datagram) return {};
-    const auto payload = std::span(frame).subspan(datagram->payload_offset, datagram->payload_size);
-    return {payload.begin() + 4, payload.end()};
+    transport::Packet packet;
+    const auto mbuf = test::make_packet(frame);
+    packet.mbuf = mbuf.get();
+    const auto arrival = link::open(packet.frame());
+    if (!arrival) return {};
+    packet.arrival = *arrival;
+    if (transport::parse(packet)) return {};
+    return {packet.payload.begin() + 4, packet.payload.end()};
 }
 
 /// What the device carries, its offloads, and the largest packet that it cuts.

@@ -65,6 +65,23 @@ TEST_P(EveryWay, SaysWhereItCameFrom) {
     EXPECT_EQ(source_mac(frame), soft ? soft_ib::mac_of(way.from.lid) : way.from.mac);
 }
 
+TEST_P(EveryWay, ALinkOfOneCarrierHasNoOther) {
+    const auto frame = frame_on(GetParam(), 8);
+    const auto any = open(frame);
+    ASSERT_TRUE(any);
+    for (const auto carrier : {Carrier::roce_v2_ipv4, Carrier::roce_v2_ipv6, Carrier::roce_v1, Carrier::soft_ib}) {
+        Arrival arrival;
+        const auto discard = open_headers(frame, carrier, arrival);
+        if (carrier == any->carrier && !GetParam().from.vlan) {
+            ASSERT_FALSE(discard);
+            EXPECT_EQ(arrival.bth_at, any->bth_at);
+            EXPECT_EQ(arrival.end, any->end);
+        } else {
+            EXPECT_EQ(discard, Discard::rx_dropped_foreign);
+        }
+    }
+}
+
 TEST_P(EveryWay, MayBePaddedByEthernet) {
     auto frame = frame_on(GetParam(), 0);
     const auto before = open(frame);

@@ -4,7 +4,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "datapath/link/soft_ib.h"
+#include <rte_mbuf.h>
+
+#include "datapath/link/arrival.h"
+#include "datapath/transport/packet.h"
 #include "datapath/transport/ud.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ib_packet.h"
@@ -14,22 +17,27 @@ using namespace verbline;
 
 namespace {
 
-void check(wire::Bytes frame) {
-    const auto packet = link::soft_ib::parse(frame);
-    if (!packet) return;
-    if (std::size_t{packet->payload_offset} + packet->payload_size > frame.size()) std::abort();
-    transport::UdQueuePair qp({.lid = wire::Lid{3}, .qpn = wire::Qpn{0x48}, .qkey = wire::QKey{0xb1b}});
-    qp.attach(wire::first_multicast_lid);
-    if (qp.admit(*packet) && packet->qkey != wire::QKey{0xb1b}) std::abort();
+void check(wire::MutableBytes frame) {
+    rte_mbuf mbuf{};
+    mbuf.buf_addr = frame.data();
+    mbuf.data_len = static_cast<std::uint16_t>(frame.size());
+    transport::Packet packet{.mbuf = &mbuf};
+    if (frame.size() > 0xffff || link::open_headers(frame, link::Carrier::soft_ib, packet.arrival)) return;
+    if (link::verify(frame, packet.arrival) || transport::parse(packet)) return;
+    if (packet.payload.data() + packet.payload.size() > frame.data() + frame.size()) std::abort();
+    transport::UdQueuePair qp({.port = {.carrier = link::Carrier::soft_ib, .lid = wire::Lid{3}},
+                               .qpn = wire::Qpn{0x48},
+                               .qkey = wire::QKey{0xb1b}});
+    qp.attach({.mlid = wire::first_multicast_lid});
+    if (!qp.refusal(packet) && deth_of(packet).get<&wire::Deth::qkey>() != wire::QKey{0xb1b}) std::abort();
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto bytes = std::as_bytes(std::span(data, size));
-    check(bytes);
-
     std::vector frame(bytes.begin(), bytes.end());
+    check(frame);
     if (frame.size() < wire::Ethernet::size + wire::Lrh::size) return 0;
     wire::store16(frame, 12, static_cast<unsigned>(wire::ether_type::soft_ib));
     const auto packet = wire::MutableBytes(frame).subspan(wire::Ethernet::size);
