@@ -5,14 +5,30 @@
 
 #include <rte_mbuf.h>
 
+#include "datapath/ipoib/flow_port.h"
 #include "datapath/link/mbuf.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipoib.h"
+#include "datapath/wire/udp.h"
 
 namespace verbline::ipoib {
 
 using wire::IpoibHeader;
+
+namespace {
+
+/// Puts the headers in front of an IP packet; over UDP, with its flow's source port. False without the room.
+bool put_headers(rte_mbuf& packet, const link::Destination& to) {
+    const auto carrier = to.sealing.carrier;
+    const bool over_udp = carrier == link::Carrier::roce_v2_ipv4 || carrier == link::Carrier::roce_v2_ipv6;
+    const auto source_port = over_udp ? flow_port(offload::first_segment(packet)) : std::uint16_t{};
+    if (!link::prepend(packet, to.header)) return false;
+    if (over_udp) wire::store16(offload::first_segment(packet), to.bth_at - wire::Udp::size, source_port);
+    return true;
+}
+
+}  // namespace
 
 link::Destination destination(const Identity& from, const wire::AddressHandle& to, wire::Qpn qpn, wire::EtherType type,
                               wire::MacAddress to_mac) {
@@ -120,8 +136,7 @@ Counter* Interface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept
     // The CRCs run over the whole frame; a chain this small is rare, and copying it together costs less than two
     // passes.
     if (packet.nb_segs != 1 && rte_pktmbuf_linearize(&packet) != 0) return &counters_.tx_dropped_no_room;
-    const bool sealed =
-        link::prepend(packet, to.header) && transport::finish_datagram(packet, to, queue_pair_->next_psn());
+    const bool sealed = put_headers(packet, to) && transport::finish_datagram(packet, to, queue_pair_->next_psn());
     return sealed ? nullptr : &counters_.tx_dropped_no_room;
 }
 

@@ -25,9 +25,11 @@ constexpr std::uint32_t mtu_of_link(std::uint32_t link_mtu) {
 
 /// Upper bound of the headers and trailers around an IP packet in a frame of the soft fabric, bytes.
 constexpr std::uint32_t frame_overhead = link::soft_ib::max_overhead + 4;
+/// The same in a frame of RoCE v2 over IPv6, behind its Ethernet header: IPv6, UDP, BTH, DETH, IPoIB, padding, ICRC.
+constexpr std::uint32_t roce_overhead = 40 + 8 + 12 + 8 + 4 + 3 + 4;
 
 /// The port's addresses and the broadcast group's Q_Key, which is used for every packet of the link (RFC 4391, 4): as
-/// configured by the subnet manager.
+/// configured by the subnet manager, or without one by control/router/roce_ipoib_port.h.
 using Identity = transport::UdQueuePair::Attributes;
 
 /// Builds a destination on the link, for packets of EtherType `type`. `to_mac` on RoCE only.
