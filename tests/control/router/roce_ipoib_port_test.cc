@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// IPoIB ports over RoCE v2; their shards and devices are the test.
+#include "control/router/roce_ipoib_port.h"
+
+#include <gtest/gtest.h>
+
+#include "datapath/link/gid_table.h"
+#include "datapath/wire/ethernet.h"
+#include "datapath/wire/ipoib.h"
+#include "datapath/wire/text.h"
+#include "tests/control/router/commands.h"
+#include "tests/support/counter.h"
+#include "tests/support/fake_netdev.h"
+#include "tests/support/packet.h"
+
+namespace verbline::router {
+namespace {
+
+using wire::ipv4, wire::IpoibArp;
+
+constexpr wire::MacAddress mac(unsigned n) {
+    return {{std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, static_cast<std::byte>(n)}};
+}
+constexpr auto our_ip = ipv4(10, 2, 0, 1), peer_ip = ipv4(10, 2, 0, 2);
+constexpr auto our_mac = mac(1), peer_mac = mac(2);
+constexpr wire::Qpn our_qpn{0x48}, peer_qpn{0x77};
+constexpr wire::PKey pkey{0x8001};
+
+struct RoceIpoibPortTest : testing::Test {
+    RoceIpoibPortTest() { port.set_addresses({{our_ip, 24}}); }
+
+    template <class T>
+    std::optional<T> next() {
+        return test::next<T>(*shard);
+    }
+    void hear_reply(const wire::Gid& gid) {
+        test::ByteVector bytes(IpoibArp::size);
+        IpoibArp{.operation = wire::ArpOperation::reply,
+                 .sender_link = {.qpn = peer_qpn, .gid = gid},
+                 .sender = peer_ip,
+                 .target_link = {.qpn = our_qpn, .gid = link::link_local_gid(our_mac)},
+                 .target = our_ip}
+            .emit(std::span(bytes).first<IpoibArp::size>());
+        port.handle(Punted{port.id(), wire::ether_type::arp, test::make_packet(bytes).release()});
+    }
+    /// The port is up and asks for its peer.
+    void ask() {
+        port.set_carrier(true);
+        test::forget_commands(*shard);
+        port.handle(Unresolved{port.id(), peer_ip});
+    }
+
+    std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
+    std::unique_ptr<ShardLink> shard = std::move(*ShardLink::create(*loop, "test", [](const Event&) {}));
+    test::FakeNetDevice device;
+    RoceIpoibPort port{*loop,   *shard,  {.name = "ib0", .device = &device, .pool = test::packet_pool()},
+                       our_mac, our_qpn, pkey};
+};
+
+TEST_F(RoceIpoibPortTest, ComesUpWithTheLink) {
+    EXPECT_FALSE(port.up());
+    port.set_carrier(true);
+    EXPECT_TRUE(port.up());
+    const auto identity = next<SetIpoib>();
+    ASSERT_TRUE(identity && identity->identity);
+    EXPECT_EQ(identity->identity->port.gid, link::link_local_gid(our_mac));
+    EXPECT_EQ(identity->identity->pkey, pkey);
+    EXPECT_EQ(next<AttachGroup>()->group.mgid, wire::ipoib_broadcast_mgid(pkey));
+    EXPECT_TRUE(next<SetBroadcast>());
+    EXPECT_EQ(device.identity.mac, our_mac);
+    ASSERT_EQ(device.groups.size(), 1u);
+    EXPECT_EQ(to_string(device.groups[0].mac), "33:33:ff:ff:ff:ff");
+
+    port.set_carrier(false);
+    EXPECT_FALSE(port.up());
+    const auto down = next<SetIpoib>();
+    EXPECT_TRUE(down && !down->identity);
+}
+
+TEST_F(RoceIpoibPortTest, ReachesANeighbourByArpInTheBroadcastGroup) {
+    ask();
+    const auto request = next<Transmit>();
+    ASSERT_TRUE(request);
+    const test::Packet packet(request->packet);
+    const auto arp = IpoibArp::parse(test::bytes_of(packet));
+    ASSERT_TRUE(arp);
+    EXPECT_EQ(arp->target, peer_ip);
+    EXPECT_EQ(arp->sender_link, (wire::IpoibAddress{.qpn = our_qpn, .gid = link::link_local_gid(our_mac)}));
+    EXPECT_EQ(request->to.address.dgid, wire::ipoib_broadcast_mgid(pkey));
+
+    hear_reply(link::link_local_gid(peer_mac));
+    const auto neighbour = next<SetNeighbour>();
+    ASSERT_TRUE(neighbour);
+    EXPECT_EQ(neighbour->address, peer_ip);
+    EXPECT_EQ(neighbour->to.qpn, peer_qpn);
+    EXPECT_EQ(wire::Ethernet::parse(neighbour->to.header.view())->destination, peer_mac) << "from its GID";
+}
+
+TEST_F(RoceIpoibPortTest, AGidThatNamesNoMacIsUnreachable) {
+    ask();
+    hear_reply(wire::Gid::of(0xfd00'0000'0000'0000, wire::Guid{1}));
+    EXPECT_FALSE(next<SetNeighbour>());
+    EXPECT_EQ(test::counter(port, "neighbours_unreachable"), 1u);
+}
+
+}  // namespace
+}  // namespace verbline::router
