@@ -30,6 +30,16 @@ void only_for_ipoib(const PortConfig& port, std::string_view key, unsigned line)
         throw Refused{line, fmt::format("{} is for ports of type ipoib; {} is an Ethernet port", key, port.name)};
 }
 
+void read_link(const Section& section, PortConfig& port) {
+    const auto link = section.text("link");
+    if (!link) return;
+    only_for_ipoib(port, "link", link->line);
+    if (link->value != "infiniband" && link->value != "roce_v2")
+        throw Refused{link->line, fmt::format("link {} is neither infiniband nor roce_v2", link->value)};
+    port.link = link->value == "roce_v2" ? IpoibLink::roce_v2 : IpoibLink::infiniband;
+    port.lines.link = link->line;
+}
+
 void read_infiniband(const Section& section, PortConfig& port) {
     if (auto sm = section.text("sm")) {
         only_for_ipoib(port, "sm", sm->line);
@@ -43,16 +53,17 @@ void read_infiniband(const Section& section, PortConfig& port) {
 
 PortConfig read_port(const toml::table& table) {
     const Section section(table, "[[port]]",
-                          {"name", "type", "device", "sm", "pkey", "mtu", "address", "impair", "capture"});
+                          {"name", "type", "link", "device", "sm", "pkey", "mtu", "address", "impair", "capture"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {
         port.lines.device = device.line;
         port.devices.push_back(std::move(device.value));
     }
+    read_link(section, port);
     read_infiniband(section, port);
     const auto mtu = section.number("mtu", 0, 65'535);
-    port.mtu = mtu ? static_cast<std::uint32_t>(mtu->value) : default_mtu(port.type);
+    port.mtu = mtu ? static_cast<std::uint32_t>(mtu->value) : default_mtu(port.type, port.link);
     port.lines.mtu = mtu ? mtu->line : 0;
     for (const auto& text : section.texts("address")) {
         const auto address = parse_interface_address(text.value);

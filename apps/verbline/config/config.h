@@ -19,23 +19,28 @@
 namespace verbline::cli {
 
 enum class PortType : std::uint8_t { ethernet, ipoib };
+/// What carries IPoIB: an InfiniBand subnet with its subnet manager, or RoCE v2 on an Ethernet link without one.
+enum class IpoibLink : std::uint8_t { infiniband, roce_v2 };
 
 struct PortConfig {
     /// Line numbers in the file; 0: not set there, or no file.
     struct Lines {
-        unsigned port = 0, device = 0, sm = 0, pkey = 0, mtu = 0, address = 0, impair = 0, capture = 0;
+        unsigned port = 0, link = 0, device = 0, sm = 0, pkey = 0, mtu = 0, address = 0, impair = 0, capture = 0;
     };
 
     std::string name;  ///< also that of the kernel-visible interface
     PortType type = PortType::ethernet;
-    std::vector<std::string> devices;  ///< pmd/factory/device_spec.h; several: joined by a software switch
-    std::string sm;                    ///< control/mad/open.h; ipoib only
-    wire::PKey pkey{0xffff};           ///< ipoib only
-    std::uint32_t mtu = 0;             ///< of the interface: bytes of IP packet
+    IpoibLink link = IpoibLink::infiniband;  ///< ipoib only
+    std::vector<std::string> devices;        ///< pmd/factory/device_spec.h; several: joined by a software switch
+    std::string sm;                          ///< control/mad/open.h; only of an InfiniBand subnet
+    wire::PKey pkey{0xffff};                 ///< ipoib only
+    std::uint32_t mtu = 0;                   ///< of the interface: bytes of IP packet
     std::vector<wire::Ipv4Prefix> addresses;
     std::string impair;   ///< empty: none
     std::string capture;  ///< file; empty: none
     Lines lines;
+
+    bool has_subnet() const { return type == PortType::ipoib && link == IpoibLink::infiniband; }
 };
 
 struct RouteConfig {
@@ -57,8 +62,10 @@ struct GatewayConfig {
 
 constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64, max_routes = 16'384;
 
-constexpr std::uint32_t default_mtu(PortType type) {
-    return type == PortType::ethernet ? 1500 : 2044;
+/// IPoIB's are the link's MTU less 4: an InfiniBand link's 2048; on RoCE the path MTU that fits Ethernet's 1500, 1024.
+constexpr std::uint32_t default_mtu(PortType type, IpoibLink link = IpoibLink::infiniband) {
+    if (type == PortType::ethernet) return 1500;
+    return link == IpoibLink::infiniband ? 2044 : 1020;
 }
 
 /// Reads and checks the file.

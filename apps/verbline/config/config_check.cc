@@ -46,10 +46,13 @@ Verdict check_mtu(const PortConfig& port) {
 }
 
 Verdict check_infiniband(const PortConfig& port) {
-    if (port.sm.empty())
+    if (port.link == IpoibLink::roce_v2 && !port.sm.empty())
+        return Fault{port.lines.sm, fmt::format("{}: a link over RoCE has no subnet manager", port.name)};
+    if (port.has_subnet() && port.sm.empty())
         return Fault{port.lines.port,
                      fmt::format("{} needs sm = \"ibsim:FABRIC,host=NODE\" or \"umad:DEVICE\"", port.name)};
-    if (const auto sm = mad::parse_spec(port.sm); !sm) return Fault{port.lines.sm, sm.error().what};
+    if (const auto sm = mad::parse_spec(port.sm); port.has_subnet() && !sm)
+        return Fault{port.lines.sm, sm.error().what};
     if (wire::partition(port.pkey) == 0)
         return Fault{port.lines.pkey, fmt::format("pkey {} of {} names no partition; the default one is 0xffff",
                                                   wire::to_string(port.pkey), port.name)};
@@ -63,8 +66,10 @@ Verdict check_port(const PortConfig& port) {
             line,
             fmt::format("port name {} cannot be an interface's: at most 15 letters, digits, '.', '_', '-'", port.name)};
     if (port.devices.empty()) return Fault{line, fmt::format("{} needs device = \"...\"", port.name)};
-    if (port.type == PortType::ethernet && port.devices.size() != 1)
-        return Fault{port.lines.device, fmt::format("{}: an Ethernet port has one device", port.name)};
+    if (!port.has_subnet() && port.devices.size() != 1)
+        return Fault{port.lines.device,
+                     fmt::format("{}: {} has one device", port.name,
+                                 port.type == PortType::ethernet ? "an Ethernet port" : "a link over RoCE")};
     if (port.devices.size() > max_devices || port.addresses.size() > max_addresses)
         return Fault{line,
                      fmt::format("{} has more than {} devices or {} addresses", port.name, max_devices, max_addresses)};

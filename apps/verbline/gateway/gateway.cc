@@ -23,7 +23,7 @@ public:
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
                  "Meanwhile `verbline show` tells what it sees.",
                  "A wrong configuration is one line, FILE:LINE: reason, and exit status 2. The file's keys are "
-                 "explained in config/gateway.toml."},
+                 "explained in config/gateway.toml, those of IPoIB over RoCE in config/roce.toml."},
             .examples = {{"verbline gateway --check gateway.toml", "say whether the file is right, and start nothing"},
                          {"verbline gateway gateway.toml --capture gw.pcapng",
                           "run, and write all packets and MADs to a file"}},

@@ -8,6 +8,7 @@
 
 #include "control/mad/frame.h"
 #include "control/mad/open.h"
+#include "datapath/wire/ethernet.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
 #include "pmd/capture/capture.h"
@@ -24,8 +25,8 @@ constexpr std::uint32_t first_qpn = 0x48;
 
 /// MTU including the encapsulation that the link adds, for devices that need the size of a frame.
 std::uint16_t frame_mtu(const PortConfig& port) {
-    const auto overhead = port.type == PortType::ipoib ? ipoib::frame_overhead : 0;
-    return static_cast<std::uint16_t>(port.mtu + overhead);
+    if (port.type == PortType::ethernet) return static_cast<std::uint16_t>(port.mtu);
+    return static_cast<std::uint16_t>(port.mtu + (port.has_subnet() ? ipoib::frame_overhead : ipoib::roce_overhead));
 }
 
 }  // namespace
@@ -35,7 +36,7 @@ std::unexpected<Failure> RouterPort::fault(unsigned line, std::string reason) co
 }
 
 Outcome RouterPort::open_subnet(control::Loop& loop) {
-    if (port_config_.type != PortType::ipoib) return {};
+    if (!port_config_.has_subnet()) return {};
     auto transport = mad::open(port_config_.sm, loop);
     if (!transport) return run_failure(fmt::format("port {}: {}", name(), transport.error().what));
     transport_ = std::move(*transport);
@@ -81,7 +82,20 @@ Outcome RouterPort::open_link_device(rte_mempool& pool) {
     auto device = pmd::open_devices(specs, name(), {.pool = &pool, .mtu = frame_mtu(port_config_)}, monotonic_now);
     if (!device) return run_failure(fmt::format("port {}: {}", name(), device.error().what));
     device_ = std::move(*device);
-    return {};
+    return check_room();
+}
+
+/// Frames of the port's MTU must fit: an interface of the kernel's (`eth:`) has an MTU of its own, which is not ours to
+/// set.
+Outcome RouterPort::check_room() const {
+    const auto& port = port_config_;
+    if (port.link != IpoibLink::roce_v2) return {};
+    const auto needed = std::uint32_t{frame_mtu(port)} + wire::Ethernet::size;
+    const auto room = device_->capabilities().max_packet;
+    if (needed <= room) return {};
+    return fault(port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
+                 fmt::format("MTU {} over RoCE takes frames of {} bytes, and {} carries {}", port.mtu, needed,
+                             port.devices.front(), room));
 }
 
 Outcome RouterPort::open_capture() {
@@ -138,16 +152,22 @@ router::PortSetup RouterPort::shard_setup() const {
 
 void RouterPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool) {
     const router::Port::Setup setup{.id = id_, .name = name(), .device = device_.get(), .pool = &pool};
+    const wire::Qpn qpn{first_qpn + static_cast<std::uint32_t>(id_)};
     if (transport_) {
         agent_ = std::make_unique<sa::Agent>(*transport_, loop);
-        const wire::Qpn qpn{first_qpn + static_cast<std::uint32_t>(id_)};
         auto made = std::make_unique<router::IpoibPort>(
             loop, shard, setup, router::IpoibPort::Link{.pkey = port_config_.pkey, .qpn = qpn, .mtu = port_config_.mtu},
             *agent_);
         ipoib_ = made.get();
         port_ = std::move(made);
+        return;
+    }
+    const auto mac = device_->mac().value_or(router::derived_mac(config_.name, name()));
+    if (port_config_.type == PortType::ipoib) {
+        auto made = std::make_unique<router::RoceIpoibPort>(loop, shard, setup, mac, qpn, port_config_.pkey);
+        roce_ = made.get();
+        port_ = std::move(made);
     } else {
-        const auto mac = device_->mac().value_or(router::derived_mac(config_.name, name()));
         auto made = std::make_unique<router::EthernetPort>(loop, shard, setup, mac);
         ethernet_ = made.get();
         port_ = std::move(made);
@@ -157,6 +177,7 @@ void RouterPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempoo
 void RouterPort::leave() {
     ipoib_ = nullptr;
     ethernet_ = nullptr;
+    roce_ = nullptr;
     port_.reset();
 }
 

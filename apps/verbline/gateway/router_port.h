@@ -15,6 +15,7 @@
 #include "control/mad/transport.h"
 #include "control/router/ethernet_port.h"
 #include "control/router/ipoib_port.h"
+#include "control/router/roce_ipoib_port.h"
 #include "control/router/shard_link.h"
 #include "control/sa/agent.h"
 #include "datapath/router/port.h"
@@ -57,10 +58,12 @@ public:
     router::Port& port() const { return *port_; }
     router::IpoibPort* ipoib() const { return ipoib_; }
     router::EthernetPort* ethernet() const { return ethernet_; }
+    router::RoceIpoibPort* roce() const { return roce_; }
 
 private:
     Outcome check_subnet() const;
     Outcome open_link_device(rte_mempool& pool);
+    Outcome check_room() const;
     Outcome open_capture();
     Outcome wrap_in_decorators(pmd::CaptureFile* capture);
     void capture_mads(const std::vector<pmd::CaptureFile*>& files);
@@ -77,6 +80,7 @@ private:
     std::unique_ptr<router::Port> port_;
     router::IpoibPort* ipoib_ = nullptr;        ///< `port_`, if it is one
     router::EthernetPort* ethernet_ = nullptr;  ///< likewise
+    router::RoceIpoibPort* roce_ = nullptr;     ///< likewise
 };
 
 }  // namespace verbline::cli

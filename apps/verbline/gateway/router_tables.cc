@@ -44,6 +44,12 @@ Json port_row(const RouterPort& port) {
              {"device", port.config().devices.front()},
              {"trouble", ""}};
     if (auto* ethernet = port.ethernet()) row["link_address"] = to_string(ethernet->mac());
+    if (auto* roce = port.roce()) {
+        const auto& identity = roce->identity();
+        row["type"] = "ipoib";
+        row["link_address"] = fmt::format("qpn {} gid {}", hex(identity.qpn), to_string(identity.port.gid));
+        row["pkey"] = to_string(identity.pkey);
+    }
     if (auto* ipoib = port.ipoib()) {
         const auto& facts = ipoib->agent().port();
         row["type"] = "ipoib";

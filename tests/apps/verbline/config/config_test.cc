@@ -121,6 +121,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"type = \"ethernet\"", "type = \"ethernet\"\nsm = \"ibsim:vl,host=H2\"",
              "gw.toml:8: sm is for ports of type ipoib"},
         Case{"type = \"ethernet\"", "type = \"ethernet\"\npkey = 0x8001", "gw.toml:8: pkey is for ports of type ipoib"},
+        Case{"type = \"ethernet\"", "type = \"ethernet\"\nlink = \"roce_v2\"",
+             "gw.toml:8: link is for ports of type ipoib"},
+        Case{"type = \"ipoib\"", "type = \"ipoib\"\nlink = \"roce\"",
+             "gw.toml:17: link roce is neither infiniband nor roce_v2"},
+        Case{"type = \"ipoib\"", "type = \"ipoib\"\nlink = \"roce_v2\"",
+             "gw.toml:18: ib0: a link over RoCE has one device"},
         Case{"device = \"tap:lan0,netns=lan\"", "", "gw.toml:5: lan needs device"},
         Case{"device = \"tap:lan0,netns=lan\"", "device = \"eth1\"", "gw.toml:8: device `eth1`: "},
         Case{"device = \"tap:lan0,netns=lan\"", "device = []", "gw.toml:5: lan needs device"},
@@ -165,6 +171,26 @@ TEST(Config, RefusesASecondRouteToOnePlace) {
               "gw.toml:27: a second route to 10.3.0.0/16; the other is on line 24");
 }
 
+constexpr std::string_view over_roce = R"(name = "gw"
+[[port]]
+name = "ib0"
+type = "ipoib"
+link = "roce_v2"
+device = "eth:eth1"
+)";
+
+TEST(Config, IpoibOverRoceNeedsNoSubnetManager) {
+    const auto config = parse_config(over_roce, "gw.toml");
+    ASSERT_TRUE(config) << config.error().what;
+    const auto& port = config->ports[0];
+    EXPECT_EQ(port.link, IpoibLink::roce_v2);
+    EXPECT_FALSE(port.has_subnet());
+    EXPECT_EQ(port.pkey, wire::PKey{0xffff});
+    EXPECT_EQ(port.mtu, 1020u) << "the default fits an Ethernet link's 1500";
+    EXPECT_EQ(error_of(std::string(over_roce) + "sm = \"ibsim:vl,host=H2\"\n"),
+              "gw.toml:7: ib0: a link over RoCE has no subnet manager");
+}
+
 TEST(Config, ADefaultRouteIsARoute) {
     EXPECT_TRUE(parse_config(with("10.3.0.0/16", "0.0.0.0/0"), ""));
 }
@@ -207,7 +233,7 @@ TEST(ConfigError, WithoutAFileIsTheBareReason) {
 }
 
 TEST(Config, TheSamplesAreGood) {
-    for (const auto* file : {"gateway.toml", "hardware.toml"}) {
+    for (const auto* file : {"gateway.toml", "hardware.toml", "roce.toml"}) {
         const auto config = load_config(std::string(VERBLINE_SOURCE) + "/config/" + file);
         EXPECT_TRUE(config) << config.error().what;
     }

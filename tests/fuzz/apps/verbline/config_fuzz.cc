@@ -18,7 +18,7 @@ void check_port(const verbline::cli::PortConfig& port) {
     using verbline::cli::PortType;
     require(!port.name.empty() && port.name.size() < 16 && !port.devices.empty());
     require(port.mtu >= 68 && port.mtu <= (port.type == PortType::ipoib ? 4092 : 9216));
-    require((port.type == PortType::ipoib) == !port.sm.empty());
+    require(port.has_subnet() == !port.sm.empty());
     require(verbline::wire::partition(port.pkey) != 0);
     require(port.lines.port != 0);
     for (const auto& address : port.addresses) require(address.length >= 1 && address.length <= 32);
