@@ -108,7 +108,9 @@ void neighbour_lookup(benchmark::State& state) {
     std::array<const link::Destination*, burst> found;
     std::size_t at = 0;
     for (auto _ : state) {
-        w.table.lookup(std::span(keys).subspan(at, burst), found);
+        const auto looked_up = std::span(keys).subspan(at, burst);
+        for (const auto& key : looked_up) w.table.prefetch(key);
+        w.table.lookup(looked_up, found);
         benchmark::DoNotOptimize(found);
         at = (at + burst) % packets;
     }
@@ -126,6 +128,7 @@ void fib_and_neighbour_lookup(benchmark::State& state) {
         w.fib->lookup(to, hops);
         for (std::size_t i = 0; i < burst; ++i) {
             keys[i] = {hops[i].interface, hops[i].kind == NextHop::Kind::via ? hops[i].gateway : to[i]};
+            w.table.prefetch(keys[i]);
         }
         w.table.lookup(keys, found);
         benchmark::DoNotOptimize(found);

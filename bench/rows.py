@@ -330,6 +330,8 @@ def all_rows():
         alone("ipoib_encapsulate 2044 B", "bench_ipoib", "ipoib_encapsulate/2044"),
         alone("ipoib_decapsulate 2044 B", "bench_ipoib", "ipoib_decapsulate/2044"),
         alone("fib and neighbour lookup", "bench_fib", "fib_and_neighbour_lookup"),
+        alone("packet routed to Ethernet", "bench_router", "route/to_ethernet/4000"),
+        alone("packet routed to IPoIB", "bench_router", "route/to_ipoib/4000"),
         below("roce v2 seal and open 64 B", 1, 60, ("seal_burst/roce_v2_ipv4/64", "open/roce_v2_ipv4/64"),
               "bench_link"),
         Row("roce v2 seal and open 4096 B", "ns", "ICRC alone, twice", 0.8, carrier),

@@ -30,8 +30,8 @@ struct Port {
 
 /// Forwards one burst from `from` to `to`. Returns false if there was nothing to do.
 inline bool forward(FrameLink& from, FrameLink& to) {
-    to.flush();  // what the device did not take last time
-    if (to.congested() && from.device().capabilities().lossless_rx) return true;  // backpressure: nothing is lost
+    to.flush();                                                          // what the device did not take last time
+    if (to.congested() && from.capabilities().lossless_rx) return true;  // backpressure: nothing is lost
     link::Reception burst;
     from.receive(burst);
     for (auto* packet : pmd::Burst(burst.ip).first(burst.ip_count)) {

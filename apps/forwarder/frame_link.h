@@ -15,6 +15,7 @@
 
 #include "datapath/link/interface.h"
 #include "datapath/link/mbuf.h"
+#include "datapath/link/transmit.h"
 #include "datapath/wire/ethernet.h"
 
 namespace verbline::forwarder {
@@ -57,26 +58,21 @@ public:
         return to;
     }
 
+    void transmit(pmd::Burst packets, link::Destinations to) noexcept override {
+        transmit_each(packets, to, [this](rte_mbuf& packet, const link::Destination& destination) -> Counter* {
+            if (!link::prepend(packet, destination.header)) return &counters_.tx_dropped_no_room;
+            packet.l2_len = destination.header.size;  // a device with offloads looks behind it
+            return nullptr;
+        });
+    }
+    using Interface::transmit;
+
     void counters(const CounterVisitor& visit) const override {
         Interface::counters(visit);
         frame_counters_.each(visit);
     }
 
 private:
-    std::uint16_t encapsulate(pmd::Burst packets, const link::Destination& to) noexcept override {
-        std::uint16_t kept = 0;
-        for (auto* packet : packets) {
-            if (!link::prepend(*packet, to.header)) {
-                counters_.tx_dropped_no_room.add();
-                rte_pktmbuf_free(packet);
-                continue;
-            }
-            packet->l2_len = to.header.size;  // a device with offloads looks behind it
-            packets[kept++] = packet;
-        }
-        return kept;
-    }
-
     FrameLinkCounters frame_counters_;
 };
 

@@ -99,9 +99,10 @@ public:
 
     /// The address of a resolved neighbour, or null. Valid until the table is next changed.
     const Address* lookup(const NeighbourKey& key) const { return address_at(find(pack(key))); }
-    /// The same for several keys, at most a few bursts, with overlapping cache misses.
+    /// Before a `lookup` of several keys, call this for each, so that their cache misses overlap.
+    void prefetch(const NeighbourKey& key) const { rte_prefetch0(&slots_[home(pack(key))]); }
+    /// The same as `lookup` for several keys, at most a few bursts, for all of which `prefetch` was called.
     void lookup(std::span<const NeighbourKey> keys, std::span<const Address*> addresses) const {
-        for (const auto& key : keys) rte_prefetch0(&slots_[home(pack(key))]);
         for (std::size_t i = 0; i < keys.size(); ++i) {
             addresses[i] = address_at(find(pack(keys[i])));
             rte_prefetch0(addresses[i]);

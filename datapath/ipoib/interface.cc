@@ -7,6 +7,7 @@
 
 #include "datapath/ipoib/flow_port.h"
 #include "datapath/link/mbuf.h"
+#include "datapath/link/transmit.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipoib.h"
@@ -111,17 +112,8 @@ void Interface::accept(rte_mbuf* payload, link::Reception& out) noexcept {
     }
 }
 
-std::uint16_t Interface::encapsulate(pmd::Burst packets, const link::Destination& to) noexcept {
-    std::uint16_t kept = 0;
-    for (auto* packet : packets) {
-        if (auto* const reason = wrap(*packet, to)) {
-            reason->add();
-            rte_pktmbuf_free(packet);
-        } else {
-            packets[kept++] = packet;
-        }
-    }
-    return kept;
+void Interface::transmit(pmd::Burst packets, link::Destinations to) noexcept {
+    transmit_each(packets, to, [this](rte_mbuf& packet, const link::Destination& one) { return wrap(packet, one); });
 }
 
 Counter* Interface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept {
@@ -140,10 +132,12 @@ Counter* Interface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept
     return sealed ? nullptr : &counters_.tx_dropped_no_room;
 }
 
-void Interface::emit(pmd::Burst packets, const link::Destination& to) noexcept {
+void Interface::emit(pmd::Burst packets, link::Destinations to) noexcept {
     if (!carries_datagrams()) return link::Interface::emit(packets, to);
     std::array<pmd::Datagram, pmd::max_burst> datagrams;
-    for (std::size_t i = 0; i < packets.size(); ++i) datagrams[i] = {packets[i], &to.address, to.qpn, to.qkey};
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        datagrams[i] = {packets[i], &to[i]->address, to[i]->qpn, to[i]->qkey};
+    }
     const auto sent = device().send(queue(), std::span(datagrams).first(packets.size()));
     counters_.tx_packets.add(sent);
     counters_.tx_dropped_congested.add(packets.size() - sent);

@@ -56,11 +56,12 @@ public:
     void detach(const pmd::MulticastAddress& group);
 
     void receive(link::Reception& out) noexcept override;
+    void transmit(pmd::Burst packets, link::Destinations to) noexcept override;
+    using link::Interface::transmit;
     void counters(const CounterVisitor& visit) const override;
 
 private:
-    std::uint16_t encapsulate(pmd::Burst packets, const link::Destination& to) noexcept override;
-    void emit(pmd::Burst packets, const link::Destination& to) noexcept override;
+    void emit(pmd::Burst packets, link::Destinations to) noexcept override;
 
     Counter* unwrap(rte_mbuf& frame) noexcept;  ///< strips a frame to its payload; or returns the counter of the reason
                                                 ///< to drop it
@@ -72,7 +73,7 @@ private:
     /// True for a device that builds the InfiniBand headers itself. For any other, the IP packet lies behind headers
     /// that the device cannot parse, and is covered by CRCs computed before.
     bool offloads_reach_ip() const noexcept override { return carries_datagrams(); }
-    bool carries_datagrams() const { return device().capabilities().carries == pmd::Carries::datagram; }
+    bool carries_datagrams() const { return capabilities().carries == pmd::Carries::datagram; }
 
     std::optional<transport::UdQueuePair> queue_pair_;
     IpoibCounters ipoib_counters_;

@@ -6,6 +6,7 @@
 #include <rte_mbuf.h>
 
 #include "datapath/link/mbuf.h"
+#include "datapath/link/transmit.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ethernet.h"
 
@@ -52,18 +53,13 @@ void EthernetInterface::accept(rte_mbuf* frame, Reception& out) noexcept {
     }
 }
 
-std::uint16_t EthernetInterface::encapsulate(pmd::Burst packets, const Destination& to) noexcept {
-    std::uint16_t kept = 0;
-    for (auto* packet : packets) {
-        if (!mac_ || !prepend(*packet, to.header)) {
-            (mac_ ? counters_.tx_dropped_no_room : counters_.tx_dropped_down).add();
-            rte_pktmbuf_free(packet);
-            continue;
-        }
-        packet->l2_len = Ethernet::size;
-        packets[kept++] = packet;
-    }
-    return kept;
+void EthernetInterface::transmit(pmd::Burst packets, Destinations to) noexcept {
+    transmit_each(packets, to, [this](rte_mbuf& packet, const Destination& destination) -> Counter* {
+        if (!mac_) return &counters_.tx_dropped_down;
+        if (!prepend(packet, destination.header)) return &counters_.tx_dropped_no_room;
+        packet.l2_len = Ethernet::size;
+        return nullptr;
+    });
 }
 
 void EthernetInterface::counters(const CounterVisitor& visit) const {

@@ -29,10 +29,11 @@ public:
     void set_mac(std::optional<wire::MacAddress> mac) { mac_ = mac; }
 
     void receive(Reception& out) noexcept override;
+    void transmit(pmd::Burst packets, Destinations to) noexcept override;
+    using Interface::transmit;
     void counters(const CounterVisitor& visit) const override;
 
 private:
-    std::uint16_t encapsulate(pmd::Burst packets, const Destination& to) noexcept override;
     void accept(rte_mbuf* frame, Reception& out) noexcept;
 
     std::optional<wire::MacAddress> mac_;

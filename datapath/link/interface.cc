@@ -7,7 +7,6 @@
 #include <rte_mbuf.h>
 
 #include "datapath/offload/checksum.h"
-#include "datapath/offload/segmentation.h"
 #include "pmd/base/tunables.h"
 
 namespace verbline::link {
@@ -38,7 +37,7 @@ std::uint64_t offloads_asked(const rte_mbuf& packet) {
 }  // namespace
 
 Interface::Interface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool)
-    : device_(device), queue_(queue), pool_(pool) {
+    : device_(device), capabilities_(device.capabilities()), queue_(queue), pool_(pool) {
     staged_.reserve(stage_capacity);
 }
 
@@ -47,49 +46,38 @@ Interface::~Interface() {
 }
 
 pmd::Burst Interface::poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames) noexcept {
-    const auto limit = device_.capabilities().lossless_rx ? waiting_burst : frames.size();
+    const auto limit = capabilities_.lossless_rx ? waiting_burst : frames.size();
     return pmd::Burst(frames).first(device_.rx_burst(queue_, pmd::Burst(frames).first(limit)));
 }
 
 bool Interface::device_satisfies(const rte_mbuf& packet) const noexcept {
     const auto asked = offloads_asked(packet);
     if (asked == 0) return true;
-    const auto& device = device_.capabilities();
-    if (!offloads_reach_ip() || (asked & ~device.tx_offloads) != 0) return false;
-    return (asked & RTE_ETH_TX_OFFLOAD_TCP_TSO) == 0 || packet.pkt_len <= device.max_tso;
+    if (!offloads_reach_ip() || (asked & ~capabilities_.tx_offloads) != 0) return false;
+    return (asked & RTE_ETH_TX_OFFLOAD_TCP_TSO) == 0 || packet.pkt_len <= capabilities_.max_tso;
 }
 
-void Interface::transmit(rte_mbuf* packet, const Destination& to) noexcept {
-    counters_.tx_bytes.add(packet->pkt_len);
-    if (!device_satisfies(*packet)) {
-        if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0) return segment(packet, to);
-        if (!offload::finish_checksums(*packet)) {
-            counters_.tx_dropped_bad_request.add();
-            return rte_pktmbuf_free(packet);
-        }
+bool Interface::must_segment(const rte_mbuf& packet) const noexcept {
+    return (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 && !device_satisfies(packet);
+}
+
+/// Does in software what the device cannot, segmentation excepted. False: the packet has been dropped and counted.
+bool Interface::prepare(rte_mbuf* packet) noexcept {
+    if (!device_satisfies(*packet) && !offload::finish_checksums(*packet)) {
+        counters_.tx_dropped_bad_request.add();
+        rte_pktmbuf_free(packet);
+        return false;
     }
-    const bool chains = (device_.capabilities().tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+    const bool chains = (capabilities_.tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
     if (packet->nb_segs > 1 && !chains && rte_pktmbuf_linearize(packet) != 0) {
         counters_.tx_dropped_no_room.add();
-        return rte_pktmbuf_free(packet);
+        rte_pktmbuf_free(packet);
+        return false;
     }
-    send({&packet, 1}, to);
+    return true;
 }
 
-void Interface::segment(rte_mbuf* packet, const Destination& to) noexcept {
-    counters_.tx_segmented.add();
-    offload::Segmenter segmenter(packet, pool_);  // owns the packet from here
-    std::array<rte_mbuf*, pmd::max_burst> segments;
-    while (const auto n = segmenter.next(segments)) send(pmd::Burst(segments).first(n), to);
-    if (!segmenter.valid()) return counters_.tx_dropped_bad_request.add();
-    counters_.tx_dropped_no_mbuf.add(segmenter.remaining());
-}
-
-void Interface::send(pmd::Burst packets, const Destination& to) noexcept {
-    emit(packets.first(encapsulate(packets, to)), to);
-}
-
-void Interface::emit(pmd::Burst frames, const Destination&) noexcept {
+void Interface::emit(pmd::Burst frames, Destinations) noexcept {
     const auto room = std::min(frames.size(), stage_capacity - staged());
     if (head_ > 0 && staged_.size() + room > stage_capacity) {
         staged_.erase(staged_.begin(), staged_.begin() + static_cast<std::ptrdiff_t>(head_));

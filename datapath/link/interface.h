@@ -4,16 +4,18 @@
 /// @file
 /// A link as IP sees it, on one shard: packets begin at their IP header in both directions.
 ///
-///                     receive                        transmit(packet, destination)
+///                     receive                        transmit(packets, destinations)
 ///     IP packets <── decapsulate <── rx_burst   │   segment, checksum ──> encapsulate ──> staged frames ──> tx_burst
 ///     non-IP     <── (Punt: ARP)                │   (unless the device offloads it)
 ///
 /// Common base of both kinds of link (ethernet_interface.h, datapath/ipoib/interface.h): offloads that the device lacks
 /// are done in software, frames that the device does not accept are staged, and dropped and counted if the stage is
-/// full. Owned by one shard; only `counters` may be called by other threads.
+/// full. A burst stays a burst down to the device: one indirect call for its headers, one for the device. Owned by one
+/// shard; only `counters` may be called by other threads.
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "datapath/link/destination.h"
@@ -59,6 +61,9 @@ struct LinkCounters {
 /// frames each, so a few fill a stage.
 constexpr std::size_t waiting_burst = 8;
 
+/// Where each packet of a burst goes; not owned.
+using Destinations = std::span<const Destination*>;
+
 class Interface {
 public:
     /// Segments are allocated from `pool`; `queue` is this shard's queue of `device`.
@@ -70,8 +75,13 @@ public:
     /// Polls the device once.
     virtual void receive(Reception& out) noexcept = 0;
 
-    /// Takes ownership of `packet`, which begins at its network header and may carry offload requests.
-    void transmit(rte_mbuf* packet, const Destination& to) noexcept;
+    /// Takes ownership of the packets, at most pmd::max_burst, each of which begins at its network header and may carry
+    /// offload requests; `to` names as many destinations. Both spans are used as scratch space.
+    virtual void transmit(pmd::Burst packets, Destinations to) noexcept = 0;
+    void transmit(rte_mbuf* packet, const Destination& to) noexcept {
+        const Destination* one = &to;
+        transmit({&packet, 1}, {&one, 1});
+    }
     /// Offers staged frames to the device again. Call once per poll.
     void flush() noexcept;
     /// True while frames are staged: sources with lossless receive should not be read.
@@ -79,19 +89,21 @@ public:
 
     pmd::NetDevice& device() { return device_; }
     const pmd::NetDevice& device() const { return device_; }
+    const pmd::Capabilities& capabilities() const { return capabilities_; }
     std::uint16_t queue() const { return queue_; }
     std::size_t staged() const { return staged_.size() - head_; }
     virtual void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 
 protected:
-    /// Adds the link's headers (and trailers) to each packet, all for one destination; drops and counts those it
-    /// cannot, compacting the burst. Returns how many remain.
-    virtual std::uint16_t encapsulate(pmd::Burst packets, const Destination& to) noexcept = 0;
+    /// What `transmit` of every kind of link does (transmit.h). `wrap(rte_mbuf&, const Destination&)` adds the link's
+    /// headers, and trailers, to a packet; returns null, or the counter of the reason to drop it.
+    template <class Wrap>
+    void transmit_each(pmd::Burst packets, Destinations to, Wrap wrap) noexcept;
     /// Whether the device's TX offloads apply inside this link's headers: a device expects the IP packet behind the
     /// header that its `carries` names, and knows no other encapsulation. If false, software does the work.
     virtual bool offloads_reach_ip() const noexcept { return true; }
     /// Sends encapsulated frames; the default stages them for tx_burst.
-    virtual void emit(pmd::Burst frames, const Destination& to) noexcept;
+    virtual void emit(pmd::Burst frames, Destinations to) noexcept;
 
     /// Receives one burst from the device.
     pmd::Burst poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames) noexcept;
@@ -100,10 +112,13 @@ protected:
 
 private:
     bool device_satisfies(const rte_mbuf& packet) const noexcept;
-    void segment(rte_mbuf* packet, const Destination& to) noexcept;
-    void send(pmd::Burst packets, const Destination& to) noexcept;
+    bool must_segment(const rte_mbuf& packet) const noexcept;
+    bool prepare(rte_mbuf* packet) noexcept;
+    template <class Wrap>
+    void segment(rte_mbuf* packet, const Destination& to, Wrap wrap) noexcept;
 
     pmd::NetDevice& device_;
+    const pmd::Capabilities& capabilities_;  ///< the device's
     std::uint16_t queue_;
     rte_mempool& pool_;
     std::vector<rte_mbuf*> staged_;  ///< frames the device has not accepted yet; [0, head_) are sent already

@@ -31,10 +31,8 @@ struct ShardPort {
     ShardPort(const PortSetup& setup, InterfaceId id, std::uint16_t queue, rte_mempool& pool);
 
     /// The link, whatever its kind.
-    link::Interface& link() {
-        return *std::visit([](auto& l) -> link::Interface* { return l.get(); }, any);
-    }
-    const link::Interface& link() const { return const_cast<ShardPort*>(this)->link(); }
+    link::Interface& link() { return *link_; }
+    const link::Interface& link() const { return *link_; }
     ipoib::Interface* ipoib() {
         auto* const held = std::get_if<std::unique_ptr<ipoib::Interface>>(&any);
         return held != nullptr ? held->get() : nullptr;
@@ -51,6 +49,9 @@ struct ShardPort {
     std::uint32_t mtu;
     wire::Ipv4Address address{};                   ///< source of ICMP errors; 0.0.0.0: none
     std::optional<link::Destination> broadcast{};  ///< where IP broadcasts and multicasts go
+
+private:
+    link::Interface* link_ = std::visit([](auto& l) -> link::Interface* { return l.get(); }, any);
 };
 
 }  // namespace verbline::router

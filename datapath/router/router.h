@@ -5,12 +5,18 @@
 /// IPv4 routing: route lookup, neighbours, TTL, MTU, ICMP errors. One per shard, called by the shard's thread.
 ///
 ///     from a link ──> validate ──> FIB ──┬─ local ──────────────────────────> kernel interface
-///                                        ├─ via, on link ──> TTL, MTU ──> neighbour ──> link.transmit
+///                                        ├─ via, on link ──> TTL, MTU ──> neighbours ──> link.transmit
 ///     from the kernel ─────────> FIB ────┘                                    ├─ unknown: wait queue, Unresolved
 ///                                        └─ unreachable, TTL, MTU ──> ICMP error
+///
+/// A burst stays a burst: routes and neighbours are looked up for all of its packets at once, so that cache misses
+/// overlap, and each link gets its packets in one call. The link's headers are prepared with the neighbour (a
+/// link::Destination) and copied in front of each packet.
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "datapath/forward/fib.h"
@@ -68,9 +74,30 @@ public:
     void counters(const CounterVisitor& visit) const;
 
 private:
-    void route(ShardPort& from, rte_mbuf* packet, const forward::NextHop& hop, Time now);
-    void send(ShardPort& out, rte_mbuf* packet, wire::Ipv4Address next_hop, Time now);
-    void fragment(ShardPort& out, rte_mbuf* packet, wire::Ipv4Address next_hop, Time now);
+    /// Routed packets of a burst, and the neighbour for which each is meant.
+    struct Outgoing {
+        std::array<rte_mbuf*, pmd::max_burst> packets;
+        std::array<forward::NeighbourKey, pmd::max_burst> neighbours;
+        std::size_t size = 0;
+    };
+
+    ShardPort& port(InterfaceId id) { return *ports_[static_cast<std::size_t>(id)]; }
+    /// A burst on its way to the FIB. Kept between polls, as filling it with zeros costs more than a lookup.
+    struct Lookup {
+        std::array<rte_mbuf*, pmd::max_burst> packets;
+        std::array<wire::Ipv4Address, pmd::max_burst> destinations;
+        std::array<forward::NextHop, pmd::max_burst> hops;
+        std::size_t size = 0;
+    };
+
+    void add(rte_mbuf* packet, wire::Ipv4Address destination);
+    void look_up();
+    void route(ShardPort& from, std::size_t i, Time now);
+    void route_from_kernel(ShardPort& out, std::size_t i, Time now);
+    void gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, wire::Ipv4Address next_hop, Time now);
+    void fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, wire::Ipv4Address next_hop, Time now);
+    void send(Outgoing& outgoing, Time now);
+    void send_by_port(const Outgoing& outgoing, std::span<const link::Destination* const> to, Time now);
     void to_kernel(ShardPort& port, pmd::Burst packets);
     void refuse(rte_mbuf* packet, Counter& why, forward::IcmpError error, Time now);
     void undeliverable(pmd::Burst packets, Time now);
@@ -83,6 +110,8 @@ private:
     bool deliver_all_to_kernel_;
     forward::NeighbourTable<link::Destination> neighbours_;
     forward::TokenBucket icmp_limit_;
+    Lookup lookup_;
+    Outgoing outgoing_;
     CountersBy<forward::Ipv4Discard> ipv4_discards_;
     RouterCounters counters_;
 };

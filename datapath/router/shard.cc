@@ -96,8 +96,8 @@ bool Shard::run_commands(Time now) noexcept {
 }
 
 bool Shard::poll_link(ShardPort& port, Time now) noexcept {
-    if (port.link().device().capabilities().lossless_rx && congested()) return false;
-    link::Reception received;
+    if (port.link().capabilities().lossless_rx && congested()) return false;
+    auto& received = received_;
     port.link().receive(received);
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);

@@ -77,6 +77,7 @@ private:
     EventSink events_;
     Ports ports_;
     Router router_;
+    link::Reception received_;  ///< of the port polled last; kept, as filling it with zeros takes as long as a packet
     Time next_expiry_ = 0;
     ShardCounters counters_;
 };

@@ -206,6 +206,48 @@ TEST(Shard, FragmentsWhereItMay) {
     for (auto& piece : gateway.right_link.sent) EXPECT_LE(piece->pkt_len, 1000u + Ethernet::size);
 }
 
+/// The lengths of what was sent on an Ethernet device.
+std::vector<std::size_t> lengths(const test::FakeNetDevice& device) {
+    std::vector<std::size_t> out;
+    for (const auto& packet : device.sent) out.push_back(packet->pkt_len - Ethernet::size - Ipv4::size);
+    return out;
+}
+
+/// Packets of one burst are looked up together, and part again.
+TEST(Shard, PartsABurstByPortAndNeighbourInItsOrder) {
+    Gateway gateway;
+    gateway.resolve(bob);
+    for (std::size_t i = 1; i <= 12; ++i) {
+        const auto to = i % 4 == 0 ? carol : i % 4 == 1 ? alice : i % 4 == 2 ? bob : nobody;
+        gateway.left_link.receive(in_ethernet(left_mac, ip_packet(alice, to, i * 10)));
+    }
+    gateway.poll();
+    EXPECT_EQ(lengths(gateway.right_link), (std::vector<std::size_t>{20, 60, 100})) << "bob's";
+    EXPECT_EQ(gateway.counter("dropped_no_route"), 3u);
+    const auto event = gateway.events.pop();
+    ASSERT_TRUE(event && std::holds_alternative<Unresolved>(*event));
+    EXPECT_EQ(std::get<Unresolved>(*event).address, carol);
+    EXPECT_FALSE(gateway.events.pop());
+    EXPECT_EQ(gateway.left_link.sent.size(), 6u) << "alice's own, which come back, and three ICMP errors";
+
+    gateway.resolve(carol);
+    EXPECT_EQ(lengths(gateway.right_link), (std::vector<std::size_t>{20, 60, 100, 40, 80, 120})) << "carol's waited";
+}
+
+/// More pieces than a burst has room for.
+TEST(Shard, FragmentsAWholeBurstInOrder) {
+    Gateway gateway;
+    gateway.resolve(bob);
+    constexpr std::size_t packets = 50;
+    for (std::size_t i = 0; i < packets; ++i) {
+        gateway.left_link.receive(in_ethernet(left_mac, ip_packet(alice, bob, 1400, 64, false)));
+    }
+    gateway.poll(), gateway.poll();
+    std::vector<std::size_t> expected;
+    for (std::size_t i = 0; i < packets; ++i) expected.insert(expected.end(), {976, 424});
+    EXPECT_EQ(lengths(gateway.right_link), expected);
+}
+
 TEST(Shard, HandsTheKernelWhatIsOurs) {
     Gateway gateway;
     const auto ping = ip_packet(alice, right_ip);
