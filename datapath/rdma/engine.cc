@@ -74,16 +74,38 @@ Engine::~Engine() {
 bool Engine::poll(Time now) noexcept {
     if (!gate_.enter()) return false;
     context_.now = now;
-    bool busy = receive_all();
-    busy |= answer_doorbells();
-    wheel_.advance(now, [&](timer::Timer& timer) {
-        auto& pair = static_cast<transport::QueuePair&>(timer);
-        if (pair.on_time(context_)) activate(pair);
-    });
+    bool busy = poll_sources();
     busy |= transmit();
     tx_stage_.flush();
     notify();
     gate_.leave();
+    return busy;
+}
+
+bool Engine::send(transport::QueuePair& pair, Time now) noexcept {
+    if (!gate_.enter()) return ring(pair), false;
+    context_.now = now;
+    activate(pair);
+    transmit();
+    tx_stage_.flush();
+    poll_sources();
+    if (active_first_ != nullptr || waiting_first_ != nullptr || !tx_stage_.empty()) {
+        transmit();
+        tx_stage_.flush();
+    }
+    notify();
+    gate_.leave();
+    return true;
+}
+
+/// What packets, doorbells and timers ask for; transmitting is the caller's.
+bool Engine::poll_sources() noexcept {
+    bool busy = receive_all();
+    busy |= answer_doorbells();
+    wheel_.advance(context_.now, [&](timer::Timer& timer) {
+        auto& pair = static_cast<transport::QueuePair&>(timer);
+        if (pair.on_time(context_)) activate(pair);
+    });
     return busy;
 }
 

@@ -9,14 +9,15 @@
 ///     other shards ──> inbox ─────────┤                             │ has something to send   │
 ///     itself ──> loopback ────────────┤                             ▼                         │
 ///     users ──> doorbell ring ────────┤ ─────────────────────> active list ──> ::transmit ────┼──> TxStage ──>
+///     its thread ──> send ────────────┤ ───────────────────────────▲                          │
 ///     tx_burst time ──> wheel ─────────────────┤ QueuePair::on_time ────────▲                          │
 ///                                     └───────────────────────────────────────────────────────┘
 ///
 /// The low bits of a QPN are the number of the shard that owns it. A packet that arrives at another shard is handed
 /// over through a ring and counted (rx_handed_over). Multicast packets are passed to every shard.
 ///
-/// Threads: `poll` and `next_deadline` by the shard's; `ring` by any; `deliver` by other shards; the rest while the
-/// gate is held.
+/// Threads: `poll`, `send` and `next_deadline` by the shard's; `ring` by any; `deliver` by other shards; the rest while
+/// the gate is held.
 
 #include <array>
 #include <atomic>
@@ -65,6 +66,9 @@ public:
     /// One poll: receives a burst, serves doorbells and expired timers, transmits, notifies completion queues. Returns
     /// true if there was work. `now` must not go back. Returns false at once while the gate is held.
     bool poll(Time now) noexcept;
+    /// The same after requests were published to this queue pair's send queue, without a doorbell: transmits before it
+    /// receives. While the gate is held it rings the doorbell, for the next poll, and returns false.
+    bool send(transport::QueuePair& pair, Time now) noexcept;
     /// When `poll` must run next even if no packet arrives and nothing is posted; nullopt: no timer is armed. Returns
     /// the time of the last poll, i.e. now, if work is pending or the gate is held.
     std::optional<Time> next_deadline() noexcept;
@@ -104,6 +108,7 @@ private:
 
     Engine(const Setup& setup, RingPointer doorbells, RingPointer inbox);
 
+    bool poll_sources() noexcept;
     bool receive_all() noexcept;
     void receive_burst(pmd::Burst frames, bool handed_over) noexcept;
     static constexpr std::size_t opened_at_once = 16;

@@ -60,13 +60,13 @@ Result<void> QueuePair::ready_to_send(const ReadyToSend& attributes) {
 
 Result<void> QueuePair::drain() {
     auto changed = change({State::rts}, "SQD", [&] { pair().drain(true); });
-    engine().ring(pair());
+    ring();
     return changed;
 }
 
 Result<void> QueuePair::resume() {
     auto changed = change({State::sqd, State::sqe}, "RTS", [&] { pair().drain(false); });
-    engine().ring(pair());
+    ring();
     return changed;
 }
 
@@ -136,11 +136,6 @@ std::expected<void, PostFailure> QueuePair::post(std::span<const transport::Send
     return result;
 }
 
-void QueuePair::submit() noexcept {
-    pair().publish();
-    engine().ring(pair());
-}
-
 std::expected<void, PostFailure> QueuePair::post(std::span<const transport::ReceiveRequest> requests) noexcept {
     std::expected<void, PostFailure> result;
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -150,7 +145,7 @@ std::expected<void, PostFailure> QueuePair::post(std::span<const transport::Rece
         }
     }
     // Receive requests need no doorbell, except in the error state, where the shard must flush them.
-    if (state() == State::error) engine().ring(pair());
+    if (state() == State::error) ring();
     return result;
 }
 

@@ -91,12 +91,22 @@ public:
         return post(std::span(&request, 1));
     }
 
-    // Posting in steps: staged requests are invisible to the shard until `submit`.
+    // Posting in steps: staged requests are invisible to the shard until `publish`, and it need not look for them until
+    // `ring` or `send`.
     std::expected<void, transport::PostError> stage(const transport::SendRequest& request) noexcept {
         return pair().post(request);
     }
-    void submit() noexcept;                          ///< publishes the staged requests, rings the doorbell
     void withdraw() noexcept { pair().withdraw(); }  ///< discards the staged requests
+    void publish() noexcept { pair().publish(); }
+    /// Any thread: rings the doorbell, for whoever polls the shard next.
+    void ring() noexcept { engine().ring(pair()); }
+    /// The shard's thread, which needs no doorbell: transmits what was published, then polls (Engine::send). Returns
+    /// false if that has to wait for the next poll.
+    bool send(Time now) noexcept { return engine().send(pair(), now); }
+    void submit() noexcept {
+        publish();
+        ring();
+    }
 
     // Any thread. `mark` returns the position behind the send requests submitted so far. `through(mark)` returns true
     // once all requests before it are retired: the shard no longer reads their buffers and envelopes.
