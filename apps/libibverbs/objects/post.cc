@@ -36,9 +36,9 @@ int QueuePair::post_send(ibv_send_wr* list, ibv_send_wr** bad) noexcept {
             }
         }
         if (list == first) return error;
-        native_->submit();
+        native_->publish();
     }
-    context().progress().posted();
+    context().progress().posted(*native_);
     return error;
 }
 
@@ -74,10 +74,10 @@ int QueuePair::bind_window(ibv_mw& window, const ibv_mw_bind& bind) noexcept {
     {
         const std::scoped_lock lock(send_lock_);
         if (const auto staged = native_->stage(request); !staged) return static_cast<int>(staged.error());
-        native_->submit();
+        native_->publish();
     }
     window.rkey = key;
-    context().progress().posted();
+    context().progress().posted(*native_);
     return 0;
 }
 
@@ -91,7 +91,7 @@ void QueuePair::start_work() noexcept {
 int QueuePair::complete_work() noexcept {
     const int error = builder_->complete();
     send_lock_.unlock();
-    if (error == 0) context().progress().posted();
+    if (error == 0) context().progress().posted(*native_);
     return error;
 }
 

@@ -56,7 +56,7 @@ int WorkBuilder::complete() noexcept {
     if (error_ != 0) {
         pair_.withdraw();
     } else {
-        pair_.submit();
+        pair_.publish();
     }
     return error_;
 }

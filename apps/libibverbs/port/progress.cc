@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "apps/libibverbs/port/lcore.h"
+#include "datapath/rdma/queue_pair.h"
 #include "pmd/base/clock.h"
 
 namespace verbline::verbs {
@@ -62,7 +63,8 @@ bool Progress::enter(bool insist) noexcept {
     for (;;) {
         auto seen = Gate::open;
         if (gate_.compare_exchange_strong(seen, Gate::taken, std::memory_order_acquire)) return true;
-        if (!insist || seen == Gate::again) return false;
+        if (!insist) return false;
+        // Also where it is marked: the thread inside is to see what this one has posted, too.
         if (gate_.compare_exchange_strong(seen, Gate::again, std::memory_order_release)) return false;
     }
 }
@@ -71,19 +73,20 @@ bool Progress::exit() noexcept {
     return gate_.exchange(Gate::open, std::memory_order_acq_rel) == Gate::again;
 }
 
-bool Progress::poll() noexcept {
+/// With a sender, sends first.
+bool Progress::poll(rdma::QueuePair* sender) noexcept {
     const AsLcore lcore;
     now_ = clock_.now();
     polled_at_.store(clock_.read_at(), std::memory_order_relaxed);
-    const bool busy = device_.poll(0, now_);
+    const bool busy = sender != nullptr ? sender->send(now_) : device_.poll(0, now_);
     if (held_back_) std::ignore = link_.tx_burst(0, {});
     rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     return busy;
 }
 
-bool Progress::program_round() noexcept {
-    program_rounds_.fetch_add(1, std::memory_order_relaxed);
-    const bool busy = poll();
+bool Progress::program_round(rdma::QueuePair* sender) noexcept {
+    program_rounds_.store(program_rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    const bool busy = poll(sender);
     program_seen_ = now_;
     const auto received = device_.received(0);
     if (received == received_) return busy;
@@ -100,6 +103,16 @@ bool Progress::drive() noexcept {
     bool busy = program_round();
     while (exit() && enter(false)) busy |= program_round();
     return busy;
+}
+
+void Progress::posted(rdma::QueuePair& pair) noexcept {
+    if (abandoned()) return;
+    if (!enter(false)) {
+        pair.ring();  // before the gate is marked: the round that the mark asks for sees it
+        return posted();
+    }
+    program_round(&pair);
+    if (exit()) posted();
 }
 
 void Progress::posted() noexcept {

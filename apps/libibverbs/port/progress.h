@@ -26,8 +26,8 @@
 /// On a machine of one CPU the helper also runs the registered service (`serve`), whose thread would otherwise have to
 /// be woken: a context switch and two system calls less for each packet.
 ///
-/// Threads: any. One thread at a time polls, inside the gate. The others do not wait for it: after posting they mark
-/// the gate, and the thread inside runs another round.
+/// Threads: any. One thread at a time polls, inside the gate. The others do not wait for it: after posting they ring
+/// the doorbell and mark the gate, and the thread inside runs another round.
 
 #include <atomic>
 #include <cstdint>
@@ -59,7 +59,10 @@ public:
 
     /// One round, when the program looks for completions. Returns true if there was work.
     bool drive() noexcept;
-    /// The program has posted work: transmits it, or leaves that to the thread inside the gate.
+    /// The program has published requests to this queue pair's send queue: transmits them, or rings the doorbell and
+    /// leaves that to the thread inside the gate.
+    void posted(rdma::QueuePair& pair) noexcept;
+    /// The same, where the doorbell was rung.
     void posted() noexcept;
     /// Like `posted`, for services of the library, which may run on the helper. On return, what was posted has been
     /// transmitted, unless the link is full: a program that rejects a connection may call _exit(2) right then, and the
@@ -114,8 +117,8 @@ private:
 
     bool enter(bool insist) noexcept;
     bool exit() noexcept;  ///< true: another round is due
-    bool poll() noexcept;
-    bool program_round() noexcept;
+    bool poll(rdma::QueuePair* sender) noexcept;
+    bool program_round(rdma::QueuePair* sender = nullptr) noexcept;
     static void give_way(unsigned times) noexcept;
     void take_over() noexcept;
     void yield() noexcept;
@@ -143,7 +146,7 @@ private:
     std::atomic<bool> abandoned_{false};
     std::atomic<bool> program_polls_{false};        ///< changed inside the gate
     std::atomic<std::uint32_t> rounds_{0};          ///< that have ended; changed inside the gate
-    std::atomic<std::uint32_t> program_rounds_{0};  ///< shows the helper whether the program still polls
+    std::atomic<std::uint32_t> program_rounds_{0};  ///< the same, of the program: shows the helper whether it polls
     std::atomic<std::uint32_t> idle_rounds_{0};
     std::atomic<int> linger_credit_{0};
     std::atomic<Time> sleeps_until_{0};        ///< of the helper; 0: awake

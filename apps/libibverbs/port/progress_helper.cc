@@ -48,7 +48,7 @@ bool Progress::serve_asked() {
 }
 
 bool Progress::helper_poll() noexcept {
-    const bool busy = poll();
+    const bool busy = poll(nullptr);
     const auto received = device_.received(0);
     if (received == received_) return busy;
     received_ = received;
@@ -115,7 +115,7 @@ void Progress::sleep() {
         return;
     }
     link_.want_rx_event(0, true);
-    const bool busy = poll();  // for packets that arrived before the event was armed
+    const bool busy = poll(nullptr);  // for packets that arrived before the event was armed
     const auto now = clock_.now();
     auto until = now + most_sleep;
     if (const auto deadline = device_.next_deadline(0)) until = std::min(until, *deadline);
