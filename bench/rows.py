@@ -176,6 +176,11 @@ def idle_queue_pair(effort):
     return case(effort, "bench_rdma", "idle_queue_pair/iterations:1")["bytes"], 1024
 
 
+def send_locked(name, counter, limit):
+    """Locked instructions of one message of 64 B over the verbs."""
+    return Row(name, "", "limit", 1, lambda effort: (case(effort, "bench_verbs", "send_locked/iterations:21")[counter], limit))
+
+
 def allocations(effort):
     """While messages flow, of every kind."""
     kinds = ("small_messages/rc_write/1", "small_messages/rc_send/1", "small_messages/ud_send/1", "round_robin/10000",
@@ -346,6 +351,9 @@ def all_rows():
         Row("rc_write over 10,000 QPs", "M/s", "one QP", 0.5, round_robin, less_is_better=False),
         Row("idle RC QP beside queues", "B", "limit", 1, idle_queue_pair),
         Row("allocations in steady state", "", "limit", 1, allocations),
+        send_locked("ibv_post_send: locked instructions", "post_locked", 7),
+        send_locked("the same, to ibv_poll_cq", "completion_locked", 12),
+        alone("ibv_post_send to completion 64 B", "bench_verbs", "send_message"),
         *goodput(0.1, 0.9),
         *goodput(1, 0.6),
         simulation("incast of 16: link used", "share", "its rate", 0.9, "used", 1),
