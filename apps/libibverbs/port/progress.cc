@@ -161,10 +161,9 @@ void Progress::give_way(unsigned times) noexcept {
 /// The program polls from now on: disarms the receive event.
 void Progress::take_over() noexcept {
     if (program_polls_.load(std::memory_order_relaxed) || !enter(true)) return;
-    do {
-        program_polls_.store(true, std::memory_order_relaxed);
-        link_.want_rx_event(0, false);
-    } while (exit() && enter(true));
+    program_polls_.store(true, std::memory_order_relaxed);
+    link_.want_rx_event(0, false);
+    if (exit()) posted();
 }
 
 bool Progress::idle() noexcept {
@@ -258,12 +257,14 @@ void Progress::linger() noexcept {
 void Progress::leave() noexcept {
     if (abandoned() || !enter(true)) return;
     bool wake_helper = false;
-    do {
+    for (bool marked = false;; marked = true) {
+        if (marked) program_round();  // another thread has posted, and nobody else would see its doorbell
         wake_helper |= program_polls_.exchange(false, std::memory_order_relaxed);
         received_in_a_row_ = 0;
         const auto deadline = device_.next_deadline(0);
         wake_helper |= deadline && *deadline < sleeps_until_.load(std::memory_order_relaxed);
-    } while (exit() && enter(true));
+        if (!exit() || !enter(true)) break;
+    }
     if (wake_helper) wake();
 }
 

@@ -136,6 +136,30 @@ TEST_F(ProgressSend, IsMadeUpForWhereAChangeKeepsTheShardOut) {
     EXPECT_EQ(link.sent.size(), 1u);
 }
 
+/// No helper runs: what either of the two does not transmit stays.
+TEST_F(ProgressSend, IsNotLeftToAThreadThatGoesToSleep) {
+    constexpr unsigned turns = 20'000;
+    std::atomic<unsigned> begun = 0, left = 0;
+    std::thread leaving([&] {
+        for (unsigned turn = 1; turn <= turns; ++turn) {
+            while (begun.load() < turn) {}
+            progress->leave();
+            left = turn;
+        }
+    });
+    unsigned lost = 0;
+    for (unsigned turn = 1; turn <= turns; ++turn) {
+        begun = turn;
+        EXPECT_TRUE(post(sender));
+        while (left.load() < turn) {}
+        lost += link.sent.empty() ? 1 : 0;
+        progress->drive();
+        link.sent.clear();
+    }
+    leaving.join();
+    EXPECT_EQ(lost, 0u);
+}
+
 /// Beside the helper, a thread that polls, and one that makes and destroys other queue pairs.
 TEST_F(ProgressSend, NothingIsLostAmongManyThreads) {
     constexpr std::uint32_t threads = 4, each = 2000, of_nobody = ~0u;
