@@ -24,6 +24,7 @@
 /// IBTA volume 1, 13.6.2 (RMPP), 15.2.1.1 (SA). A component mask selects the fields of a record that a request
 /// specifies; bit 0 is the first field. The constants are in each record's header (15.2.5).
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -82,6 +83,13 @@ enum class IbMtu : std::uint8_t { bytes_256 = 1, bytes_512, bytes_1024, bytes_20
 constexpr unsigned mtu_bytes(IbMtu mtu) {
     const auto code = static_cast<unsigned>(mtu);
     return code >= 1 && code <= 5 ? 128u << code : 0;
+}
+
+/// Rate in Gb/s from the code of records (IBTA volume 1, 15.2.5.16); 0 for reserved ones.
+constexpr double rate_gbps(std::uint8_t code) {
+    constexpr std::array<double, 23> rates{0,  0,   2.5, 10, 30,  5,   20,  40, 60, 80,  120, 14,
+                                           56, 112, 168, 25, 100, 200, 300, 28, 50, 400, 600};
+    return code < rates.size() ? rates[code] : 0;
 }
 
 enum class RmppType : std::uint8_t { none = 0, data = 1, ack = 2, stop = 3, abort = 4 };

@@ -103,11 +103,6 @@ GatewayConfig read_gateway(const toml::table& table, const std::string& file) {
 
 }  // namespace
 
-Error config_error(const std::string& file, unsigned line, std::string reason) {
-    std::ranges::replace_if(reason, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-    return {EINVAL, file.empty() ? std::move(reason) : fmt::format("{}:{}: {}", file, line, reason)};
-}
-
 Result<wire::Ipv4Prefix> parse_interface_address(std::string_view text) {
     const auto prefix = wire::from_string<wire::Ipv4Prefix>(text);
     if (!prefix || prefix->length == 0)

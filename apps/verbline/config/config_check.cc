@@ -70,9 +70,9 @@ Verdict check_port(const PortConfig& port) {
         return Fault{port.lines.device,
                      fmt::format("{}: {} has one device", port.name,
                                  port.type == PortType::ethernet ? "an Ethernet port" : "a link over RoCE")};
-    if (port.devices.size() > max_devices || port.addresses.size() > max_addresses)
-        return Fault{line,
-                     fmt::format("{} has more than {} devices or {} addresses", port.name, max_devices, max_addresses)};
+    if (port.devices.size() > gateway::max_devices || port.addresses.size() > gateway::max_addresses)
+        return Fault{line, fmt::format("{} has more than {} devices or {} addresses", port.name, gateway::max_devices,
+                                       gateway::max_addresses)};
     for (const auto& device : port.devices)
         if (const auto spec = pmd::parse_device_spec(device); !spec) return Fault{port.lines.device, spec.error().what};
     if (port.type == PortType::ipoib)
@@ -137,8 +137,9 @@ Verdict check_all(const GatewayConfig& config) {
     if (!config.netns.empty() && !valid_instance_name(config.netns))
         return Fault{config.lines.netns, fmt::format("netns {} cannot be a network namespace's name", config.netns)};
     if (config.ports.empty()) return Fault{config.lines.name, "there is no [[port]]"};
-    if (config.ports.size() > max_ports || config.routes.size() > max_routes)
-        return Fault{config.lines.name, fmt::format("more than {} ports or {} routes", max_ports, max_routes)};
+    if (config.ports.size() > gateway::max_ports || config.routes.size() > gateway::max_routes)
+        return Fault{config.lines.name,
+                     fmt::format("more than {} ports or {} routes", gateway::max_ports, gateway::max_routes)};
     for (const auto& port : config.ports)
         if (auto fault = check_port(port)) return fault;
     for (std::size_t later = 1; later < config.ports.size(); ++later)

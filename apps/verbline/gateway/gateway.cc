@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "apps/verbline/gateway/router.h"
+#include "apps/verbline/gateway/process.h"
 
 namespace verbline::cli {
 namespace {
@@ -43,7 +43,7 @@ public:
         auto config = load_config(file_);
         if (!config) return std::unexpected(Failure{Failure::usage, config.error().what});
         if (!check_)
-            return run_router(
+            return run_gateway(
                 {.config = std::move(*config), .eal_arguments = context.eal_arguments, .capture = capture_});
         fmt::print("{}: {} ports, {} routes, no errors\n", file_, config->ports.size(), config->routes.size());
         return {};

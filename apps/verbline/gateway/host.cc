@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "apps/verbline/gateway/router.h"
+#include "apps/verbline/gateway/process.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::cli {
@@ -71,10 +71,10 @@ public:
         GatewayConfig config{.file = "", .name = name_, .netns = netns_, .ports = {port_}, .routes = {}};
         if (config.name.empty()) config.name = netns_.empty() ? port_.name : netns_;
         if (const auto good = check_config(config); !good) return usage_failure("host: " + good.error().what);
-        return run_router({.config = std::move(config),
-                           .eal_arguments = context.eal_arguments,
-                           .capture = capture_,
-                           .deliver_all_to_kernel = true});
+        return run_gateway({.config = std::move(config),
+                            .eal_arguments = context.eal_arguments,
+                            .capture = capture_,
+                            .deliver_all_to_kernel = true});
     }
 
 private:

@@ -21,12 +21,6 @@ Json number(double value) {
 
 }  // namespace
 
-double rate_gbps(std::uint8_t code) {
-    constexpr std::array<double, 23> rates{0,  0,   2.5, 10, 30,  5,   20,  40, 60, 80,  120, 14,
-                                           56, 112, 168, 25, 100, 200, 300, 28, 50, 400, 600};
-    return code < rates.size() ? rates[code] : 0;
-}
-
 double lifetime_ms(std::uint8_t code) {
     return std::ldexp(0.004'096, code);
 }
@@ -52,7 +46,7 @@ Json path_row(const wire::PathRecord& path) {
             {"pkey", wire::to_string(path.pkey)},
             {"sl", path.service_level},
             {"mtu", wire::mtu_bytes(path.mtu)},
-            {"rate_gbps", number(rate_gbps(path.rate))},
+            {"rate_gbps", number(wire::rate_gbps(path.rate))},
             {"lifetime_ms", number(lifetime_ms(path.lifetime))},
             {"hop_limit", path.hop_limit},
             {"traffic_class", path.traffic_class},
@@ -67,7 +61,7 @@ Json group_row(const wire::Gid& mgid, const sa::Group& group) {
             {"pkey", wire::to_string(group.pkey)},
             {"sl", group.service_level},
             {"mtu", wire::mtu_bytes(group.mtu)},
-            {"rate_gbps", number(rate_gbps(group.rate))}};
+            {"rate_gbps", number(wire::rate_gbps(group.rate))}};
 }
 
 }  // namespace verbline::cli

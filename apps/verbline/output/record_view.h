@@ -16,8 +16,6 @@ Json group_row(const wire::Gid& mgid, const sa::Group& group);
 /// "full", "send-only", "full,send-only", ...; "-" for none.
 std::string join_state_text(wire::JoinState state);
 
-/// In Gb/s, from the code of records (IBTA volume 1, 15.2.5.16); 0 for reserved ones.
-double rate_gbps(std::uint8_t code);
 /// In milliseconds: 4.096 us * 2^code.
 double lifetime_ms(std::uint8_t code);
 

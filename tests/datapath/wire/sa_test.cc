@@ -44,5 +44,14 @@ TEST(IbMtu, IsAPowerOfTwo) {
     EXPECT_EQ(mtu_bytes(IbMtu{63}), 0u);
 }
 
+TEST(Sa, DecodesRates) {
+    EXPECT_EQ(rate_gbps(2), 2.5);
+    EXPECT_EQ(rate_gbps(3), 10);
+    EXPECT_EQ(rate_gbps(7), 40);
+    EXPECT_EQ(rate_gbps(16), 100);
+    EXPECT_EQ(rate_gbps(22), 600);
+    for (const int reserved : {0, 1, 23, 63, 255}) EXPECT_EQ(rate_gbps(static_cast<std::uint8_t>(reserved)), 0);
+}
+
 }  // namespace
 }  // namespace verbline::wire

@@ -8,15 +8,6 @@
 namespace verbline::cli {
 namespace {
 
-TEST(RecordView, DecodesRates) {
-    EXPECT_EQ(rate_gbps(2), 2.5);
-    EXPECT_EQ(rate_gbps(3), 10);
-    EXPECT_EQ(rate_gbps(7), 40);
-    EXPECT_EQ(rate_gbps(16), 100);
-    EXPECT_EQ(rate_gbps(22), 600);
-    for (const int reserved : {0, 1, 23, 63, 255}) EXPECT_EQ(rate_gbps(static_cast<std::uint8_t>(reserved)), 0);
-}
-
 TEST(RecordView, DecodesLifetimes) {
     EXPECT_DOUBLE_EQ(lifetime_ms(0), 0.004'096);
     EXPECT_NEAR(lifetime_ms(18), 1'073.742, 0.001);

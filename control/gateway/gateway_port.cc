@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/verbline/gateway/router_port.h"
+#include "control/gateway/gateway_port.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,7 +17,7 @@
 #include "pmd/impair/spec.h"
 #include "pmd/tun/tun.h"
 
-namespace verbline::cli {
+namespace verbline::gateway {
 namespace {
 
 /// QPNs below are reserved for the interfaces of a port; a fixed one, so that neighbours still know us after a restart.
@@ -31,86 +31,86 @@ std::uint16_t frame_mtu(const PortConfig& port) {
 
 }  // namespace
 
-std::unexpected<Failure> RouterPort::fault(unsigned line, std::string reason) const {
-    return std::unexpected(Failure{Failure::usage, config_error(config_.file, line, std::move(reason)).what});
+std::unexpected<Fault> GatewayPort::misfit(unsigned line, std::string reason) const {
+    return std::unexpected(Fault{.of_config = true, .what = config_error(config_.file, line, std::move(reason)).what});
 }
 
-Outcome RouterPort::open_subnet(control::Loop& loop) {
+Outcome GatewayPort::open_subnet(control::Loop& loop) {
     if (!port_config_.has_subnet()) return {};
     auto transport = mad::open(port_config_.sm, loop);
-    if (!transport) return run_failure(fmt::format("port {}: {}", name(), transport.error().what));
+    if (!transport) return fault(fmt::format("port {}: {}", name(), transport.error().what));
     transport_ = std::move(*transport);
     return check_subnet();
 }
 
 /// What only the subnet manager knows. A port it has not configured yet is checked again when it comes up.
-Outcome RouterPort::check_subnet() const {
+Outcome GatewayPort::check_subnet() const {
     const auto& facts = transport_->port();
     if (!facts.active()) return {};
     const auto& port = port_config_;
     const auto shared = [&](wire::PKey pkey) { return partition(pkey) == partition(port.pkey); };
     if (std::ranges::none_of(facts.pkeys, shared)) {
-        return fault(port.lines.pkey != 0 ? port.lines.pkey : port.lines.port,
-                     fmt::format("P_Key {} is not in the P_Key table of {}", to_string(port.pkey), port.sm));
+        return misfit(port.lines.pkey != 0 ? port.lines.pkey : port.lines.port,
+                      fmt::format("P_Key {} is not in the P_Key table of {}", to_string(port.pkey), port.sm));
     }
     const auto limit = ipoib::mtu_of_link(facts.mtu);
     if (facts.mtu != 0 && port.mtu > limit) {
-        return fault(port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
-                     fmt::format("MTU {} is above the {} that the link of {} allows", port.mtu, limit, port.sm));
+        return misfit(port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
+                      fmt::format("MTU {} is above the {} that the link of {} allows", port.mtu, limit, port.sm));
     }
     return {};
 }
 
-Outcome RouterPort::open_devices(rte_mempool& pool, pmd::CaptureFile* capture) {
+Outcome GatewayPort::open_devices(rte_mempool& pool, pmd::CaptureFile* capture) {
     if (auto opened = open_link_device(pool); !opened) return opened;
     if (auto opened = open_capture(); !opened) return opened;
     if (auto wrapped = wrap_in_decorators(capture); !wrapped) return wrapped;
     auto kernel = pmd::Tun::create(
         {.name = name(), .netns = config_.netns, .mtu = static_cast<std::uint16_t>(port_config_.mtu)}, &pool);
-    if (!kernel) return run_failure(fmt::format("port {}: {}", name(), kernel.error().what));
+    if (!kernel) return fault(fmt::format("port {}: {}", name(), kernel.error().what));
     kernel_ = std::move(*kernel);
     return {};
 }
 
-Outcome RouterPort::open_link_device(rte_mempool& pool) {
+Outcome GatewayPort::open_link_device(rte_mempool& pool) {
     std::vector<pmd::DeviceSpec> specs;
     for (const auto& text : port_config_.devices) {
         auto spec = pmd::parse_device_spec(text);
-        if (!spec) return fault(port_config_.lines.device, spec.error().what);
+        if (!spec) return misfit(port_config_.lines.device, spec.error().what);
         specs.push_back(std::move(*spec));
     }
     auto device = pmd::open_devices(specs, name(), {.pool = &pool, .mtu = frame_mtu(port_config_)}, monotonic_now);
-    if (!device) return run_failure(fmt::format("port {}: {}", name(), device.error().what));
+    if (!device) return fault(fmt::format("port {}: {}", name(), device.error().what));
     device_ = std::move(*device);
     return check_room();
 }
 
 /// Frames of the port's MTU must fit: an interface of the kernel's (`eth:`) has an MTU of its own, which is not ours to
 /// set.
-Outcome RouterPort::check_room() const {
+Outcome GatewayPort::check_room() const {
     const auto& port = port_config_;
     if (port.link != IpoibLink::roce_v2) return {};
     const auto needed = std::uint32_t{frame_mtu(port)} + wire::Ethernet::size;
     const auto room = device_->capabilities().max_packet;
     if (needed <= room) return {};
-    return fault(port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
-                 fmt::format("MTU {} over RoCE takes frames of {} bytes, and {} carries {}", port.mtu, needed,
-                             port.devices.front(), room));
+    return misfit(port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
+                  fmt::format("MTU {} over RoCE takes frames of {} bytes, and {} carries {}", port.mtu, needed,
+                              port.devices.front(), room));
 }
 
-Outcome RouterPort::open_capture() {
+Outcome GatewayPort::open_capture() {
     if (port_config_.capture.empty()) return {};
     auto file = pmd::CaptureFile::create(port_config_.capture);
-    if (!file) return fault(port_config_.lines.capture, file.error().what);
+    if (!file) return misfit(port_config_.lines.capture, file.error().what);
     capture_ = std::move(*file);
     return {};
 }
 
 /// Capture is above impairment: it records what this process sent and received.
-Outcome RouterPort::wrap_in_decorators(pmd::CaptureFile* capture) {
+Outcome GatewayPort::wrap_in_decorators(pmd::CaptureFile* capture) {
     if (!port_config_.impair.empty()) {
         const auto spec = pmd::parse_impairments(port_config_.impair);
-        if (!spec) return fault(port_config_.lines.impair, spec.error().what);
+        if (!spec) return misfit(port_config_.lines.impair, spec.error().what);
         device_ = std::make_unique<pmd::ImpairedDevice>(std::move(device_), *spec, monotonic_now);
     }
     std::vector<pmd::CaptureFile*> files;
@@ -123,7 +123,7 @@ Outcome RouterPort::wrap_in_decorators(pmd::CaptureFile* capture) {
     return {};
 }
 
-void RouterPort::capture_mads(const std::vector<pmd::CaptureFile*>& files) {
+void GatewayPort::capture_mads(const std::vector<pmd::CaptureFile*>& files) {
     using pmd::pcapng::Writer;
     std::vector<std::pair<Writer*, pmd::pcapng::InterfaceId>> places;
     places.reserve(files.size());
@@ -141,7 +141,7 @@ void RouterPort::capture_mads(const std::vector<pmd::CaptureFile*>& files) {
     });
 }
 
-router::PortSetup RouterPort::shard_setup() const {
+router::PortSetup GatewayPort::shard_setup() const {
     return {.name = name(),
             .kind = port_config_.type == PortType::ipoib ? router::PortSetup::Kind::ipoib
                                                          : router::PortSetup::Kind::ethernet,
@@ -150,7 +150,7 @@ router::PortSetup RouterPort::shard_setup() const {
             .mtu = port_config_.mtu};
 }
 
-void RouterPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool) {
+void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool) {
     const router::Port::Setup setup{.id = id_, .name = name(), .device = device_.get(), .pool = &pool};
     const wire::Qpn qpn{first_qpn + static_cast<std::uint32_t>(id_)};
     if (transport_) {
@@ -174,16 +174,16 @@ void RouterPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempoo
     }
 }
 
-void RouterPort::leave() {
+void GatewayPort::leave() {
     ipoib_ = nullptr;
     ethernet_ = nullptr;
     roce_ = nullptr;
     port_.reset();
 }
 
-void RouterPort::look_after() {
+void GatewayPort::look_after() {
     if (capture_) (void)capture_->drain();
     port_->set_carrier(device_->link_up());
 }
 
-}  // namespace verbline::cli
+}  // namespace verbline::gateway

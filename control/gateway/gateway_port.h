@@ -2,15 +2,15 @@
 #pragma once
 
 /// @file
-/// One configured port of a running router, from its device to its link. Members are created in the order of their
+/// One configured port of a running gateway, from its device to its link. Members are created in the order of their
 /// declaration and destroyed in the reverse order.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "apps/verbline/command_line/command.h"
-#include "apps/verbline/config/config.h"
+#include "control/gateway/config.h"
+#include "control/gateway/fault.h"
 #include "control/loop/loop.h"
 #include "control/mad/transport.h"
 #include "control/router/ethernet_port.h"
@@ -22,14 +22,14 @@
 #include "pmd/capture/capture_file.h"
 #include "pmd/netdev.h"
 
-namespace verbline::cli {
+namespace verbline::gateway {
 
-class RouterPort {
+class GatewayPort {
 public:
-    RouterPort(const GatewayConfig& config, const PortConfig& port, forward::InterfaceId id)
+    GatewayPort(const GatewayConfig& config, const PortConfig& port, forward::InterfaceId id)
         : config_(config), port_config_(port), id_(id) {}
-    RouterPort(const RouterPort&) = delete;
-    RouterPort& operator=(const RouterPort&) = delete;
+    GatewayPort(const GatewayPort&) = delete;
+    GatewayPort& operator=(const GatewayPort&) = delete;
 
     // Call in this order.
 
@@ -67,7 +67,7 @@ private:
     Outcome open_capture();
     Outcome wrap_in_decorators(pmd::CaptureFile* capture);
     void capture_mads(const std::vector<pmd::CaptureFile*>& files);
-    std::unexpected<Failure> fault(unsigned line, std::string reason) const;
+    std::unexpected<Fault> misfit(unsigned line, std::string reason) const;
 
     const GatewayConfig& config_;
     const PortConfig& port_config_;
@@ -83,4 +83,4 @@ private:
     router::RoceIpoibPort* roce_ = nullptr;     ///< likewise
 };
 
-}  // namespace verbline::cli
+}  // namespace verbline::gateway

@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// The process of `verbline gateway` and `verbline host`: a router of the configured ports. A host is a router of one
-/// IPoIB port that delivers everything it receives to the kernel.
+/// The process of `verbline gateway` and `verbline host`: control/gateway with DPDK, signals and what is printed.
 
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@
 
 namespace verbline::cli {
 
-struct RouterOptions {
+struct GatewayOptions {
     GatewayConfig config;                    ///< checked
     std::vector<std::string> eal_arguments;  ///< the user's; empty: the embedded ones (eal.h)
     std::string capture;                     ///< pcapng of all ports; empty: none
@@ -26,6 +25,6 @@ struct RouterOptions {
 /// A failure before "ready" leaves nothing behind. If the configuration does not fit the running port (P_Key not in its
 /// table, MTU above the link's), it is config_error() with the port's lines, and Failure::usage; all else is
 /// Failure::run_time.
-Outcome run_router(const RouterOptions& options);
+Outcome run_gateway(const GatewayOptions& options);
 
 }  // namespace verbline::cli

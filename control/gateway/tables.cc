@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/verbline/gateway/router_tables.h"
+#include "control/gateway/tables.h"
 
 #include <string>
 #include <string_view>
@@ -7,16 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "apps/verbline/output/record_view.h"
-#include "apps/verbline/output/table.h"
 #include "control/telemetry/counters.h"
 #include "control/telemetry/path_cache_row.h"
 #include "datapath/wire/text.h"
 
-namespace verbline::cli {
+namespace verbline::gateway {
 namespace {
 
 using forward::NextHop;
+using telemetry::Json;
 
 std::string seconds(Time t) {
     return fmt::format("{:.1f}", static_cast<double>(t) / second);
@@ -31,7 +30,7 @@ std::string addresses_of(const router::Port& port) {
     return text;
 }
 
-Json port_row(const RouterPort& port) {
+Json port_row(const GatewayPort& port) {
     Json row{{"port", port.name()},
              {"type", "ethernet"},
              {"state", port.up() ? "up" : "down"},
@@ -62,15 +61,15 @@ Json port_row(const RouterPort& port) {
     return row;
 }
 
-Json ports(const RouterView& router) {
+Json ports(const View& gateway) {
     auto rows = Json::array();
-    for (const auto& port : router.ports) rows.push_back(port_row(*port));
+    for (const auto& port : gateway.ports) rows.push_back(port_row(*port));
     return rows;
 }
 
-Json neighbours(const RouterView& router) {
+Json neighbours(const View& gateway) {
     auto rows = Json::array();
-    for (const auto& port : router.ports) {
+    for (const auto& port : gateway.ports) {
         for (const auto& neighbour : port->port().neighbours()) {
             rows.push_back({{"port", port->name()},
                             {"address", to_string(neighbour.ip)},
@@ -92,11 +91,11 @@ std::string_view text(sa::PathCache::Found found) {
     return "";
 }
 
-Json paths(const RouterView& router) {
+Json paths(const View& gateway) {
     auto rows = Json::array();
-    for (const auto& port : router.ports) {
+    for (const auto& port : gateway.ports) {
         if (port->ipoib() == nullptr) continue;
-        port->ipoib()->agent().paths().cache().each(router.now, [&](const sa::PathCache::Shown& shown) {
+        port->ipoib()->agent().paths().cache().each(gateway.now, [&](const sa::PathCache::Shown& shown) {
             const auto path = shown.path.value_or(wire::PathRecord{});
             rows.push_back({{"port", port->name()},
                             {"destination", to_string(shown.key.destination)},
@@ -104,19 +103,19 @@ Json paths(const RouterView& router) {
                             {"state", std::string(text(shown.found))},
                             {"lid", to_string(path.destination_lid)},
                             {"sl", path.service_level},
-                            {"mtu", mtu_bytes(path.mtu)},
-                            {"rate_gbps", rate_gbps(path.rate)},
+                            {"mtu", wire::mtu_bytes(path.mtu)},
+                            {"rate_gbps", wire::rate_gbps(path.rate)},
                             {"hits", shown.hits},
                             {"misses", shown.misses},
-                            {"expires_s", seconds(shown.expires - router.now)}});
+                            {"expires_s", seconds(shown.expires - gateway.now)}});
         });
     }
     return rows;
 }
 
-Json path_cache(const RouterView& router) {
+Json path_cache(const View& gateway) {
     auto rows = Json::array();
-    for (const auto& port : router.ports) {
+    for (const auto& port : gateway.ports) {
         if (port->ipoib() == nullptr) continue;
         rows.push_back(telemetry::path_cache_row(port->name(), port->ipoib()->agent().paths().cache()));
     }
@@ -135,9 +134,9 @@ std::string join_states(sa::JoinStates states) {
     return names;
 }
 
-Json multicast(const RouterView& router) {
+Json multicast(const View& gateway) {
     auto rows = Json::array();
-    for (const auto& port : router.ports) {
+    for (const auto& port : gateway.ports) {
         if (port->ipoib() == nullptr) continue;
         for (const auto& shown : port->ipoib()->agent().groups().show()) {
             rows.push_back({{"port", port->name()},
@@ -147,8 +146,8 @@ Json multicast(const RouterView& router) {
                             {"wanted", join_states(shown.wanted)},
                             {"joined", join_states(shown.held)},
                             {"qkey", hex(shown.group.qkey)},
-                            {"mtu", mtu_bytes(shown.group.mtu)},
-                            {"rate_gbps", rate_gbps(shown.group.rate)},
+                            {"mtu", wire::mtu_bytes(shown.group.mtu)},
+                            {"rate_gbps", wire::rate_gbps(shown.group.rate)},
                             {"sl", shown.group.service_level}});
         }
     }
@@ -166,14 +165,14 @@ std::string_view text(NextHop::Kind kind) {
     return "";
 }
 
-Json routes(const RouterView& router) {
+Json routes(const View& gateway) {
     auto rows = Json::array();
-    for (const auto& [prefix, hop] : router.fib.routes()) {
+    for (const auto& [prefix, hop] : gateway.fib.routes()) {
         const bool leads_out = hop.kind == NextHop::Kind::on_link || hop.kind == NextHop::Kind::via;
         rows.push_back({{"prefix", to_string(prefix)},
                         {"kind", std::string(text(hop.kind))},
                         {"via", hop.kind == NextHop::Kind::via ? to_string(hop.gateway) : ""},
-                        {"port", leads_out ? router.ports[static_cast<std::size_t>(hop.interface)]->name() : ""}});
+                        {"port", leads_out ? gateway.ports[static_cast<std::size_t>(hop.interface)]->name() : ""}});
     }
     return rows;
 }
@@ -192,11 +191,11 @@ struct QueueTotals {
     }
 };
 
-Json queues(const RouterView& router) {
+Json queues(const View& gateway) {
     auto rows = Json::array();
-    for (const auto& port : router.ports) {
+    for (const auto& port : gateway.ports) {
         QueueTotals totals;
-        router.shard.counters(
+        gateway.shard.counters(
             [&](std::string_view owner, std::string_view name, std::uint64_t value, std::string_view) {
                 if (owner == port->name()) totals.count(name, value);
             });
@@ -213,25 +212,25 @@ Json queues(const RouterView& router) {
     return rows;
 }
 
-Json counters(const RouterView& router) {
+Json counters(const View& gateway) {
     telemetry::CounterRows rows;
-    router.shard.counters(
+    gateway.shard.counters(
         [&](std::string_view owner, std::string_view name, std::uint64_t value, std::string_view help) {
             rows.of(owner.empty() ? "shard0" : std::string(owner))(name, value, help);
         });
-    for (const auto& port : router.ports) {
+    for (const auto& port : gateway.ports) {
         port->port().counters(rows.of(port->name()));
         port->device().counters(rows.of(port->name() + " device"));
         port->kernel().counters(rows.of(port->name() + " kernel"));
     }
-    router.follower.counters(rows.of("kernel"));
+    gateway.follower.counters(rows.of("kernel"));
     return std::move(rows).take();
 }
 
 }  // namespace
 
-std::vector<telemetry::Table> router_tables(std::function<RouterView()> view) {
-    const auto table = [&](std::string name, std::string help, Json (*rows)(const RouterView&)) {
+std::vector<telemetry::Table> tables(std::function<View()> view) {
+    const auto table = [&](std::string name, std::string help, Json (*rows)(const View&)) {
         return telemetry::Table{std::move(name), std::move(help), [view, rows] { return rows(view()); }};
     };
     return {table("ports", "Ports: state, addresses, LIDs. No parameters", ports),
@@ -244,4 +243,4 @@ std::vector<telemetry::Table> router_tables(std::function<RouterView()> view) {
             table("counters", "Every counter. No parameters", counters)};
 }
 
-}  // namespace verbline::cli
+}  // namespace verbline::gateway

@@ -2,25 +2,25 @@
 #pragma once
 
 /// @file
-/// The tables of a running router, for `verbline show`.
+/// The tables of a running gateway, for `verbline show`.
 
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "apps/verbline/config/config.h"
-#include "apps/verbline/gateway/router_port.h"
+#include "control/gateway/config.h"
+#include "control/gateway/gateway_port.h"
 #include "control/router/kernel_follower.h"
 #include "control/telemetry/server.h"
 #include "datapath/forward/fib.h"
 #include "datapath/router/shard.h"
 
-namespace verbline::cli {
+namespace verbline::gateway {
 
 /// The objects that the tables are read from. Valid during one query.
-struct RouterView {
+struct View {
     const GatewayConfig& config;
-    const std::vector<std::unique_ptr<RouterPort>>& ports;
+    const std::vector<std::unique_ptr<GatewayPort>>& ports;
     const forward::Fib& fib;
     const router::Shard& shard;
     const router::KernelFollower& follower;
@@ -28,6 +28,6 @@ struct RouterView {
 };
 
 /// `view` is called on the control thread, once for each query.
-std::vector<telemetry::Table> router_tables(std::function<RouterView()> view);
+std::vector<telemetry::Table> tables(std::function<View()> view);
 
-}  // namespace verbline::cli
+}  // namespace verbline::gateway

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/gateway/config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace verbline::gateway {
+
+Error config_error(const std::string& file, unsigned line, std::string reason) {
+    std::ranges::replace_if(reason, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+    return {EINVAL, file.empty() ? std::move(reason) : fmt::format("{}:{}: {}", file, line, reason)};
+}
+
+}  // namespace verbline::gateway

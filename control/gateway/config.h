@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The configuration of a gateway or host as plain values. Where they come from (apps/verbline/config reads
+/// gateway.toml) is kept as line numbers, so that what is found wrong only at start, with the running port's P_Key
+/// table and MTU, names FILE:LINE as well.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "datapath/wire/types.h"
+#include "pmd/base/error.h"
+
+namespace verbline::gateway {
+
+enum class PortType : std::uint8_t { ethernet, ipoib };
+/// What carries IPoIB: an InfiniBand subnet with its subnet manager, or RoCE v2 on an Ethernet link without one.
+enum class IpoibLink : std::uint8_t { infiniband, roce_v2 };
+
+struct PortConfig {
+    /// Line numbers in the file; 0: not set there, or no file.
+    struct Lines {
+        unsigned port = 0, link = 0, device = 0, sm = 0, pkey = 0, mtu = 0, address = 0, impair = 0, capture = 0;
+    };
+
+    std::string name;  ///< also that of the kernel-visible interface
+    PortType type = PortType::ethernet;
+    IpoibLink link = IpoibLink::infiniband;  ///< ipoib only
+    std::vector<std::string> devices;        ///< pmd/factory/device_spec.h; several: joined by a software switch
+    std::string sm;                          ///< control/mad/open.h; only of an InfiniBand subnet
+    wire::PKey pkey{0xffff};                 ///< ipoib only
+    std::uint32_t mtu = 0;                   ///< of the interface: bytes of IP packet
+    std::vector<wire::Ipv4Prefix> addresses;
+    std::string impair;   ///< empty: none
+    std::string capture;  ///< file; empty: none
+    Lines lines;
+
+    bool has_subnet() const { return type == PortType::ipoib && link == IpoibLink::infiniband; }
+};
+
+struct RouteConfig {
+    wire::Ipv4Prefix to;
+    wire::Ipv4Address via{};
+    unsigned line = 0;
+};
+
+struct GatewayConfig {
+    std::string file;   ///< empty: from the command line
+    std::string name;   ///< of the instance
+    std::string netns;  ///< of the kernel-visible interfaces; empty: this one
+    std::vector<PortConfig> ports;
+    std::vector<RouteConfig> routes;
+    struct Lines {
+        unsigned name = 1, netns = 1;
+    } lines;
+};
+
+constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64, max_routes = 16'384;
+
+/// IPoIB's are the link's MTU less 4: an InfiniBand link's 2048; on RoCE the path MTU that fits Ethernet's 1500, 1024.
+constexpr std::uint32_t default_mtu(PortType type, IpoibLink link = IpoibLink::infiniband) {
+    if (type == PortType::ethernet) return 1500;
+    return link == IpoibLink::infiniband ? 2044 : 1020;
+}
+
+/// An error about a line of the file: `FILE:LINE: reason`; without a file the bare reason. Control characters are
+/// replaced: the text may quote the file.
+Error config_error(const std::string& file, unsigned line, std::string reason);
+
+}  // namespace verbline::gateway

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/gateway/gateway.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include <rte_mbuf.h>
+#include <rte_rcu_qsbr.h>
+
+#include <fmt/format.h>
+
+#include "control/host/kernel_interface.h"
+#include "datapath/router/runner.h"
+#include "datapath/wire/text.h"
+#include "pmd/base/clock.h"
+#include "pmd/base/tunables.h"
+
+namespace verbline::gateway {
+namespace {
+
+constexpr unsigned pool_cache = 256;
+constexpr std::uint16_t pool_data_room = RTE_PKTMBUF_HEADROOM + 2304;  ///< any frame of a 2048-byte link
+constexpr Time leave_limit = 500 * millisecond;
+constexpr Time look_period = 50 * millisecond;
+
+}  // namespace
+
+void Gateway::FreeReaders::operator()(rte_rcu_qsbr* readers) const {
+    std::free(readers);
+}
+
+Outcome Gateway::open_subnets() {
+    for (const auto& port : config_.ports) {
+        const auto id = static_cast<forward::InterfaceId>(ports_.size());
+        ports_.push_back(std::make_unique<GatewayPort>(config_, port, id));
+        if (auto opened = ports_.back()->open_subnet(loop_); !opened) return opened;
+    }
+    return {};
+}
+
+Outcome Gateway::start(unsigned lcore) {
+    for (const auto step : {&Gateway::make_pool_and_fib, &Gateway::open_devices, &Gateway::make_shard,
+                            &Gateway::start_ports, &Gateway::configure_kernel, &Gateway::serve_tables}) {
+        if (auto result = (this->*step)(); !result) return result;
+    }
+    if (auto started = start_worker(lcore); !started) return started;
+    return add_routes();
+}
+
+Outcome Gateway::make_pool_and_fib() {
+    pool_ = rte_pktmbuf_pool_create("packets", tunables::router_packets, pool_cache, 0, pool_data_room, SOCKET_ID_ANY);
+    if (pool_ == nullptr) return fault("no memory for packets: give more with -m, or free hugepages");
+    const auto size = rte_rcu_qsbr_get_memsize(RTE_MAX_LCORE);
+    readers_.reset(static_cast<rte_rcu_qsbr*>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, size)));
+    if (readers_ == nullptr) return fault("no memory for the readers of the forwarding table");
+    rte_rcu_qsbr_init(readers_.get(), RTE_MAX_LCORE);
+    auto fib = forward::Fib::create({}, *readers_);
+    if (!fib) return fault(fib.error().what);
+    fib_ = std::move(*fib);
+    return {};
+}
+
+Outcome Gateway::open_devices() {
+    if (!setup_.capture.empty()) {
+        auto file = pmd::CaptureFile::create(setup_.capture);
+        if (!file) return fault(file.error().what);
+        capture_ = std::move(*file);
+    }
+    for (auto& port : ports_) {
+        if (auto opened = port->open_devices(*pool_, capture_.get()); !opened) return opened;
+    }
+    return {};
+}
+
+Outcome Gateway::make_shard() {
+    auto link = router::ShardLink::create(loop_, "shard0", [this](const router::Event& event) { handle(event); });
+    if (!link) return fault(link.error().what);
+    shard_link_ = std::move(*link);
+    router::ShardSetup setup{.fib = fib_.get(),
+                             .readers = readers_.get(),
+                             .pool = pool_,
+                             .commands = &shard_link_->commands(),
+                             .events = &shard_link_->events(),
+                             .wake_control = shard_link_->wake(),
+                             .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
+    for (const auto& port : ports_) setup.ports.push_back(port->shard_setup());
+    shard_ = std::make_unique<router::Shard>(setup);
+    return {};
+}
+
+Outcome Gateway::start_ports() {
+    for (auto& port : ports_) {
+        port->start(loop_, *shard_link_, *pool_);
+        port->port().on_change([this] { report_when_ready(); });
+        if (auto* ipoib = port->ipoib()) {
+            ipoib->on_trouble(
+                [report = setup_.on_trouble, name = port->name(), said = false](const std::string& trouble) mutable {
+                    if (trouble.empty() && !said) return;
+                    said = !trouble.empty();
+                    report(fmt::format("{}: {}", name, said ? trouble : "all is well again"));
+                });
+        }
+        if (auto up = outcome(port->device().up()); !up) return up;
+    }
+    look_timer_ = loop_.every(look_period, [this] { look_after(); });
+    return {};
+}
+
+Outcome Gateway::configure_kernel() {
+    auto netlink = host::Netlink::open(config_.netns);
+    if (!netlink) return fault(netlink.error().what);
+    auto follower = router::KernelFollower::open(
+        loop_, config_.netns, *fib_, [this](forward::InterfaceId id, const host::InterfaceState& state) {
+            ports_[static_cast<std::size_t>(id)]->port().set_addresses(state.addresses);
+        });
+    if (!follower) return fault(follower.error().what);
+    follower_ = std::move(*follower);
+    for (const auto& port : ports_) {
+        const auto& config = port->config();
+        const auto ifindex = host::configure(*netlink, {config.name, config.mtu, config.addresses});
+        if (!ifindex) return fault(fmt::format("port {}: {}", config.name, ifindex.error().what));
+        follower_->attach(*ifindex, port->id());
+    }
+    return {};
+}
+
+Outcome Gateway::add_routes() {
+    auto netlink = host::Netlink::open(config_.netns);
+    if (!netlink) return fault(netlink.error().what);
+    for (const auto& route : config_.routes) {
+        const auto added = host::add_static_route(*netlink, {.to = route.to, .via = route.via});
+        if (!added) return fault(config_error(config_.file, route.line, added.error().what).what);
+    }
+    return {};
+}
+
+Outcome Gateway::serve_tables() {
+    auto server = telemetry::Server::open(tables([this] { return view(); }),
+                                          [this](std::function<void()> task) { loop_.post(std::move(task)); });
+    if (!server) return fault(server.error().what);
+    telemetry_.emplace(std::move(*server));
+    return {};
+}
+
+Outcome Gateway::start_worker(unsigned lcore) {
+    const auto entry = [](void* self) {
+        auto& gateway = *static_cast<Gateway*>(self);
+        router::run(*gateway.shard_, gateway.stop_, {.always_spin = router::on_isolated_cpu()});
+        return 0;
+    };
+    if (rte_eal_remote_launch(entry, this, lcore) != 0) return fault("the worker lcore is busy");
+    worker_ = lcore;
+    return {};
+}
+
+/// Destroys the parts that were created, from the outside in.
+Gateway::~Gateway() {
+    telemetry_.reset();
+    follower_.reset();
+    look_timer_.cancel();
+    stop_worker();
+    for (auto& port : ports_) port->leave();
+    // Leaving sends requests to the subnet administrator: wait a moment for its answers. Without an SA no wait is
+    // needed.
+    const auto waiting = [this] { return std::ranges::any_of(ports_, [](const auto& port) { return !port->left(); }); };
+    for (const Time limit = monotonic_now() + leave_limit; waiting() && monotonic_now() < limit;) {
+        loop_.run_once(leave_limit / 10);
+    }
+}
+
+void Gateway::stop_worker() {
+    stop_ = true;
+    if (worker_ != RTE_MAX_LCORE) rte_eal_wait_lcore(worker_);
+}
+
+void Gateway::handle(const router::Event& event) {
+    std::visit([this](const auto& e) { ports_[static_cast<std::size_t>(e.port)]->port().handle(e); }, event);
+}
+
+void Gateway::look_after() {
+    for (auto& port : ports_) port->look_after();
+    if (!capture_ || capture_failed_) return;
+    if (const auto written = capture_->drain(); !written) {
+        setup_.on_trouble("capture ends: " + written.error().what);
+        capture_failed_ = true;
+    }
+}
+
+void Gateway::report_when_ready() {
+    if (ready_) return;
+    std::string ports;
+    for (const auto& port : ports_) {
+        // A gateway is ready before its hosts are; a host is ready only with its link up.
+        if (!port->up() || (setup_.deliver_all_to_kernel && !port->port().carrier())) return;
+        ports += fmt::format("{}{}", ports.empty() ? "" : ", ", port->name());
+        for (const auto& address : port->config().addresses) ports += ' ' + to_string(address);
+    }
+    ready_ = true;
+    setup_.on_ready(ports);
+}
+
+View Gateway::view() {
+    return {
+        .config = config_, .ports = ports_, .fib = *fib_, .shard = *shard_, .follower = *follower_, .now = loop_.now()};
+}
+
+}  // namespace verbline::gateway

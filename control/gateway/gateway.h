@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A running gateway or host: the ports of a configuration, the shard that routes between them, its routes and tables.
+/// A host is a gateway of one IPoIB port that delivers everything it receives to the kernel.
+///
+///     open_subnets ──> the program starts DPDK ──> start ──> control loop runs, one lcore polls ──> ~Gateway
+///
+/// Everything here belongs to the thread of the loop, but for the shard, which its lcore polls.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rte_lcore.h>
+
+#include "control/gateway/config.h"
+#include "control/gateway/fault.h"
+#include "control/gateway/gateway_port.h"
+#include "control/gateway/tables.h"
+#include "control/loop/loop.h"
+#include "control/router/kernel_follower.h"
+#include "control/router/shard_link.h"
+#include "control/telemetry/server.h"
+#include "datapath/forward/fib.h"
+#include "datapath/router/shard.h"
+#include "pmd/capture/capture_file.h"
+
+struct rte_mempool;
+struct rte_rcu_qsbr;
+
+namespace verbline::gateway {
+
+struct Setup {
+    GatewayConfig config;                ///< checked
+    std::string capture;                 ///< pcapng of all ports; empty: none
+    bool deliver_all_to_kernel = false;  ///< a host
+    /// Traffic can flow, once. `ports` names them with their addresses.
+    std::function<void(const std::string& ports)> on_ready;
+    /// Something that lasts is wrong, or well again: one line.
+    std::function<void(const std::string& line)> on_trouble;
+};
+
+class Gateway {
+public:
+    /// `setup` and `loop` must outlive the gateway.
+    Gateway(control::Loop& loop, const Setup& setup) : loop_(loop), setup_(setup), config_(setup.config) {}
+    Gateway(const Gateway&) = delete;
+    Gateway& operator=(const Gateway&) = delete;
+    /// Stops the shard, leaves the multicast groups, for which it waits at most half a second, and removes the
+    /// interfaces. DPDK must still run.
+    ~Gateway();
+
+    /// Reaches the subnet managers and checks the ports against them; nothing is started.
+    Outcome open_subnets();
+    /// Starts everything; DPDK runs. `lcore` is the worker that polls the shard from now on. After a failure only
+    /// destruction is allowed, which leaves nothing behind.
+    Outcome start(unsigned lcore);
+
+private:
+    Outcome make_pool_and_fib();
+    Outcome open_devices();
+    Outcome make_shard();
+    Outcome start_ports();
+    Outcome configure_kernel();
+    Outcome add_routes();
+    Outcome serve_tables();
+    Outcome start_worker(unsigned lcore);
+    void stop_worker();
+
+    void handle(const router::Event& event);
+    void look_after();
+    void report_when_ready();
+    View view();
+
+    struct FreeReaders {
+        void operator()(rte_rcu_qsbr* readers) const;
+    };
+
+    // In the order of their creation.
+    control::Loop& loop_;
+    const Setup& setup_;
+    const GatewayConfig& config_;
+    rte_mempool* pool_ = nullptr;  ///< goes with the EAL
+    std::unique_ptr<rte_rcu_qsbr, FreeReaders> readers_;
+    std::unique_ptr<forward::Fib> fib_;
+    std::unique_ptr<router::ShardLink> shard_link_;
+    std::unique_ptr<pmd::CaptureFile> capture_;  ///< of all ports; outlives their devices
+    std::vector<std::unique_ptr<GatewayPort>> ports_;
+    std::unique_ptr<router::Shard> shard_;
+    std::unique_ptr<router::KernelFollower> follower_;
+    std::optional<telemetry::Server> telemetry_;
+    control::Timer look_timer_;
+    std::atomic<bool> stop_{false};
+    unsigned worker_ = RTE_MAX_LCORE;
+    bool ready_ = false;
+    bool capture_failed_ = false;
+};
+
+}  // namespace verbline::gateway
