@@ -35,9 +35,9 @@
 
 #include "control/host/arp_message.h"
 #include "control/host/kernel_event.h"
-#include "datapath/forward/token_bucket.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/time.h"
+#include "pmd/base/token_bucket.h"
 #include "pmd/base/tunables.h"
 
 namespace verbline::host {
@@ -176,7 +176,7 @@ private:
     std::vector<wire::Ipv4Prefix> addresses_;
     ArpTiming timing_;
     ArpLimits limits_;
-    forward::TokenBucket answers_, broadcasts_;
+    TokenBucket answers_, broadcasts_;
 
     Table table_;
     std::set<std::pair<Time, wire::Ipv4Address>> agenda_;  ///< all entries, by `due`

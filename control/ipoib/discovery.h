@@ -23,12 +23,12 @@
 #include <variant>
 #include <vector>
 
-#include "datapath/forward/token_bucket.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/neighbour/discovery.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/time.h"
+#include "pmd/base/token_bucket.h"
 #include "pmd/base/tunables.h"
 
 namespace verbline::ipoib {
@@ -134,7 +134,7 @@ private:
     wire::IpoibAddress own_;
     IpoibDiscoveryTiming timing_;
     std::size_t capacity_;
-    forward::TokenBucket answers_;
+    TokenBucket answers_;
     std::vector<link::InterfaceAddress> addresses_;
     Table table_;
     unsigned announcements_left_ = 0;

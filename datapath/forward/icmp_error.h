@@ -10,7 +10,6 @@
 
 #include <cstdint>
 
-#include "datapath/forward/token_bucket.h"
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/types.h"
 

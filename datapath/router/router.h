@@ -26,6 +26,7 @@
 #include "datapath/router/event_sink.h"
 #include "datapath/router/port.h"
 #include "pmd/base/time.h"
+#include "pmd/base/token_bucket.h"
 
 namespace verbline::router {
 
@@ -109,7 +110,7 @@ private:
     EventSink& events_;
     bool deliver_all_to_kernel_;
     forward::NeighbourTable<link::Destination> neighbours_;
-    forward::TokenBucket icmp_limit_;
+    TokenBucket icmp_limit_;
     Lookup lookup_;
     Outgoing outgoing_;
     CountersBy<forward::Ipv4Discard> ipv4_discards_;

@@ -9,7 +9,7 @@
 
 #include "pmd/base/time.h"
 
-namespace verbline::forward {
+namespace verbline {
 
 /// Stores the time at which the bucket was last empty, so that refilling is one subtraction.
 class TokenBucket {
@@ -31,4 +31,4 @@ private:
     Time empty_at_ = std::numeric_limits<Time>::min() / 2;
 };
 
-}  // namespace verbline::forward
+}  // namespace verbline

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmd/base/token_bucket.h"
+
+#include <gtest/gtest.h>
+
+namespace verbline {
+namespace {
+
+TEST(TokenBucket, AllowsABurstAndThenTheRate) {
+    TokenBucket bucket(10, 3);
+    const Time start = 1000 * second;
+    unsigned taken = 0;
+    while (bucket.take(start)) ++taken;
+    EXPECT_EQ(taken, 3u);
+    EXPECT_FALSE(bucket.take(start + 99 * millisecond));
+    EXPECT_TRUE(bucket.take(start + 100 * millisecond));
+    EXPECT_FALSE(bucket.take(start + 100 * millisecond));
+    for (taken = 0; bucket.take(start + 60 * second);) ++taken;
+    EXPECT_EQ(taken, 3u) << "it holds no more after a long rest";
+}
+
+TEST(TokenBucket, IsFullAtTimeZero) {
+    EXPECT_TRUE(TokenBucket(10, 1).take(0));
+}
+
+}  // namespace
+}  // namespace verbline
