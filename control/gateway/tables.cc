@@ -9,6 +9,7 @@
 
 #include "control/telemetry/counters.h"
 #include "control/telemetry/path_cache_row.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::gateway {
@@ -70,12 +71,12 @@ Json ports(const View& gateway) {
 Json neighbours(const View& gateway) {
     auto rows = Json::array();
     for (const auto& port : gateway.ports) {
-        for (const auto& neighbour : port->port().neighbours()) {
+        for (const auto& [address, link, state, age] : port->port().neighbours()) {
             rows.push_back({{"port", port->name()},
-                            {"address", to_string(neighbour.ip)},
-                            {"link_address", host::to_string(neighbour.link)},
-                            {"state", std::string(to_string(neighbour.state))},
-                            {"age_s", seconds(neighbour.age)}});
+                            {"address", to_string(link::ipv4_of(address).value_or(wire::Ipv4Address{}))},
+                            {"link_address", neighbour::to_string(link)},
+                            {"state", std::string(to_string(state))},
+                            {"age_s", seconds(age)}});
         }
     }
     return rows;

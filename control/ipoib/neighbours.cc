@@ -9,6 +9,8 @@
 
 #include "control/sa/address_handle.h"
 #include "datapath/link/ip_gid.h"
+#include "datapath/neighbour/arp.h"
+#include "datapath/neighbour/discovery.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipoib.h"
 #include "datapath/wire/text.h"
@@ -20,14 +22,6 @@ namespace {
 constexpr sa::UserId neighbours_themselves{1};
 /// The universal bit of a modified EUI-64 (RFC 4291, appendix A).
 constexpr std::byte universal{0x02};
-
-std::vector<wire::Ipv4Prefix> ipv4_of(const std::vector<link::InterfaceAddress>& addresses) {
-    std::vector<wire::Ipv4Prefix> out;
-    for (const auto& [gid, length] : addresses) {
-        if (const auto ip = link::ipv4_of(gid)) out.push_back({*ip, length});
-    }
-    return out;
-}
 
 /// Behind the IPoIB header.
 std::vector<std::byte> framed(wire::EtherType type, wire::Bytes payload) {
@@ -42,37 +36,33 @@ std::vector<std::byte> framed(wire::EtherType type, wire::Bytes payload) {
 struct IpoibNeighbours::Play {
     IpoibNeighbours& self;
 
-    void operator()(const host::Arp::SendArp& action) const {
-        std::array<std::byte, host::ArpMessage::max_size> message;
-        auto packet = framed(wire::ether_type::arp, wire::Bytes(message).first(action.message.emit(message)));
-        if (action.to) return self.send(std::get<wire::IpoibAddress>(*action.to), std::move(packet));
+    void operator()(const neighbour::Send& action) const {
+        const auto& [message, to] = action;
+        const bool ipv4 = neighbour::family_of(message.speaker.value_or(message.subject)) == neighbour::Family::ipv4;
+        std::array<std::byte, std::max(neighbour::max_arp_size, neighbour::max_discovery_size)> bytes;
+        const auto size = ipv4 ? write_arp(bytes, message, to) : write_discovery(bytes, message, to.has_value());
+        auto packet = framed(ipv4 ? wire::ether_type::arp : wire::ether_type::ipv6, wire::Bytes(bytes).first(size));
+        if (to) return self.send(std::get<wire::IpoibAddress>(*to), std::move(packet));
+        if (!ipv4) return self.groups_.send(multicast_group_of(message), std::move(packet));
         if (!self.group_) return self.counters_.ipoib_tx_dropped_no_path.add();
         self.setup_.send(sa::address_handle(*self.group_, self.mgid_), wire::multicast_qpn, packet);
     }
-    void operator()(const host::Arp::Resolved& action) const {
-        self.finish(link::gid_of(action.ip), std::get<wire::IpoibAddress>(action.link).gid);
+    void operator()(const neighbour::Resolved& action) const {
+        asked_enough(action.address);
+        self.finish(action.address, std::get<wire::IpoibAddress>(action.link).gid);
     }
-    void operator()(const host::Arp::Failed& action) const {
-        self.finish(link::gid_of(action.ip),
-                    failure(EHOSTUNREACH, fmt::format("nobody answers for {}", wire::to_string(action.ip))));
+    void operator()(const neighbour::Failed& action) const {
+        asked_enough(action.address);
+        const auto ipv4 = link::ipv4_of(action.address);
+        self.finish(action.address, failure(EHOSTUNREACH, fmt::format("nobody answers for {}",
+                                                                      ipv4 ? wire::to_string(*ipv4)
+                                                                           : wire::to_string(action.address))));
     }
-    void operator()(const host::Arp::Removed&) const {}
+    void operator()(const neighbour::Removed&) const {}
 
-    void operator()(const IpoibDiscovery::Send& action) const {
-        auto packet = framed(wire::ether_type::ipv6, action.packet);
-        if (const auto* group = std::get_if<wire::Gid>(&action.to))
-            self.groups_.send(*group, std::move(packet));
-        else
-            self.send(std::get<wire::IpoibAddress>(action.to), std::move(packet));
-    }
-    void operator()(const IpoibDiscovery::Resolved& action) const {
-        self.groups_.leave(neighbour::solicited_node(action.address));
-        self.finish(action.address, action.link.gid);
-    }
-    void operator()(const IpoibDiscovery::Failed& action) const {
-        self.groups_.leave(neighbour::solicited_node(action.address));
-        self.finish(action.address,
-                    failure(EHOSTUNREACH, fmt::format("nobody answers for {}", wire::to_string(action.address))));
+    void asked_enough(const wire::Gid& address) const {
+        if (neighbour::family_of(address) == neighbour::Family::ipv6)
+            self.groups_.leave(neighbour::solicited_node(address));
     }
 };
 
@@ -87,14 +77,12 @@ IpoibNeighbours::IpoibNeighbours(control::Loop& loop, sa::Agent& agent, Setup se
       agent_(agent),
       setup_(std::move(setup)),
       mgid_(wire::ipoib_broadcast_mgid(setup_.pkey)),
-      arp_(own_link()),
-      discovery_(own_link()),
+      engine_(own_link(), {.use = neighbour::Use::on_demand}),
       groups_(agent,
               {.pkey = setup_.pkey, .on_joined = setup_.on_group, .send = [this](const auto& to, wire::Bytes packet) {
                    setup_.send(to, wire::multicast_qpn, packet);
                }}) {
-    discovery_.set_addresses(setup_.addresses);
-    play(arp_.set_addresses(ipv4_of(setup_.addresses)));
+    play(engine_.set_addresses(setup_.addresses, loop_.now()));
     agent_.groups().join(mgid_, neighbours_themselves, wire::join_state::full_member,
                          {.pkey = setup_.pkey, .create_like = {}},
                          [this](const auto& answer) { broadcast_granted(answer); });
@@ -115,16 +103,13 @@ void IpoibNeighbours::broadcast_granted(const std::expected<sa::Group, sa::SaSta
     group_ = *answer;
     setup_.on_group(mgid_, *group_);
     groups_.set_broadcast(mgid_, *group_);
-    for (const auto& group : discovery_.groups()) groups_.listen(group);
-    arp_.set_link(own_link());
-    discovery_.set_link(own_link());
-    play(arp_.announce(loop_.now()));
-    discovery_.announce(loop_.now());
+    for (const auto& group : neighbour::groups_of(setup_.addresses)) groups_.listen(group);
+    engine_.set_link(own_link());
+    play(engine_.announce(loop_.now()));
     std::vector<wire::Gid> asked;
     asked.reserve(waiting_.size());
     for (const auto& [ticket, waiting] : waiting_) asked.push_back(waiting.address);
     for (const auto& address : asked) ask(address);
-    schedule();
 }
 
 void IpoibNeighbours::find(Ticket ticket, const wire::Gid& address, Found found) {
@@ -137,8 +122,7 @@ void IpoibNeighbours::find(Ticket ticket, const wire::Gid& address, Found found)
 }
 
 void IpoibNeighbours::ask(const wire::Gid& address) {
-    if (const auto ip = link::ipv4_of(address)) return play(arp_.resolve(*ip, loop_.now()));
-    play(discovery_.resolve(address, loop_.now()));
+    play(engine_.resolve(address, loop_.now()));
 }
 
 void IpoibNeighbours::cancel(Ticket ticket) {
@@ -149,17 +133,19 @@ void IpoibNeighbours::received(wire::Bytes packet) {
     const auto header = wire::IpoibHeader::parse(packet);
     if (!header) return counters_.ipoib_rx_dropped_short.add();
     const auto payload = packet.subspan(wire::IpoibHeader::size);
-    if (header->type == wire::ether_type::arp) return play(arp_.received(payload, loop_.now()));
-    if (header->type == wire::ether_type::ipv6) return play(discovery_.received(payload, loop_.now()));
-    counters_.ipoib_rx_dropped_type.add();
+    neighbour::Read read;
+    if (header->type == wire::ether_type::arp) {
+        read = neighbour::read_arp(payload, engine_.link());
+    } else if (header->type == wire::ether_type::ipv6) {
+        read = neighbour::read_discovery<wire::IpoibAddress>(payload);
+        if (read.kind == neighbour::Kind::other) return counters_.nd_rx_dropped_type.add();
+    } else {
+        return counters_.ipoib_rx_dropped_type.add();
+    }
+    play(engine_.received(read, loop_.now()));
 }
 
-void IpoibNeighbours::play(const host::Arp::Actions& actions) {
-    for (const auto& action : actions) std::visit(Play{*this}, action);
-    schedule();
-}
-
-void IpoibNeighbours::play(const IpoibDiscovery::Actions& actions) {
+void IpoibNeighbours::play(const neighbour::Actions& actions) {
     for (const auto& action : actions) std::visit(Play{*this}, action);
     schedule();
 }
@@ -185,20 +171,16 @@ void IpoibNeighbours::finish(const wire::Gid& address, const Result<wire::Gid>& 
 }
 
 void IpoibNeighbours::schedule() {
-    auto due = arp_.deadline();
-    if (const auto other = discovery_.deadline()) due = due ? std::min(*due, *other) : *other;
+    const auto due = engine_.deadline();
     if (!due) return timer_.cancel();
-    timer_ = loop_.at(*due, [this] {
-        play(arp_.tick(loop_.now()));
-        play(discovery_.tick(loop_.now()));
-    });
+    timer_ = loop_.at(*due, [this] { play(engine_.tick(loop_.now())); });
 }
 
 void IpoibNeighbours::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
     groups_.counters(visit);
-    arp_.counters().each(visit);
-    discovery_.counters().each(visit);
+    engine_.counters().each(neighbour::Family::ipv4, visit);
+    engine_.counters().each(neighbour::Family::ipv6, visit);
 }
 
 }  // namespace verbline::ipoib

@@ -6,9 +6,8 @@
 /// datagram queue pair of the caller's: ARP and the broadcast group (RFC 4391, 9.1), neighbour discovery and IPv6
 /// multicast groups (RFC 4391, 9.3).
 ///
-///     find(10.0.0.2) ──> host::Arp ──────── SendArp ──> path of the GID, or the broadcast group ──┐
-///     find(fd00::2) ───> IpoibDiscovery ─── Send ─────> path of the GID, or IpoibGroups ──────────┴──> Setup::send
-///     received <── owner of the queue pair               Resolved, Failed ──> `found` handler
+///     find ──────> neighbour::Engine ──┬── Send ──> path of the GID, broadcast group or IpoibGroups ──> Setup::send
+///     received ──>  by ARP and ND      └── Resolved, Failed ──> `found` handler
 ///
 /// Owned by the control thread; handlers are called on it, from the loop or before `find` returns. Loop and agent
 /// outlive it.
@@ -19,12 +18,11 @@
 #include <optional>
 #include <vector>
 
-#include "control/host/arp.h"
-#include "control/ipoib/discovery.h"
 #include "control/ipoib/groups.h"
 #include "control/loop/loop.h"
 #include "control/sa/agent.h"
 #include "datapath/link/interface_address.h"
+#include "datapath/neighbour/engine.h"
 #include "datapath/wire/address_handle.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/types.h"
@@ -36,6 +34,7 @@ namespace verbline::ipoib {
 #define VERBLINE_IPOIB_NEIGHBOURS_COUNTERS(X)                                              \
     X(ipoib_rx_dropped_type, "IPoIB packets received that are neither ARP nor IPv6")       \
     X(ipoib_rx_dropped_short, "IPoIB packets received that are shorter than their header") \
+    X(nd_rx_dropped_type, "IPv6 packets received that are no neighbour discovery")         \
     X(ipoib_tx_dropped_no_path, "ARP and ND not sent because the way to its receiver is not known")
 
 struct IpoibNeighboursCounters {
@@ -81,13 +80,12 @@ private:
         wire::Gid address;
         Found found;
     };
-    struct Play;  ///< executes the engines' actions
+    struct Play;  ///< executes the engine's actions
     friend struct Play;
 
     void broadcast_granted(const std::expected<sa::Group, sa::SaStatus>& answer);
     void ask(const wire::Gid& address);
-    void play(const host::Arp::Actions& actions);
-    void play(const IpoibDiscovery::Actions& actions);
+    void play(const neighbour::Actions& actions);
     void send(const wire::IpoibAddress& to, std::vector<std::byte> packet);
     void finish(const wire::Gid& address, const Result<wire::Gid>& result);
     void schedule();
@@ -98,8 +96,7 @@ private:
     const Setup setup_;
     const wire::Gid mgid_;
     std::optional<sa::Group> group_;
-    host::Arp arp_;
-    IpoibDiscovery discovery_;
+    neighbour::Engine engine_;
     IpoibGroups groups_;
     std::map<Ticket, Waiting> waiting_;
     control::Timer timer_;

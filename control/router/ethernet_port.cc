@@ -24,7 +24,7 @@ void EthernetPort::carrier_changed() {
     }
 }
 
-void EthernetPort::locate(const host::HardwareAddress& hardware, wire::EtherType type, Located located) {
+void EthernetPort::locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) {
     located(link::ethernet_destination(mac_, std::get<wire::MacAddress>(hardware), type));
 }
 

@@ -97,7 +97,7 @@ void IpoibPort::carrier_changed() {
     if (carrier()) announce();
 }
 
-void IpoibPort::locate(const host::HardwareAddress& hardware, wire::EtherType type, Located located) {
+void IpoibPort::locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) {
     const auto& address = std::get<wire::IpoibAddress>(hardware);
     agent_.paths().resolve(agent_.paths().key(address.gid, link_.pkey),
                            [this, qpn = address.qpn, type, located](const sa::Answer<wire::PathRecord>& path) {

@@ -2,27 +2,36 @@
 #include "control/router/port.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <rte_mbuf.h>
 
+#include "datapath/link/ip_gid.h"
+#include "datapath/neighbour/arp.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ethernet.h"
 
 namespace verbline::router {
+namespace {
 
-Port::Port(control::Loop& loop, ShardLink& shard, const Setup& setup, const host::HardwareAddress& like)
-    : loop_(loop), shard_(shard), setup_(setup), arp_(like) {}
+/// Of an address that came as an IPv4 address.
+wire::Ipv4Address ipv4_of(const wire::Gid& gid) {
+    return link::ipv4_of(gid).value_or(wire::Ipv4Address{});
+}
+
+}  // namespace
+
+Port::Port(control::Loop& loop, ShardLink& shard, const Setup& setup, const neighbour::LinkAddress& like)
+    : loop_(loop), shard_(shard), setup_(setup), engine_(like) {}
 
 void Port::handle(const Unresolved& event) {
     if (!up_) return shard_.send(FailNeighbour{id(), event.address});
-    play(arp_.resolve(event.address, loop_.now()));
+    play(engine_.resolve(link::gid_of(event.address), loop_.now()));
 }
 
 void Port::handle(const Punted& event) {
     if (event.type == wire::ether_type::arp && up_) {
-        play(arp_.received(offload::first_segment(*event.packet), loop_.now()));
+        play(engine_.received(neighbour::read_arp(offload::first_segment(*event.packet), engine_.link()), loop_.now()));
     } else {
         counters_.rx_dropped_punted_type.add();
     }
@@ -33,7 +42,9 @@ void Port::set_addresses(const std::vector<wire::Ipv4Prefix>& addresses) {
     if (addresses == addresses_) return;
     addresses_ = addresses;
     shard_.send(SetAddress{id(), addresses.empty() ? wire::Ipv4Address{} : addresses.front().address});
-    play(arp_.set_addresses(addresses));
+    std::vector<link::InterfaceAddress> gids;
+    for (const auto& [address, length] : addresses) gids.push_back({link::gid_of(address), length});
+    play(engine_.set_addresses(gids, loop_.now()));
     announce();
 }
 
@@ -45,11 +56,11 @@ void Port::set_carrier(bool carrier) {
 }
 
 void Port::announce() {
-    if (up_) play(arp_.announce(loop_.now()));
+    if (up_) play(engine_.announce(loop_.now()));
 }
 
-void Port::link_is_up(const host::HardwareAddress& hardware) {
-    arp_.set_link(hardware);
+void Port::link_is_up(const neighbour::LinkAddress& hardware) {
+    engine_.set_link(hardware);
     if (const auto to = broadcast(wire::ether_type::ipv4)) shard_.send(SetBroadcast{id(), *to});
     set_up(true);
     announce();
@@ -57,7 +68,7 @@ void Port::link_is_up(const host::HardwareAddress& hardware) {
 }
 
 void Port::link_is_down() {
-    play(arp_.clear());
+    play(engine_.clear());
     set_up(false);
 }
 
@@ -66,18 +77,17 @@ void Port::set_up(bool up) {
 }
 
 void Port::locate_all() {
-    for (const auto& [ip, hardware] : std::map(announced_)) run(host::Arp::Resolved{ip, hardware});
+    for (const auto& [ip, hardware] : std::map(announced_)) run(neighbour::Resolved{link::gid_of(ip), hardware});
 }
 
-void Port::play(const host::Arp::Actions& actions) {
+void Port::play(const neighbour::Actions& actions) {
     for (const auto& action : actions) std::visit([this](const auto& a) { run(a); }, action);
     schedule();
 }
 
-void Port::run(const host::Arp::SendArp& action) {
-    std::array<std::byte, host::ArpMessage::max_size> buffer;
-    const std::vector<std::byte> packet(buffer.begin(),
-                                        buffer.begin() + static_cast<std::ptrdiff_t>(action.message.emit(buffer)));
+void Port::run(const neighbour::Send& action) {
+    std::vector<std::byte> packet(neighbour::max_arp_size);
+    packet.resize(neighbour::write_arp(packet, action.message, action.to));
     if (action.to) {
         locate(*action.to, wire::ether_type::arp,
                [this, packet](const link::Destination& to) { transmit(packet, to); });
@@ -88,24 +98,25 @@ void Port::run(const host::Arp::SendArp& action) {
     }
 }
 
-void Port::run(const host::Arp::Resolved& action) {
-    announced_.insert_or_assign(action.ip, action.link);
-    locate(action.link, wire::ether_type::ipv4, [this, action](const link::Destination& to) {
-        const auto announced = announced_.find(action.ip);
-        if (announced == announced_.end() || announced->second != action.link)
+void Port::run(const neighbour::Resolved& action) {
+    const auto ip = ipv4_of(action.address);
+    announced_.insert_or_assign(ip, action.link);
+    locate(action.link, wire::ether_type::ipv4, [this, ip, hardware = action.link](const link::Destination& to) {
+        const auto announced = announced_.find(ip);
+        if (announced == announced_.end() || announced->second != hardware)
             return;  // changed while the destination was resolved
-        shard_.send(SetNeighbour{id(), action.ip, to});
+        shard_.send(SetNeighbour{id(), ip, to});
     });
 }
 
-void Port::run(const host::Arp::Failed& action) {
-    announced_.erase(action.ip);
-    shard_.send(FailNeighbour{id(), action.ip});
+void Port::run(const neighbour::Failed& action) {
+    announced_.erase(ipv4_of(action.address));
+    shard_.send(FailNeighbour{id(), ipv4_of(action.address)});
 }
 
-void Port::run(const host::Arp::Removed& action) {
-    announced_.erase(action.ip);
-    shard_.send(ForgetNeighbour{id(), action.ip});
+void Port::run(const neighbour::Removed& action) {
+    announced_.erase(ipv4_of(action.address));
+    shard_.send(ForgetNeighbour{id(), ipv4_of(action.address)});
 }
 
 void Port::transmit(wire::Bytes packet, const link::Destination& to) {
@@ -118,13 +129,13 @@ void Port::transmit(wire::Bytes packet, const link::Destination& to) {
 }
 
 void Port::schedule() {
-    const auto deadline = arp_.deadline();
-    timer_ = deadline ? loop_.at(*deadline, [this] { play(arp_.tick(loop_.now())); }) : control::Timer();
+    const auto deadline = engine_.deadline();
+    timer_ = deadline ? loop_.at(*deadline, [this] { play(engine_.tick(loop_.now())); }) : control::Timer();
 }
 
 void Port::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
-    arp_.counters().each(visit);
+    engine_.counters().each(neighbour::Family::ipv4, visit);
 }
 
 }  // namespace verbline::router

@@ -4,7 +4,7 @@
 /// @file
 /// The control thread's side of a port: its addresses, its neighbours, and how to reach them.
 ///
-///     shard ── Unresolved, ARP ──> Port ──> host::Arp ── Resolved ──> locate (a MAC; or QPN and GID, by a path) ──┐
+///     shard ── Unresolved, ARP ──> Port ──> Engine ─── Resolved  ──> locate (a MAC; or QPN and GID, by a path) ──┐
 ///     shard <── SetNeighbour, FailNeighbour, ForgetNeighbour, Transmit <──────────────────────────────────────────┘
 ///
 /// Link types differ in how a hardware address becomes a destination (`locate`) and where broadcasts go (`broadcast`).
@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "control/host/arp.h"
 #include "control/loop/loop.h"
 #include "control/router/shard_link.h"
 #include "datapath/link/destination.h"
+#include "datapath/neighbour/engine.h"
 #include "datapath/router/messages.h"
 #include "pmd/netdev.h"
 
@@ -70,24 +70,24 @@ public:
     void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
     const std::vector<wire::Ipv4Prefix>& addresses() const { return addresses_; }
-    std::vector<host::Arp::Neighbour> neighbours() const { return arp_.neighbours(loop_.now()); }
+    std::vector<neighbour::Neighbour> neighbours() const { return engine_.neighbours(loop_.now()); }
     virtual void counters(const CounterVisitor& visit) const;
 
 protected:
     using Located = std::function<void(const link::Destination&)>;
 
     /// `like`: any hardware address of the link's kind.
-    Port(control::Loop& loop, ShardLink& shard, const Setup& setup, const host::HardwareAddress& like);
+    Port(control::Loop& loop, ShardLink& shard, const Setup& setup, const neighbour::LinkAddress& like);
 
     /// The device's link state changed.
     virtual void carrier_changed() = 0;
     /// Resolves the destination of a neighbour and calls `located`, now or later; never, if there is no path.
-    virtual void locate(const host::HardwareAddress& hardware, wire::EtherType type, Located located) = 0;
+    virtual void locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) = 0;
     virtual std::optional<link::Destination> broadcast(wire::EtherType type) const = 0;
 
     /// The link is usable, with our hardware address `hardware`. May be repeated when anything about the link has
     /// changed.
-    void link_is_up(const host::HardwareAddress& hardware);
+    void link_is_up(const neighbour::LinkAddress& hardware);
     void link_is_down();
     /// Paths may have changed: resolves the destinations of all neighbours again.
     void locate_all();
@@ -99,11 +99,11 @@ protected:
     PortCounters counters_;
 
 private:
-    void play(const host::Arp::Actions& actions);
-    void run(const host::Arp::SendArp& action);
-    void run(const host::Arp::Resolved& action);
-    void run(const host::Arp::Failed& action);
-    void run(const host::Arp::Removed& action);
+    void play(const neighbour::Actions& actions);
+    void run(const neighbour::Send& action);
+    void run(const neighbour::Resolved& action);
+    void run(const neighbour::Failed& action);
+    void run(const neighbour::Removed& action);
     void transmit(wire::Bytes packet, const link::Destination& to);
     void set_up(bool up);
     void schedule();
@@ -114,8 +114,8 @@ private:
     bool up_ = false, carrier_ = false;
     std::function<void()> changed_ = [] {};
     std::vector<wire::Ipv4Prefix> addresses_;
-    host::Arp arp_;
-    std::map<wire::Ipv4Address, host::HardwareAddress> announced_;  ///< neighbours sent to the shard, or about to be
+    neighbour::Engine engine_;
+    std::map<wire::Ipv4Address, neighbour::LinkAddress> announced_;  ///< neighbours sent to the shard, or about to be
     control::Timer timer_;
 };
 

@@ -41,7 +41,7 @@ void RoceIpoibPort::carrier_changed() {
     }
 }
 
-void RoceIpoibPort::locate(const host::HardwareAddress& hardware, wire::EtherType type, Located located) {
+void RoceIpoibPort::locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) {
     const auto& address = std::get<wire::IpoibAddress>(hardware);
     const auto mac = link::mac_of_link_local(address.gid);
     if (!mac) return roce_counters_.neighbours_unreachable.add();

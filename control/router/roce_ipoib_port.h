@@ -36,7 +36,7 @@ public:
 
 private:
     void carrier_changed() override;
-    void locate(const host::HardwareAddress& hardware, wire::EtherType type, Located located) override;
+    void locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) override;
     std::optional<link::Destination> broadcast(wire::EtherType type) const override;
 
     const ipoib::Identity identity_;

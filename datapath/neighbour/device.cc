@@ -15,6 +15,7 @@
 #include "datapath/link/envelope.h"
 #include "datapath/link/gid_table.h"
 #include "datapath/link/ip_gid.h"
+#include "datapath/neighbour/discovery.h"
 #include "datapath/neighbour/echo.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ip.h"
@@ -108,21 +109,12 @@ void NeighbourDevice::ask(const wire::Gid& gid) {
     if (std::ranges::find(asks_, gid) != asks_.end()) return;
     if (asks_.size() >= max_asks) return counters_.neighbour_asks_dropped.add();
     asks_.push_back(gid);
-    if (awaited_.size() < max_awaited) awaited_.insert(gid);
     schedule();
 }
 
 void NeighbourDevice::on_found(std::function<void()> on_found) {
     const std::scoped_lock lock(mutex_);
     on_found_ = std::move(on_found);
-}
-
-void NeighbourDevice::notify_found() {
-    if (awaited_.empty()) return;
-    const auto now = clock_();
-    const auto found =
-        std::erase_if(awaited_, [&](const auto& gid) { return neighbours_.lookup(gid, now).has_value(); });
-    if (found != 0 && on_found_) on_found_();
 }
 
 std::optional<wire::Gid> NeighbourDevice::conflict() const {
@@ -189,7 +181,7 @@ bool NeighbourDevice::take(std::uint16_t queue, rte_mbuf* packet) noexcept {
             }
             taken.reset();
             if (outcome.reply) transmit(queue, *outcome.reply);
-            notify_found();
+            if (outcome.found && on_found_) on_found_();
         }
     } catch (const std::bad_alloc&) {  // the tables of neighbours and groups grow
         counters_.neighbour_dropped_no_memory.add();
@@ -208,9 +200,10 @@ void NeighbourDevice::send_waiting(std::uint16_t queue) noexcept {
         while (!asks_.empty()) {
             const auto gid = asks_.back();
             asks_.pop_back();  // first, so that a request that fails for lack of memory is not repeated
+            if (neighbours_.lookup(gid, now) && on_found_) on_found_();
             if (const auto frame = neighbours_.solicit(gid, now)) transmit(queue, *frame);
         }
-        while (const auto frame = neighbours_.due(now)) transmit(queue, *frame);
+        for (const auto& frame : neighbours_.tick(now)) transmit(queue, frame);
         for (const auto& packet : std::exchange(reports_, {})) transmit(queue, packet);
         for (const auto& packet : groups_.tick(now)) transmit(queue, packet);
     } catch (const std::bad_alloc&) {  // what is left is due in the next burst
@@ -252,7 +245,7 @@ void NeighbourDevice::transmit(std::uint16_t queue, rte_mbuf* packet) noexcept {
 
 void NeighbourDevice::counters(const CounterVisitor& visit) const {
     inner().counters(visit);
-    neighbours_.counters().each(visit);
+    for (const auto family : {Family::ipv4, Family::ipv6}) neighbours_.counters().each(family, visit);
     groups_.counters().each(visit);
     counters_.each(visit);
 }

@@ -13,7 +13,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <vector>
 
 #include "datapath/neighbour/group_reports.h"
@@ -37,8 +36,7 @@ struct NeighbourDeviceCounters {
 class NeighbourDevice : public pmd::Decorator {
 public:
     using Clock = std::function<Time()>;
-    static constexpr std::size_t max_asks = 64;      ///< requests queued for the next burst
-    static constexpr std::size_t max_awaited = 256;  ///< unanswered addresses that `on_found` covers
+    static constexpr std::size_t max_asks = 64;  ///< requests queued for the next burst
 
     /// `device` must carry Ethernet. Frames sent are allocated from `pool`, which must outlive the device.
     NeighbourDevice(std::unique_ptr<pmd::NetDevice> device, const wire::MacAddress& mac, rte_mempool* pool,
@@ -51,8 +49,8 @@ public:
     /// Sends an ARP request or neighbour solicitation for `gid` with the next `rx_burst` or `tx_burst`. Does not
     /// retransmit: call again if there is no answer.
     void ask(const wire::Gid& gid);
-    /// Sets a handler that is called when an address passed to `ask` has been resolved. It runs on the receiving
-    /// thread, and must neither block nor call this device.
+    /// Sets a handler that is called when an address passed to `ask` has been resolved, or turns out to be known. It
+    /// runs on a thread that receives or sends, and must neither block nor call this device.
     void on_found(std::function<void()> on_found);
     /// A local address that another host uses as well, if any.
     std::optional<wire::Gid> conflict() const;
@@ -75,7 +73,6 @@ private:
     void keep(GroupReports::Packets packets);
     void transmit(std::uint16_t queue, rte_mbuf* packet) noexcept;
     void schedule();
-    void notify_found();
 
     rte_mempool* pool_;
     Clock clock_;
@@ -85,7 +82,6 @@ private:
     GroupReports::Packets reports_;  ///< queued for the next burst
     std::vector<Address> addresses_;
     std::vector<wire::Gid> asks_;
-    std::set<wire::Gid> awaited_;  ///< requested and not resolved yet
     std::function<void()> on_found_;
     NeighbourDeviceCounters counters_;
     std::atomic<Time> due_;  ///< when a burst must next check for something to send; read without the mutex

@@ -26,8 +26,8 @@ std::uint8_t option_of(std::uint8_t type) {
 }
 
 /// The link-layer address among the options. False if they are not options.
-template <class LinkAddress>
-bool find_link_address(Bytes bytes, std::uint8_t type, std::optional<LinkAddress>& found) {
+template <class Address>
+bool find_link_address(Bytes bytes, std::uint8_t type, std::optional<Address>& found) {
     wire::NdOptions options(bytes);
     for (;;) {
         const auto next = options.next();
@@ -35,83 +35,41 @@ bool find_link_address(Bytes bytes, std::uint8_t type, std::optional<LinkAddress
         const auto& option = *next;
         if (!option) return true;
         if (option->type != type) continue;
-        const auto link = wire::NdLinkAddress<LinkAddress>::parse(option->bytes);
+        const auto link = wire::NdLinkAddress<Address>::parse(option->bytes);
         if (!link || !is_host(link->address)) return false;
         found = link->address;
     }
 }
 
-template <class LinkAddress>
-std::optional<Discovery<LinkAddress>> read_message(const wire::Ipv6& ip, Bytes icmp) {
+template <class Address>
+std::optional<Message> read_message(const wire::Ipv6& ip, Bytes icmp) {
     const auto message = wire::NeighbourMessage::parse(icmp);
     if (!message || ip.hop_limit != nd_hop_limit || checksum_of(ip, icmp).value() != 0) return std::nullopt;
     const bool asks = message->type == wire::icmpv6_type::neighbour_solicitation;
     const Gid source{ip.source.bytes}, destination{ip.destination.bytes}, target{message->target.bytes};
-    std::optional<LinkAddress> at;
-    if (!is_host(target) ||
+    std::optional<Address> at;
+    // A mapped address belongs to ARP, and is none of a packet's (RFC 4291, 2.5.5.2).
+    if (!is_host(target) || family_of(target) != Family::ipv6 || family_of(source) != Family::ipv6 ||
         !find_link_address(icmp.subspan(wire::NeighbourMessage::size), option_of(message->type), at)) {
         return std::nullopt;
     }
     if (!asks) {
         if (!is_host(source) || (message->solicited && destination.multicast())) return std::nullopt;
-        return Discovery<LinkAddress>{.speaker = target,
-                                      .at = at,
-                                      .subject = destination.multicast() ? Gid{} : destination,
-                                      .solicited = message->solicited,
-                                      .overrides = message->override_cached};
+        return Message{.speaker = target,
+                       .at = at,
+                       .subject = destination.multicast() ? Gid{} : destination,
+                       .solicited = message->solicited,
+                       .overrides = message->override_cached};
     }
     const bool probe = source == Gid{};
     if (probe ? at || destination != solicited_node(target) : !is_host(source)) return std::nullopt;
-    return Discovery<LinkAddress>{
-        .asks = true, .speaker = probe ? std::nullopt : std::optional(source), .at = at, .subject = target};
+    return Message{.asks = true, .speaker = probe ? std::nullopt : std::optional(source), .at = at, .subject = target};
 }
 
-}  // namespace
-
-bool is_host(const Gid& gid) {
-    if (const auto address = link::ipv4_of(gid)) {
-        const auto first = static_cast<std::uint32_t>(*address) >> 24;
-        return first != 0 && first != 127 && first < 224;
-    }
-    const bool loopback_or_none = gid.prefix() == 0 && gid.interface_id() <= wire::Guid{1};
-    return !gid.multicast() && !loopback_or_none;
-}
-
-bool is_host(const wire::MacAddress& mac) {
-    return !mac.multicast() && mac != wire::MacAddress{};
-}
-
-bool is_host(const wire::IpoibAddress& address) {
-    return address.qpn != wire::Qpn{} && address.qpn != wire::multicast_qpn && address.gid != Gid{} &&
-           !address.gid.multicast();
-}
-
-Gid solicited_node(const Gid& gid) {
-    auto group = Gid::of(0xff02'0000'0000'0000, wire::Guid{0x1'ff00'0000});
-    std::ranges::copy(std::span(gid.bytes).last<3>(), std::span(group.bytes).last<3>().begin());
-    return group;
-}
-
-template <class LinkAddress>
-DiscoveryRead<LinkAddress> read_discovery(Bytes packet) {
-    const auto ip = wire::View<wire::Ipv6>::over(packet);
-    if (!ip || ip->get<&wire::Ipv6::next_header>() != wire::IpProtocol::icmpv6) return {};
-    const auto icmp = wire::Icmpv6::parse(packet.subspan(wire::Ipv6::size));
-    if (!icmp || (icmp->type != wire::icmpv6_type::neighbour_solicitation &&
-                  icmp->type != wire::icmpv6_type::neighbour_advertisement)) {
-        return {};
-    }
-    const auto header = wire::Ipv6::parse(packet);
-    if (!header) return {FrameKind::malformed};
-    const auto message = read_message<LinkAddress>(*header, packet.subspan(wire::Ipv6::size, header->payload_length));
-    if (!message) return {FrameKind::malformed};
-    return {FrameKind::resolution, *message};
-}
-
-template <class LinkAddress>
-std::size_t write_discovery(std::span<std::byte, discovery_size<LinkAddress>> out, const LinkAddress& own,
-                            const Gid& source, const Gid& destination, wire::NeighbourMessage message) {
-    using Option = wire::NdLinkAddress<LinkAddress>;
+template <class Address>
+std::size_t write(std::span<std::byte, discovery_size<Address>> out, const Address& own, const Gid& source,
+                  const Gid& destination, wire::NeighbourMessage message) {
+    using Option = wire::NdLinkAddress<Address>;
     const auto size = wire::NeighbourMessage::size + (source == Gid{} ? 0 : Option::size);
     const wire::Ipv6 ip{.payload_length = static_cast<std::uint16_t>(size),
                         .next_header = wire::IpProtocol::icmpv6,
@@ -131,11 +89,63 @@ std::size_t write_discovery(std::span<std::byte, discovery_size<LinkAddress>> ou
     return wire::Ipv6::size + size;
 }
 
-template DiscoveryRead<wire::MacAddress> read_discovery(Bytes);
-template DiscoveryRead<wire::IpoibAddress> read_discovery(Bytes);
-template std::size_t write_discovery(std::span<std::byte, discovery_size<wire::MacAddress>>, const wire::MacAddress&,
-                                     const Gid&, const Gid&, wire::NeighbourMessage);
-template std::size_t write_discovery(std::span<std::byte, discovery_size<wire::IpoibAddress>>,
-                                     const wire::IpoibAddress&, const Gid&, const Gid&, wire::NeighbourMessage);
+}  // namespace
+
+Gid solicited_node(const Gid& gid) {
+    auto group = Gid::of(0xff02'0000'0000'0000, wire::Guid{0x1'ff00'0000});
+    std::ranges::copy(std::span(gid.bytes).last<3>(), std::span(group.bytes).last<3>().begin());
+    return group;
+}
+
+std::vector<Gid> groups_of(const std::vector<link::InterfaceAddress>& addresses) {
+    std::vector<Gid> groups{all_nodes};
+    for (const auto& [address, length] : addresses) {
+        const auto group = solicited_node(address);
+        if (family_of(address) == Family::ipv6 && std::ranges::find(groups, group) == groups.end()) {
+            groups.push_back(group);
+        }
+    }
+    return groups;
+}
+
+template <class Address>
+Read read_discovery(Bytes packet) {
+    const auto ip = wire::View<wire::Ipv6>::over(packet);
+    if (!ip || ip->get<&wire::Ipv6::next_header>() != wire::IpProtocol::icmpv6) return {};
+    const auto icmp = wire::Icmpv6::parse(packet.subspan(wire::Ipv6::size));
+    if (!icmp || (icmp->type != wire::icmpv6_type::neighbour_solicitation &&
+                  icmp->type != wire::icmpv6_type::neighbour_advertisement)) {
+        return {};
+    }
+    const auto header = wire::Ipv6::parse(packet);
+    const Read malformed{.kind = Kind::malformed, .family = Family::ipv6};
+    if (!header) return malformed;
+    const auto message = read_message<Address>(*header, packet.subspan(wire::Ipv6::size, header->payload_length));
+    if (!message) return malformed;
+    return {.kind = Kind::resolution, .family = Family::ipv6, .message = *message};
+}
+
+Gid multicast_group_of(const Message& message) {
+    return message.asks ? solicited_node(message.subject) : all_nodes;
+}
+
+std::size_t write_discovery(wire::MutableBytes out, const Message& message, bool unicast) {
+    const bool to_group = message.asks ? !unicast : message.subject == Gid{};
+    const auto source = message.speaker.value_or(Gid{});
+    const auto destination = to_group ? multicast_group_of(message) : message.subject;
+    const wire::NeighbourMessage body{
+        .type = message.asks ? wire::icmpv6_type::neighbour_solicitation : wire::icmpv6_type::neighbour_advertisement,
+        .solicited = message.solicited,
+        .override_cached = !message.asks && message.overrides,
+        .target = link::ipv6_of(message.asks ? message.subject : source)};
+    return std::visit(
+        [&]<class Address>(const Address& own) {
+            return write(out.template first<discovery_size<Address>>(), own, source, destination, body);
+        },
+        *message.at);
+}
+
+template Read read_discovery<wire::MacAddress>(Bytes);
+template Read read_discovery<wire::IpoibAddress>(Bytes);
 
 }  // namespace verbline::neighbour

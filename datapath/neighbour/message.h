@@ -9,14 +9,12 @@
 ///     NS            as a request; source address and option    RFC 4861, 4.3; from :: a probe (RFC 4862, 5.4)
 ///     NA            as a reply; target address and option      RFC 4861, 4.4
 ///
-/// Functions of their arguments. Frames are whole, from the Ethernet header on.
+/// Addresses are GIDs: IPv6, or IPv4 mapped. The codecs are arp.h and discovery.h; frame.h puts both into Ethernet.
 
-#include <array>
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 
-#include "datapath/neighbour/discovery.h"
-#include "datapath/wire/bytes.h"
+#include "datapath/neighbour/link_address.h"
 #include "datapath/wire/types.h"
 
 namespace verbline::neighbour {
@@ -25,44 +23,36 @@ enum class Family : std::uint8_t { ipv4, ipv6 };
 
 /// IPv4 for mapped addresses (::ffff:a.b.c.d), else IPv6.
 Family family_of(const wire::Gid& gid);
+/// Whether a host can have this address: not zero, multicast, loopback or broadcast (RFC 1122, 3.2.1.3).
+bool is_host(const wire::Gid& gid);
 
 struct Message {
-    bool asks = false;                   ///< a request; else a statement about `speaker`
-    std::optional<wire::Gid> speaker;    ///< none: a probe, whose sender has no address yet
-    std::optional<wire::MacAddress> at;  ///< link-layer address of `speaker`; none: not given
-    wire::Gid subject{};                 ///< the address requested, or the destination of a statement (zero: all)
-    wire::MacAddress sender{};           ///< of the frame
-    bool solicited = false;              ///< a statement in reply to a request
-    bool overrides = true;               ///< may replace a known MAC address (override flag)
+    bool asks = false;                    ///< a request; else a statement about `speaker`
+    std::optional<wire::Gid> speaker;     ///< none: a probe, whose sender has no address yet
+    std::optional<LinkAddress> at;        ///< link-layer address of `speaker`; none: not given
+    wire::Gid subject{};                  ///< the address requested, or the destination of a statement (zero: all)
+    std::optional<LinkAddress> sender{};  ///< of the frame, on links that show it
+    bool solicited = false;               ///< a statement in reply to a request
+    bool overrides = true;                ///< may replace a known link-layer address (override flag)
     bool operator==(const Message&) const = default;
 };
 
+/// A request for `subject`. `from` is a local address of its family; none: a probe.
+Message request(const LinkAddress& own, const std::optional<wire::Gid>& from, const wire::Gid& subject);
+/// The reply that `subject` is at `own`, to the requester `to`; none: to a probe, which ND answers to all (RFC 4861,
+/// 7.2.4).
+Message reply(const LinkAddress& own, const wire::Gid& subject, const std::optional<wire::Gid>& to);
+/// An unsolicited announcement to all (RFC 5227, 2.3; RFC 4861, 7.2.6).
+Message announcement(const LinkAddress& own, const wire::Gid& subject);
+
+/// Classification of a packet by its available bytes.
+enum class Kind : std::uint8_t { other, resolution, malformed };
+
+/// What a codec makes of a packet.
 struct Read {
-    FrameKind kind = FrameKind::other;
+    Kind kind = Kind::other;
+    Family family{};    ///< except of `other`
     Message message{};  ///< of `resolution`
 };
-
-/// Parses a frame. Anything but ARP, NS and NA is `other`.
-Read read_message(wire::Bytes frame);
-
-/// A frame to send.
-struct Frame {
-    static constexpr std::size_t capacity = 86;  ///< an NS or NA with its option
-
-    std::array<std::byte, capacity> bytes{};
-    std::size_t size = 0;
-
-    wire::Bytes view() const { return wire::Bytes(bytes).first(size); }
-};
-
-/// Builds a request for `subject`. `from` is a local address of its family; none: a probe. Multicast or broadcast, or
-/// unicast to `to` if given.
-Frame make_request(const wire::MacAddress& own, const std::optional<wire::Gid>& from, const wire::Gid& subject,
-                   const std::optional<wire::MacAddress>& to = std::nullopt);
-/// Builds a reply that `subject` is at `own`, to the requester `to` at `mac`; to all if `to` is none (a probe).
-Frame make_reply(const wire::MacAddress& own, const wire::Gid& subject, const std::optional<wire::Gid>& to,
-                 const wire::MacAddress& mac);
-/// Builds an unsolicited announcement to all (RFC 5227, 2.3; RFC 4861, 7.2.6).
-Frame make_announcement(const wire::MacAddress& own, const wire::Gid& subject);
 
 }  // namespace verbline::neighbour

@@ -99,7 +99,7 @@ constexpr std::size_t cached_paths = 65'536;
 /// Requests to the subnet administrator that are outstanding at the same time, and that are queued behind them
 /// (control/mad). More outstanding: faster path resolution, more load on the subnet manager that all share.
 constexpr std::size_t requests_outstanding = 64, requests_queued = 4096;
-/// How long a neighbour stays REACHABLE after a confirmation (control/host): RFC 4861's REACHABLE_TIME.
+/// How long a neighbour stays REACHABLE after a confirmation (datapath/neighbour): RFC 4861's REACHABLE_TIME.
 constexpr Time neighbour_reachable = 30 * second;
 
 // Bounds on state that peers can create.

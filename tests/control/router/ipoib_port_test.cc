@@ -6,6 +6,7 @@
 
 #include "control/mad/open.h"
 #include "datapath/link/soft_ib.h"
+#include "datapath/wire/arp.h"
 #include "datapath/wire/ethernet.h"
 #include "tests/control/router/commands.h"
 #include "tests/support/fabric.h"

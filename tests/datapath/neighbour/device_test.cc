@@ -38,7 +38,7 @@ struct NeighbourDeviceTest : ::testing::Test {
         const auto n = device->rx_burst(0, burst);
         return {burst.begin(), burst.begin() + n};
     }
-    Message last() const { return read_message(test::bytes_of(inner->sent.back())).message; }
+    Message last() const { return read_frame(test::bytes_of(inner->sent.back())).message; }
 
     Time now = 0;
     FakeNetDevice* inner;

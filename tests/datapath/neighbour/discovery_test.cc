@@ -18,34 +18,29 @@ namespace type = wire::icmpv6_type;
 constexpr IpoibAddress our_link{.qpn = wire::Qpn{0x48},
                                 .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{2})};
 
-std::vector<std::byte> packet(const wire::Gid& from, const wire::Gid& to, const wire::NeighbourMessage& message) {
-    std::array<std::byte, discovery_size<IpoibAddress>> bytes{};
-    const auto size = write_discovery<IpoibAddress>(bytes, our_link, from, to, message);
-    return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
+std::vector<std::byte> packet(const Message& message, bool unicast = false) {
+    std::vector<std::byte> bytes(max_discovery_size);
+    bytes.resize(write_discovery(bytes, message, unicast));
+    return bytes;
 }
 
 std::vector<std::byte> solicitation() {
-    return packet(gid("fd00::1"), solicited_node(gid("fd00::2")), {.target = {gid("fd00::2").bytes}});
+    return packet(request(our_link, gid("fd00::1"), gid("fd00::2")));
 }
 
 TEST(Discovery, WhatIsWrittenIsRead) {
     const auto asked = read_discovery<IpoibAddress>(solicitation());
-    EXPECT_EQ(asked.kind, FrameKind::resolution);
-    EXPECT_EQ(asked.message, (Discovery<IpoibAddress>{
-                                 .asks = true, .speaker = gid("fd00::1"), .at = our_link, .subject = gid("fd00::2")}));
+    EXPECT_EQ(asked.kind, Kind::resolution);
+    EXPECT_EQ(asked.message,
+              (Message{.asks = true, .speaker = gid("fd00::1"), .at = our_link, .subject = gid("fd00::2")}));
 
-    const auto answered = read_discovery<IpoibAddress>(
-        packet(gid("fd00::1"), gid("fd00::2"),
-               {.type = type::neighbour_advertisement, .solicited = true, .target = {gid("fd00::1").bytes}}));
-    EXPECT_EQ(answered.message, (Discovery<IpoibAddress>{.speaker = gid("fd00::1"),
-                                                         .at = our_link,
-                                                         .subject = gid("fd00::2"),
-                                                         .solicited = true,
-                                                         .overrides = false}));
+    Message answer{.speaker = gid("fd00::1"), .at = our_link, .subject = gid("fd00::2"), .solicited = true};
+    EXPECT_EQ(read_discovery<IpoibAddress>(packet(answer)).message, answer);
+    answer.overrides = false;
+    EXPECT_EQ(read_discovery<IpoibAddress>(packet(answer)).message, answer);
 
-    const auto probe =
-        read_discovery<IpoibAddress>(packet({}, solicited_node(gid("fd00::2")), {.target = {gid("fd00::2").bytes}}));
-    EXPECT_EQ(probe.kind, FrameKind::resolution);
+    const auto probe = read_discovery<IpoibAddress>(packet(request(our_link, std::nullopt, gid("fd00::2"))));
+    EXPECT_EQ(probe.kind, Kind::resolution);
     EXPECT_FALSE(probe.message.speaker || probe.message.at);
 }
 
@@ -72,21 +67,30 @@ TEST(Discovery, EachFieldThatMayNotBeWhatItIsIsRefused) {
                                                                      {"longer than it is", 5, 49}}) {
         auto broken = solicitation();
         broken[at] = static_cast<std::byte>(value);
-        EXPECT_EQ(read_discovery<IpoibAddress>(broken).kind, FrameKind::malformed) << what;
+        EXPECT_EQ(read_discovery<IpoibAddress>(broken).kind, Kind::malformed) << what;
     }
     const auto whole = solicitation();
     for (std::size_t size = 0; size < whole.size(); ++size) {
-        EXPECT_NE(read_discovery<IpoibAddress>(wire::Bytes(whole).first(size)).kind, FrameKind::resolution) << size;
+        EXPECT_NE(read_discovery<IpoibAddress>(wire::Bytes(whole).first(size)).kind, Kind::resolution) << size;
+    }
+}
+
+TEST(Discovery, MappedAddressesAreLeftToArp) {
+    const auto mapped = gid("10.1.0.1"), other = gid("fd00::2");
+    for (const auto& [from, to] : {std::pair{mapped, other}, std::pair{other, mapped}}) {
+        EXPECT_EQ(read_discovery<IpoibAddress>(packet(request(our_link, from, to))).kind, Kind::malformed);
+        EXPECT_EQ(read_discovery<IpoibAddress>(packet(reply(our_link, from, other))).kind,
+                  from == mapped ? Kind::malformed : Kind::resolution);
     }
 }
 
 TEST(Discovery, OtherIcmpIsOther) {
     auto echo = solicitation();
     echo[40] = std::byte{type::echo};
-    EXPECT_EQ(read_discovery<IpoibAddress>(echo).kind, FrameKind::other);
+    EXPECT_EQ(read_discovery<IpoibAddress>(echo).kind, Kind::other);
     auto udp = solicitation();
     udp[6] = std::byte{17};
-    EXPECT_EQ(read_discovery<IpoibAddress>(udp).kind, FrameKind::other);
+    EXPECT_EQ(read_discovery<IpoibAddress>(udp).kind, Kind::other);
 }
 
 TEST(Discovery, WhoCanBeAHost) {

@@ -16,7 +16,7 @@ namespace {
 
 using fuzz::expect;
 using neighbour::Frame;
-using neighbour::FrameKind;
+using neighbour::Kind;
 using neighbour::Neighbours;
 
 constexpr std::size_t table_size = 8;
@@ -35,8 +35,9 @@ wire::Gid address(std::uint8_t n) {
 }
 
 void check(const Neighbours& neighbours, const Frame& frame) {
-    const auto [kind, message] = neighbour::read_message(frame.view());
-    expect(kind == FrameKind::resolution && message.sender == us && (!message.at || *message.at == us));
+    const auto [kind, family, message] = neighbour::read_frame(frame.view());
+    const neighbour::LinkAddress own(us);
+    expect(kind == Kind::resolution && message.sender == own && (!message.at || *message.at == own));
     expect(!message.speaker || neighbours.owns(*message.speaker));
 }
 
@@ -44,13 +45,15 @@ void check(const Neighbours& neighbours, const Frame& frame) {
 Frame neighbours_frame(fuzz::Input& input) {
     const auto who = mac(input.byte());
     const auto a = address(input.byte()), b = address(input.byte());
-    Frame frame;
+    neighbour::Message message;
+    std::optional<wire::MacAddress> to;
     switch (input.byte() % 4) {
-        case 0: frame = neighbour::make_request(who, a, b); break;
-        case 1: frame = neighbour::make_request(who, std::nullopt, b); break;
-        case 2: frame = neighbour::make_reply(who, a, b, us); break;
-        default: frame = neighbour::make_announcement(who, a); break;
+        case 0: message = neighbour::request(who, a, b); break;
+        case 1: message = neighbour::request(who, std::nullopt, b); break;
+        case 2: message = neighbour::reply(who, a, b), to = us; break;
+        default: message = neighbour::announcement(who, a); break;
     }
+    auto frame = neighbour::write_frame(message, to);
     if (const auto at = input.byte(); at < frame.size) frame.bytes[at] = std::byte{input.byte()};
     return frame;
 }
@@ -67,7 +70,7 @@ void hear(Neighbours& neighbours, wire::Bytes frame, Time now) {
 }
 
 void run(fuzz::Input input) {
-    Neighbours neighbours(us, {}, table_size);
+    Neighbours neighbours(us, table_size);
     Time now = 0;
     while (!input.empty()) {
         switch (input.byte() % 8) {
@@ -82,7 +85,7 @@ void run(fuzz::Input input) {
             case 4: neighbours.lookup(address(input.byte()), now); break;
             default: hear(neighbours, neighbours_frame(input).view(), now); break;
         }
-        while (const auto frame = neighbours.due(now)) check(neighbours, *frame);
+        for (const auto& frame : neighbours.tick(now)) check(neighbours, frame);
         expect(!neighbours.deadline() || *neighbours.deadline() > now);
         expect(neighbours.size() <= table_size);
     }

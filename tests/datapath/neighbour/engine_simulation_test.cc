@@ -9,30 +9,32 @@
 
 #include <gtest/gtest.h>
 
-#include "control/host/arp.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/neighbour/arp.h"
+#include "datapath/neighbour/engine.h"
 
-namespace verbline::host {
+namespace verbline::neighbour {
 namespace {
 
 constexpr unsigned hosts = 4;
-constexpr wire::Ipv4Address address_of(unsigned host) {
-    return wire::ipv4(10, 0, 0, host + 1);
+constexpr wire::Gid address_of(unsigned host) {
+    return link::gid_of(wire::ipv4(10, 0, 0, host + 1));
 }
 
 struct Host {
-    HardwareAddress link;
-    std::optional<Arp> arp;                                 ///< none: switched off
-    std::map<wire::Ipv4Address, HardwareAddress> datapath;  ///< what the datapath has been told
-    std::set<wire::Ipv4Address> waiting;                    ///< what it has asked for and not heard of
+    LinkAddress link;
+    std::optional<Engine> engine;               ///< none: switched off
+    std::map<wire::Gid, LinkAddress> datapath;  ///< what the datapath has been told
+    std::set<wire::Gid> waiting;                ///< what it has asked for and not heard of
 };
 
 struct Packet {
     Time at;
     unsigned long order;
-    std::array<std::byte, ArpMessage::max_size> bytes{};
+    std::array<std::byte, max_arp_size> bytes{};
     std::size_t size = 0;
     unsigned from = 0;
-    std::optional<HardwareAddress> to;
+    std::optional<LinkAddress> to;
     bool operator<(const Packet& other) const { return std::tie(at, order) > std::tie(other.at, other.order); }
 };
 
@@ -52,7 +54,7 @@ struct Segment {
 
     bool chance(unsigned percent) { return random() % 100 < percent; }
 
-    HardwareAddress fresh_link() {
+    LinkAddress fresh_link() {
         const unsigned n = ++last_link;
         if (infiniband)
             return wire::IpoibAddress{.qpn = wire::Qpn{n}, .gid = wire::Gid::of(0xfe8ull << 52, wire::Guid{n})};
@@ -65,53 +67,55 @@ struct Segment {
     void start(unsigned i) {
         stop(i);
         host[i].link = fresh_link();
-        host[i].arp.emplace(host[i].link);
-        play(i, host[i].arp->set_addresses({{address_of(i), 24}}));
-        play(i, host[i].arp->announce(now));
+        host[i].engine.emplace(host[i].link);
+        play(i, host[i].engine->set_addresses({{address_of(i), 24}}, now));
+        play(i, host[i].engine->announce(now));
     }
     void stop(unsigned i) {
-        host[i].arp.reset();
+        host[i].engine.reset();
         host[i].datapath.clear();
         host[i].waiting.clear();
     }
 
-    void play(unsigned i, const Arp::Actions& actions) {
-        auto& [link, arp, datapath, waiting] = host[i];
+    void play(unsigned i, const Actions& actions) {
+        auto& [link, engine, datapath, waiting] = host[i];
         for (const auto& action : actions) {
-            if (const auto* send = std::get_if<Arp::SendArp>(&action)) {
+            if (const auto* send = std::get_if<Send>(&action)) {
                 transmit(i, *send);
-            } else if (const auto* resolved = std::get_if<Arp::Resolved>(&action)) {
-                EXPECT_TRUE(waiting.contains(resolved->ip) || datapath.contains(resolved->ip)) << "told without asking";
-                waiting.erase(resolved->ip);
-                datapath[resolved->ip] = resolved->link;
-            } else if (const auto* failed = std::get_if<Arp::Failed>(&action)) {
-                EXPECT_EQ(waiting.erase(failed->ip), 1u);
+            } else if (const auto* resolved = std::get_if<Resolved>(&action)) {
+                EXPECT_TRUE(waiting.contains(resolved->address) || datapath.contains(resolved->address))
+                    << "told without asking";
+                waiting.erase(resolved->address);
+                datapath[resolved->address] = resolved->link;
+            } else if (const auto* failed = std::get_if<Failed>(&action)) {
+                EXPECT_EQ(waiting.erase(failed->address), 1u);
             } else {
-                EXPECT_EQ(datapath.erase(std::get<Arp::Removed>(action).ip), 1u);
+                EXPECT_EQ(datapath.erase(std::get<Removed>(action).address), 1u);
             }
         }
     }
 
-    void transmit(unsigned from, const Arp::SendArp& send) {
+    void transmit(unsigned from, const Send& send) {
         for (unsigned copies = chance(trouble) ? 2 : 1; copies > 0; --copies) {
             Packet packet{.at = now + 50 * microsecond, .order = ++packets, .from = from, .to = send.to};
             if (chance(trouble)) packet.at += random() % (3 * second);
-            packet.size = send.message.emit(packet.bytes);
+            packet.size = write_arp(packet.bytes, send.message, send.to);
             flying.push(packet);
         }
     }
     void deliver(const Packet& packet) {
         for (unsigned i = 0; i < hosts; ++i) {
-            if (i == packet.from || !host[i].arp || (packet.to && *packet.to != host[i].link) || chance(trouble))
+            if (i == packet.from || !host[i].engine || (packet.to && *packet.to != host[i].link) || chance(trouble))
                 continue;
-            play(i, host[i].arp->received(wire::Bytes(packet.bytes).first(packet.size), now));
+            play(i,
+                 host[i].engine->received(read_arp(wire::Bytes(packet.bytes).first(packet.size), host[i].link), now));
         }
     }
 
     void resolve(unsigned i, unsigned j) {
-        if (!host[i].arp || i == j) return;
+        if (!host[i].engine || i == j) return;
         if (!host[i].datapath.contains(address_of(j))) host[i].waiting.insert(address_of(j));
-        play(i, host[i].arp->resolve(address_of(j), now));
+        play(i, host[i].engine->resolve(address_of(j), now));
     }
 
     /// Everything that happens up to `until`, in order of time.
@@ -120,7 +124,7 @@ struct Segment {
             Time next = until + 1;
             if (!flying.empty()) next = std::min(next, flying.top().at);
             for (const auto& h : host) {
-                if (h.arp) next = std::min(next, h.arp->deadline().value_or(next));
+                if (h.engine) next = std::min(next, h.engine->deadline().value_or(next));
             }
             if (next > until) break;
             now = std::max(now, next);
@@ -130,7 +134,7 @@ struct Segment {
                 deliver(packet);
             }
             for (unsigned i = 0; i < hosts; ++i) {
-                if (host[i].arp) play(i, host[i].arp->tick(now));
+                if (host[i].engine) play(i, host[i].engine->tick(now));
             }
         }
         now = until;
@@ -143,16 +147,16 @@ struct Segment {
             case 0: return start(i);
             case 1: return stop(i);
             case 2:
-                if (!host[i].arp) start(i);
+                if (!host[i].engine) start(i);
                 return;
             default: return resolve(i, j);
         }
     }
 };
 
-class ArpSimulation : public testing::TestWithParam<unsigned> {};
+class EngineSimulation : public testing::TestWithParam<unsigned> {};
 
-TEST_P(ArpSimulation, EveryoneEndsUpKnowingEveryone) {
+TEST_P(EngineSimulation, EveryoneEndsUpKnowingEveryone) {
     Segment segment(GetParam());
     for (int i = 0; i < 150; ++i) segment.step();
 
@@ -165,19 +169,19 @@ TEST_P(ArpSimulation, EveryoneEndsUpKnowingEveryone) {
     settle(40 * second);  // longer than a wrong answer is believed
 
     for (unsigned i = 0; i < hosts; ++i) {
-        if (!segment.host[i].arp) continue;
+        if (!segment.host[i].engine) continue;
         EXPECT_TRUE(segment.host[i].waiting.empty()) << "every question has an answer";
         for (unsigned j = 0; j < hosts; ++j) {
             if (i == j) continue;
             const auto known = segment.host[i].datapath.find(address_of(j));
-            ASSERT_EQ(known != segment.host[i].datapath.end(), segment.host[j].arp.has_value());
-            if (!segment.host[j].arp) continue;
+            ASSERT_EQ(known != segment.host[i].datapath.end(), segment.host[j].engine.has_value());
+            if (!segment.host[j].engine) continue;
             EXPECT_EQ(known->second, segment.host[j].link) << "what " << i << " knows of " << j;
         }
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ArpSimulation, testing::Range(0u, 2000u));
+INSTANTIATE_TEST_SUITE_P(Seeds, EngineSimulation, testing::Range(0u, 2000u));
 
 }  // namespace
-}  // namespace verbline::host
+}  // namespace verbline::neighbour

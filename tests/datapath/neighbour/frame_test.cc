@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "datapath/neighbour/message.h"
+#include "datapath/neighbour/frame.h"
 
 #include <vector>
 
@@ -17,27 +17,27 @@ std::vector<std::byte> bytes(const Frame& frame) {
     return {frame.view().begin(), frame.view().end()};
 }
 
-TEST(NeighbourMessage, WhatIsWrittenIsRead) {
+TEST(NeighbourFrame, WhatIsWrittenIsRead) {
     for (const auto& [a, b] : {std::pair{"10.1.0.1", "10.1.0.2"}, std::pair{"fd00::1", "fd00::2"}}) {
-        const auto request = read_message(make_request(us, gid(a), gid(b)).view());
-        EXPECT_EQ(request.kind, FrameKind::resolution);
+        const auto request = read_frame(make_request(us, gid(a), gid(b)).view());
+        EXPECT_EQ(request.kind, Kind::resolution);
         EXPECT_EQ(request.message,
                   (Message{.asks = true, .speaker = gid(a), .at = us, .subject = gid(b), .sender = us}));
 
-        const auto probe = read_message(make_request(us, std::nullopt, gid(a)).view());
+        const auto probe = read_frame(make_request(us, std::nullopt, gid(a)).view());
         EXPECT_TRUE(probe.message.asks && !probe.message.speaker);
         EXPECT_EQ(probe.message.subject, gid(a));
 
-        const auto reply = read_message(make_reply(them, gid(b), gid(a), us).view());
+        const auto reply = read_frame(make_reply(them, gid(b), gid(a), us).view());
         EXPECT_EQ(reply.message,
                   (Message{.speaker = gid(b), .at = them, .subject = gid(a), .sender = them, .solicited = true}));
 
-        const auto told = read_message(make_announcement(them, gid(b)).view());
+        const auto told = read_frame(make_announcement(them, gid(b)).view());
         EXPECT_EQ(told.message, (Message{.speaker = gid(b), .at = them, .sender = them}));
     }
 }
 
-TEST(NeighbourMessage, GoesWhereItShould) {
+TEST(NeighbourFrame, GoesWhereItShould) {
     const auto destination = [](const Frame& frame) { return wire::Ethernet::parse(frame.view())->destination; };
     EXPECT_EQ(destination(make_request(us, gid("10.1.0.1"), gid("10.1.0.2"))), wire::broadcast_mac);
     EXPECT_EQ(wire::to_string(destination(make_request(us, gid("fd00::1"), gid("fd00::12:3456")))),
@@ -48,7 +48,7 @@ TEST(NeighbourMessage, GoesWhereItShould) {
     EXPECT_EQ(destination(make_announcement(us, gid("10.1.0.1"))), wire::broadcast_mac);
 }
 
-TEST(NeighbourMessage, EachFieldThatMayNotBeWhatItIsIsRefused) {
+TEST(NeighbourFrame, EachFieldThatMayNotBeWhatItIsIsRefused) {
     struct Case {
         const char* what;
         Frame frame;
@@ -73,25 +73,25 @@ TEST(NeighbourMessage, EachFieldThatMayNotBeWhatItIsIsRefused) {
                                      {"an NS longer than its frame", ns, 19, 40},
                                      {"an NA from beyond a router", na, 21, 64}}) {
         auto broken = bytes(frame);
-        ASSERT_EQ(read_message(broken).kind, FrameKind::resolution) << what;
+        ASSERT_EQ(read_frame(broken).kind, Kind::resolution) << what;
         broken[at] = static_cast<std::byte>(value);
-        EXPECT_EQ(read_message(broken).kind, FrameKind::malformed) << what;
+        EXPECT_EQ(read_frame(broken).kind, Kind::malformed) << what;
     }
     for (const auto* whole : {&arp, &ns, &na}) {
         const auto needed = whole == &arp ? wire::Ethernet::size + wire::EthernetArp::size : whole->size;
         for (std::size_t size = 0; size < needed; ++size) {
-            EXPECT_NE(read_message(whole->view().first(size)).kind, FrameKind::resolution) << size;
+            EXPECT_NE(read_frame(whole->view().first(size)).kind, Kind::resolution) << size;
         }
     }
 }
 
 // Captured from Linux: who has fd00::2, of fd00::1.
-TEST(NeighbourMessage, AsLinuxWritesIt) {
+TEST(NeighbourFrame, AsLinuxWritesIt) {
     const auto linux_ns = test::from_hex(
         "3333ff000002 020000000001 86dd 60000000 0020 3a ff fd000000000000000000000000000001"
         "ff0200000000000000000001ff000002 8700 7d97 00000000 fd000000000000000000000000000002 0101 020000000001");
     auto ours = bytes(make_request(us, gid("fd00::1"), gid("fd00::2")));
-    EXPECT_EQ(read_message(linux_ns).message, read_message(ours).message);
+    EXPECT_EQ(read_frame(linux_ns).message, read_frame(ours).message);
     EXPECT_EQ(ours, linux_ns);
 }
 

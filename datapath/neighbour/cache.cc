@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/neighbour/cache.h"
+
+namespace verbline::neighbour {
+
+using wire::Gid;
+
+void Cache::resolve(const Gid& address, Time now, Actions& out) {
+    auto known = table_.find(address);
+    if (known == table_.end()) {
+        make_room(true, out);
+        known = insert(address, now);
+        known->second.asked = true;
+        return solicit(known, now, out);
+    }
+    auto& entry = known->second;
+    if (entry.link) out.emplace_back(Resolved{address, *entry.link});
+    const bool first = !std::exchange(entry.asked, true);
+    if (parameters_.use == Use::repeated) {
+        solicit(known, now, out);
+    } else if (parameters_.use == Use::on_demand && entry.state == State::stale) {
+        probe(known, false, now, out);
+    } else if (first) {
+        doubt(known, now);
+    }
+}
+
+/// RFC 4861, 7.2.3 and 7.2.5. A message is an answer only if we have asked.
+void Cache::hear(const Gid& address, const Statement& statement, Time now, Actions& out) {
+    const auto known = table_.find(address);
+    auto& entry = known->second;
+    const auto link = statement.link ? statement.link : entry.link;
+    if (!link) return counters_.add(address, Event::rx_dropped_no_way);
+    const bool changed = entry.link != link;
+    if (changed && entry.link && !statement.overrides) {
+        if (entry.state == State::reachable) doubt(known, now);
+        return;
+    }
+    entry.heard = now;
+    const bool answered = statement.solicited && entry.tries > 0;
+    if (changed) {
+        if (entry.link) counters_.add(address, Event::changed);
+        entry.link = link;
+        if (entry.asked) out.emplace_back(Resolved{address, *link});
+    }
+    if (changed || answered) entry.tries = 0;
+    if (answered) {
+        entry.state = State::reachable;
+        entry.since = now;
+        schedule(known, now + parameters_.reachable);
+    } else if (changed || entry.state == State::stale) {
+        doubt(known, now);
+    }
+}
+
+void Cache::learn(const Gid& address, const LinkAddress& link, Time now, Actions& out) {
+    if (!make_room(false, out)) return counters_.add(address, Event::rx_not_learned);
+    const auto known = insert(address, now);
+    known->second.link = link;
+    doubt(known, now);
+}
+
+/// Not verified, or no longer.
+void Cache::doubt(Known known, Time now) {
+    auto& entry = known->second;
+    entry.state = maintained(entry) ? State::delay : State::stale;
+    schedule(known, maintained(entry) ? now + parameters_.delay : entry.heard + parameters_.forget);
+}
+
+/// Sends a solicitation, and arms its timeout.
+void Cache::solicit(Known known, Time now, Actions& out) {
+    auto& [address, entry] = *known;
+    ++entry.tries;
+    const auto retry = now + (entry.tries == 1 ? parameters_.first_retry : parameters_.retry);
+    schedule(known, parameters_.use == Use::repeated ? entry.due : retry);
+    const bool unicast = entry.state == State::probe && !entry.multicast;
+    out.emplace_back(Solicit{address, unicast ? entry.link : std::nullopt});
+}
+
+void Cache::probe(Known known, bool multicast, Time now, Actions& out) {
+    auto& entry = known->second;
+    entry.state = State::probe;
+    entry.multicast = multicast;
+    entry.tries = 0;
+    solicit(known, now, out);
+}
+
+/// An entry's timer has expired.
+void Cache::expire(Known known, Time now, Actions& out) {
+    auto& [address, entry] = *known;
+    switch (entry.state) {
+        case State::incomplete:
+            if (entry.tries < parameters_.multicast_tries && parameters_.use != Use::repeated) {
+                return solicit(known, now, out);
+            }
+            counters_.add(address, Event::failed);
+            return drop(known, out);
+        case State::reachable:
+            if (maintained(entry)) return probe(known, false, now, out);
+            return doubt(known, now);
+        case State::stale: return drop(known, out);
+        case State::delay: return probe(known, false, now, out);
+        case State::probe:
+            if (entry.tries < (entry.multicast ? parameters_.multicast_tries : parameters_.unicast_tries)) {
+                return solicit(known, now, out);
+            }
+            // No answer to unicast: the neighbour may have another link-layer address.
+            if (maintained(entry) && !entry.multicast) return probe(known, true, now, out);
+            counters_.add(address, Event::removed);
+            return drop(known, out);
+    }
+}
+
+void Cache::tick(Time now, Actions& out) {
+    while (!agenda_.empty() && agenda_.begin()->first <= now) expire(table_.find(agenda_.begin()->second), now, out);
+}
+
+void Cache::remove(const Gid& address, Actions& out) {
+    if (const auto known = table_.find(address); known != table_.end()) drop(known, out);
+}
+
+void Cache::clear(Actions& out) {
+    while (!table_.empty()) drop(table_.begin(), out);
+}
+
+std::optional<Time> Cache::deadline() const {
+    return agenda_.empty() ? std::nullopt : std::optional(agenda_.begin()->first);
+}
+
+std::optional<LinkAddress> Cache::find(const Gid& address, Time now) const {
+    const auto known = table_.find(address);
+    if (known == table_.end()) return std::nullopt;
+    const auto& entry = known->second;
+    return maintained(entry) || now - entry.heard < parameters_.forget ? entry.link : std::nullopt;
+}
+
+std::vector<Neighbour> Cache::neighbours(Time now, const LinkAddress& unknown) const {
+    std::vector<Neighbour> out;
+    out.reserve(table_.size());
+    for (const auto& [address, entry] : table_) {
+        out.push_back({address, entry.link.value_or(unknown), entry.state, now - entry.since});
+    }
+    return out;
+}
+
+/// Allocates first, so that without memory nothing has changed.
+Cache::Known Cache::insert(const Gid& address, Time now) {
+    const auto due = now + parameters_.forget;
+    Order place{address};
+    Agenda timer{{due, address}};
+    const auto known = table_.emplace(address, Entry{.due = due, .since = now, .heard = now}).first;
+    known->second.place = place.begin();
+    auto& order = order_[static_cast<std::size_t>(Value::learned)];
+    order.splice(order.end(), place);
+    agenda_.merge(timer);
+    return known;
+}
+
+/// Removes a neighbour, and tells the caller if it asked for it.
+void Cache::drop(Known known, Actions& out) {
+    const auto& [address, entry] = *known;
+    if (!entry.link) {
+        out.emplace_back(Failed{address});
+    } else if (entry.asked) {
+        out.emplace_back(Removed{address});
+    }
+    agenda_.erase({entry.due, address});
+    order_[static_cast<std::size_t>(entry.value)].erase(entry.place);
+    table_.erase(known);
+}
+
+bool Cache::make_room(bool asked, Actions& out) {
+    if (table_.size() < parameters_.capacity) return true;
+    for (auto& order : order_) {
+        if (!order.empty()) {
+            counters_.add(order.front(), Event::evicted);
+            drop(table_.find(order.front()), out);
+            return true;
+        }
+        if (!asked) break;
+    }
+    return false;
+}
+
+/// Sets an entry's timer, and moves the entry to the end of the list of its value.
+void Cache::schedule(Known known, Time due) {
+    auto& [address, entry] = *known;
+    auto timer = agenda_.extract({entry.due, address});
+    timer.value().first = entry.due = due;
+    agenda_.insert(std::move(timer));
+    auto& from = order_[static_cast<std::size_t>(entry.value)];
+    entry.value = !entry.asked ? Value::learned : !entry.link ? Value::incomplete : Value::asked;
+    auto& to = order_[static_cast<std::size_t>(entry.value)];
+    to.splice(to.end(), from, entry.place);
+}
+
+std::string_view to_string(State state) {
+    constexpr std::string_view names[] = {"INCOMPLETE", "REACHABLE", "STALE", "DELAY", "PROBE"};
+    return names[static_cast<std::size_t>(state)];
+}
+
+}  // namespace verbline::neighbour

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Neighbour cache (RFC 4861, 5.1): reachability of neighbours by the states of RFC 4861, 7.3.2, for IPv4 as well.
+///
+///                 resolve                reply                  `reachable` later
+///      (none) ──> INCOMPLETE ──────────> REACHABLE ───────────────────┬───> PROBE: unicast, then multicast
+///                   │ no answer: Failed   ^  │ another address seen   │       │ reply: REACHABLE
+///                   v                     │  v          `delay` later │       │ no answer: Removed
+///                 (none)                  └─ DELAY ───────────────────│──────>┘
+///                 asked by it ─────────────> STALE <──────────────────┘
+///                                             │ `forget` later: (none); resolve: DELAY, PROBE
+///
+/// Entries of Use::maintained that were asked for take the upper way, all others are STALE once they are not verified.
+/// The caller gets Resolved for an address once it has asked for it, and then every change until Failed or Removed.
+///
+/// Bounded: a full table gives up entries that were merely heard of first, then unanswered ones, then the one that
+/// changed longest ago; for one merely heard of, only another such.
+///
+/// Pure: no I/O, no clock. Time is the caller's.
+
+#include <array>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "datapath/neighbour/action.h"
+#include "datapath/neighbour/counters.h"
+#include "datapath/neighbour/parameters.h"
+
+namespace verbline::neighbour {
+
+enum class State : std::uint8_t { incomplete, reachable, stale, delay, probe };
+std::string_view to_string(State state);
+
+struct Neighbour {
+    wire::Gid address{};
+    LinkAddress link;  ///< all zero while incomplete
+    State state{};
+    Time age = 0;  ///< since its last answer, or since it was learnt
+};
+
+class Cache {
+public:
+    struct Solicit {
+        wire::Gid address{};
+        std::optional<LinkAddress> to;  ///< none: multicast
+    };
+    using Action = std::variant<Solicit, Resolved, Failed, Removed>;
+    using Actions = std::vector<Action>;
+
+    /// What a message says of its sender.
+    struct Statement {
+        std::optional<LinkAddress> link;
+        bool solicited = false;  ///< it answers one of our addresses
+        bool overrides = true;
+    };
+
+    Cache(const Parameters& parameters, Counters& counters) : parameters_(parameters), counters_(counters) {}
+
+    void resolve(const wire::Gid& address, Time now, Actions& out);
+    /// Takes notice of a known neighbour's message.
+    void hear(const wire::Gid& address, const Statement& statement, Time now, Actions& out);
+    /// Adds a neighbour that nobody has asked for.
+    void learn(const wire::Gid& address, const LinkAddress& link, Time now, Actions& out);
+    void remove(const wire::Gid& address, Actions& out);
+    void clear(Actions& out);
+    void tick(Time now, Actions& out);
+
+    bool contains(const wire::Gid& address) const { return table_.contains(address); }
+    /// The neighbour's address, verified or not, unless it should have been forgotten by now.
+    std::optional<LinkAddress> find(const wire::Gid& address, Time now) const;
+    std::optional<Time> deadline() const;
+    std::vector<Neighbour> neighbours(Time now, const LinkAddress& unknown) const;
+    std::size_t size() const { return table_.size(); }
+
+private:
+    /// Eviction order when the table is full, first to last.
+    enum class Value : std::uint8_t { learned, incomplete, asked };
+    using Order = std::list<wire::Gid>;
+    using Agenda = std::set<std::pair<Time, wire::Gid>>;
+
+    struct Entry {
+        std::optional<LinkAddress> link;  ///< none while incomplete
+        State state = State::incomplete;
+        bool asked = false;      ///< the caller has asked for it and gets its changes
+        bool multicast = false;  ///< in PROBE: the neighbour itself has not answered
+        unsigned tries = 0;      ///< solicitations without an answer
+        Time due = 0;
+        Time since = 0;  ///< its last answer
+        Time heard = 0;  ///< its last message
+        Value value = Value::learned;
+        Order::iterator place;
+    };
+    using Table = std::map<wire::Gid, Entry>;
+    using Known = Table::iterator;
+
+    Known insert(const wire::Gid& address, Time now);
+    void drop(Known known, Actions& out);
+    bool make_room(bool asked, Actions& out);
+    void schedule(Known known, Time due);
+
+    void solicit(Known known, Time now, Actions& out);
+    void probe(Known known, bool multicast, Time now, Actions& out);
+    void doubt(Known known, Time now);
+    void expire(Known known, Time now, Actions& out);
+    bool maintained(const Entry& entry) const { return entry.asked && parameters_.use == Use::maintained; }
+
+    const Parameters& parameters_;
+    Counters& counters_;
+    Table table_;
+    Agenda agenda_;               ///< all entries, by `due`
+    std::array<Order, 3> order_;  ///< by Value; oldest change first
+};
+
+}  // namespace verbline::neighbour

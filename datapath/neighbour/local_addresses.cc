@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/neighbour/local_addresses.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "datapath/link/gid_table.h"
+#include "datapath/neighbour/message.h"
+
+namespace verbline::neighbour {
+namespace {
+
+using wire::Gid;
+
+bool same_network(const link::InterfaceAddress& own, const Gid& address) {
+    return link::network_of(own).gid == link::network_of({address, own.length}).gid;
+}
+
+/// fe80::<EUI-64 of the MAC address>.
+bool derived(const Gid& address, const LinkAddress& own) {
+    const auto* mac = std::get_if<wire::MacAddress>(&own);
+    return mac != nullptr && address == link::link_local_gid(*mac);
+}
+
+}  // namespace
+
+void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, const LinkAddress& own, Time now) {
+    std::vector<Own> next;
+    for (const auto& address : addresses) {
+        const auto same = [&](const Own& mine) { return mine.address.gid == address.gid; };
+        if (!is_host(address.gid) || std::ranges::any_of(next, same)) continue;
+        if (const auto* known = find(address.gid)) {
+            next.push_back(*known);
+            next.back().address = address;
+        } else if (parameters_.detect_duplicates && !derived(address.gid, own)) {
+            next.push_back(
+                {.address = address, .tentative = true, .announcements = parameters_.announcements, .due = now});
+        } else {
+            next.push_back({.address = address});
+        }
+    }
+    own_ = std::move(next);
+}
+
+void LocalAddresses::announce(Time now) {
+    for (auto& mine : own_) {
+        if (mine.tentative || mine.lost) continue;
+        mine.announcements = parameters_.announcements;
+        mine.due = now;
+    }
+}
+
+void LocalAddresses::stop_announcing() {
+    for (auto& mine : own_) mine.due.reset();
+}
+
+std::optional<LocalAddresses::Due> LocalAddresses::due(Time now) {
+    for (auto& mine : own_) {
+        if (!mine.due || *mine.due > now) continue;
+        if (mine.tentative && !std::exchange(mine.probed, true)) {
+            mine.due = now + parameters_.probe_wait;
+            return Due{mine.address.gid, true};
+        }
+        mine.tentative = false;
+        mine.due = --mine.announcements > 0 ? std::optional(now + parameters_.announce_interval) : std::nullopt;
+        return Due{mine.address.gid, false};
+    }
+    return std::nullopt;
+}
+
+std::optional<Time> LocalAddresses::deadline() const {
+    std::optional<Time> first;
+    for (const auto& mine : own_) {
+        if (mine.due && (!first || *mine.due < *first)) first = mine.due;
+    }
+    return first;
+}
+
+/// Two that probe for one address at the same time: neither may have it (RFC 5227, 2.1.1; RFC 4862, 5.4.3).
+bool LocalAddresses::probed(const Gid& address) {
+    auto& mine = *find(address);
+    if (mine.tentative) lose(mine);
+    return !mine.lost;
+}
+
+/// RFC 5227, 2.4 (b): say once that the address is ours, and not again for a while, or two hosts would shout for ever.
+bool LocalAddresses::claimed(const Gid& address, Time now) {
+    auto& mine = *find(address);
+    if (mine.tentative) lose(mine);
+    mine.conflict = true;
+    if (mine.lost || (mine.defended && now - *mine.defended < parameters_.defend_interval)) return false;
+    mine.defended = now;
+    return true;
+}
+
+void LocalAddresses::lose(Own& mine) {
+    mine.conflict = mine.lost = true;
+    mine.due.reset();
+}
+
+std::optional<Gid> LocalAddresses::conflict() const {
+    const auto found = std::ranges::find_if(own_, &Own::conflict);
+    return found != own_.end() ? std::optional(found->address.gid) : std::nullopt;
+}
+
+bool LocalAddresses::answers_for(const Gid& address) const {
+    const auto* mine = find(address);
+    return mine != nullptr && !mine->lost;
+}
+
+bool LocalAddresses::on_link(const Gid& address) const {
+    return std::ranges::any_of(own_, [&](const Own& mine) { return same_network(mine.address, address); });
+}
+
+std::optional<Gid> LocalAddresses::source_for(const Gid& address) const {
+    std::optional<Gid> other;
+    for (const auto& mine : own_) {
+        if (mine.lost) continue;
+        if (same_network(mine.address, address)) return mine.address.gid;
+        if (!other && family_of(mine.address.gid) == family_of(address)) other = mine.address.gid;
+    }
+    return other;
+}
+
+const LocalAddresses::Own* LocalAddresses::find(const Gid& address) const {
+    const auto found = std::ranges::find_if(own_, [&](const Own& mine) { return mine.address.gid == address; });
+    return found != own_.end() ? &*found : nullptr;
+}
+LocalAddresses::Own* LocalAddresses::find(const Gid& address) {
+    return const_cast<Own*>(std::as_const(*this).find(address));
+}
+
+}  // namespace verbline::neighbour

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Constants of a neighbour engine, after RFC 4861, 10 and RFC 5227, 1.1, with the names that these give them.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pmd/base/time.h"
+#include "pmd/base/tunables.h"
+
+namespace verbline::neighbour {
+
+/// What the caller does with what it is told of a neighbour.
+enum class Use : std::uint8_t {
+    maintained,  ///< it keeps it, as a forwarding table does: verified for as long as the neighbour answers
+    on_demand,   ///< it resolves again whenever it needs the neighbour: verified then, else forgotten
+    repeated,    ///< as `on_demand`, and repeats requests itself: each `resolve` sends one
+};
+
+struct Parameters {
+    Use use = Use::maintained;
+
+    Time first_retry = 200 * millisecond;  ///< the first repeat comes early: most losses are of single packets
+    Time retry = second;                   ///< RETRANS_TIMER
+    unsigned multicast_tries = 3;          ///< MAX_MULTICAST_SOLICIT
+    unsigned unicast_tries = 3;            ///< MAX_UNICAST_SOLICIT
+    Time reachable = tunables::neighbour_reachable;  ///< REACHABLE_TIME: lifetime of a solicited answer
+    Time delay = 5 * second;    ///< DELAY_FIRST_PROBE_TIME: from unsolicited information to its verification
+    Time forget = 60 * second;  ///< lifetime of an entry that is not verified, since the neighbour was last heard of
+
+    bool detect_duplicates = false;       ///< local addresses are probed for before they are announced
+    Time probe_wait = 100 * millisecond;  ///< for answers to that probe
+    unsigned announcements = 2;           ///< ANNOUNCE_NUM; at least one
+    Time announce_interval = 2 * second;  ///< ANNOUNCE_INTERVAL
+    Time defend_interval = 10 * second;   ///< DEFEND_INTERVAL
+
+    std::size_t capacity = 65'536;  ///< neighbours
+    unsigned answers_per_second = 2'000, multicasts_per_second = 2'000, burst = 1'000;
+};
+
+}  // namespace verbline::neighbour
