@@ -136,6 +136,18 @@ TEST_F(NeighbourDeviceTest, TellsWhenWhoWasAskedForIsFound) {
     EXPECT_EQ(told, 1u) << "once";
 }
 
+TEST_F(NeighbourDeviceTest, TellsAtOnceOfWhoIsKnownAlready) {
+    device->set_addresses({{gid("10.1.0.1"), 24}});
+    inner->receive(make_request(them, gid("10.1.0.2"), gid("10.1.0.1")).view());
+    receive();
+    unsigned told = 0;
+    device->on_found([&] { ++told; });
+    device->ask(gid("10.1.0.2"));
+    receive();
+    EXPECT_EQ(told, 1u);
+    EXPECT_EQ(last().subject, gid("10.1.0.2")) << "and asks whether it is still there";
+}
+
 TEST_F(NeighbourDeviceTest, AnswersAndLetsAllElsePassInOrder) {
     device->set_addresses({{gid("10.1.0.1"), 24}, {gid("fd00::1"), 64}});
     receive();

@@ -258,6 +258,14 @@ TEST(EngineOnIpoib, HostsThatAskFillTheTableNoFurtherThanItGoes) {
     EXPECT_TRUE(us.resolved.contains(address(2)));
 }
 
+TEST(EngineOnIpoib, HostsOfOtherNetworksAreAnsweredButNotLearned) {
+    Host us(1);
+    us.receive(
+        packet_of({request(link_of(7), Gid::of(0xfd99'0000'0000'0000, wire::Guid{7}), address(1)), std::nullopt}), 0);
+    EXPECT_EQ(us.sent.size(), 1u);
+    EXPECT_EQ(us.engine.size(), 0u);
+}
+
 TEST(EngineOnIpoib, WithoutAnAddressNobodyIsAsked) {
     Engine engine(link_of(1), {.use = Use::on_demand});
     const auto actions = engine.resolve(address(2), 0);
