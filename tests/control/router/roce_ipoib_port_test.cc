@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "datapath/link/gid_table.h"
+#include "datapath/wire/arp.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipoib.h"
 #include "datapath/wire/text.h"
