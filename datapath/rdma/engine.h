@@ -8,9 +8,9 @@
 ///     device ──> rx_burst ────────────┤ open, parse ──> QPN ──> QueuePair::receive            │
 ///     other shards ──> inbox ─────────┤                             │ has something to send   │
 ///     itself ──> loopback ────────────┤                             ▼                         │
-///     users ──> doorbell ring ────────┤ ─────────────────────> active list ──> ::transmit ────┼──> TxStage ──>
+///     users ──> doorbell ring ────────┤ ─────────────────────> active list ──> ::transmit ────┼──> TxStage
 ///     its thread ──> send ────────────┤ ───────────────────────────▲                          │
-///     tx_burst time ──> wheel ─────────────────┤ QueuePair::on_time ────────▲                          │
+///     time ──> wheel ─────────────────┤ QueuePair::on_time ────────▲                          │
 ///                                     └───────────────────────────────────────────────────────┘
 ///
 /// The low bits of a QPN are the number of the shard that owns it. A packet that arrives at another shard is handed

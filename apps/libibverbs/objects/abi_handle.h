@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Maps the handles of programs (ibv_pd *, ibv_qp *, ...) to our objects: each object has a AbiHandle, whose first
+/// Maps the handles of programs (ibv_pd *, ibv_qp *, ...) to our objects: each object has an AbiHandle, whose first
 /// member is what the program sees, and which points back to the object.
 
 #include <cerrno>
