@@ -14,7 +14,7 @@
 #include "tests/support/fake_netdev.h"
 #include "tests/support/packet.h"
 
-namespace verbline::router {
+namespace verbline::router::over_roce {
 namespace {
 
 using wire::ipv4, wire::IpoibArp;
@@ -105,4 +105,4 @@ TEST_F(RoceIpoibPortTest, AGidThatNamesNoMacIsUnreachable) {
 }
 
 }  // namespace
-}  // namespace verbline::router
+}  // namespace verbline::router::over_roce

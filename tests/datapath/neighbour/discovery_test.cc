@@ -15,8 +15,8 @@ namespace {
 using wire::IpoibAddress;
 namespace type = wire::icmpv6_type;
 
-constexpr IpoibAddress our_link{.qpn = wire::Qpn{0x48},
-                                .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{2})};
+constexpr IpoibAddress our_ipoib{.qpn = wire::Qpn{0x48},
+                                 .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{2})};
 
 std::vector<std::byte> packet(const Message& message, bool unicast = false) {
     std::vector<std::byte> bytes(max_discovery_size);
@@ -25,21 +25,21 @@ std::vector<std::byte> packet(const Message& message, bool unicast = false) {
 }
 
 std::vector<std::byte> solicitation() {
-    return packet(request(our_link, gid("fd00::1"), gid("fd00::2")));
+    return packet(request(our_ipoib, gid("fd00::1"), gid("fd00::2")));
 }
 
 TEST(Discovery, WhatIsWrittenIsRead) {
     const auto asked = read_discovery<IpoibAddress>(solicitation());
     EXPECT_EQ(asked.kind, Kind::resolution);
     EXPECT_EQ(asked.message,
-              (Message{.asks = true, .speaker = gid("fd00::1"), .at = our_link, .subject = gid("fd00::2")}));
+              (Message{.asks = true, .speaker = gid("fd00::1"), .at = our_ipoib, .subject = gid("fd00::2")}));
 
-    Message answer{.speaker = gid("fd00::1"), .at = our_link, .subject = gid("fd00::2"), .solicited = true};
+    Message answer{.speaker = gid("fd00::1"), .at = our_ipoib, .subject = gid("fd00::2"), .solicited = true};
     EXPECT_EQ(read_discovery<IpoibAddress>(packet(answer)).message, answer);
     answer.overrides = false;
     EXPECT_EQ(read_discovery<IpoibAddress>(packet(answer)).message, answer);
 
-    const auto probe = read_discovery<IpoibAddress>(packet(request(our_link, std::nullopt, gid("fd00::2"))));
+    const auto probe = read_discovery<IpoibAddress>(packet(request(our_ipoib, std::nullopt, gid("fd00::2"))));
     EXPECT_EQ(probe.kind, Kind::resolution);
     EXPECT_FALSE(probe.message.speaker || probe.message.at);
 }
@@ -78,8 +78,8 @@ TEST(Discovery, EachFieldThatMayNotBeWhatItIsIsRefused) {
 TEST(Discovery, MappedAddressesAreLeftToArp) {
     const auto mapped = gid("10.1.0.1"), other = gid("fd00::2");
     for (const auto& [from, to] : {std::pair{mapped, other}, std::pair{other, mapped}}) {
-        EXPECT_EQ(read_discovery<IpoibAddress>(packet(request(our_link, from, to))).kind, Kind::malformed);
-        EXPECT_EQ(read_discovery<IpoibAddress>(packet(reply(our_link, from, other))).kind,
+        EXPECT_EQ(read_discovery<IpoibAddress>(packet(request(our_ipoib, from, to))).kind, Kind::malformed);
+        EXPECT_EQ(read_discovery<IpoibAddress>(packet(reply(our_ipoib, from, other))).kind,
                   from == mapped ? Kind::malformed : Kind::resolution);
     }
 }
@@ -94,11 +94,11 @@ TEST(Discovery, OtherIcmpIsOther) {
 }
 
 TEST(Discovery, WhoCanBeAHost) {
-    EXPECT_TRUE(is_host(our_link));
+    EXPECT_TRUE(is_host(our_ipoib));
     EXPECT_FALSE(is_host(IpoibAddress{.qpn = wire::Qpn{0x48}}));
-    EXPECT_FALSE(is_host(IpoibAddress{.gid = our_link.gid}));
-    EXPECT_FALSE(is_host(IpoibAddress{.qpn = wire::multicast_qpn, .gid = our_link.gid}));
-    EXPECT_FALSE(is_host(IpoibAddress{.qpn = our_link.qpn, .gid = all_nodes}));
+    EXPECT_FALSE(is_host(IpoibAddress{.gid = our_ipoib.gid}));
+    EXPECT_FALSE(is_host(IpoibAddress{.qpn = wire::multicast_qpn, .gid = our_ipoib.gid}));
+    EXPECT_FALSE(is_host(IpoibAddress{.qpn = our_ipoib.qpn, .gid = all_nodes}));
 }
 
 TEST(Discovery, WhereAnAddressIsAskedFor) {

@@ -24,8 +24,8 @@ constexpr IpoibAddress link_of(unsigned n) {
 }
 
 /// A host, and what its engine has said.
-struct Host {
-    explicit Host(unsigned n, std::size_t capacity = 1024)
+struct IpoibHost {
+    explicit IpoibHost(unsigned n, std::size_t capacity = 1024)
         : number(n), engine(link_of(n), {.use = Use::on_demand, .capacity = capacity}) {
         set_addresses({{address(n), 64}});
     }
@@ -69,7 +69,7 @@ std::vector<std::byte> packet_of(const Send& send) {
 }
 
 /// All that has been sent arrives, at those to whom it is sent.
-void carry(std::initializer_list<Host*> hosts, Time now) {
+void carry(std::initializer_list<IpoibHost*> hosts, Time now) {
     for (bool moved = true; moved;) {
         moved = false;
         for (auto* from : hosts) {
@@ -87,7 +87,7 @@ void carry(std::initializer_list<Host*> hosts, Time now) {
 }
 
 TEST(EngineOnIpoib, FindsWhoeverHasTheAddress) {
-    Host us(1), peer(2), other(3);
+    IpoibHost us(1), peer(2), other(3);
     us.take(us.engine.resolve(address(2), 0));
     ASSERT_EQ(us.sent.size(), 1u);
     EXPECT_FALSE(us.sent[0].to);
@@ -101,7 +101,7 @@ TEST(EngineOnIpoib, FindsWhoeverHasTheAddress) {
 }
 
 TEST(EngineOnIpoib, AsksThreeTimesAndThenFails) {
-    Host us(1);
+    IpoibHost us(1);
     us.take(us.engine.resolve(address(2), 0));
     us.pass(2 * second);
     EXPECT_EQ(us.sent.size(), 3u);
@@ -114,7 +114,7 @@ TEST(EngineOnIpoib, AsksThreeTimesAndThenFails) {
 }
 
 TEST(EngineOnIpoib, ALostQuestionIsAskedAgain) {
-    Host us(1), peer(2);
+    IpoibHost us(1), peer(2);
     us.take(us.engine.resolve(address(2), 0));
     us.sent.clear();
     us.pass(second);
@@ -123,7 +123,7 @@ TEST(EngineOnIpoib, ALostQuestionIsAskedAgain) {
 }
 
 TEST(EngineOnIpoib, WhoWasKnownLongAgoIsToldAndAskedMeanwhile) {
-    Host us(1), peer(2);
+    IpoibHost us(1), peer(2);
     us.take(us.engine.resolve(address(2), 0));
     carry({&us, &peer}, 0);
     const Time later = 40 * second;
@@ -140,7 +140,7 @@ TEST(EngineOnIpoib, WhoWasKnownLongAgoIsToldAndAskedMeanwhile) {
 }
 
 TEST(EngineOnIpoib, WhomNobodyAsksForIsForgotten) {
-    Host us(1), peer(2);
+    IpoibHost us(1), peer(2);
     us.take(us.engine.resolve(address(2), 0));
     carry({&us, &peer}, 0);
     us.pass(120 * second);
@@ -149,7 +149,7 @@ TEST(EngineOnIpoib, WhomNobodyAsksForIsForgotten) {
 }
 
 TEST(EngineOnIpoib, AnotherLinkAddressIsBelievedWhenItOverrides) {
-    Host us(1), peer(2);
+    IpoibHost us(1), peer(2);
     us.take(us.engine.resolve(address(2), 0));
     carry({&us, &peer}, 0);
     peer.engine.set_link(link_of(9));
@@ -160,14 +160,14 @@ TEST(EngineOnIpoib, AnotherLinkAddressIsBelievedWhenItOverrides) {
     EXPECT_EQ(us.count("nd_changed"), 1u);
 }
 
-State state_of(const Host& host, unsigned n) {
+State state_of(const IpoibHost& host, unsigned n) {
     const auto neighbours = host.engine.neighbours(0);
     return std::ranges::find(neighbours, address(n), &Neighbour::address)->state;
 }
 
 // RFC 4861, 7.2.5.
 TEST(EngineOnIpoib, AnotherLinkAddressThatDoesNotOverrideOnlyRaisesDoubt) {
-    Host us(1), peer(2);
+    IpoibHost us(1), peer(2);
     us.take(us.engine.resolve(address(2), 0));
     carry({&us, &peer}, 0);
     EXPECT_EQ(state_of(us, 2), State::reachable);
@@ -178,7 +178,7 @@ TEST(EngineOnIpoib, AnotherLinkAddressThatDoesNotOverrideOnlyRaisesDoubt) {
 }
 
 TEST(EngineOnIpoib, AnAnswerToNoQuestionIsNoProof) {
-    Host us(1), peer(2);
+    IpoibHost us(1), peer(2);
     us.take(us.engine.resolve(address(2), 0));
     carry({&us, &peer}, 0);
     us.receive(packet_of({reply(link_of(9), address(2), address(1)), link_of(1)}), second);
@@ -188,7 +188,7 @@ TEST(EngineOnIpoib, AnAnswerToNoQuestionIsNoProof) {
 
 // RFC 4861, 4.3: to us alone the option may be left out.
 TEST(EngineOnIpoib, WhoDoesNotSayWhereItIsIsAnsweredWhereItIsKnown) {
-    Host us(1), peer(2);
+    IpoibHost us(1), peer(2);
     const Read asked{.kind = Kind::resolution,
                      .family = Family::ipv6,
                      .message = {.asks = true, .speaker = address(2), .subject = address(1)}};
@@ -203,7 +203,7 @@ TEST(EngineOnIpoib, WhoDoesNotSayWhereItIsIsAnsweredWhereItIsKnown) {
 }
 
 TEST(EngineOnIpoib, WhatNobodyAskedForIsNotBelieved) {
-    Host us(1), peer(2);
+    IpoibHost us(1), peer(2);
     peer.take(peer.engine.announce(0));
     peer.pass(0);
     carry({&us, &peer}, 0);
@@ -212,7 +212,7 @@ TEST(EngineOnIpoib, WhatNobodyAskedForIsNotBelieved) {
 }
 
 TEST(EngineOnIpoib, SomebodyWithOurAddressIsCountedAndToldOnce) {
-    Host us(1), thief(2);
+    IpoibHost us(1), thief(2);
     thief.set_addresses({{address(1), 64}});
     thief.take(thief.engine.announce(0));
     ASSERT_EQ(thief.sent.size(), 1u);
@@ -225,7 +225,7 @@ TEST(EngineOnIpoib, SomebodyWithOurAddressIsCountedAndToldOnce) {
 }
 
 TEST(EngineOnIpoib, AProbeForOurAddressIsAnsweredToAll) {
-    Host us(1), other(2);
+    IpoibHost us(1), other(2);
     us.receive(packet_of({request(link_of(2), std::nullopt, address(1)), std::nullopt}), 0);
     ASSERT_EQ(us.sent.size(), 1u);
     EXPECT_FALSE(us.sent[0].to);
@@ -234,7 +234,7 @@ TEST(EngineOnIpoib, AProbeForOurAddressIsAnsweredToAll) {
 }
 
 TEST(EngineOnIpoib, IsInTheGroupsOfItsAddresses) {
-    Host us(1);
+    IpoibHost us(1);
     us.set_addresses({{address(1), 64},
                       {Gid::of(wire::default_subnet_prefix, wire::Guid{1}), 64},
                       {link::gid_of(wire::ipv4(10, 0, 0, 1)), 24}});
@@ -242,16 +242,16 @@ TEST(EngineOnIpoib, IsInTheGroupsOfItsAddresses) {
 }
 
 TEST(EngineOnIpoib, HostsThatAskFillTheTableNoFurtherThanItGoes) {
-    Host us(1, 4);
+    IpoibHost us(1, 4);
     us.take(us.engine.resolve(address(2), 0));
     for (unsigned n = 10; n < 30; ++n) {
-        Host asks(n);
+        IpoibHost asks(n);
         asks.take(asks.engine.resolve(address(1), 0));
         carry({&us, &asks}, 0);
         EXPECT_TRUE(asks.resolved.contains(address(1)));
     }
     EXPECT_EQ(us.engine.size(), 4u);
-    Host peer(2);
+    IpoibHost peer(2);
     us.take(us.engine.resolve(address(2), 0));
     us.pass(second);
     carry({&us, &peer}, second);
@@ -259,7 +259,7 @@ TEST(EngineOnIpoib, HostsThatAskFillTheTableNoFurtherThanItGoes) {
 }
 
 TEST(EngineOnIpoib, HostsOfOtherNetworksAreAnsweredButNotLearned) {
-    Host us(1);
+    IpoibHost us(1);
     us.receive(
         packet_of({request(link_of(7), Gid::of(0xfd99'0000'0000'0000, wire::Guid{7}), address(1)), std::nullopt}), 0);
     EXPECT_EQ(us.sent.size(), 1u);

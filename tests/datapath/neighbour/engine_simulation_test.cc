@@ -21,21 +21,21 @@ constexpr wire::Gid address_of(unsigned host) {
     return link::gid_of(wire::ipv4(10, 0, 0, host + 1));
 }
 
-struct Host {
+struct SimulatedHost {
     LinkAddress link;
     std::optional<Engine> engine;               ///< none: switched off
     std::map<wire::Gid, LinkAddress> datapath;  ///< what the datapath has been told
     std::set<wire::Gid> waiting;                ///< what it has asked for and not heard of
 };
 
-struct Packet {
+struct FlyingPacket {
     Time at;
     unsigned long order;
     std::array<std::byte, max_arp_size> bytes{};
     std::size_t size = 0;
     unsigned from = 0;
     std::optional<LinkAddress> to;
-    bool operator<(const Packet& other) const { return std::tie(at, order) > std::tie(other.at, other.order); }
+    bool operator<(const FlyingPacket& other) const { return std::tie(at, order) > std::tie(other.at, other.order); }
 };
 
 struct Segment {
@@ -45,8 +45,8 @@ struct Segment {
 
     std::mt19937 random;
     bool infiniband;
-    std::array<Host, hosts> host;
-    std::priority_queue<Packet> flying;
+    std::array<SimulatedHost, hosts> host;
+    std::priority_queue<FlyingPacket> flying;
     Time now = 0;
     unsigned trouble = 25;  ///< per cent
     unsigned last_link = 1;
@@ -97,13 +97,13 @@ struct Segment {
 
     void transmit(unsigned from, const Send& send) {
         for (unsigned copies = chance(trouble) ? 2 : 1; copies > 0; --copies) {
-            Packet packet{.at = now + 50 * microsecond, .order = ++packets, .from = from, .to = send.to};
+            FlyingPacket packet{.at = now + 50 * microsecond, .order = ++packets, .from = from, .to = send.to};
             if (chance(trouble)) packet.at += random() % (3 * second);
             packet.size = write_arp(packet.bytes, send.message, send.to);
             flying.push(packet);
         }
     }
-    void deliver(const Packet& packet) {
+    void deliver(const FlyingPacket& packet) {
         for (unsigned i = 0; i < hosts; ++i) {
             if (i == packet.from || !host[i].engine || (packet.to && *packet.to != host[i].link) || chance(trouble))
                 continue;
