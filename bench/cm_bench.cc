@@ -291,7 +291,7 @@ public:
         if (last_qpn_ % 128 == 0) {
             for (auto& manager : managers_) manager->tick(now_);
         }
-        return passive_.back()->state() == cm::State::established;
+        return passive_.back()->state() == cm::ConnectionState::established;
     }
     std::size_t size() const { return active_.size(); }
 

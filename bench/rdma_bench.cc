@@ -257,7 +257,7 @@ void idle_queue_pair(benchmark::State& state) {
     state.counters["bytes"] = 2 * small_queues - large_queues;
     state.counters["per_request"] = (large_queues - small_queues) / 16;
     state.counters["per_read"] = (many_reads - small_queues) / 16;
-    state.counters["object"] = sizeof(transport::QueuePair);
+    state.counters["object"] = sizeof(transport::TransportQueuePair);
 }
 
 BENCHMARK_CAPTURE(small_messages, rc_write, QueuePairType::rc, SendOperation::write)->Arg(1)->Arg(4);

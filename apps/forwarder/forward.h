@@ -18,8 +18,8 @@
 namespace verbline::forwarder {
 
 /// A device, brought up, and a link that polls its only queue. `pool` must outlive it, as packets held elsewhere do.
-struct Port {
-    Port(const pmd::DeviceSpec& spec, rte_mempool& pool)
+struct ForwarderPort {
+    ForwarderPort(const pmd::DeviceSpec& spec, rte_mempool& pool)
         : device(must(pmd::open_device(spec, {.pool = &pool, .persistent = false}))), link(*device, 0, pool) {
         must(device->up());
     }
@@ -43,7 +43,7 @@ inline bool forward(FrameLink& from, FrameLink& to) {
 
 /// Forwards both ways on the calling thread until `stop()` is true. Links connect and reconnect inside `link_up`.
 template <class Stop>
-void carry(Port& left, Port& right, Stop stop) {
+void carry(ForwarderPort& left, ForwarderPort& right, Stop stop) {
     router::Backoff backoff({});
     for (Time next = 0; !stop();) {
         if (const auto now = monotonic_now(); now >= next) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned packets = 8192;  // receive rings, and two stages of frames that a device has not taken yet
 
-void print(const Port& port) {
+void print(const ForwarderPort& port) {
     const auto line = [&](std::string_view name, std::uint64_t value, std::string_view help) {
         if (value != 0) fmt::print("{:12} {:28} {:12}  {}\n", port.device->name(), name, value, help);
     };
@@ -33,7 +33,7 @@ void run(const Options& options) {
     const std::unique_ptr<rte_mempool, decltype([](rte_mempool* pool) { rte_mempool_free(pool); })> pool(
         rte_pktmbuf_pool_create("packets", packets, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY));
     if (pool == nullptr) throw std::runtime_error("no memory for packets; give DPDK more with `-m MB --`");
-    Port left(options.left, *pool), right(options.right, *pool);
+    ForwarderPort left(options.left, *pool), right(options.right, *pool);
     fmt::print("{} and {}: ready\n", left.device->name(), right.device->name());
     std::fflush(stdout);
     carry(left, right, [&] { return signals.arrived(); });

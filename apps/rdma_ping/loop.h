@@ -19,7 +19,8 @@ namespace verbline::rdma_ping {
 
 class Loop {
 public:
-    Loop(Port& port, rdma::Device& device, Exchange& exchange) : port_(port), device_(device), exchange_(exchange) {}
+    Loop(PingPort& port, rdma::Device& device, Exchange& exchange)
+        : port_(port), device_(device), exchange_(exchange) {}
 
     void poll() {
         const auto now = monotonic_now();
@@ -47,7 +48,7 @@ private:
         throw std::runtime_error(fmt::format("a request failed: {}", text(completion.status)));
     }
 
-    Port& port_;
+    PingPort& port_;
     rdma::Device& device_;
     Exchange& exchange_;
 };

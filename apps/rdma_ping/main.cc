@@ -13,7 +13,7 @@ namespace {
 
 void run(const Options& options) {
     const auto environment = must(Environment::start("rdma_ping", options.eal));
-    auto port = must(Port::open(options));
+    auto port = must(PingPort::open(options));
     const bool server = options.server.empty();
     auto exchange =
         must(server ? Exchange::accept(options.tcp_port) : Exchange::connect(options.server, options.tcp_port));

@@ -19,7 +19,7 @@
 namespace verbline::rdma_ping {
 
 /// Creates a device with one shard on the port, and adds our address to its GID table.
-inline std::unique_ptr<rdma::Device> create_device(const Options& options, Port& port) {
+inline std::unique_ptr<rdma::Device> create_device(const Options& options, PingPort& port) {
     const bool roce = options.carrier != link::GidType::ib;
     auto device = must(rdma::Device::create({.name = "rdma_ping",
                                              .device = &port.device(),
@@ -38,7 +38,7 @@ inline std::unique_ptr<rdma::Device> create_device(const Options& options, Port&
 
 class Ping {
 public:
-    Ping(const Options& options, Port& port, Exchange& exchange)
+    Ping(const Options& options, PingPort& port, Exchange& exchange)
         : options_(options),
           exchange_(exchange),
           device_(create_device(options, port)),

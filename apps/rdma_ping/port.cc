@@ -23,12 +23,12 @@ constexpr unsigned packets = 8192;      // receive and transmit rings, packets k
 
 }  // namespace
 
-void Port::FreePool::operator()(rte_mempool* pool) const {
+void PingPort::FreePool::operator()(rte_mempool* pool) const {
     rte_mempool_free(pool);
 }
 
-Result<Port> Port::open(const Options& options) {
-    Port port;
+Result<PingPort> PingPort::open(const Options& options) {
+    PingPort port;
     const auto room = RTE_PKTMBUF_HEADROOM + std::max(options.mtu + headers, std::uint32_t{RTE_MBUF_DEFAULT_DATAROOM});
     port.pool_.reset(
         rte_pktmbuf_pool_create("packets", packets, 256, 0, static_cast<std::uint16_t>(room), SOCKET_ID_ANY));
@@ -52,7 +52,7 @@ Result<Port> Port::open(const Options& options) {
     return port;
 }
 
-void Port::upkeep(Time now) {
+void PingPort::upkeep(Time now) {
     std::ignore = device_->tx_burst(0, {});  // what an impaired link holds back and is due
     if (now < next_) return;
     next_ = now + millisecond;
@@ -60,7 +60,7 @@ void Port::upkeep(Time now) {
     if (capture_ != nullptr) std::ignore = capture_->drain();
 }
 
-Result<void> Port::await_link() {
+Result<void> PingPort::await_link() {
     const auto limit = monotonic_now() + 20 * second;
     while (!device_->link_up()) {
         if (monotonic_now() > limit) {

@@ -16,9 +16,9 @@ struct rte_mempool;
 
 namespace verbline::rdma_ping {
 
-class Port {
+class PingPort {
 public:
-    static Result<Port> open(const Options& options);
+    static Result<PingPort> open(const Options& options);
 
     pmd::NetDevice& device() { return *device_; }
     rte_mempool* pool() { return pool_.get(); }

@@ -3,7 +3,7 @@
 
 namespace verbline::cm {
 
-void Connection::enter(State state, Time now) {
+void Connection::enter(ConnectionState state, Time now) {
     state_ = state;
     since_ = now;
 }
@@ -25,7 +25,7 @@ Time Connection::timewait() const {
 void Connection::enter_timewait(Time now, bool report) {
     end_wait();
     alternate_ = Alternate::none;
-    enter(State::timewait, now);
+    enter(ConnectionState::timewait, now);
     deadline_ = now + timewait();
     silent_ = !report || closing_;
 }
@@ -86,7 +86,7 @@ bool Connection::from_peer(const mad::GmpPeer& from) const {
 
 /// A peer that sends from the alternate path's port has migrated to it (17.2.8): the primary port may be down.
 void Connection::follow_migration(const mad::GmpPeer& from) {
-    if (state_ != State::established || !alternate_port_.sent(from)) return;
+    if (state_ != ConnectionState::established || !alternate_port_.sent(from)) return;
     if (!PortAddress::of(peer_).sent(from) && !primary_port_.sent(from)) peer_ = from;
 }
 

@@ -80,7 +80,7 @@ public:
 
     CommunicationId local() const { return local_; }
     CommunicationId remote() const { return remote_; }
-    State state() const { return state_; }
+    ConnectionState state() const { return state_; }
     Time since() const { return since_; }
     unsigned retries() const { return retries_; }
     wire::CmServiceId service() const { return service_; }
@@ -89,7 +89,7 @@ public:
     wire::Qpn remote_qpn() const { return remote_qpn_; }
     bool peer_to_peer() const { return peer_to_peer_; }
     /// Whether this is a passive connection whose peer has not yet shown that it received our REP.
-    bool half_open() const { return !active_ && open(state_) && state_ != State::established; }
+    bool half_open() const { return !active_ && open(state_) && state_ != ConnectionState::established; }
     /// Destination of our MADs.
     PortAddress peer_port() const { return PortAddress::of(peer_); }
     /// Whether a message came from the peer: from the port that sent the REQ or to which ours went, from the remote
@@ -107,7 +107,7 @@ private:
     enum class Alternate : std::uint8_t { none, sent, delayed, received, delaying, answered };
 
     // connection.cc
-    void enter(State state, Time now);
+    void enter(ConnectionState state, Time now);
     void begin_wait(Time now, Time wait);
     void end_wait() { deadline_ = 0, retries_ = 0, kept_.reset(); }
     Time patience() const;  ///< timeout for the peer's answer
@@ -156,7 +156,7 @@ private:
 
     CommunicationId local_, remote_{};
     wire::Guid ca_guid_, remote_guid_{};
-    State state_ = State::idle;
+    ConnectionState state_ = ConnectionState::idle;
     Transport transport_ = Transport::rc;
     Alternate alternate_ = Alternate::none;
     bool active_ = false, peer_to_peer_ = false, redirected_ = false;

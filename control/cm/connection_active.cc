@@ -24,21 +24,21 @@ void Connection::connect(const Request& request, Time now, Context& context) {
     max_retries_ = request.max_cm_retries;
     transaction_ = own_transaction();
     peer_ = peer_of(request.primary, request.pkey);
-    enter(State::req_sent, now);
+    enter(ConnectionState::req_sent, now);
     begin_wait(now, patience());
     keep_and_post(addressed(to_message(request, ca_guid_), transaction_), context);
 }
 
 void Connection::receive_rep(const wire::CmRep& rep, Time now, Context& context) {
     if (!active_) return context.count(Count::rx_dropped_unexpected);
-    if (state_ != State::req_sent && state_ != State::mra_req_received) {
+    if (state_ != ConnectionState::req_sent && state_ != ConnectionState::mra_req_received) {
         context.count(Count::rx_duplicate_rep);
         // Our answer (RTU, MRA or REJ) was lost: send it again. In other states the user has not answered, or it is
         // over.
-        if (state_ == State::established) return repeat_rtu(context);
-        if (state_ == State::mra_rep_sent) post_kept(context);
-        if (state_ == State::timewait) refuse_again(now, context);
-        if (state_ == State::idle) {
+        if (state_ == ConnectionState::established) return repeat_rtu(context);
+        if (state_ == ConnectionState::mra_rep_sent) post_kept(context);
+        if (state_ == ConnectionState::timewait) refuse_again(now, context);
+        if (state_ == ConnectionState::idle) {
             remote_ = CommunicationId{rep.local_id};
             const Rejection over{.reason = wire::CmRejectReason::invalid_communication_id};
             post(addressed(to_message(over, wire::CmAbout::rep), transaction_), context);
@@ -52,7 +52,7 @@ void Connection::receive_rep(const wire::CmRep& rep, Time now, Context& context)
     if (rep.target_ack_delay > longest_ack_delay) context.count(Count::rx_times_cut);
     ack_delay_ = std::min(rep.target_ack_delay, longest_ack_delay);
     end_wait();
-    enter(State::rep_received, now);
+    enter(ConnectionState::rep_received, now);
     if (context.claim(remote_queue_pair())) return context.emit(ReplyReceived{from_message(rep, transport_)});
     const Rejection stale{.reason = wire::CmRejectReason::stale_connection};
     context.count(Count::rejected_stale);
@@ -61,12 +61,12 @@ void Connection::receive_rep(const wire::CmRep& rep, Time now, Context& context)
 }
 
 Result<void> Connection::ready_to_use(const PrivateData& private_data, Time now, Context& context) {
-    if (state_ != State::rep_received && state_ != State::mra_rep_sent) {
+    if (state_ != ConnectionState::rep_received && state_ != ConnectionState::mra_rep_sent) {
         return failure(EINVAL, "there is no reply to be ready for");
     }
     if (auto result = fits(private_data, sizeof(wire::CmRtu{}.private_data)); !result) return result;
     end_wait();
-    enter(State::established, now);
+    enter(ConnectionState::established, now);
     const auto rtu =
         addressed(wire::CmRtu{.private_data = padded<sizeof(wire::CmRtu{}.private_data)>(private_data)}, transaction_);
     post(rtu, context);
@@ -84,7 +84,7 @@ void Connection::repeat_rtu(Context& context) {
 
 /// MRA: the peer needs more time; retransmission starts after the service timeout (12.6.6).
 void Connection::receive_mra(const wire::CmMra& mra, Time now, Context& context) {
-    using enum State;
+    using enum ConnectionState;
     const bool to_req = mra.about == wire::CmAbout::req && (state_ == req_sent || state_ == mra_req_received);
     const bool to_rep = mra.about == wire::CmAbout::rep && (state_ == rep_sent || state_ == mra_rep_received);
     const bool to_lap = mra.about == wire::CmAbout::other && state_ == established &&
@@ -105,7 +105,7 @@ std::optional<Request> Connection::match(const Incoming& message, const mad::Gmp
                                          Context& context) {
     if (!from_peer(from)) return context.count(Count::rx_dropped_stranger), std::nullopt;
     const auto& req = message.as<wire::CmReq>();
-    const bool waiting = state_ == State::req_sent || state_ == State::mra_req_received;
+    const bool waiting = state_ == ConnectionState::req_sent || state_ == ConnectionState::mra_req_received;
     const auto mine = std::pair(ca_guid_, local_qpn_), theirs = std::pair(req.ca_guid, req.qpn);
     // The lower one becomes passive; the higher one ignores the REQ and gets a REP.
     if (!waiting || !peer_to_peer_ || closing_ || mine >= theirs) {

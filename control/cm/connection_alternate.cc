@@ -19,7 +19,7 @@ std::uint64_t digest(const wire::CmLap& lap) {
 }  // namespace
 
 Result<void> Connection::load_alternate(const Path& path, const PrivateData& private_data, Time now, Context& context) {
-    if (state_ != State::established) return failure(EINVAL, "there is no connection to load a path for");
+    if (state_ != ConnectionState::established) return failure(EINVAL, "there is no connection to load a path for");
     if (alternate_ != Alternate::none && alternate_ != Alternate::answered) {
         return failure(EINVAL, "another alternate path is being loaded");
     }
@@ -39,7 +39,7 @@ void Connection::alternate_over() {
 
 void Connection::receive_lap(const wire::CmLap& lap, const Incoming& message, const mad::GmpPeer& from,
                              Context& context) {
-    if (state_ != State::established) return context.count(Count::rx_dropped_unexpected);
+    if (state_ != ConnectionState::established) return context.count(Count::rx_dropped_unexpected);
     if (lap.remote_qpn != local_qpn_) return context.count(Count::rx_dropped_mismatched);
     switch (alternate_) {
         case Alternate::sent:
@@ -62,7 +62,8 @@ void Connection::receive_lap(const wire::CmLap& lap, const Incoming& message, co
 }
 
 Result<void> Connection::reply_alternate(const AlternateReply& reply, Time now, Context& context) {
-    if (state_ != State::established || (alternate_ != Alternate::received && alternate_ != Alternate::delaying)) {
+    if (state_ != ConnectionState::established ||
+        (alternate_ != Alternate::received && alternate_ != Alternate::delaying)) {
         return failure(EINVAL, "there is no alternate path to answer");
     }
     if (auto result = fits(reply); !result) return result;
@@ -73,7 +74,7 @@ Result<void> Connection::reply_alternate(const AlternateReply& reply, Time now, 
 }
 
 void Connection::receive_apr(const wire::CmApr& apr, Context& context) {
-    if (state_ != State::established || (alternate_ != Alternate::sent && alternate_ != Alternate::delayed)) {
+    if (state_ != ConnectionState::established || (alternate_ != Alternate::sent && alternate_ != Alternate::delayed)) {
         return context.count(Count::rx_dropped_unexpected);
     }
     alternate_over();

@@ -23,7 +23,7 @@ void Connection::refuse_again(Time now, Context& context) {
 }
 
 Result<void> Connection::reject(const Rejection& rejection, Time now, Context& context) {
-    using enum State;
+    using enum ConnectionState;
     if (state_ != req_received && state_ != mra_req_sent && state_ != rep_received && state_ != mra_rep_sent) {
         return failure(EINVAL, "there is neither a request nor a reply to reject");
     }
@@ -33,7 +33,7 @@ Result<void> Connection::reject(const Rejection& rejection, Time now, Context& c
 }
 
 Result<void> Connection::decline(const Rejection& rejection, Time now, Context& context) {
-    if (state_ != State::req_received) return failure(EINVAL, "there is no request to decline");
+    if (state_ != ConnectionState::req_received) return failure(EINVAL, "there is no request to decline");
     if (auto result = fits(rejection); !result) return result;
     post(addressed(to_message(rejection, wire::CmAbout::req), transaction_), context);
     forget(now);
@@ -42,11 +42,11 @@ Result<void> Connection::decline(const Rejection& rejection, Time now, Context& 
 
 void Connection::forget(Time now) {
     end_wait();
-    enter(State::idle, now);
+    enter(ConnectionState::idle, now);
 }
 
 void Connection::receive_rej(const wire::CmRej& rej, Time now, Context& context) {
-    using enum State;
+    using enum ConnectionState;
     // A peer that has answered our REQ with REP, or is the active side, cannot reject a REQ: the REJ is late.
     if (rej.about == wire::CmAbout::req && state_ != req_sent && state_ != mra_req_received) {
         return context.count(Count::rx_dropped_unexpected);
@@ -83,15 +83,15 @@ bool Connection::follow_redirect(const wire::CmRej& rej, Time now, Context& cont
     redirected_ = true;
     peer_ = *there;
     context.count(Count::redirects);
-    enter(State::req_sent, now);
+    enter(ConnectionState::req_sent, now);
     begin_wait(now, patience());
     post_kept(context);
     return true;
 }
 
 Result<void> Connection::disconnect(const PrivateData& private_data, Time now, Context& context) {
-    if (state_ == State::timewait || state_ == State::dreq_sent) return {};
-    if (state_ != State::established) return failure(EINVAL, "there is no connection to end");
+    if (state_ == ConnectionState::timewait || state_ == ConnectionState::dreq_sent) return {};
+    if (state_ != ConnectionState::established) return failure(EINVAL, "there is no connection to end");
     if (auto result = fits(private_data, sizeof(wire::CmDreq{}.private_data)); !result) return result;
     send_dreq(private_data, now, context);
     return {};
@@ -99,21 +99,21 @@ Result<void> Connection::disconnect(const PrivateData& private_data, Time now, C
 
 void Connection::send_dreq(const PrivateData& private_data, Time now, Context& context) {
     alternate_ = Alternate::none;
-    enter(State::dreq_sent, now);
+    enter(ConnectionState::dreq_sent, now);
     begin_wait(now, patience());
     wire::CmDreq dreq{.remote_qpn = remote_qpn_, .private_data = padded<sizeof(dreq.private_data)>(private_data)};
     keep_and_post(addressed(dreq, own_transaction()), context);
 }
 
 void Connection::repeat_disconnect(Context& context) {
-    if (state_ != State::dreq_sent) return;
+    if (state_ != ConnectionState::dreq_sent) return;
     context.count(Count::retries_dreq);
     post_kept(context);
 }
 
 /// DREQ is answered in any state: the peer's end is closed, and so is ours.
 void Connection::receive_dreq(const wire::CmDreq& dreq, const Incoming& message, Time now, Context& context) {
-    using enum State;
+    using enum ConnectionState;
     if (state_ == req_received || state_ == mra_req_sent) return context.count(Count::rx_dropped_unexpected);
     if (local_qpn_ != dreq.remote_qpn) return context.count(Count::rx_dropped_mismatched);
     const bool unanswered = state_ == req_sent || state_ == mra_req_received;
@@ -135,14 +135,14 @@ void Connection::receive_dreq(const wire::CmDreq& dreq, const Incoming& message,
 }
 
 void Connection::receive_drep(const wire::CmDrep& drep, Time now, Context& context) {
-    if (state_ != State::dreq_sent) return context.count(Count::rx_dropped_unexpected);
+    if (state_ != ConnectionState::dreq_sent) return context.count(Count::rx_dropped_unexpected);
     const bool reported = silent_;
     enter_timewait(now, !silent_);
     if (!reported) context.emit(Disconnected{to_vector(drep.private_data)});
 }
 
 void Connection::stale(Time now, Context& context) {
-    using enum State;
+    using enum ConnectionState;
     if (!open(state_)) return;
     if (state_ == established) return send_dreq({}, now, context);
     const Rejection rejection{.reason = wire::CmRejectReason::stale_connection};
@@ -171,7 +171,7 @@ mad::MadBuffer Connection::timeout_rejection() const {
 }
 
 void Connection::abandon(Time now, Context& context) {
-    using enum State;
+    using enum ConnectionState;
     closing_ = silent_ = true;
     const Rejection gone{.reason = wire::CmRejectReason::consumer};
     switch (state_) {

@@ -25,7 +25,7 @@ Request Connection::accept(const Incoming& message, const mad::GmpPeer& from, Ti
     max_retries_ = req.max_cm_retries;
     transaction_ = message.transaction();
     peer_ = from;
-    enter(State::req_received, now);
+    enter(ConnectionState::req_received, now);
     return request;
 }
 
@@ -38,7 +38,7 @@ bool Connection::repeats(const Incoming& message) const {
 
 /// A REQ with the peer's id of this connection: a retransmission, or of a restarted peer that reuses the id.
 void Connection::receive_req(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
-    using enum State;
+    using enum ConnectionState;
     if (!from_peer(from)) {
         // Another port cannot prove that the peer has restarted.
         context.count(Count::rx_dropped_stranger);
@@ -67,41 +67,41 @@ void Connection::refuse_stale(const Incoming& req, const mad::GmpPeer& to, Conte
 }
 
 Result<void> Connection::reply(const Reply& reply, Time now, Context& context) {
-    if (state_ != State::req_received && state_ != State::mra_req_sent) {
+    if (state_ != ConnectionState::req_received && state_ != ConnectionState::mra_req_sent) {
         return failure(EINVAL, "there is no request to reply to");
     }
     if (auto result = fits(reply); !result) return result;
     local_qpn_ = reply.qpn;
     ack_delay_ = reply.target_ack_delay;
-    enter(State::rep_sent, now);
+    enter(ConnectionState::rep_sent, now);
     begin_wait(now, patience());
     keep_and_post(addressed(to_message(reply, transport_, ca_guid_), transaction_), context);
     return {};
 }
 
 void Connection::receive_rtu(const wire::CmRtu& rtu, Time now, Context& context) {
-    if (state_ != State::rep_sent && state_ != State::mra_rep_received) {
+    if (state_ != ConnectionState::rep_sent && state_ != ConnectionState::mra_rep_received) {
         return context.count(Count::rx_dropped_unexpected);
     }
     end_wait();
-    enter(State::established, now);
+    enter(ConnectionState::established, now);
     context.emit(Established{to_vector(rtu.private_data)});
 }
 
 Result<void> Connection::established(Time now) {
     // The active side may send data before its RTU arrives: the connection may be established already.
-    if (state_ == State::established) return {};
-    if (state_ != State::rep_sent && state_ != State::mra_rep_received) {
+    if (state_ == ConnectionState::established) return {};
+    if (state_ != ConnectionState::rep_sent && state_ != ConnectionState::mra_rep_received) {
         return failure(EINVAL, "there is no accepted connection that waits for its peer");
     }
     end_wait();
-    enter(State::established, now);
+    enter(ConnectionState::established, now);
     return {};
 }
 
 Result<void> Connection::delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now,
                                Context& context) {
-    using enum State;
+    using enum ConnectionState;
     if (auto result = fits(private_data, sizeof(wire::CmMra{}.private_data)); !result) return result;
     wire::CmMra mra{.service_timeout = service_timeout, .private_data = padded<sizeof(mra.private_data)>(private_data)};
     auto transaction = transaction_;

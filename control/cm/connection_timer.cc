@@ -8,7 +8,7 @@
 namespace verbline::cm {
 
 void Connection::tick(Time now, Context& context) {
-    using enum State;
+    using enum ConnectionState;
     if (deadline_ == 0 || now < deadline_) return;
     switch (state_) {
         case req_sent:
@@ -47,8 +47,8 @@ void Connection::tick(Time now, Context& context) {
 bool Connection::repeat(Count counter, Time now, Context& context) {
     if (retries_ >= max_retries_) return false;
     ++retries_;
-    if (state_ == State::mra_req_received) enter(State::req_sent, now);
-    if (state_ == State::mra_rep_received) enter(State::rep_sent, now);
+    if (state_ == ConnectionState::mra_req_received) enter(ConnectionState::req_sent, now);
+    if (state_ == ConnectionState::mra_rep_received) enter(ConnectionState::rep_sent, now);
     if (alternate_ == Alternate::delayed) alternate_ = Alternate::sent;
     deadline_ = now + patience();
     context.count(counter);
@@ -62,7 +62,7 @@ void Connection::give_up(Time now, Context& context) {
     context.count(active_ ? Count::timeouts_req : Count::timeouts_rep);
     post(timeout_rejection(), context);
     end_wait();
-    enter(State::idle, now);
+    enter(ConnectionState::idle, now);
     context.emit(Unanswered{what});
 }
 

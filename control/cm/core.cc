@@ -69,7 +69,7 @@ Result<EndpointPointer> Core::listen(wire::CmServiceId service, std::uint64_t ma
     if (!listeners_.insert(service, mask, session->id())) {
         return failure(EADDRINUSE, "another endpoint listens for some of these service ids; choose others");
     }
-    session->state_ = State::listen;
+    session->state_ = ConnectionState::listen;
     return endpoint;
 }
 

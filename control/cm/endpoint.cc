@@ -22,7 +22,7 @@ CommunicationId Endpoint::remote_id() const {
     return session_->remote_id();
 }
 
-State Endpoint::state() const {
+ConnectionState Endpoint::state() const {
     return session_->state();
 }
 

@@ -39,7 +39,7 @@ public:
 
     CommunicationId local_id() const;
     CommunicationId remote_id() const;  ///< 0: not known yet
-    State state() const;
+    ConnectionState state() const;
 
     /// The next event, oldest first. None: nothing is pending, and on_ready is armed again.
     std::optional<Event> poll(Time now);

@@ -41,7 +41,7 @@ std::optional<Time> Manager::deadline() const {
 
 void Manager::repeat_disconnects(Time now) {
     for (const auto& session : core_->sessions().all()) {
-        if (session->state() != State::dreq_sent) continue;
+        if (session->state() != ConnectionState::dreq_sent) continue;
         std::ignore = session->step<Connection>(now, [](Connection& connection, Actions& actions) {
             connection.repeat_disconnect(actions);
             return Result<void>();

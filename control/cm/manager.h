@@ -75,7 +75,7 @@ public:
 
     struct Shown {
         CommunicationId local{}, remote{};
-        State state{};
+        ConnectionState state{};
         wire::CmServiceId service{};
         wire::Gid peer{};
         wire::Qpn local_qpn{}, remote_qpn{};

@@ -32,7 +32,7 @@ bool Session::takes(const Incoming& req) const {
     const std::lock_guard lock(mutex_);
     const auto* const connection = std::get_if<Connection>(&machine_);
     return connection != nullptr &&
-           (open(connection->state()) || (connection->state() != State::idle && connection->repeats(req)));
+           (open(connection->state()) || (connection->state() != ConnectionState::idle && connection->repeats(req)));
 }
 
 /// Releases the lock.
@@ -99,7 +99,7 @@ void Session::abandon(Time now) {
         abandoned_ = true;
         if (auto* const connection = std::get_if<Connection>(&machine_)) connection->abandon(now, actions);
         if (auto* const sidr = std::get_if<Sidr>(&machine_)) sidr->abandon(now, actions);
-        if (std::holds_alternative<Listener>(machine_)) state_ = State::idle;
+        if (std::holds_alternative<Listener>(machine_)) state_ = ConnectionState::idle;
         settle(actions, now);
         close_within_limits(actions, now);
         events = std::exchange(events_, {});

@@ -53,7 +53,7 @@ public:
     std::uint32_t id() const { return id_; }
     CommunicationId remote_id() const;
     /// Lock-free, any thread: the state after the last step.
-    State state() const { return state_.load(std::memory_order_acquire); }
+    ConnectionState state() const { return state_.load(std::memory_order_acquire); }
     Manager::Shown shown() const;
 
     /// For a new passive session: takes over its half-open slot, which is freed once the request has been answered.
@@ -100,7 +100,7 @@ private:
     void settle_timer(std::optional<Time> deadline, Time now);
     void settle_place(bool half_open);
     void close_within_limits(Actions& actions, Time now);
-    bool over() const { return abandoned_ && state() == State::idle; }
+    bool over() const { return abandoned_ && state() == ConnectionState::idle; }
     void retire_if_over();
     void notify(std::unique_lock<std::mutex>& lock);
 
@@ -109,7 +109,7 @@ private:
     const bool listens_;
     Shares::Slot share_ = 0;  ///< of the slot that `place_` counts
     mutable std::mutex mutex_;
-    std::atomic<State> state_ = State::idle;
+    std::atomic<ConnectionState> state_ = ConnectionState::idle;
     bool ready_reported_ = false;  ///< on_ready was called, and `poll` has not returned none since
     bool abandoned_ = false, stale_ = false;
     bool in_connections_ = false, in_queue_pairs_ = false, in_peers_ = false;

@@ -101,7 +101,7 @@ void Session::settle(Actions& actions, Time now) {
         settle_timer(connection->deadline(), now);
     } else if (const auto* const sidr = std::get_if<Sidr>(&machine_)) {
         state_.store(sidr->state(), std::memory_order_release);
-        if (sidr->state() == State::idle) core_.datagram_requests().erase(sidr->remote_request(), id_);
+        if (sidr->state() == ConnectionState::idle) core_.datagram_requests().erase(sidr->remote_request(), id_);
         settle_place(sidr->half_open());
         settle_timer(sidr->deadline(), now);
     }
@@ -111,7 +111,7 @@ void Session::settle(Actions& actions, Time now) {
 void Session::settle_place(bool half_open) {
     if (place_ == Place::half_open && !half_open) {
         core_.half_open().give_back(share_);
-    } else if (place_ == Place::closing && state() == State::idle) {
+    } else if (place_ == Place::closing && state() == ConnectionState::idle) {
         core_.closing().give_back(share_);
     } else {
         return;
@@ -122,7 +122,7 @@ void Session::settle_place(bool half_open) {
 /// A dropped endpoint closes in the background if its peer's port has a slot left; else it ends now. The first REJ or
 /// DREQ has been sent, and later messages of the peer are treated as of an unknown connection.
 void Session::close_within_limits(Actions& actions, Time now) {
-    if (listens_ || state() == State::idle) return;
+    if (listens_ || state() == ConnectionState::idle) return;
     auto* const connection = std::get_if<Connection>(&machine_);
     auto* const sidr = std::get_if<Sidr>(&machine_);
     const auto share = core_.closing().take(connection != nullptr ? connection->peer_port() : sidr->peer_port());
@@ -139,7 +139,7 @@ void Session::close_within_limits(Actions& actions, Time now) {
 
 void Session::settle_connection(const Connection& connection) {
     const auto state = connection.state();
-    if (state == State::idle) {
+    if (state == ConnectionState::idle) {
         if (std::exchange(in_connections_, false)) core_.connections().erase(connection.remote_connection(), id_);
         if (std::exchange(in_queue_pairs_, false)) core_.queue_pairs().erase(connection.remote_queue_pair(), id_);
     } else if (connection.remote() != CommunicationId{}) {
@@ -148,7 +148,7 @@ void Session::settle_connection(const Connection& connection) {
         }
         in_queue_pairs_ = true;  // claimed by the machine, or before it began
     }
-    const bool asking = state == State::req_sent || state == State::mra_req_received;
+    const bool asking = state == ConnectionState::req_sent || state == ConnectionState::mra_req_received;
     if (in_peers_ && !asking) {
         in_peers_ = false;
         core_.peers().erase(RemoteEnd::peer(connection.service(), connection.peer_gid()), id_);

@@ -13,7 +13,7 @@ constexpr Time keep_answer = 2 * (wire::cm_nanoseconds(20) + 2 * wire::cm_nanose
 void Sidr::forget(Time now) {
     deadline_ = 0;
     kept_.reset();
-    enter(State::idle, now);
+    enter(ConnectionState::idle, now);
 }
 
 void Sidr::post_kept(Context& context) {
@@ -30,7 +30,7 @@ void Sidr::resolve(const ServiceRequest& request, Time now, Context& context) {
     auto message = to_message(request);
     message.request_id = request_id_ = static_cast<std::uint32_t>(local_);
     kept_ = std::make_unique<mad::MadBuffer>(make_mad(message, request_id_));
-    enter(State::sidr_req_sent, now);
+    enter(ConnectionState::sidr_req_sent, now);
     deadline_ = now + patience_;
     post_kept(context);
 }
@@ -41,17 +41,18 @@ ServiceRequest Sidr::accept(const Incoming& message, const mad::GmpPeer& from, T
     request_id_ = req.request_id;
     transaction_ = message.transaction();
     peer_ = from;
-    enter(State::sidr_req_received, now);
+    enter(ConnectionState::sidr_req_received, now);
     return from_message(req, from);
 }
 
 Result<void> Sidr::respond(const ServiceReply& reply, Time now, Context& context) {
-    if (state_ != State::sidr_req_received) return failure(EINVAL, "there is no datagram request to respond to");
+    if (state_ != ConnectionState::sidr_req_received)
+        return failure(EINVAL, "there is no datagram request to respond to");
     if (auto result = fits(reply); !result) return result;
     auto message = to_message(reply, service_);
     message.request_id = request_id_;
     kept_ = std::make_unique<mad::MadBuffer>(make_mad(message, transaction_));
-    enter(State::timewait, now);
+    enter(ConnectionState::timewait, now);
     deadline_ = now + keep_answer;
     post_kept(context);
     return {};
@@ -64,18 +65,19 @@ Result<void> Sidr::decline(const ServiceReply& reply, Time now, Context& context
 }
 
 void Sidr::abandon(Time now, Context& context) {
-    if (state_ == State::sidr_req_received) (void)respond({.status = wire::SidrStatus::rejected}, now, context);
-    if (state_ == State::sidr_req_sent) forget(now);
+    if (state_ == ConnectionState::sidr_req_received)
+        (void)respond({.status = wire::SidrStatus::rejected}, now, context);
+    if (state_ == ConnectionState::sidr_req_sent) forget(now);
 }
 
 void Sidr::receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
     if (message.attribute() == wire::CmAttribute::sidr_req) {
         context.count(Count::rx_duplicate_sidr_req);
-        if (state_ == State::timewait) post_kept(context);
+        if (state_ == ConnectionState::timewait) post_kept(context);
         return;
     }
     if (message.attribute() != wire::CmAttribute::sidr_rep) return context.count(Count::rx_dropped_mismatched);
-    if (state_ != State::sidr_req_sent) return context.count(Count::rx_dropped_unexpected);
+    if (state_ != ConnectionState::sidr_req_sent) return context.count(Count::rx_dropped_unexpected);
     if (!server_.sent(from) && !PortAddress::of(peer_).sent(from)) return context.count(Count::rx_dropped_stranger);
     const auto& rep = message.as<wire::CmSidrRep>();
     if (follow_redirect(rep, now, context)) return;
@@ -99,7 +101,7 @@ bool Sidr::follow_redirect(const wire::CmSidrRep& rep, Time now, Context& contex
 
 void Sidr::tick(Time now, Context& context) {
     if (deadline_ == 0 || now < deadline_) return;
-    if (state_ == State::timewait) return forget(now);
+    if (state_ == ConnectionState::timewait) return forget(now);
     if (retries_ < max_retries_) {
         ++retries_;
         deadline_ = now + patience_;

@@ -50,7 +50,7 @@ public:
     std::optional<Time> deadline() const { return deadline_ == 0 ? std::nullopt : std::optional(deadline_); }
 
     CommunicationId local() const { return local_; }
-    State state() const { return state_; }
+    ConnectionState state() const { return state_; }
     Time since() const { return since_; }
     unsigned retries() const { return retries_; }
     wire::CmServiceId service() const { return service_; }
@@ -58,19 +58,19 @@ public:
     /// Destination of our MADs.
     PortAddress peer_port() const { return PortAddress::of(peer_); }
     /// Server: whether a request is still unanswered.
-    bool half_open() const { return state_ == State::sidr_req_received; }
+    bool half_open() const { return state_ == ConnectionState::sidr_req_received; }
     /// Server: lookup key by which retransmitted requests are found.
     RemoteEnd remote_request() const {
         return RemoteEnd::datagram_request(peer_.path.address.dgid, peer_.path.address.dlid, request_id_);
     }
 
 private:
-    void enter(State state, Time now) { state_ = state, since_ = now; }
+    void enter(ConnectionState state, Time now) { state_ = state, since_ = now; }
     bool follow_redirect(const wire::CmSidrRep& rep, Time now, Context& context);
     void post_kept(Context& context);
 
     CommunicationId local_;
-    State state_ = State::idle;
+    ConnectionState state_ = ConnectionState::idle;
     bool redirected_ = false;
     std::uint8_t retries_ = 0, max_retries_ = 0;
     std::uint32_t request_id_ = 0;

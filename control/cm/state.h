@@ -11,7 +11,7 @@ namespace verbline::cm {
 enum class CommunicationId : std::uint32_t {};  ///< never 0, which means "not known yet"
 
 /// IBTA volume 1, 12.9.7 and 12.11; `verbline show cm` shows them.
-enum class State : std::uint8_t {
+enum class ConnectionState : std::uint8_t {
     idle,  ///< ended: rejected, timed out, or closed and TIMEWAIT over
     listen,
     req_sent,
@@ -30,8 +30,8 @@ enum class State : std::uint8_t {
 };
 
 /// Whether a connection is open, or opening.
-constexpr bool open(State state) {
-    return state >= State::req_sent && state <= State::established;
+constexpr bool open(ConnectionState state) {
+    return state >= ConnectionState::req_sent && state <= ConnectionState::established;
 }
 
 }  // namespace verbline::cm

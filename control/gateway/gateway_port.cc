@@ -151,7 +151,7 @@ router::PortSetup GatewayPort::shard_setup() const {
 }
 
 void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool) {
-    const router::Port::Setup setup{.id = id_, .name = name(), .device = device_.get(), .pool = &pool};
+    const router::ControlPort::Setup setup{.id = id_, .name = name(), .device = device_.get(), .pool = &pool};
     const wire::Qpn qpn{first_qpn + static_cast<std::uint32_t>(id_)};
     if (transport_) {
         agent_ = std::make_unique<sa::Agent>(*transport_, loop);

@@ -55,7 +55,7 @@ public:
     bool up() const { return port_->up(); }
     pmd::NetDevice& device() const { return *device_; }
     pmd::NetDevice& kernel() const { return *kernel_; }
-    router::Port& port() const { return *port_; }
+    router::ControlPort& port() const { return *port_; }
     router::IpoibPort* ipoib() const { return ipoib_; }
     router::EthernetPort* ethernet() const { return ethernet_; }
     router::RoceIpoibPort* roce() const { return roce_; }
@@ -77,7 +77,7 @@ private:
     std::unique_ptr<sa::Agent> agent_;
     std::unique_ptr<pmd::NetDevice> device_;
     std::unique_ptr<pmd::NetDevice> kernel_;
-    std::unique_ptr<router::Port> port_;
+    std::unique_ptr<router::ControlPort> port_;
     router::IpoibPort* ipoib_ = nullptr;        ///< `port_`, if it is one
     router::EthernetPort* ethernet_ = nullptr;  ///< likewise
     router::RoceIpoibPort* roce_ = nullptr;     ///< likewise

@@ -25,7 +25,7 @@ std::string hex(auto number) {
     return fmt::format("{:#x}", static_cast<std::uint64_t>(number));
 }
 
-std::string addresses_of(const router::Port& port) {
+std::string addresses_of(const router::ControlPort& port) {
     std::string text;
     for (const auto& address : port.addresses()) text += (text.empty() ? "" : " ") + to_string(address);
     return text;

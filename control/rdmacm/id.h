@@ -26,7 +26,7 @@
 
 namespace verbline::rdmacm {
 
-enum class State : std::uint8_t {
+enum class IdState : std::uint8_t {
     idle,
     addr_query,
     addr_resolved,
@@ -40,7 +40,7 @@ enum class State : std::uint8_t {
 };
 
 /// Names as in Linux.
-constexpr const char* to_string(State state) {
+constexpr const char* to_string(IdState state) {
     constexpr std::array names{"IDLE",    "ADDR_QUERY", "ADDR_RESOLVED", "ROUTE_QUERY", "ROUTE_RESOLVED",
                                "CONNECT", "DISCONNECT", "ADDR_BOUND",    "LISTEN",      "DEVICE_REMOVAL"};
     return names[static_cast<std::size_t>(state)];
@@ -83,7 +83,7 @@ struct Id {
     std::uint64_t user = 0;
     PortSpace space{};
     QueuePairType type{};
-    State state = State::idle;
+    IdState state = IdState::idle;
     Time since = 0;  ///< time of entering the state
 
     bool named = true;          ///< the user knows its number; a listener's child: once accepted

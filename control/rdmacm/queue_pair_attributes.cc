@@ -15,7 +15,7 @@ bool requests(QueuePairType type) {
 
 QueuePairAttributes init(const Id& id) {
     QueuePairAttributes attributes{.mask = attribute::state | attribute::pkey_index | attribute::port,
-                                   .state = transport::State::init};
+                                   .state = transport::QueuePairState::init};
     if (id.datagram()) {
         attributes.mask |= attribute::qkey;
         attributes.qkey = id.qkey.value_or(wire::QKey{});
@@ -33,7 +33,7 @@ QueuePairAttributes ready_to_receive(const Id& id) {
     const auto& connection = id.connection;
     QueuePairAttributes attributes{
         .mask = attribute::state | attribute::path | attribute::mtu | attribute::destination | attribute::receive_psn,
-        .state = transport::State::rtr,
+        .state = transport::QueuePairState::rtr,
         .mtu = connection.mtu,
         .destination = *connection.remote,
         .receive_psn = connection.receive_psn,
@@ -48,7 +48,7 @@ QueuePairAttributes ready_to_receive(const Id& id) {
 QueuePairAttributes ready_to_send(const Id& id) {
     const auto& connection = id.connection;
     QueuePairAttributes attributes{.mask = attribute::state | attribute::send_psn,
-                                   .state = transport::State::rts,
+                                   .state = transport::QueuePairState::rts,
                                    .send_psn = connection.send_psn};
     if (requests(id.type)) {
         attributes.mask |= attribute::retry_count | attribute::rnr_retry | attribute::max_reads;
@@ -65,21 +65,21 @@ QueuePairAttributes ready_to_send(const Id& id) {
 
 }  // namespace
 
-Result<QueuePairAttributes> queue_pair_attributes(const Id& id, transport::State state) {
+Result<QueuePairAttributes> queue_pair_attributes(const Id& id, transport::QueuePairState state) {
     if (id.datagram() || !id.connection.endpoint) {
         // Not connected: whatever is asked for, these are all that there are.
         auto attributes = init(id);
         attributes.state = state;
         return attributes;
     }
-    if (state == transport::State::init) return init(id);
-    if (state != transport::State::rtr && state != transport::State::rts)
+    if (state == transport::QueuePairState::init) return init(id);
+    if (state != transport::QueuePairState::rtr && state != transport::QueuePairState::rts)
         return failure(EINVAL, "connections lead a queue pair to INIT, RTR and RTS only");
     if (!id.connection.remote) return failure(EINVAL, "the peer has not answered yet");
-    return state == transport::State::rtr ? ready_to_receive(id) : ready_to_send(id);
+    return state == transport::QueuePairState::rtr ? ready_to_receive(id) : ready_to_send(id);
 }
 
-Result<QueuePairAttributes> ServiceCore::init_queue_pair(IdNumber number, transport::State state) {
+Result<QueuePairAttributes> ServiceCore::init_queue_pair(IdNumber number, transport::QueuePairState state) {
     const auto found = find(number);
     if (!found) return std::unexpected(found.error());
     Id& id = **found;

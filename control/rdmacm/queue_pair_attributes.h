@@ -26,6 +26,6 @@ constexpr std::uint32_t remote_write = 1 << 1, remote_read = 1 << 2, remote_atom
 }
 
 /// EINVAL: the connection's state has no such attributes. A UD id needs its Q_Key for every state.
-Result<QueuePairAttributes> queue_pair_attributes(const Id& id, transport::State state);
+Result<QueuePairAttributes> queue_pair_attributes(const Id& id, transport::QueuePairState state);
 
 }  // namespace verbline::rdmacm

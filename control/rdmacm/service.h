@@ -37,7 +37,7 @@ enum class QueuePairType : std::uint8_t { rc = 2, uc = 3, ud = 4, xrc_initiator 
 /// Result of rdma_init_qp_attr for a state: values, and which of them are valid (ibv_qp_attr_mask).
 struct QueuePairAttributes {
     std::uint32_t mask = 0;
-    transport::State state{};
+    transport::QueuePairState state{};
     std::uint16_t pkey_index = 0;
     std::uint32_t access_flags = 0;  ///< ibv_access_flags
     wire::QKey qkey{};
@@ -84,7 +84,7 @@ public:
     virtual Result<void> disconnect(IdNumber id, Time now) = 0;
     /// IBV_EVENT_COMM_EST.
     virtual Result<void> notify_established(IdNumber id, Time now) = 0;
-    virtual Result<QueuePairAttributes> init_queue_pair(IdNumber id, transport::State state) = 0;
+    virtual Result<QueuePairAttributes> init_queue_pair(IdNumber id, transport::QueuePairState state) = 0;
     virtual Result<GroupNumber> join(IdNumber id, std::uint64_t user, const SocketAddress& group, bool send_only,
                                      Time now) = 0;
     virtual Result<std::uint32_t> leave(GroupNumber group, Time now) = 0;

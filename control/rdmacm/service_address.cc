@@ -44,7 +44,7 @@ std::optional<NetworkPort::Neighbour> known_neighbour(const NetworkPort::Facts& 
 Result<void> ServiceCore::bind(IdNumber number, const SocketAddress& address, Time now) {
     const auto id = find(number);
     if (!id) return std::unexpected(id.error());
-    if ((*id)->state != State::idle) return failure(EINVAL, "the id has an address already");
+    if ((*id)->state != IdState::idle) return failure(EINVAL, "the id has an address already");
     return bind_source(**id, address, now);
 }
 
@@ -74,7 +74,7 @@ Result<void> ServiceCore::bind_source(Id& id, const SocketAddress& address, Time
         id.source.service_id = static_cast<std::uint64_t>(service_id(space, id.source.port));
         id.source.service_mask = ~std::uint64_t{0};
     }
-    become(id, State::addr_bound, now);
+    become(id, IdState::addr_bound, now);
     return {};
 }
 
@@ -95,9 +95,9 @@ Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<S
     const auto found = find(number);
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
-    if (id.state != State::idle && id.state != State::addr_bound)
+    if (id.state != IdState::idle && id.state != IdState::addr_bound)
         return failure(EINVAL, "the id's addresses are resolved, or being resolved, already");
-    const auto from = id.state == State::addr_bound ? id.source : source.value_or(any_of(destination.family, 0));
+    const auto from = id.state == IdState::addr_bound ? id.source : source.value_or(any_of(destination.family, 0));
     if (from.family != destination.family) return failure(EINVAL, "source and destination are of different families");
 
     auto to = destination;
@@ -109,7 +109,7 @@ Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<S
         auto specific = from;
         specific.gid = chosen->address;
         if (to.family == Family::ipv6) specific.scope_id = to.scope_id;  // as in Linux
-        if (id.state == State::idle) {
+        if (id.state == IdState::idle) {
             // Service ids of AF_IB without one given: those of the id's own space.
             if (to.family == Family::ib && specific.service_mask == 0)
                 specific.service_id = static_cast<std::uint64_t>(service_id(id.space, 0));
@@ -120,13 +120,13 @@ Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<S
         id.source.gid = chosen->address;
         id.source.scope_id = specific.scope_id;
         id.device_by_resolution = true;
-    } else if (id.state == State::idle) {
+    } else if (id.state == IdState::idle) {
         if (auto bound = bind_source(id, from, now); !bound) return bound;
     }
     if (to.any()) to.gid = id.source.gid;
     if (to.family == Family::ib) to.port = static_cast<std::uint16_t>(to.service_id & to.service_mask);
     id.destination = to;
-    become(id, State::addr_query, now);
+    become(id, IdState::addr_query, now);
     find_neighbour(id, timeout, now);
     return {};
 }
@@ -146,7 +146,7 @@ void ServiceCore::address_resolved(Id& id, const Result<NetworkPort::Neighbour>&
     id.mac = neighbour->mac;
     const bool ib = id.port->facts().kind == link::GidTable::Kind::ib;
     id.destination_gid = ib ? neighbour->gid : id.destination.gid;
-    become(id, State::addr_resolved, now_);
+    become(id, IdState::addr_resolved, now_);
     emit(id, EventKind::address_resolved);
 }
 
@@ -157,7 +157,7 @@ void ServiceCore::address_failed(Id& id, const Error& error) {
         id.port = nullptr;
         id.source.gid = any_of(id.source.family, 0).gid;
     }
-    become(id, State::addr_bound, now_);
+    become(id, IdState::addr_bound, now_);
     emit(id, EventKind::address_error, -error.code);
 }
 
@@ -180,8 +180,8 @@ Id* ServiceCore::answered(IdNumber number, NetworkPort::Ticket ticket) {
 void ServiceCore::timed_out(Id& id) {
     if (id.ticket != 0) id.port->cancel(std::exchange(id.ticket, 0));
     const Error error{ETIMEDOUT, "nobody answered in time"};
-    if (id.state == State::addr_query) address_failed(id, error);
-    if (id.state == State::route_query) route_failed(id, error);
+    if (id.state == IdState::addr_query) address_failed(id, error);
+    if (id.state == IdState::route_query) route_failed(id, error);
 }
 
 }  // namespace verbline::rdmacm

@@ -14,7 +14,7 @@ struct ServiceCore::Answers {
     Time now;
 
     /// Only events that fit the id's state are reported, so that a connection ends in a defined order.
-    bool connecting() const { return id.state == State::connect; }
+    bool connecting() const { return id.state == IdState::connect; }
 
     void operator()(cm::ReplyReceived& received) const {
         if (!connecting()) return;
@@ -84,14 +84,14 @@ struct ServiceCore::Answers {
 
     void disconnected(int status) const {
         if (!connecting()) return;
-        service.become(id, State::disconnect, now);
+        service.become(id, IdState::disconnect, now);
         service.emit(id, EventKind::disconnected, status);
     }
     void operator()(cm::DisconnectRequested&) const { disconnected(0); }
     void operator()(cm::Disconnected& received) const { disconnected(received.timed_out ? -ETIMEDOUT : 0); }
 
     void operator()(cm::TimewaitExited&) const {
-        if (id.state == State::disconnect) service.emit(id, EventKind::timewait_exit);
+        if (id.state == IdState::disconnect) service.emit(id, EventKind::timewait_exit);
     }
 
     /// RDMA CM has no events for alternate paths.

@@ -33,12 +33,12 @@ Result<void> ServiceCore::connect(IdNumber number, const ConnectParameters& para
     const auto found = find(number);
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
-    if (id.state != State::route_resolved) return failure(EINVAL, "resolve the id's route before connecting it");
+    if (id.state != IdState::route_resolved) return failure(EINVAL, "resolve the id's route before connecting it");
     id.connection.path = to_cm_path(id.paths.front(), id.port->facts().kind, id.gid_index, id.mac);
     auto endpoint = id.datagram() ? request_service(id, parameters, now) : request_connection(id, parameters, now);
     if (!endpoint) return std::unexpected(endpoint.error());
     ids_.attach(id, *std::move(endpoint));
-    become(id, State::connect, now);
+    become(id, IdState::connect, now);
     return {};
 }
 
@@ -88,7 +88,7 @@ Result<void> ServiceCore::accept(IdNumber number, std::uint64_t user,
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
     now_ = now;
-    if (id.state != State::connect || !id.connection.endpoint)
+    if (id.state != IdState::connect || !id.connection.endpoint)
         return failure(EINVAL, "nobody asks for a connection with this id, or no longer");
     if (!parameters && !id.datagram()) return id.connection.endpoint->ready_to_use({}, now);
     const auto answer = parameters.value_or(ConnectParameters{});

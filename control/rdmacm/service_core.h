@@ -47,7 +47,7 @@ public:
     Result<void> reject(IdNumber number, const cm::PrivateData& data, wire::CmRejectReason reason, Time now) override;
     Result<void> disconnect(IdNumber number, Time now) override;
     Result<void> notify_established(IdNumber number, Time now) override;
-    Result<QueuePairAttributes> init_queue_pair(IdNumber number, transport::State state) override;
+    Result<QueuePairAttributes> init_queue_pair(IdNumber number, transport::QueuePairState state) override;
     Result<GroupNumber> join(IdNumber number, std::uint64_t user, const SocketAddress& group, bool send_only,
                              Time now) override;
     Result<std::uint32_t> leave(GroupNumber number, Time now) override;
@@ -82,7 +82,7 @@ private:
     };
 
     Result<Id*> find(IdNumber number);
-    void become(Id& id, State state, Time now);
+    void become(Id& id, IdState state, Time now);
     std::span<NetworkPort* const> ports_of(const Id& id) const;
 
     // Events.

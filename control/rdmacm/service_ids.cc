@@ -133,11 +133,12 @@ Result<void> ServiceCore::set_option(IdNumber number, Option option, std::uint8_
     switch (option) {
         case Option::type_of_service: id.type_of_service = value; return {};
         case Option::reuse_address:
-            if (id.state == State::listen) return failure(EINVAL, "a listener has its address alone: set reuse before");
+            if (id.state == IdState::listen)
+                return failure(EINVAL, "a listener has its address alone: set reuse before");
             id.reuse_address = value != 0;
             return {};
         case Option::address_family_only:
-            if (id.state != State::idle && id.state != State::addr_bound)
+            if (id.state != IdState::idle && id.state != IdState::addr_bound)
                 return failure(EINVAL, "family-only must be set before the id is used");
             id.family_only = value != 0;
             return {};
@@ -185,7 +186,7 @@ Result<Id*> ServiceCore::find(IdNumber number) {
     return failure(ENOENT, fmt::format("there is no id {}", static_cast<std::uint32_t>(number)));
 }
 
-void ServiceCore::become(Id& id, State state, Time now) {
+void ServiceCore::become(Id& id, IdState state, Time now) {
     now_ = now;
     id.state = state;
     id.since = now;

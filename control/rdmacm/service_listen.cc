@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned default_backlog = 1024;  ///< and the most; also how many more may wait
 
 bool concerns(const Id& listener, const Incoming& request) {
-    if (listener.state != State::listen) return false;
+    if (listener.state != IdState::listen) return false;
     if (listener.source.family == Family::ib || (listener.source.any() && !listener.only_its_family())) return true;
     return request.ends && request.ends->destination.family == listener.source.family &&
            (listener.source.any() || request.ends->destination.gid == listener.source.gid);
@@ -29,10 +29,10 @@ Result<void> ServiceCore::listen(IdNumber number, int backlog, Time now) {
     const auto found = find(number);
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
-    if (id.state == State::idle) {
+    if (id.state == IdState::idle) {
         if (auto bound = bind_source(id, {.gid = SocketAddress::any_ipv4()}, now); !bound) return bound;
     }
-    if (id.state != State::addr_bound) return failure(EINVAL, "an id that is connecting or listening cannot listen");
+    if (id.state != IdState::addr_bound) return failure(EINVAL, "an id that is connecting or listening cannot listen");
     const bool reused = id.reuse_address;
     if (auto alone = bindings_.exclude_others(id); !alone) return alone;
     for (NetworkPort* port : ports_of(id)) {
@@ -43,7 +43,7 @@ Result<void> ServiceCore::listen(IdNumber number, int backlog, Time now) {
         }
     }
     id.backlog.room = backlog <= 0 ? default_backlog : std::min(static_cast<unsigned>(backlog), default_backlog);
-    become(id, State::listen, now);
+    become(id, IdState::listen, now);
     return {};
 }
 
@@ -205,7 +205,7 @@ Id& ServiceCore::child_of(Id& listener, const Incoming& request, Time now) {
     }
     child->paths.insert(child->paths.begin(), to_record(connection.path, connection.pkey, connection.mtu));
     ids_.attach(*child, request.endpoint());
-    become(*child, State::connect, now);
+    become(*child, IdState::connect, now);
     return *child;
 }
 

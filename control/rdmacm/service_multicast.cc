@@ -49,7 +49,7 @@ Result<GroupNumber> ServiceCore::join(IdNumber number, std::uint64_t user, const
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
     now_ = now;
-    if (!id.port || (id.state != State::addr_bound && id.state != State::addr_resolved))
+    if (!id.port || (id.state != IdState::addr_bound && id.state != IdState::addr_resolved))
         return failure(EINVAL, "bind the id to an address, or resolve one, before joining groups");
     if (!id.datagram()) return failure(EINVAL, "only UD queue pairs join groups");
     const auto facts = id.port->facts();

@@ -50,7 +50,7 @@ void ServiceCore::remove_port(const NetworkPort& port, Time now) {
         ids_.wait_until(id, std::nullopt);
         stop_listening(id);
         ids_.attach(id, nullptr);
-        become(id, State::device_removal, now);
+        become(id, IdState::device_removal, now);
         emit(id, EventKind::device_removal);
     }
     if (gone != ports_.end()) ports_.erase(gone);

@@ -12,8 +12,8 @@ Result<void> ServiceCore::resolve_route(IdNumber number, Time timeout, Time now)
     const auto found = find(number);
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
-    if (id.state != State::addr_resolved) return failure(EINVAL, "resolve the id's address before its route");
-    become(id, State::route_query, now);
+    if (id.state != IdState::addr_resolved) return failure(EINVAL, "resolve the id's address before its route");
+    become(id, IdState::route_query, now);
     const auto facts = id.port->facts();
     if (facts.kind == link::GidTable::Kind::roce) {
         RocePath path{.source = id.source_gid,
@@ -40,7 +40,7 @@ Result<void> ServiceCore::set_paths(IdNumber number, std::vector<wire::PathRecor
     const auto found = find(number);
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
-    if (id.state != State::addr_resolved) return failure(EINVAL, "resolve the id's address before giving it paths");
+    if (id.state != IdState::addr_resolved) return failure(EINVAL, "resolve the id's address before giving it paths");
     if (paths.empty() || paths.size() > 2) return failure(EINVAL, "a route is one path, or one and an alternate");
     now_ = now;
     route_resolved(id, std::move(paths));
@@ -49,13 +49,13 @@ Result<void> ServiceCore::set_paths(IdNumber number, std::vector<wire::PathRecor
 
 void ServiceCore::route_resolved(Id& id, std::vector<wire::PathRecord> paths) {
     id.paths = std::move(paths);
-    become(id, State::route_resolved, now_);
+    become(id, IdState::route_resolved, now_);
     emit(id, EventKind::route_resolved);
 }
 
 void ServiceCore::route_failed(Id& id, const Error& error) {
     counters_.route_errors.add();
-    become(id, State::addr_resolved, now_);
+    become(id, IdState::addr_resolved, now_);
     emit(id, EventKind::route_error, -error.code);
 }
 

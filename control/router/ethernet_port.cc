@@ -10,7 +10,7 @@
 namespace verbline::router {
 
 EthernetPort::EthernetPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac)
-    : Port(loop, shard, setup, mac), mac_(mac) {}
+    : ControlPort(loop, shard, setup, mac), mac_(mac) {}
 
 void EthernetPort::carrier_changed() {
     if (carrier()) {

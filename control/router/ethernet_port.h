@@ -8,7 +8,7 @@
 
 namespace verbline::router {
 
-class EthernetPort final : public Port {
+class EthernetPort final : public ControlPort {
 public:
     /// `mac`: our MAC address.
     EthernetPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac);

@@ -22,7 +22,7 @@ constexpr sa::UserId interface_itself{1};
 }  // namespace
 
 IpoibPort::IpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const Link& link, sa::Agent& agent)
-    : Port(loop, shard, setup, wire::IpoibAddress{}),
+    : ControlPort(loop, shard, setup, wire::IpoibAddress{}),
       link_(link),
       agent_(agent),
       mgid_(wire::ipoib_broadcast_mgid(link.pkey)) {
@@ -118,7 +118,7 @@ void IpoibPort::set_trouble(std::string trouble) {
 }
 
 void IpoibPort::counters(const CounterVisitor& visit) const {
-    Port::counters(visit);
+    ControlPort::counters(visit);
     ipoib_counters_.each(visit);
     agent_.counters(visit);
 }

@@ -28,7 +28,7 @@ struct IpoibPortCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_PORT_COUNTERS)
 };
 
-class IpoibPort final : public Port {
+class IpoibPort final : public ControlPort {
 public:
     struct Link {
         wire::PKey pkey{0xffff};

@@ -21,15 +21,15 @@ wire::Ipv4Address ipv4_of(const wire::Gid& gid) {
 
 }  // namespace
 
-Port::Port(control::Loop& loop, ShardLink& shard, const Setup& setup, const neighbour::LinkAddress& like)
+ControlPort::ControlPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const neighbour::LinkAddress& like)
     : loop_(loop), shard_(shard), setup_(setup), engine_(like) {}
 
-void Port::handle(const Unresolved& event) {
+void ControlPort::handle(const Unresolved& event) {
     if (!up_) return shard_.send(FailNeighbour{id(), event.address});
     play(engine_.resolve(link::gid_of(event.address), loop_.now()));
 }
 
-void Port::handle(const Punted& event) {
+void ControlPort::handle(const Punted& event) {
     if (event.type == wire::ether_type::arp && up_) {
         play(engine_.received(neighbour::read_arp(offload::first_segment(*event.packet), engine_.link()), loop_.now()));
     } else {
@@ -38,7 +38,7 @@ void Port::handle(const Punted& event) {
     rte_pktmbuf_free(event.packet);
 }
 
-void Port::set_addresses(const std::vector<wire::Ipv4Prefix>& addresses) {
+void ControlPort::set_addresses(const std::vector<wire::Ipv4Prefix>& addresses) {
     if (addresses == addresses_) return;
     addresses_ = addresses;
     shard_.send(SetAddress{id(), addresses.empty() ? wire::Ipv4Address{} : addresses.front().address});
@@ -48,18 +48,18 @@ void Port::set_addresses(const std::vector<wire::Ipv4Prefix>& addresses) {
     announce();
 }
 
-void Port::set_carrier(bool carrier) {
+void ControlPort::set_carrier(bool carrier) {
     if (std::exchange(carrier_, carrier) == carrier) return;
     const bool was_up = up_;
     carrier_changed();
     if (up_ == was_up) changed_();  // else it has been said
 }
 
-void Port::announce() {
+void ControlPort::announce() {
     if (up_) play(engine_.announce(loop_.now()));
 }
 
-void Port::link_is_up(const neighbour::LinkAddress& hardware) {
+void ControlPort::link_is_up(const neighbour::LinkAddress& hardware) {
     engine_.set_link(hardware);
     if (const auto to = broadcast(wire::ether_type::ipv4)) shard_.send(SetBroadcast{id(), *to});
     set_up(true);
@@ -67,25 +67,25 @@ void Port::link_is_up(const neighbour::LinkAddress& hardware) {
     locate_all();
 }
 
-void Port::link_is_down() {
+void ControlPort::link_is_down() {
     play(engine_.clear());
     set_up(false);
 }
 
-void Port::set_up(bool up) {
+void ControlPort::set_up(bool up) {
     if (std::exchange(up_, up) != up) changed_();
 }
 
-void Port::locate_all() {
+void ControlPort::locate_all() {
     for (const auto& [ip, hardware] : std::map(announced_)) run(neighbour::Resolved{link::gid_of(ip), hardware});
 }
 
-void Port::play(const neighbour::Actions& actions) {
+void ControlPort::play(const neighbour::Actions& actions) {
     for (const auto& action : actions) std::visit([this](const auto& a) { run(a); }, action);
     schedule();
 }
 
-void Port::run(const neighbour::Send& action) {
+void ControlPort::run(const neighbour::Send& action) {
     std::vector<std::byte> packet(neighbour::max_arp_size);
     packet.resize(neighbour::write_arp(packet, action.message, action.to));
     if (action.to) {
@@ -98,7 +98,7 @@ void Port::run(const neighbour::Send& action) {
     }
 }
 
-void Port::run(const neighbour::Resolved& action) {
+void ControlPort::run(const neighbour::Resolved& action) {
     const auto ip = ipv4_of(action.address);
     announced_.insert_or_assign(ip, action.link);
     locate(action.link, wire::ether_type::ipv4, [this, ip, hardware = action.link](const link::Destination& to) {
@@ -109,17 +109,17 @@ void Port::run(const neighbour::Resolved& action) {
     });
 }
 
-void Port::run(const neighbour::Failed& action) {
+void ControlPort::run(const neighbour::Failed& action) {
     announced_.erase(ipv4_of(action.address));
     shard_.send(FailNeighbour{id(), ipv4_of(action.address)});
 }
 
-void Port::run(const neighbour::Removed& action) {
+void ControlPort::run(const neighbour::Removed& action) {
     announced_.erase(ipv4_of(action.address));
     shard_.send(ForgetNeighbour{id(), ipv4_of(action.address)});
 }
 
-void Port::transmit(wire::Bytes packet, const link::Destination& to) {
+void ControlPort::transmit(wire::Bytes packet, const link::Destination& to) {
     auto* const mbuf = rte_pktmbuf_alloc(setup_.pool);
     if (mbuf == nullptr) return counters_.control_tx_dropped_no_mbuf.add();
     auto* const data = rte_pktmbuf_append(mbuf, static_cast<std::uint16_t>(packet.size()));
@@ -128,12 +128,12 @@ void Port::transmit(wire::Bytes packet, const link::Destination& to) {
     shard_.send(Transmit{id(), mbuf, to});
 }
 
-void Port::schedule() {
+void ControlPort::schedule() {
     const auto deadline = engine_.deadline();
     timer_ = deadline ? loop_.at(*deadline, [this] { play(engine_.tick(loop_.now())); }) : control::Timer();
 }
 
-void Port::counters(const CounterVisitor& visit) const {
+void ControlPort::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
     engine_.counters().each(neighbour::Family::ipv4, visit);
 }

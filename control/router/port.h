@@ -37,7 +37,7 @@ struct PortCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_PORT_COUNTERS)
 };
 
-class Port {
+class ControlPort {
 public:
     struct Setup {
         forward::InterfaceId id{};
@@ -46,9 +46,9 @@ public:
         rte_mempool* pool = nullptr;       ///< for ARP packets
     };
 
-    Port(const Port&) = delete;
-    Port& operator=(const Port&) = delete;
-    virtual ~Port() = default;
+    ControlPort(const ControlPort&) = delete;
+    ControlPort& operator=(const ControlPort&) = delete;
+    virtual ~ControlPort() = default;
 
     // Events from the shard. Takes ownership of the mbuf.
     void handle(const Unresolved& event);
@@ -77,7 +77,7 @@ protected:
     using Located = std::function<void(const link::Destination&)>;
 
     /// `like`: any hardware address of the link's kind.
-    Port(control::Loop& loop, ShardLink& shard, const Setup& setup, const neighbour::LinkAddress& like);
+    ControlPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const neighbour::LinkAddress& like);
 
     /// The device's link state changed.
     virtual void carrier_changed() = 0;

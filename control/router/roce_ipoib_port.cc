@@ -20,7 +20,7 @@ pmd::MulticastAddress broadcast_group(wire::PKey pkey) {
 
 RoceIpoibPort::RoceIpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac,
                              wire::Qpn qpn, wire::PKey pkey)
-    : Port(loop, shard, setup, wire::IpoibAddress{}),
+    : ControlPort(loop, shard, setup, wire::IpoibAddress{}),
       identity_{.port = {.carrier = carrier_of_link, .mac = mac, .gid = link::link_local_gid(mac)},
                 .qpn = qpn,
                 .pkey = pkey,
@@ -53,7 +53,7 @@ std::optional<link::Destination> RoceIpoibPort::broadcast(wire::EtherType type) 
 }
 
 void RoceIpoibPort::counters(const CounterVisitor& visit) const {
-    Port::counters(visit);
+    ControlPort::counters(visit);
     roce_counters_.each(visit);
 }
 

@@ -24,7 +24,7 @@ struct RoceIpoibPortCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_ROCE_IPOIB_PORT_COUNTERS)
 };
 
-class RoceIpoibPort final : public Port {
+class RoceIpoibPort final : public ControlPort {
 public:
     /// `mac`: our MAC address.
     RoceIpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac, wire::Qpn qpn,

@@ -38,20 +38,20 @@ link::Destination destination(const Identity& from, const wire::AddressHandle& t
     return out;
 }
 
-void Interface::set_port(const std::optional<Identity>& port) {
+void IpoibInterface::set_port(const std::optional<Identity>& port) {
     queue_pair_.reset();
     if (port) queue_pair_.emplace(*port);
 }
 
-void Interface::attach(const pmd::MulticastAddress& group) {
+void IpoibInterface::attach(const pmd::MulticastAddress& group) {
     if (queue_pair_) queue_pair_->attach(group);
 }
 
-void Interface::detach(const pmd::MulticastAddress& group) {
+void IpoibInterface::detach(const pmd::MulticastAddress& group) {
     if (queue_pair_) queue_pair_->detach(group);
 }
 
-void Interface::receive(link::Reception& out) noexcept {
+void IpoibInterface::receive(link::Reception& out) noexcept {
     out.ip_count = out.punt_count = 0;
     std::array<rte_mbuf*, pmd::max_burst> frames;
     const auto received = poll_device(frames);
@@ -66,7 +66,7 @@ void Interface::receive(link::Reception& out) noexcept {
     }
 }
 
-Counter* Interface::unwrap(rte_mbuf& frame) noexcept {
+Counter* IpoibInterface::unwrap(rte_mbuf& frame) noexcept {
     if (!queue_pair_) return &ipoib_counters_.rx_dropped_down;
     if (carries_datagrams()) return nullptr;  // hardware checked all of this
     if (frame.nb_segs != 1) return &ipoib_counters_.rx_dropped_not_contiguous;
@@ -79,7 +79,7 @@ Counter* Interface::unwrap(rte_mbuf& frame) noexcept {
     return nullptr;
 }
 
-Counter* Interface::open(transport::Packet& packet) noexcept {
+Counter* IpoibInterface::open(transport::Packet& packet) noexcept {
     const auto frame = packet.frame();
     auto discard = link::open_headers(frame, queue_pair_->attributes().port.carrier, packet.arrival);
     if (!discard) discard = link::verify(frame, packet.arrival);
@@ -92,7 +92,7 @@ Counter* Interface::open(transport::Packet& packet) noexcept {
     return refusal ? &ud_discards_[*refusal] : nullptr;
 }
 
-void Interface::accept(rte_mbuf* payload, link::Reception& out) noexcept {
+void IpoibInterface::accept(rte_mbuf* payload, link::Reception& out) noexcept {
     const auto discard = [&](Counter& why) {
         why.add();
         rte_pktmbuf_free(payload);
@@ -112,11 +112,11 @@ void Interface::accept(rte_mbuf* payload, link::Reception& out) noexcept {
     }
 }
 
-void Interface::transmit(pmd::Burst packets, link::Destinations to) noexcept {
+void IpoibInterface::transmit(pmd::Burst packets, link::Destinations to) noexcept {
     transmit_each(packets, to, [this](rte_mbuf& packet, const link::Destination& one) { return wrap(packet, one); });
 }
 
-Counter* Interface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept {
+Counter* IpoibInterface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept {
     if (!queue_pair_) return &counters_.tx_dropped_down;
     if (carries_datagrams()) {
         link::Header ipoib_header;
@@ -132,7 +132,7 @@ Counter* Interface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept
     return sealed ? nullptr : &counters_.tx_dropped_no_room;
 }
 
-void Interface::emit(pmd::Burst packets, link::Destinations to) noexcept {
+void IpoibInterface::emit(pmd::Burst packets, link::Destinations to) noexcept {
     if (!carries_datagrams()) return link::Interface::emit(packets, to);
     std::array<pmd::Datagram, pmd::max_burst> datagrams;
     for (std::size_t i = 0; i < packets.size(); ++i) {
@@ -144,7 +144,7 @@ void Interface::emit(pmd::Burst packets, link::Destinations to) noexcept {
     rte_pktmbuf_free_bulk(packets.data() + sent, static_cast<unsigned>(packets.size() - sent));
 }
 
-void Interface::counters(const CounterVisitor& visit) const {
+void IpoibInterface::counters(const CounterVisitor& visit) const {
     link::Interface::counters(visit);
     ipoib_counters_.each(visit);
     link_discards_.each(visit);

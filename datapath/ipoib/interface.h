@@ -45,7 +45,7 @@ struct IpoibCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_COUNTERS)
 };
 
-class Interface final : public link::Interface {
+class IpoibInterface final : public link::Interface {
 public:
     using link::Interface::Interface;
 

@@ -18,7 +18,7 @@ void Cache::resolve(const Gid& address, Time now, Actions& out) {
     const bool first = !std::exchange(entry.asked, true);
     if (parameters_.use == Use::repeated) {
         solicit(known, now, out);
-    } else if (parameters_.use == Use::on_demand && entry.state == State::stale) {
+    } else if (parameters_.use == Use::on_demand && entry.state == NeighbourState::stale) {
         probe(known, false, now, out);
     } else if (first) {
         doubt(known, now);
@@ -33,7 +33,7 @@ void Cache::hear(const Gid& address, const Statement& statement, Time now, Actio
     if (!link) return counters_.add(address, Event::rx_dropped_no_way);
     const bool changed = entry.link != link;
     if (changed && entry.link && !statement.overrides) {
-        if (entry.state == State::reachable) doubt(known, now);
+        if (entry.state == NeighbourState::reachable) doubt(known, now);
         return;
     }
     entry.heard = now;
@@ -45,10 +45,10 @@ void Cache::hear(const Gid& address, const Statement& statement, Time now, Actio
     }
     if (changed || answered) entry.tries = 0;
     if (answered) {
-        entry.state = State::reachable;
+        entry.state = NeighbourState::reachable;
         entry.since = now;
         schedule(known, now + parameters_.reachable);
-    } else if (changed || entry.state == State::stale) {
+    } else if (changed || entry.state == NeighbourState::stale) {
         doubt(known, now);
     }
 }
@@ -63,7 +63,7 @@ void Cache::learn(const Gid& address, const LinkAddress& link, Time now, Actions
 /// Not verified, or no longer.
 void Cache::doubt(Known known, Time now) {
     auto& entry = known->second;
-    entry.state = maintained(entry) ? State::delay : State::stale;
+    entry.state = maintained(entry) ? NeighbourState::delay : NeighbourState::stale;
     schedule(known, maintained(entry) ? now + parameters_.delay : entry.heard + parameters_.forget);
 }
 
@@ -73,13 +73,13 @@ void Cache::solicit(Known known, Time now, Actions& out) {
     ++entry.tries;
     const auto retry = now + (entry.tries == 1 ? parameters_.first_retry : parameters_.retry);
     schedule(known, parameters_.use == Use::repeated ? entry.due : retry);
-    const bool unicast = entry.state == State::probe && !entry.multicast;
+    const bool unicast = entry.state == NeighbourState::probe && !entry.multicast;
     out.emplace_back(Solicit{address, unicast ? entry.link : std::nullopt});
 }
 
 void Cache::probe(Known known, bool multicast, Time now, Actions& out) {
     auto& entry = known->second;
-    entry.state = State::probe;
+    entry.state = NeighbourState::probe;
     entry.multicast = multicast;
     entry.tries = 0;
     solicit(known, now, out);
@@ -89,18 +89,18 @@ void Cache::probe(Known known, bool multicast, Time now, Actions& out) {
 void Cache::expire(Known known, Time now, Actions& out) {
     auto& [address, entry] = *known;
     switch (entry.state) {
-        case State::incomplete:
+        case NeighbourState::incomplete:
             if (entry.tries < parameters_.multicast_tries && parameters_.use != Use::repeated) {
                 return solicit(known, now, out);
             }
             counters_.add(address, Event::failed);
             return drop(known, out);
-        case State::reachable:
+        case NeighbourState::reachable:
             if (maintained(entry)) return probe(known, false, now, out);
             return doubt(known, now);
-        case State::stale: return drop(known, out);
-        case State::delay: return probe(known, false, now, out);
-        case State::probe:
+        case NeighbourState::stale: return drop(known, out);
+        case NeighbourState::delay: return probe(known, false, now, out);
+        case NeighbourState::probe:
             if (entry.tries < (entry.multicast ? parameters_.multicast_tries : parameters_.unicast_tries)) {
                 return solicit(known, now, out);
             }
@@ -194,7 +194,7 @@ void Cache::schedule(Known known, Time due) {
     to.splice(to.end(), from, entry.place);
 }
 
-std::string_view to_string(State state) {
+std::string_view to_string(NeighbourState state) {
     constexpr std::string_view names[] = {"INCOMPLETE", "REACHABLE", "STALE", "DELAY", "PROBE"};
     return names[static_cast<std::size_t>(state)];
 }

@@ -36,13 +36,13 @@
 
 namespace verbline::neighbour {
 
-enum class State : std::uint8_t { incomplete, reachable, stale, delay, probe };
-std::string_view to_string(State state);
+enum class NeighbourState : std::uint8_t { incomplete, reachable, stale, delay, probe };
+std::string_view to_string(NeighbourState state);
 
 struct Neighbour {
     wire::Gid address{};
     LinkAddress link;  ///< all zero while incomplete
-    State state{};
+    NeighbourState state{};
     Time age = 0;  ///< since its last answer, or since it was learnt
 };
 
@@ -88,7 +88,7 @@ private:
 
     struct Entry {
         std::optional<LinkAddress> link;  ///< none while incomplete
-        State state = State::incomplete;
+        NeighbourState state = NeighbourState::incomplete;
         bool asked = false;      ///< the caller has asked for it and gets its changes
         bool multicast = false;  ///< in PROBE: the neighbour itself has not answered
         unsigned tries = 0;      ///< solicitations without an answer

@@ -252,17 +252,18 @@ Result<std::unique_ptr<QueuePair>> Device::create_queue_pair(const QueuePairOpti
     const auto shard = shard_of(*qpn);
     auto& engine = *engines_[shard];
     const QuiescentGate::Hold hold(engine.gate());
-    const transport::QueuePair::Setup setup{.type = options.type,
-                                            .qpn = *qpn,
-                                            .pd = options.pd,
-                                            .send = options.send,
-                                            .receive = options.receive,
-                                            .shared = options.shared != nullptr ? options.shared->id() : nullptr,
-                                            .send_completions = options.send_completions,
-                                            .receive_completions = options.receive_completions,
-                                            .signal_all = options.signal_all,
-                                            .xrc_domain = options.xrc_domain != nullptr ? options.xrc_domain->id() : 0,
-                                            .xrc_queues = xrc_[shard].get()};
+    const transport::TransportQueuePair::Setup setup{
+        .type = options.type,
+        .qpn = *qpn,
+        .pd = options.pd,
+        .send = options.send,
+        .receive = options.receive,
+        .shared = options.shared != nullptr ? options.shared->id() : nullptr,
+        .send_completions = options.send_completions,
+        .receive_completions = options.receive_completions,
+        .signal_all = options.signal_all,
+        .xrc_domain = options.xrc_domain != nullptr ? options.xrc_domain->id() : 0,
+        .xrc_queues = xrc_[shard].get()};
     std::unique_ptr<QueuePair> pair;
     if (options.type == xrc_target) {
         auto shared = std::make_shared<OwnedPair>(*this, engine, setup);

@@ -82,7 +82,7 @@ bool Engine::poll(Time now) noexcept {
     return busy;
 }
 
-bool Engine::send(transport::QueuePair& pair, Time now) noexcept {
+bool Engine::send(transport::TransportQueuePair& pair, Time now) noexcept {
     if (!gate_.enter()) return ring(pair), false;
     context_.now = now;
     activate(pair);
@@ -103,7 +103,7 @@ bool Engine::poll_sources() noexcept {
     bool busy = receive_all();
     busy |= answer_doorbells();
     wheel_.advance(context_.now, [&](timer::Timer& timer) {
-        auto& pair = static_cast<transport::QueuePair&>(timer);
+        auto& pair = static_cast<transport::TransportQueuePair&>(timer);
         if (pair.on_time(context_)) activate(pair);
     });
     return busy;
@@ -118,7 +118,7 @@ std::optional<Time> Engine::next_deadline() noexcept {
     return next;
 }
 
-void Engine::ring(transport::QueuePair& pair) noexcept {
+void Engine::ring(transport::TransportQueuePair& pair) noexcept {
     // The shard clears the flag before it reads the queue; the poster publishes the request before it sets the flag.
     // With a full fence on both sides (the exchange is one), either the shard sees the request or we see the flag
     // cleared.
@@ -132,14 +132,14 @@ bool Engine::answer_doorbells() noexcept {
     if (n == 0) return false;
     for (auto* const pair : std::span(rung).first(n)) rte_prefetch0(pair);
     for (auto* const pair : std::span(rung).first(n)) {
-        static_cast<transport::QueuePair*>(pair)->rung.store(false, std::memory_order_relaxed);
+        static_cast<transport::TransportQueuePair*>(pair)->rung.store(false, std::memory_order_relaxed);
     }
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    for (auto* const pair : std::span(rung).first(n)) activate(*static_cast<transport::QueuePair*>(pair));
+    for (auto* const pair : std::span(rung).first(n)) activate(*static_cast<transport::TransportQueuePair*>(pair));
     return true;
 }
 
-void Engine::activate(transport::QueuePair& pair) noexcept {
+void Engine::activate(transport::TransportQueuePair& pair) noexcept {
     if (pair.active) return;
     pair.active = true;
     pair.next_active = nullptr;
@@ -147,7 +147,7 @@ void Engine::activate(transport::QueuePair& pair) noexcept {
     active_last_ = &pair;
 }
 
-transport::QueuePair* Engine::next_active() noexcept {
+transport::TransportQueuePair* Engine::next_active() noexcept {
     auto* const pair = active_first_;
     if (pair == nullptr) return nullptr;
     active_first_ = pair->next_active;
@@ -161,7 +161,7 @@ transport::QueuePair* Engine::next_active() noexcept {
     return pair;
 }
 
-void Engine::await_flight(transport::QueuePair& pair) noexcept {
+void Engine::await_flight(transport::TransportQueuePair& pair) noexcept {
     if (std::exchange(pair.waiting, true)) return;
     pair.next_waiting = nullptr;
     (waiting_last_ != nullptr ? waiting_last_->next_waiting : waiting_first_) = &pair;
@@ -198,7 +198,7 @@ bool Engine::transmit() noexcept {
     return sent != 0 || active_first_ != nullptr;
 }
 
-void Engine::arm(transport::QueuePair& pair) noexcept {
+void Engine::arm(transport::TransportQueuePair& pair) noexcept {
     // A timer is only moved to an earlier time: one that fires early is armed again. A timer without a deadline is
     // cancelled now, since firing would pull the whole queue pair into the cache for nothing.
     const auto due = pair.due();
@@ -220,7 +220,7 @@ std::size_t Engine::slot_of(wire::Qpn qpn) const noexcept {
     return (static_cast<std::uint32_t>(qpn) >> shard_bits_) & (slots_.size() - 1);
 }
 
-transport::QueuePair* Engine::find(wire::Qpn qpn) const noexcept {
+transport::TransportQueuePair* Engine::find(wire::Qpn qpn) const noexcept {
     auto* const pair = slots_[slot_of(qpn)];
     return pair != nullptr && pair->qpn() == qpn ? pair : nullptr;
 }
@@ -237,11 +237,11 @@ wire::Qpn Engine::allocate_qpn() noexcept {
     return wire::Qpn{0};
 }
 
-void Engine::add(transport::QueuePair& pair) {
+void Engine::add(transport::TransportQueuePair& pair) {
     slots_[slot_of(pair.qpn())] = &pair;
 }
 
-void Engine::remove(transport::QueuePair& pair) {
+void Engine::remove(transport::TransportQueuePair& pair) {
     pair.to_reset(context_);
     slots_[slot_of(pair.qpn())] = nullptr;
     for (auto& [group, members] : groups_) std::erase(members, &pair);
@@ -270,12 +270,12 @@ void Engine::remove(transport::QueuePair& pair) {
     }
 }
 
-void Engine::attach(const wire::Gid& group, transport::QueuePair& pair) {
+void Engine::attach(const wire::Gid& group, transport::TransportQueuePair& pair) {
     auto& members = groups_[group];
     if (std::ranges::find(members, &pair) == members.end()) members.push_back(&pair);
 }
 
-void Engine::detach(const wire::Gid& group, transport::QueuePair& pair) {
+void Engine::detach(const wire::Gid& group, transport::TransportQueuePair& pair) {
     const auto members = groups_.find(group);
     if (members == groups_.end()) return;
     std::erase(members->second, &pair);

@@ -68,13 +68,13 @@ public:
     bool poll(Time now) noexcept;
     /// The same after requests were published to this queue pair's send queue, without a doorbell: transmits before it
     /// receives. While the gate is held it rings the doorbell, for the next poll, and returns false.
-    bool send(transport::QueuePair& pair, Time now) noexcept;
+    bool send(transport::TransportQueuePair& pair, Time now) noexcept;
     /// When `poll` must run next even if no packet arrives and nothing is posted; nullopt: no timer is armed. Returns
     /// the time of the last poll, i.e. now, if work is pending or the gate is held.
     std::optional<Time> next_deadline() noexcept;
 
     /// Doorbell: requests were published to this queue pair's send queue, or its state was changed.
-    void ring(transport::QueuePair& pair) noexcept;
+    void ring(transport::TransportQueuePair& pair) noexcept;
     /// Puts a frame for one of our queue pairs, or for a multicast group, into the inbox. Takes ownership unless it
     /// returns false (inbox full).
     bool deliver(rte_mbuf* frame) noexcept;
@@ -84,10 +84,10 @@ public:
 
     /// A free QPN for the next queue pair; 0 if all are taken. Never QP1, nor one that shares its slot.
     wire::Qpn allocate_qpn() noexcept;
-    void add(transport::QueuePair& pair);
-    void remove(transport::QueuePair& pair);
-    void attach(const wire::Gid& group, transport::QueuePair& pair);
-    void detach(const wire::Gid& group, transport::QueuePair& pair);
+    void add(transport::TransportQueuePair& pair);
+    void remove(transport::TransportQueuePair& pair);
+    void attach(const wire::Gid& group, transport::TransportQueuePair& pair);
+    void detach(const wire::Gid& group, transport::TransportQueuePair& pair);
     void set_address(const wire::MacAddress& mac) { tx_stage_.set_address(mac); }
     /// Runs `change(PollContext&)` between two polls, then notifies the completion queues it has pushed to.
     template <class Change>
@@ -96,7 +96,7 @@ public:
         notify();
     }
 
-    transport::QueuePair* find(wire::Qpn qpn) const noexcept;
+    transport::TransportQueuePair* find(wire::Qpn qpn) const noexcept;
     const transport::Counters& counters() const { return counters_; }
     void visit_counters(const CounterVisitor& visit) const;
 
@@ -115,7 +115,7 @@ private:
     /// A checked packet and the table slot of its destination QPN.
     struct Arrived {
         transport::Packet packet;
-        transport::QueuePair** pair = nullptr;
+        transport::TransportQueuePair** pair = nullptr;
     };
     /// Checks and parses frames; rejected ones go to `done`, to be freed. Returns the number of packets in `out`.
     std::size_t open(pmd::Burst frames, std::span<Arrived> out, std::span<rte_mbuf*> done,
@@ -129,11 +129,11 @@ private:
     void reserve_for_receive() noexcept;
     bool answer_doorbells() noexcept;
     bool transmit() noexcept;
-    void activate(transport::QueuePair& pair) noexcept;
-    void await_flight(transport::QueuePair& pair) noexcept;
+    void activate(transport::TransportQueuePair& pair) noexcept;
+    void await_flight(transport::TransportQueuePair& pair) noexcept;
     void resume_flight() noexcept;
-    transport::QueuePair* next_active() noexcept;
-    void arm(transport::QueuePair& pair) noexcept;
+    transport::TransportQueuePair* next_active() noexcept;
+    void arm(transport::TransportQueuePair& pair) noexcept;
     void notify() noexcept;
     std::size_t slot_of(wire::Qpn qpn) const noexcept;
 
@@ -151,13 +151,13 @@ private:
     transport::PollContext context_;
 
     unsigned shard_bits_;
-    std::vector<transport::QueuePair*> slots_;
+    std::vector<transport::TransportQueuePair*> slots_;
     std::uint32_t next_slot_ = 1;
-    std::map<wire::Gid, std::vector<transport::QueuePair*>> groups_;
-    transport::QueuePair* active_first_ = nullptr;
-    transport::QueuePair* active_last_ = nullptr;
-    transport::QueuePair* waiting_first_ = nullptr;
-    transport::QueuePair* waiting_last_ = nullptr;
+    std::map<wire::Gid, std::vector<transport::TransportQueuePair*>> groups_;
+    transport::TransportQueuePair* active_first_ = nullptr;
+    transport::TransportQueuePair* active_last_ = nullptr;
+    transport::TransportQueuePair* waiting_first_ = nullptr;
+    transport::TransportQueuePair* waiting_last_ = nullptr;
     std::vector<rte_mbuf*> looped_;
     std::array<Arrived, opened_at_once> opened_{};  ///< scratch for the burst being processed
 };

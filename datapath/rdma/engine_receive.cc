@@ -99,7 +99,7 @@ std::size_t Engine::open(pmd::Burst frames, std::span<Arrived> out, std::span<rt
         }
     }
     std::array<std::optional<link::Discard>, opened_at_once> wrong;
-    const transport::QueuePair* last = nullptr;
+    const transport::TransportQueuePair* last = nullptr;
     for (std::size_t i = 0; i < count; ++i) {
         const auto* const pair = *out[i].pair;
         if (pair != nullptr && pair != last) (last = pair)->prefetch();

@@ -10,7 +10,7 @@
 namespace verbline::rdma {
 
 struct Device::OwnedPair {
-    OwnedPair(Device& device, Engine& on, const transport::QueuePair::Setup& setup)
+    OwnedPair(Device& device, Engine& on, const transport::TransportQueuePair::Setup& setup)
         : owner(device), engine(on), pair(setup, device.options_.dcqcn) {}
     ~OwnedPair();
     OwnedPair(const OwnedPair&) = delete;
@@ -18,7 +18,7 @@ struct Device::OwnedPair {
 
     Device& owner;
     Engine& engine;
-    transport::QueuePair pair;
+    transport::TransportQueuePair pair;
 };
 
 }  // namespace verbline::rdma

@@ -7,9 +7,9 @@
 
 namespace verbline::rdma {
 
-using transport::State;
+using transport::QueuePairState;
 
-QueuePair::QueuePair(Device& device, Engine& engine, const transport::QueuePair::Setup& setup) {
+QueuePair::QueuePair(Device& device, Engine& engine, const transport::TransportQueuePair::Setup& setup) {
     owned_ = &own_.emplace(device, engine, setup);
 }
 
@@ -18,7 +18,7 @@ QueuePair::QueuePair(std::shared_ptr<Device::OwnedPair> shared) : owned_(shared.
 QueuePair::~QueuePair() = default;
 
 template <class Change>
-Result<void> QueuePair::change(std::initializer_list<State> from, const char* to, Change&& change) {
+Result<void> QueuePair::change(std::initializer_list<QueuePairState> from, const char* to, Change&& change) {
     const std::scoped_lock lock(device().mutex_);
     const QuiescentGate::Hold hold(engine().gate());
     if (std::ranges::find(from, state()) == from.end()) {
@@ -29,8 +29,8 @@ Result<void> QueuePair::change(std::initializer_list<State> from, const char* to
     return {};
 }
 
-Result<void> QueuePair::init(const transport::QueuePair::InitAttributes& attributes) {
-    return change({State::reset, State::init}, "INIT", [&] { pair().to_init(attributes); });
+Result<void> QueuePair::init(const transport::TransportQueuePair::InitAttributes& attributes) {
+    return change({QueuePairState::reset, QueuePairState::init}, "INIT", [&] { pair().to_init(attributes); });
 }
 
 Result<void> QueuePair::ready_to_receive(const ReadyToReceive& attributes) {
@@ -38,7 +38,7 @@ Result<void> QueuePair::ready_to_receive(const ReadyToReceive& attributes) {
         return failure(EINVAL, "path MTU " + std::to_string(attributes.mtu) + " is not one this port has: 256 to " +
                                    std::to_string(device().max_mtu()));
     }
-    transport::QueuePair::RtrAttributes rtr{
+    transport::TransportQueuePair::RtrAttributes rtr{
         .remote = attributes.remote,
         .mtu_shift = static_cast<std::uint8_t>(std::countr_zero(attributes.mtu)),
         .responder = {.first = attributes.first,
@@ -51,21 +51,21 @@ Result<void> QueuePair::ready_to_receive(const ReadyToReceive& attributes) {
         if (!envelope) return std::unexpected(envelope.error());
         rtr.envelope = *envelope;
     }
-    return change({State::init}, "RTR", [&] { pair().to_rtr(rtr); });
+    return change({QueuePairState::init}, "RTR", [&] { pair().to_rtr(rtr); });
 }
 
 Result<void> QueuePair::ready_to_send(const ReadyToSend& attributes) {
-    return change({State::rtr}, "RTS", [&] { pair().to_rts(attributes); });
+    return change({QueuePairState::rtr}, "RTS", [&] { pair().to_rts(attributes); });
 }
 
 Result<void> QueuePair::drain() {
-    auto changed = change({State::rts}, "SQD", [&] { pair().drain(true); });
+    auto changed = change({QueuePairState::rts}, "SQD", [&] { pair().drain(true); });
     ring();
     return changed;
 }
 
 Result<void> QueuePair::resume() {
-    auto changed = change({State::sqd, State::sqe}, "RTS", [&] { pair().drain(false); });
+    auto changed = change({QueuePairState::sqd, QueuePairState::sqe}, "RTS", [&] { pair().drain(false); });
     ring();
     return changed;
 }
@@ -73,7 +73,7 @@ Result<void> QueuePair::resume() {
 void QueuePair::error() {
     const std::scoped_lock lock(device().mutex_);
     const QuiescentGate::Hold hold(engine().gate());
-    if (state() == State::reset) return;
+    if (state() == QueuePairState::reset) return;
     engine().between_polls([&](transport::PollContext& context) { pair().to_error(context); });
 }
 
@@ -145,7 +145,7 @@ std::expected<void, PostFailure> QueuePair::post(std::span<const transport::Rece
         }
     }
     // Receive requests need no doorbell, except in the error state, where the shard must flush them.
-    if (state() == State::error) ring();
+    if (state() == QueuePairState::error) ring();
     return result;
 }
 

@@ -43,7 +43,7 @@ public:
 
     wire::Qpn qpn() const { return pair().qpn(); }
     transport::QueuePairType type() const { return pair().type(); }
-    transport::State state() const { return pair().state(); }
+    transport::QueuePairState state() const { return pair().state(); }
     /// Not for XRC targets, which have no send queue.
     const transport::SendQueue::Limits& send_limits() const { return pair().channel().send_queue.limits(); }
 
@@ -58,7 +58,7 @@ public:
     bool shared() const { return shared_ != nullptr && shared_.use_count() > 1; }
 
     // State transitions, from any thread. EINVAL: not allowed from the current state, or invalid attributes.
-    Result<void> init(const transport::QueuePair::InitAttributes& attributes);
+    Result<void> init(const transport::TransportQueuePair::InitAttributes& attributes);
     Result<void> ready_to_receive(const ReadyToReceive& attributes);
     Result<void> ready_to_send(const ReadyToSend& attributes);
     Result<void> drain();   ///< RTS to SQD; event send_queue_drained once nothing is outstanding
@@ -115,13 +115,13 @@ public:
 
 private:
     friend class Device;
-    QueuePair(Device& device, Engine& engine, const transport::QueuePair::Setup& setup);
+    QueuePair(Device& device, Engine& engine, const transport::TransportQueuePair::Setup& setup);
     explicit QueuePair(std::shared_ptr<Device::OwnedPair> shared);
 
     template <class Change>
-    Result<void> change(std::initializer_list<transport::State> from, const char* to, Change&& change);
+    Result<void> change(std::initializer_list<transport::QueuePairState> from, const char* to, Change&& change);
 
-    transport::QueuePair& pair() const { return owned_->pair; }
+    transport::TransportQueuePair& pair() const { return owned_->pair; }
     Engine& engine() const { return owned_->engine; }
     Device& device() const { return owned_->owner; }
 

@@ -26,12 +26,12 @@ public:
         for (auto* const target : targets_) target->forget(queue);
     }
 
-    void add(transport::QueuePair& target) { targets_.insert(&target); }
-    void remove(transport::QueuePair& target) { targets_.erase(&target); }
+    void add(transport::TransportQueuePair& target) { targets_.insert(&target); }
+    void remove(transport::TransportQueuePair& target) { targets_.erase(&target); }
 
 private:
     std::unordered_map<std::uint32_t, transport::SharedReceiveQueue*> queues_;
-    std::unordered_set<transport::QueuePair*> targets_;
+    std::unordered_set<transport::TransportQueuePair*> targets_;
 };
 
 }  // namespace verbline::rdma

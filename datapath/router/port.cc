@@ -6,7 +6,7 @@ namespace {
 
 decltype(ShardPort::any) make_link(const PortSetup& setup, std::uint16_t queue, rte_mempool& pool) {
     if (setup.kind == PortSetup::Kind::ipoib) {
-        return std::make_unique<ipoib::Interface>(*setup.device, queue, pool);
+        return std::make_unique<ipoib::IpoibInterface>(*setup.device, queue, pool);
     }
     return std::make_unique<link::EthernetInterface>(*setup.device, queue, pool);
 }

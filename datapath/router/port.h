@@ -33,8 +33,8 @@ struct ShardPort {
     /// The link, whatever its kind.
     link::Interface& link() { return *link_; }
     const link::Interface& link() const { return *link_; }
-    ipoib::Interface* ipoib() {
-        auto* const held = std::get_if<std::unique_ptr<ipoib::Interface>>(&any);
+    ipoib::IpoibInterface* ipoib() {
+        auto* const held = std::get_if<std::unique_ptr<ipoib::IpoibInterface>>(&any);
         return held != nullptr ? held->get() : nullptr;
     }
     link::EthernetInterface* ethernet() {
@@ -44,7 +44,7 @@ struct ShardPort {
 
     InterfaceId id{};
     std::string name;
-    std::variant<std::unique_ptr<link::EthernetInterface>, std::unique_ptr<ipoib::Interface>> any;
+    std::variant<std::unique_ptr<link::EthernetInterface>, std::unique_ptr<ipoib::IpoibInterface>> any;
     pmd::NetDevice& kernel;
     std::uint32_t mtu;
     wire::Ipv4Address address{};                   ///< source of ICMP errors; 0.0.0.0: none

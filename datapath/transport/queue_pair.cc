@@ -18,29 +18,30 @@ constexpr Service service_of(QueuePairType type) {
     std::unreachable();
 }
 
-SendQueue::Limits send_limits(const QueuePair::Setup& setup) {
+SendQueue::Limits send_limits(const TransportQueuePair::Setup& setup) {
     return setup.type == QueuePairType::xrc_target ? SendQueue::Limits{} : setup.send;
 }
 
-ReceiveQueue::Limits receive_limits(const QueuePair::Setup& setup) {
+ReceiveQueue::Limits receive_limits(const TransportQueuePair::Setup& setup) {
     const bool own = setup.shared == nullptr && service_of(setup.type) != Service::xrc;
     return own ? setup.receive : ReceiveQueue::Limits{};
 }
 
-constexpr bool receives(State state) {
-    return state == State::rtr || state == State::rts || state == State::sqd || state == State::sqe;
+constexpr bool receives(QueuePairState state) {
+    return state == QueuePairState::rtr || state == QueuePairState::rts || state == QueuePairState::sqd ||
+           state == QueuePairState::sqe;
 }
 /// The earlier of two times, where 0 means never.
 constexpr Time earlier(Time a, Time b) {
     return a == 0 || b == 0 ? a + b : std::min(a, b);
 }
-constexpr bool sends(State state) {
-    return state == State::rts || state == State::sqd;
+constexpr bool sends(QueuePairState state) {
+    return state == QueuePairState::rts || state == QueuePairState::sqd;
 }
 
 }  // namespace
 
-QueuePair::QueuePair(const Setup& setup, const congestion::DcqcnParameters& dcqcn)
+TransportQueuePair::TransportQueuePair(const Setup& setup, const congestion::DcqcnParameters& dcqcn)
     : type_(setup.type), channel_(send_limits(setup), receive_limits(setup)), dcqcn_(&dcqcn) {
     channel_.service = service_of(setup.type);
     channel_.qpn = setup.qpn;
@@ -54,9 +55,9 @@ QueuePair::QueuePair(const Setup& setup, const congestion::DcqcnParameters& dcqc
     make_halves();
 }
 
-QueuePair::~QueuePair() = default;
+TransportQueuePair::~TransportQueuePair() = default;
 
-void QueuePair::make_halves() {
+void TransportQueuePair::make_halves() {
     switch (type_) {
         case QueuePairType::rc:
             requester_.emplace<RcRequester>(channel_);
@@ -75,25 +76,26 @@ void QueuePair::make_halves() {
     }
 }
 
-std::expected<void, PostError> QueuePair::post(const SendRequest& request) noexcept {
-    if (!channel_.send_queue.exists() || state() < State::rts) return std::unexpected(PostError::invalid);
+std::expected<void, PostError> TransportQueuePair::post(const SendRequest& request) noexcept {
+    if (!channel_.send_queue.exists() || state() < QueuePairState::rts) return std::unexpected(PostError::invalid);
     return channel_.send_queue.post(request);
 }
 
-std::expected<void, PostError> QueuePair::post(const ReceiveRequest& request) noexcept {
-    if (!channel_.receive_queue.exists() || state() == State::reset) return std::unexpected(PostError::invalid);
+std::expected<void, PostError> TransportQueuePair::post(const ReceiveRequest& request) noexcept {
+    if (!channel_.receive_queue.exists() || state() == QueuePairState::reset)
+        return std::unexpected(PostError::invalid);
     return channel_.receive_queue.post(request);
 }
 
-void QueuePair::to_init(const InitAttributes& attributes) {
+void TransportQueuePair::to_init(const InitAttributes& attributes) {
     channel_.access = attributes.access;
     channel_.pkey = attributes.pkey;
     channel_.pkey_index = attributes.pkey_index;
     channel_.qkey = channel_.general_services() ? wire::gsi_qkey : attributes.qkey;
-    state_.store(State::init, std::memory_order_release);
+    state_.store(QueuePairState::init, std::memory_order_release);
 }
 
-void QueuePair::to_rtr(const RtrAttributes& attributes) {
+void TransportQueuePair::to_rtr(const RtrAttributes& attributes) {
     channel_.remote = attributes.remote;
     channel_.envelope = attributes.envelope;
     channel_.mtu_shift = attributes.mtu_shift;
@@ -101,20 +103,20 @@ void QueuePair::to_rtr(const RtrAttributes& attributes) {
     channel_.produce_credits = attributes.produce_credits;
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->start(attributes.responder);
     if (auto* const uc = std::get_if<UcResponder>(&responder_)) uc->start(attributes.responder.first);
-    state_.store(State::rtr, std::memory_order_release);
+    state_.store(QueuePairState::rtr, std::memory_order_release);
 }
 
-void QueuePair::to_rts(const RcRequester::Attributes& attributes) {
+void TransportQueuePair::to_rts(const RcRequester::Attributes& attributes) {
     if (auto* const rc = rc_requester()) rc->start(attributes);
     if (auto* const other = unreliable()) other->start(attributes.first);
-    state_.store(State::rts, std::memory_order_release);
+    state_.store(QueuePairState::rts, std::memory_order_release);
 }
 
-void QueuePair::to_error(PollContext& context) {
+void TransportQueuePair::to_error(PollContext& context) {
     enter_error(context);
 }
 
-void QueuePair::to_reset(PollContext& context) {
+void TransportQueuePair::to_reset(PollContext& context) {
     cancel();
     if (auto* const rc = rc_requester()) rc->stop(context);
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->stop(context);
@@ -131,42 +133,42 @@ void QueuePair::to_reset(PollContext& context) {
     rate_.reset();
     established_ = drain_told_ = false;
     make_halves();
-    state_.store(State::reset, std::memory_order_release);
+    state_.store(QueuePairState::reset, std::memory_order_release);
 }
 
-void QueuePair::drain(bool on) noexcept {
+void TransportQueuePair::drain(bool on) noexcept {
     if (auto* const rc = rc_requester()) rc->drain(on);
     if (auto* const other = unreliable()) {
         other->drain(on);
         if (!on) other->resume();
     }
     drain_told_ = false;
-    state_.store(on ? State::sqd : State::rts, std::memory_order_release);
+    state_.store(on ? QueuePairState::sqd : QueuePairState::rts, std::memory_order_release);
 }
 
-void QueuePair::set_rnr_timer(std::uint8_t timer) {
+void TransportQueuePair::set_rnr_timer(std::uint8_t timer) {
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->set_rnr_timer(timer);
 }
 
-void QueuePair::forget(const SharedReceiveQueue& queue) noexcept {
+void TransportQueuePair::forget(const SharedReceiveQueue& queue) noexcept {
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->forget(queue);
 }
 
-void QueuePair::set_retries(const RcRequester::Attributes& attributes) {
+void TransportQueuePair::set_retries(const RcRequester::Attributes& attributes) {
     if (auto* const rc = rc_requester()) rc->set_retries(attributes);
 }
 
-bool QueuePair::requester_drained() const noexcept {
+bool TransportQueuePair::requester_drained() const noexcept {
     if (const auto* const rc = rc_requester()) return rc->drained();
     if (const auto* const other = unreliable()) return other->drained();
     return true;
 }
 
-bool QueuePair::drained() const noexcept {
-    return state() == State::sqd && requester_drained();
+bool TransportQueuePair::drained() const noexcept {
+    return state() == QueuePairState::sqd && requester_drained();
 }
 
-bool QueuePair::acceptable(const Packet& packet, PollContext& context) noexcept {
+bool TransportQueuePair::acceptable(const Packet& packet, PollContext& context) noexcept {
     if (!receives(state())) return context.counters.rx_dropped_state.add(), false;
     if (packet.traits->service != channel_.service) return context.counters.rx_dropped_opcode.add(), false;
     if (!wire::match(packet.pkey, channel_.pkey) && !channel_.general_services())
@@ -177,10 +179,11 @@ bool QueuePair::acceptable(const Packet& packet, PollContext& context) noexcept 
     return true;
 }
 
-bool QueuePair::receive(const Packet& packet, PollContext& context) noexcept {
+bool TransportQueuePair::receive(const Packet& packet, PollContext& context) noexcept {
     if (!acceptable(packet, context)) return false;
     if (packet.arrival.congestion_experienced) note_congestion(packet, context);
-    if (state() == State::rtr && packet.traits->is_request() && !std::exchange(established_, true) && connected()) {
+    if (state() == QueuePairState::rtr && packet.traits->is_request() && !std::exchange(established_, true) &&
+        connected()) {
         context.emit({.kind = EventKind::communication_established, .qpn = channel_.qpn});
     }
     if (!packet.traits->is_request()) {
@@ -205,7 +208,7 @@ bool QueuePair::receive(const Packet& packet, PollContext& context) noexcept {
     return kept;
 }
 
-void QueuePair::note_congestion(const Packet&, PollContext& context) noexcept {
+void TransportQueuePair::note_congestion(const Packet&, PollContext& context) noexcept {
     context.counters.np_ecn_marked_roce_packets.add();
     if (!connected() || channel_.envelope.carrier == link::Carrier::soft_ib || !cnp_limiter_.mark(context.now)) return;
     const auto room = context.tx_stage.begin(channel_.envelope, congestion::cnp_size, TxStage::Use::answer);
@@ -215,7 +218,7 @@ void QueuePair::note_congestion(const Packet&, PollContext& context) noexcept {
     context.counters.np_cnp_sent.add();
 }
 
-void QueuePair::congestion_notified(const Packet& packet, PollContext& context) noexcept {
+void TransportQueuePair::congestion_notified(const Packet& packet, PollContext& context) noexcept {
     if (!connected() || !receives(state())) return context.counters.rp_cnp_ignored.add();
     // Accept it only from the peer; a CNP has the default P_Key in every partition (annex A17).
     if (!link::answers(packet.frame(), packet.arrival, channel_.envelope))
@@ -225,22 +228,22 @@ void QueuePair::congestion_notified(const Packet& packet, PollContext& context) 
     context.counters.rp_cnp_handled.add();
 }
 
-unsigned QueuePair::transmit(PollContext& context, unsigned budget) noexcept {
-    if (state() == State::error || state() == State::sqe) {
+unsigned TransportQueuePair::transmit(PollContext& context, unsigned budget) noexcept {
+    if (state() == QueuePairState::error || state() == QueuePairState::sqe) {
         flush(context);
         return 0;
     }
     if (!receives(state())) return 0;
     const bool paced = rate_ != nullptr && rate_->dcqcn.limited();
     const auto sent = paced ? transmit_paced(context, budget) : transmit_unpaced(context, budget);
-    if (state() == State::sqd && !drain_told_ && requester_drained()) {
+    if (state() == QueuePairState::sqd && !drain_told_ && requester_drained()) {
         drain_told_ = true;
         context.emit({.kind = EventKind::send_queue_drained, .qpn = channel_.qpn});
     }
     return sent;
 }
 
-unsigned QueuePair::transmit_unpaced(PollContext& context, unsigned budget) noexcept {
+unsigned TransportQueuePair::transmit_unpaced(PollContext& context, unsigned budget) noexcept {
     unsigned sent = 0;
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) {
         sent = rc->transmit(context, budget);
@@ -257,7 +260,7 @@ unsigned QueuePair::transmit_unpaced(PollContext& context, unsigned budget) noex
     return sent;
 }
 
-unsigned QueuePair::transmit_paced(PollContext& context, unsigned budget) noexcept {
+unsigned TransportQueuePair::transmit_paced(PollContext& context, unsigned budget) noexcept {
     auto& rate = *rate_;
     rate.dcqcn.advance(context.now);
     unsigned sent = 0;
@@ -276,7 +279,7 @@ unsigned QueuePair::transmit_paced(PollContext& context, unsigned budget) noexce
     return sent;
 }
 
-bool QueuePair::on_time(PollContext& context) noexcept {
+bool TransportQueuePair::on_time(PollContext& context) noexcept {
     const bool paced = rate_ != nullptr && rate_->paced_until != 0;
     if (paced && context.now >= rate_->paced_until) rate_->paced_until = 0;
     auto* const responder = std::get_if<RcResponder>(&responder_);
@@ -293,7 +296,7 @@ bool QueuePair::on_time(PollContext& context) noexcept {
     return true;
 }
 
-Time QueuePair::due() const noexcept {
+Time TransportQueuePair::due() const noexcept {
     const auto* const rc = rc_requester();
     const auto due = rc != nullptr && sends(state()) && has_work() ? rc->deadline() : 0;
     const auto* const responder = std::get_if<RcResponder>(&responder_);
@@ -301,18 +304,19 @@ Time QueuePair::due() const noexcept {
     return earlier(earlier(due, rate_ != nullptr ? rate_->paced_until : 0), kept_until);
 }
 
-void QueuePair::check_requester(PollContext& context) noexcept {
+void TransportQueuePair::check_requester(PollContext& context) noexcept {
     if (const auto* const rc = rc_requester()) {
         if (rc->failed()) enter_error(context);
         return;
     }
     const auto* const other = unreliable();
-    if (other == nullptr || !other->failed() || state() == State::sqe || state() == State::error) return;
-    state_.store(State::sqe, std::memory_order_release);
+    if (other == nullptr || !other->failed() || state() == QueuePairState::sqe || state() == QueuePairState::error)
+        return;
+    state_.store(QueuePairState::sqe, std::memory_order_release);
     flush(context);
 }
 
-void QueuePair::check_responder(PollContext& context) noexcept {
+void TransportQueuePair::check_responder(PollContext& context) noexcept {
     std::optional<EventKind> event;
     bool failed = false;
     if (const auto* const rc = std::get_if<RcResponder>(&responder_)) {
@@ -323,25 +327,25 @@ void QueuePair::check_responder(PollContext& context) noexcept {
     } else if (const auto* const ud = std::get_if<UdResponder>(&responder_)) {
         failed = ud->failed();
     }
-    if (!failed || state() == State::error) return;
+    if (!failed || state() == QueuePairState::error) return;
     if (event) context.emit({.kind = *event, .qpn = channel_.qpn});
     enter_error(context);
 }
 
-void QueuePair::enter_error(PollContext& context) noexcept {
-    if (state() == State::error) return;
-    state_.store(State::error, std::memory_order_release);
+void TransportQueuePair::enter_error(PollContext& context) noexcept {
+    if (state() == QueuePairState::error) return;
+    state_.store(QueuePairState::error, std::memory_order_release);
     flush(context);
     if (channel_.shared != nullptr || type_ == QueuePairType::xrc_target) {
         context.emit({.kind = EventKind::last_wqe_reached, .qpn = channel_.qpn});
     }
 }
 
-void QueuePair::flush(PollContext& context) noexcept {
+void TransportQueuePair::flush(PollContext& context) noexcept {
     if (auto* const rc = rc_requester()) rc->flush(context);
     if (auto* const other = unreliable()) other->flush(context);
     channel_.send_queue.release();
-    if (state() != State::error) return;  // SQE: only the send queue
+    if (state() != QueuePairState::error) return;  // SQE: only the send queue
     cancel();
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->flush(context);
     if (auto* const uc = std::get_if<UcResponder>(&responder_)) uc->flush(context);

@@ -40,9 +40,9 @@ namespace verbline::transport {
 enum class QueuePairType : std::uint8_t { rc, uc, ud, xrc_initiator, xrc_target };
 
 /// Values of ibv_qp_state.
-enum class State : std::uint8_t { reset, init, rtr, rts, sqd, sqe, error };
+enum class QueuePairState : std::uint8_t { reset, init, rtr, rts, sqd, sqe, error };
 
-class QueuePair : public timer::Timer {
+class TransportQueuePair : public timer::Timer {
 public:
     struct Setup {
         QueuePairType type{};
@@ -73,12 +73,12 @@ public:
         bool produce_credits = false;
     };
 
-    QueuePair(const Setup& setup, const congestion::DcqcnParameters& dcqcn);
-    ~QueuePair();
+    TransportQueuePair(const Setup& setup, const congestion::DcqcnParameters& dcqcn);
+    ~TransportQueuePair();
 
     QueuePairType type() const { return type_; }
     wire::Qpn qpn() const { return channel_.qpn; }
-    State state() const { return state_.load(std::memory_order_acquire); }
+    QueuePairState state() const { return state_.load(std::memory_order_acquire); }
     const Channel& channel() const { return channel_; }
 
     // User: posting. PostError::invalid: a send request before RTS, a receive request in RESET, or no such queue.
@@ -120,7 +120,7 @@ public:
 
     /// Prefetches the whole object; call `prefetch_work`, for the oldest request, once it has arrived.
     void prefetch() const noexcept {
-        for (std::size_t at = 0; at < sizeof(QueuePair); at += 64) {
+        for (std::size_t at = 0; at < sizeof(TransportQueuePair); at += 64) {
             __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + at, 1);
         }
     }
@@ -134,11 +134,11 @@ public:
     }
 
     // Link in the shard's list of queue pairs with work; `rung`: the queue pair is in the doorbell ring.
-    QueuePair* next_active = nullptr;
+    TransportQueuePair* next_active = nullptr;
     bool active = false;
     // Link in the shard's list of queue pairs that wait for room (flight.h).
     bool waiting = false;
-    QueuePair* next_waiting = nullptr;
+    TransportQueuePair* next_waiting = nullptr;
     std::atomic<bool> rung{false};
 
 private:
@@ -168,7 +168,7 @@ private:
     UnreliableRequester* unreliable() noexcept { return std::get_if<UnreliableRequester>(&requester_); }
     const UnreliableRequester* unreliable() const noexcept { return std::get_if<UnreliableRequester>(&requester_); }
 
-    std::atomic<State> state_{State::reset};
+    std::atomic<QueuePairState> state_{QueuePairState::reset};
     QueuePairType type_;
     bool established_ = false, drain_told_ = false;
     std::unique_ptr<RateControl> rate_;
@@ -178,6 +178,7 @@ private:
     congestion::CnpLimiter cnp_limiter_;
     const congestion::DcqcnParameters* dcqcn_;
 };
-static_assert(sizeof(QueuePair) <= 768, "an idle queue pair is to cost at most 1 KiB, with what belongs to it");
+static_assert(sizeof(TransportQueuePair) <= 768,
+              "an idle queue pair is to cost at most 1 KiB, with what belongs to it");
 
 }  // namespace verbline::transport

@@ -40,7 +40,7 @@ std::unexpected<Error> failed(const std::string& name, const char* what, int rc)
 
 Result<std::unique_ptr<EthDevice>> EthDevice::create(const std::string& devargs, rte_mempool* pool,
                                                      const EthDeviceOptions& options) {
-    auto port = Port::plug(devargs);
+    auto port = EthdevPort::plug(devargs);
     if (!port) return std::unexpected(port.error());
     std::unique_ptr<EthDevice> device(new EthDevice(std::move(*port)));
     if (auto done = device->configure(pool, options); !done) return std::unexpected(done.error());

@@ -64,13 +64,13 @@ private:
         EthDeviceCounters counters;
     };
 
-    explicit EthDevice(Port port) : port_(std::move(port)) {}
+    explicit EthDevice(EthdevPort port) : port_(std::move(port)) {}
     Result<void> configure(rte_mempool* pool, const EthDeviceOptions& options);
     Result<void> set_up_queues(rte_mempool* pool, std::uint16_t descriptors);
     std::uint16_t prepare_and_send(std::uint16_t queue, Burst burst) noexcept;
     std::error_code filter();
 
-    Port port_;
+    EthdevPort port_;
     Capabilities capabilities_;
     bool must_prepare_ = false;  ///< some offload request may need the driver's tx_prepare
     std::atomic<bool> is_up_{false};

@@ -9,7 +9,7 @@
 
 namespace verbline::pmd {
 
-Result<Port> Port::plug(const std::string& devargs) {
+Result<EthdevPort> EthdevPort::plug(const std::string& devargs) {
     const auto name = devargs.substr(0, devargs.find(','));
     std::uint16_t id = none;
     const bool present = rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0;
@@ -24,10 +24,10 @@ Result<Port> Port::plug(const std::string& devargs) {
             return failure(ENODEV, fmt::format("device {} is no network device", devargs));
         }
     }
-    return Port(id, !present, name);
+    return EthdevPort(id, !present, name);
 }
 
-Port::~Port() {
+EthdevPort::~EthdevPort() {
     if (id_ == none) return;
     rte_eth_dev_info info{};
     const bool known = rte_eth_dev_info_get(id_, &info) == 0;

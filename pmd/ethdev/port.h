@@ -12,16 +12,16 @@
 
 namespace verbline::pmd {
 
-class Port {
+class EthdevPort {
 public:
     /// `devargs` as after `-a` or `--vdev`: a PCI address or a virtual device, with its arguments. A device that the
     /// EAL's arguments have probed already is used as it is.
-    static Result<Port> plug(const std::string& devargs);
+    static Result<EthdevPort> plug(const std::string& devargs);
 
-    Port(Port&& other) noexcept
+    EthdevPort(EthdevPort&& other) noexcept
         : id_(std::exchange(other.id_, none)), plugged_(other.plugged_), name_(std::move(other.name_)) {}
-    Port& operator=(Port&&) = delete;
-    ~Port();  ///< stops and closes the port
+    EthdevPort& operator=(EthdevPort&&) = delete;
+    ~EthdevPort();  ///< stops and closes the port
 
     std::uint16_t id() const { return id_; }
     const std::string& name() const { return name_; }
@@ -29,7 +29,7 @@ public:
 private:
     static constexpr std::uint16_t none = 0xffff;
 
-    Port(std::uint16_t id, bool plugged, std::string name) : id_(id), plugged_(plugged), name_(std::move(name)) {}
+    EthdevPort(std::uint16_t id, bool plugged, std::string name) : id_(id), plugged_(plugged), name_(std::move(name)) {}
 
     std::uint16_t id_;
     bool plugged_;  ///< by us

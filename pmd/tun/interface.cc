@@ -64,7 +64,7 @@ Result<FileDescriptor> open_queue(const ifreq& wanted, std::string& name) {
 
 }  // namespace
 
-Result<Interface> Interface::open(const TunOptions& options) {
+Result<TunInterface> TunInterface::open(const TunOptions& options) {
     if (options.name.empty() || options.name.size() >= IFNAMSIZ || options.name.contains('/')) {
         return failure(
             EINVAL, fmt::format("`{}` is no interface name: 1 to {} characters, no slash", options.name, IFNAMSIZ - 1));
@@ -73,13 +73,13 @@ Result<Interface> Interface::open(const TunOptions& options) {
         return failure(EINVAL, fmt::format("interface {}: needs at least one queue", options.name));
     const auto visit = NetnsGuard::enter(options.netns);
     if (!visit) return std::unexpected(visit.error());
-    Interface interface;
+    TunInterface interface;
     if (auto done = interface.attach(options); !done) return std::unexpected(done.error());
     if (auto done = interface.configure(options); !done) return std::unexpected(done.error());
     return interface;
 }
 
-Result<void> Interface::attach(const TunOptions& options) {
+Result<void> TunInterface::attach(const TunOptions& options) {
     auto request = request_for(options.name);
     const int kind = options.kind == TunKind::tun ? IFF_TUN : IFF_TAP;
     request.ifr_flags =
@@ -105,7 +105,7 @@ Result<void> Interface::attach(const TunOptions& options) {
     return {};
 }
 
-Result<void> Interface::configure(const TunOptions& options) {
+Result<void> TunInterface::configure(const TunOptions& options) {
     control_ = FileDescriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!control_) return failed(name_, "socket");
     if (ioctl(queue(0), TUNSETOFFLOAD, kernel_may_leave_to_us) != 0) return failed(name_, "offloads");
@@ -125,7 +125,7 @@ Result<void> Interface::configure(const TunOptions& options) {
     return {};
 }
 
-Result<void> Interface::set_up(bool up) {
+Result<void> TunInterface::set_up(bool up) {
     auto request = request_for(name_);
     if (ioctl(control_.get(), SIOCGIFFLAGS, &request) != 0) return failed(name_, "flags");
     request.ifr_flags = static_cast<short>(up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
@@ -133,7 +133,7 @@ Result<void> Interface::set_up(bool up) {
     return {};
 }
 
-bool Interface::is_up() const {
+bool TunInterface::is_up() const {
     auto request = request_for(name_);
     return ioctl(control_.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) != 0;
 }

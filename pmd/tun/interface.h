@@ -32,10 +32,10 @@ struct TunOptions {
 };
 
 /// Control operations of an open interface. They work from any network namespace: the socket stays in the interface's.
-class Interface {
+class TunInterface {
 public:
     /// Creates the interface, or attaches to an existing one (`ip tuntap add`, or an earlier persistent instance).
-    static Result<Interface> open(const TunOptions& options);
+    static Result<TunInterface> open(const TunOptions& options);
 
     const std::string& name() const { return name_; }
     std::size_t queues() const { return queues_.size(); }
@@ -48,7 +48,7 @@ public:
     bool is_up() const;
 
 private:
-    Interface() = default;
+    TunInterface() = default;
     Result<void> attach(const TunOptions& options);
     Result<void> configure(const TunOptions& options);
 

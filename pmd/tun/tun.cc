@@ -52,12 +52,12 @@ struct Tun::Queue {
 };
 
 Result<std::unique_ptr<Tun>> Tun::create(const TunOptions& options, rte_mempool* pool) {
-    auto interface = Interface::open(options);
+    auto interface = TunInterface::open(options);
     if (!interface) return std::unexpected(interface.error());
     return std::unique_ptr<Tun>(new Tun(std::move(*interface), options, pool));
 }
 
-Tun::Tun(Interface interface, const TunOptions& options, rte_mempool* pool)
+Tun::Tun(TunInterface interface, const TunOptions& options, rte_mempool* pool)
     : interface_(std::move(interface)), capabilities_(capabilities_of(options)) {
     for (std::size_t i = 0; i < interface_.queues(); ++i) {
         queues_.push_back(std::make_unique<Queue>(interface_.queue(i), pool));

@@ -55,10 +55,10 @@ public:
 private:
     struct Queue;
 
-    Tun(Interface interface, const TunOptions& options, rte_mempool* pool);
+    Tun(TunInterface interface, const TunOptions& options, rte_mempool* pool);
     rte_mbuf* receive(Queue& queue, std::size_t bytes) noexcept;
 
-    Interface interface_;
+    TunInterface interface_;
     Capabilities capabilities_;
     std::vector<std::unique_ptr<Queue>> queues_;
 };

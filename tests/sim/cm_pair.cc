@@ -7,7 +7,7 @@
 
 namespace verbline::sim {
 
-using cm::Connection, cm::State;
+using cm::Connection, cm::ConnectionState;
 using Kind = CmWord::Kind;
 
 constexpr std::size_t most_under_way = 2;
@@ -99,7 +99,7 @@ void CmPair::abandon(unsigned i) {
 }
 
 void CmPair::retire(Side& side) {
-    if (!side.user && side.connection && side.connection->state() == State::idle) side.connection.reset();
+    if (!side.user && side.connection && side.connection->state() == ConnectionState::idle) side.connection.reset();
 }
 
 std::uint64_t CmPair::key() const {

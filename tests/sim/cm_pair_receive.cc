@@ -5,7 +5,7 @@
 
 namespace verbline::sim {
 
-using cm::State;
+using cm::ConnectionState;
 using Kind = CmWord::Kind;
 
 /// As Core finds whose a message is.
@@ -15,7 +15,7 @@ void CmPair::receive(unsigned i, const mad::MadBuffer& mad) {
     if (message.attribute() == wire::CmAttribute::req) return receive_req(i, message);
     const bool taken_back = message.attribute() == wire::CmAttribute::rej && message.receiver_id() == 0;
     const bool here = side.connection &&
-                      (taken_back ? side.connection->state() != State::idle &&
+                      (taken_back ? side.connection->state() != ConnectionState::idle &&
                                         static_cast<std::uint32_t>(side.connection->remote()) == message.sender_id()
                                   : static_cast<std::uint32_t>(side.connection->local()) == message.receiver_id());
     if (!here) return receive_unknown(i, message);
@@ -29,13 +29,14 @@ void CmPair::receive_req(unsigned i, const cm::Incoming& req) {
     Doings doings(*this, i);
     if (side.connection) {
         auto& connection = *side.connection;
-        const bool known =
-            connection.state() != State::idle && static_cast<std::uint32_t>(connection.remote()) == req.sender_id();
+        const bool known = connection.state() != ConnectionState::idle &&
+                           static_cast<std::uint32_t>(connection.remote()) == req.sender_id();
         if (known && (cm::open(connection.state()) || connection.repeats(req))) {
             connection.receive(req, peer_of(i), side.now, doings);
             return retire(side);
         }
-        const bool asks = connection.state() == State::req_sent || connection.state() == State::mra_req_received;
+        const bool asks =
+            connection.state() == ConnectionState::req_sent || connection.state() == ConnectionState::mra_req_received;
         if (connection.peer_to_peer() && asks) {
             if (auto request = connection.match(req, peer_of(i), side.now, doings)) {
                 hear(i, cm::RequestReceived{.endpoint = nullptr, .request = std::move(*request), .from = {}});
@@ -43,7 +44,7 @@ void CmPair::receive_req(unsigned i, const cm::Incoming& req) {
             return;
         }
     }
-    const bool free = !side.connection || (side.connection->state() == State::idle && side.word.rests());
+    const bool free = !side.connection || (side.connection->state() == ConnectionState::idle && side.word.rests());
     if (i == 1 && !setup_->peers && free && side.births < setup_->births) return take(i, req);
     const wire::CmRej rej{.remote_id = req.sender_id(), .reason = wire::CmRejectReason::invalid_service_id};
     put(i, cm::make_mad(rej, req.transaction()));

@@ -7,7 +7,7 @@
 
 namespace verbline::sim {
 
-using cm::State;
+using cm::ConnectionState;
 using Said = CmWord::Said;
 
 constexpr int most_steps = 200;  ///< to rest
@@ -31,7 +31,7 @@ void CmPair::ready(unsigned side) {
 }
 
 bool CmPair::established(unsigned side) const {
-    return sides_[side].connection && sides_[side].connection->state() == State::established;
+    return sides_[side].connection && sides_[side].connection->state() == ConnectionState::established;
 }
 
 void CmPair::add_calls(unsigned i, std::vector<CmPair>& out) const {
@@ -40,14 +40,14 @@ void CmPair::add_calls(unsigned i, std::vector<CmPair>& out) const {
     if (setup_->peers && i == 1 && side.births == 0) out.emplace_back(*this).connect(i);
     if (!side.user) return;
     const auto state = side.connection->state();
-    if (state != State::idle || !side.word.rests()) out.emplace_back(*this).abandon(i);
+    if (state != ConnectionState::idle || !side.word.rests()) out.emplace_back(*this).abandon(i);
     if (side.word.must_answer()) {
         add(Said::reject, [](auto& c, Time now, auto& doings) {
             return c.reject({.reason = wire::CmRejectReason::consumer}, now, doings);
         });
         if (side.word.is_requested()) out.emplace_back(*this).reply(i);
         if (!side.word.is_requested()) out.emplace_back(*this).ready(i);
-        if (setup_->delays && (state == State::req_received || state == State::rep_received)) {
+        if (setup_->delays && (state == ConnectionState::req_received || state == ConnectionState::rep_received)) {
             add({}, [](auto& c, Time now, auto& doings) { return c.delay(20, {}, now, doings); });
         }
     }
@@ -141,8 +141,8 @@ bool CmPair::settle() {
             continue;
         }
         for (const auto& side : sides_) {
-            if (!side.connection || side.connection->state() == State::established) continue;
-            expect(side.connection->state() == State::idle, "it rests where nobody can rest");
+            if (!side.connection || side.connection->state() == ConnectionState::established) continue;
+            expect(side.connection->state() == ConnectionState::idle, "it rests where nobody can rest");
             expect(!side.user || side.word.rests(), "a user waits for ever");
         }
         if (established(0)) {

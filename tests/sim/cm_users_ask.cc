@@ -138,7 +138,7 @@ void CmUsers::plan_change_of_mind(CmUser& user) {
 
 /// What cannot be done now is refused, and changes nothing.
 void CmUsers::make_mistake(CmUser& user) {
-    using enum cm::State;
+    using enum cm::ConnectionState;
     auto& endpoint = *user.endpoint;
     const auto state = endpoint.state();
     const auto refuse = [&](bool may, const char* call, const auto& act) {

@@ -7,7 +7,7 @@
 
 namespace verbline::sim {
 
-using cm::State;
+using cm::ConnectionState;
 
 std::string_view name(const cm::Event& event) {
     constexpr std::array<std::string_view, std::variant_size_v<cm::Event>> names{
@@ -45,10 +45,10 @@ bool CmWord::rests() const {
     return stage_ == Stage::ended || (stage_ == Stage::closing && may_stay_silent_);
 }
 
-bool CmWord::rests_in(State state) const {
-    if (kind_ == Kind::listener) return state == State::listen;
-    if (kind_ == Kind::server) return state == State::idle || state == State::sidr_req_received;
-    return state == (stage_ == Stage::established ? State::established : State::idle);
+bool CmWord::rests_in(ConnectionState state) const {
+    if (kind_ == Kind::listener) return state == ConnectionState::listen;
+    if (kind_ == Kind::server) return state == ConnectionState::idle || state == ConnectionState::sidr_req_received;
+    return state == (stage_ == Stage::established ? ConnectionState::established : ConnectionState::idle);
 }
 
 std::string_view CmWord::move(bool allowed, Stage next, std::string_view otherwise) {

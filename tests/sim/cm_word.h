@@ -40,7 +40,7 @@ public:
     /// Nothing more has to come.
     bool rests() const;
     /// The machine's state that goes with rest.
-    bool rests_in(cm::State state) const;
+    bool rests_in(cm::ConnectionState state) const;
 
 private:
     enum class Stage : std::uint8_t { asked, requested, replied, replying, established, leaving, closing, ended };

@@ -26,14 +26,15 @@ Network::~Network() {
     for (const auto& event : events_) rte_pktmbuf_free(event.packet);
 }
 
-Port& Network::add_port(PortSetup setup) {
+SimulatedPort& Network::add_port(PortSetup setup) {
     const auto index = static_cast<std::uint32_t>(ports_.size());
-    auto& port = *ports_.emplace_back(std::make_unique<Port>(*this, index, std::move(setup), Seed{seeds_.next()}));
+    auto& port =
+        *ports_.emplace_back(std::make_unique<SimulatedPort>(*this, index, std::move(setup), Seed{seeds_.next()}));
     if (port.mac()) place(*port.mac(), port);
     return port;
 }
 
-void Network::place(const wire::MacAddress& mac, const Port& port) {
+void Network::place(const wire::MacAddress& mac, const SimulatedPort& port) {
     table_[std::uint64_t{wire::load16(mac.bytes, 0)} << 32 | wire::load32(mac.bytes, 2)] = {port.index_, true};
 }
 
@@ -54,18 +55,18 @@ void Network::advance(Time now) {
     now_ = std::max(now_, now);
 }
 
-void Network::schedule(const Port& port, const Link::Arrivals& arrivals, bool at_host) {
+void Network::schedule(const SimulatedPort& port, const Link::Arrivals& arrivals, bool at_host) {
     schedule(port, arrivals.first, at_host);
     schedule(port, arrivals.twin, at_host);
 }
 
-void Network::schedule(const Port& port, const Link::Arrival& arrival, bool at_host) {
+void Network::schedule(const SimulatedPort& port, const Link::Arrival& arrival, bool at_host) {
     if (arrival.packet == nullptr) return;
     events_.push_back({arrival.at, order_++, arrival.packet, port.index_, at_host});
     std::push_heap(events_.begin(), events_.end());
 }
 
-void Network::forward(Port& from, rte_mbuf* frame) {
+void Network::forward(SimulatedPort& from, rte_mbuf* frame) {
     learn(from, *frame);
     const auto destination = address_at(*frame, 0);
     const auto found = is_group(destination) ? table_.end() : table_.find(destination);
@@ -79,14 +80,14 @@ void Network::forward(Port& from, rte_mbuf* frame) {
     enqueue(*ports_[found->second.port], frame);
 }
 
-void Network::learn(const Port& from, const rte_mbuf& frame) {
+void Network::learn(const SimulatedPort& from, const rte_mbuf& frame) {
     const auto source = address_at(frame, 6);
     if (source == 0 || is_group(source)) return;
     auto& place = table_.try_emplace(source, Place{from.index_, false}).first->second;
     if (!place.given) place.port = from.index_;
 }
 
-void Network::flood(const Port& from, rte_mbuf* frame) {
+void Network::flood(const SimulatedPort& from, rte_mbuf* frame) {
     counters_.flooded.add();
     for (const auto& port : ports_) {
         if (port.get() == &from) continue;
@@ -101,7 +102,7 @@ void Network::flood(const Port& from, rte_mbuf* frame) {
 }
 
 /// The end of the queue towards a host, where switches drop and mark.
-void Network::enqueue(Port& to, rte_mbuf* frame) {
+void Network::enqueue(SimulatedPort& to, rte_mbuf* frame) {
     const auto& setup = to.setup_;
     const auto waiting = to.queue();
     if (frame->pkt_len > setup.max_frame) {

@@ -54,7 +54,7 @@ public:
     ~Network();
 
     /// The port is the network's.
-    Port& add_port(PortSetup setup);
+    SimulatedPort& add_port(PortSetup setup);
 
     Time now() const { return now_; }
     /// Moves time to `now`, which is not before the time it was, and every packet as far as it has come by then.
@@ -67,13 +67,13 @@ public:
     std::uint64_t moved() const { return order_; }
 
     /// The address is behind this port from now on, whatever the switch has learned or will.
-    void place(const wire::MacAddress& mac, const Port& port);
+    void place(const wire::MacAddress& mac, const SimulatedPort& port);
 
     rte_mempool& pool() const { return pool_; }
     const SwitchCounters& counters() const { return counters_; }
 
 private:
-    friend class Port;
+    friend class SimulatedPort;
 
     struct Event {
         Time at;
@@ -91,20 +91,20 @@ private:
         bool given;  ///< by the test or by the host's device: no frame with a flipped bit may move it
     };
 
-    void to_switch(const Port& from, const Link::Arrivals& arrivals) { schedule(from, arrivals, false); }
-    void schedule(const Port& port, const Link::Arrivals& arrivals, bool at_host);
-    void schedule(const Port& port, const Link::Arrival& arrival, bool at_host);
-    void forward(Port& from, rte_mbuf* frame);
-    void flood(const Port& from, rte_mbuf* frame);
-    void enqueue(Port& to, rte_mbuf* frame);
-    void learn(const Port& from, const rte_mbuf& frame);
+    void to_switch(const SimulatedPort& from, const Link::Arrivals& arrivals) { schedule(from, arrivals, false); }
+    void schedule(const SimulatedPort& port, const Link::Arrivals& arrivals, bool at_host);
+    void schedule(const SimulatedPort& port, const Link::Arrival& arrival, bool at_host);
+    void forward(SimulatedPort& from, rte_mbuf* frame);
+    void flood(const SimulatedPort& from, rte_mbuf* frame);
+    void enqueue(SimulatedPort& to, rte_mbuf* frame);
+    void learn(const SimulatedPort& from, const rte_mbuf& frame);
 
     Random seeds_;
     rte_mempool& pool_;
     Time now_ = 0;
     std::uint64_t order_ = 0;
     std::vector<Event> events_;  ///< a heap
-    std::vector<std::unique_ptr<Port>> ports_;
+    std::vector<std::unique_ptr<SimulatedPort>> ports_;
     std::unordered_map<std::uint64_t, Place> table_;  ///< by MAC address
     SwitchCounters counters_;
 };

@@ -45,7 +45,7 @@ struct Pair {
     explicit Pair(PortSetup a_setup = {}, PortSetup b_setup = {}, std::uint64_t seed = 1)
         : network(Seed{seed}, *test::packet_pool()), a(add(std::move(a_setup), 0)), b(add(std::move(b_setup), 1)) {}
 
-    Port& add(PortSetup setup, unsigned host) {
+    SimulatedPort& add(PortSetup setup, unsigned host) {
         setup.mac = mac(host);
         return network.add_port(std::move(setup));
     }
@@ -58,7 +58,7 @@ struct Pair {
     void send(std::uint32_t number, std::size_t size = 100) {
         ASSERT_TRUE(send(numbered(mac(1), mac(0), number, size)));
     }
-    void collect(Port& port, std::vector<Received>& into) {
+    void collect(SimulatedPort& port, std::vector<Received>& into) {
         rte_mbuf* packets[8];
         while (const auto n = port.rx_burst(0, packets)) {
             for (auto* const packet : std::span(packets).first(n)) {
@@ -78,7 +78,7 @@ struct Pair {
     }
 
     Network network;
-    Port &a, &b;
+    SimulatedPort &a, &b;
 };
 
 }  // namespace verbline::sim

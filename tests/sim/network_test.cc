@@ -46,7 +46,7 @@ TEST(Network, TheSameSeedGivesTheSameBitsAtTheSameTimes) {
 
 TEST(Network, FloodsWhatItDoesNotKnowAndLearns) {
     Network network(Seed{1}, *test::packet_pool());
-    Port* ports[] = {&network.add_port({}), &network.add_port({}), &network.add_port({})};
+    SimulatedPort* ports[] = {&network.add_port({}), &network.add_port({}), &network.add_port({})};
     const auto reached = [&](unsigned from, wire::MacAddress to) {
         auto* packet = make_packet(numbered(to, mac(from), 1)).release();
         EXPECT_EQ(ports[from]->tx_burst(0, std::span(&packet, 1)), 1);

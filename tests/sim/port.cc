@@ -17,7 +17,7 @@
 
 namespace verbline::sim {
 
-Port::Port(Network& network, std::uint32_t index, PortSetup setup, Seed seed)
+SimulatedPort::SimulatedPort(Network& network, std::uint32_t index, PortSetup setup, Seed seed)
     : network_(network),
       index_(index),
       setup_(std::move(setup)),
@@ -29,32 +29,32 @@ Port::Port(Network& network, std::uint32_t index, PortSetup setup, Seed seed)
     capabilities_.tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 }
 
-Port::~Port() {
+SimulatedPort::~SimulatedPort() {
     for (const auto& queue : received_) {
         for (auto* const packet : queue) rte_pktmbuf_free(packet);
     }
 }
 
-std::uint64_t Port::queue() const {
+std::uint64_t SimulatedPort::queue() const {
     return queue_.backlog(setup_.rate_bps, network_.now());
 }
 
-bool Port::full() const {
+bool SimulatedPort::full() const {
     return transmitter_.backlog(setup_.rate_bps, network_.now()) >= setup_.transmit_limit;
 }
 
-Result<void> Port::up() {
+Result<void> SimulatedPort::up() {
     is_up_ = true;
     return {};
 }
 
-std::size_t Port::waiting() const {
+std::size_t SimulatedPort::waiting() const {
     std::size_t sum = 0;
     for (const auto& queue : received_) sum += queue.size();
     return sum;
 }
 
-std::uint16_t Port::rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
+std::uint16_t SimulatedPort::rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
     auto& received = received_[queue];
     const auto n = std::min(burst.size(), received.size());
     const auto end = received.begin() + static_cast<std::ptrdiff_t>(n);
@@ -63,7 +63,7 @@ std::uint16_t Port::rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
     return static_cast<std::uint16_t>(n);
 }
 
-std::uint16_t Port::tx_burst(std::uint16_t, pmd::Burst burst) noexcept {
+std::uint16_t SimulatedPort::tx_burst(std::uint16_t, pmd::Burst burst) noexcept {
     std::uint16_t taken = 0;
     while (taken < burst.size() && !full()) {
         auto* const packet = admit(burst[taken++]);
@@ -76,7 +76,7 @@ std::uint16_t Port::tx_burst(std::uint16_t, pmd::Burst burst) noexcept {
 
 /// The packet as the cable carries it: contiguous where the network's buffers hold it, and nobody else's, so that what
 /// its sender does to its memory later changes nothing.
-rte_mbuf* Port::admit(rte_mbuf* packet) {
+rte_mbuf* SimulatedPort::admit(rte_mbuf* packet) {
     constexpr auto requests = RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_TCP_SEG;
     if (!is_up_) return refuse(packet, counters_.tx_dropped_down);
     if ((packet->ol_flags & requests) != 0) return refuse(packet, counters_.tx_dropped_offload);
@@ -94,13 +94,13 @@ rte_mbuf* Port::admit(rte_mbuf* packet) {
     return packet;
 }
 
-rte_mbuf* Port::refuse(rte_mbuf* packet, Counter& reason) {
+rte_mbuf* SimulatedPort::refuse(rte_mbuf* packet, Counter& reason) {
     reason.add();
     rte_pktmbuf_free(packet);
     return nullptr;
 }
 
-void Port::deliver(rte_mbuf* packet) {
+void SimulatedPort::deliver(rte_mbuf* packet) {
     auto& queue = received_[queue_for(*packet)];
     if (!is_up_) {
         refuse(packet, counters_.rx_dropped_down);
@@ -113,7 +113,7 @@ void Port::deliver(rte_mbuf* packet) {
 
 /// As a NIC does it: Toeplitz over source address, destination address, source port, destination port, as they lie in
 /// the packet; the low bits choose the entry.
-std::size_t Port::queue_for(const rte_mbuf& packet) const {
+std::size_t SimulatedPort::queue_for(const rte_mbuf& packet) const {
     constexpr std::size_t ip_at = wire::Ethernet::size, addresses = ip_at + 12, udp_at = ip_at + wire::Ipv4::size;
     if (!setup_.rss || packet.data_len < udp_at + wire::Udp::size) return 0;
     const wire::Bytes frame(rte_pktmbuf_mtod(&packet, const std::byte*), packet.data_len);
@@ -124,13 +124,13 @@ std::size_t Port::queue_for(const rte_mbuf& packet) const {
     return setup_.rss->queues[hash & (setup_.rss->queues.size() - 1)];
 }
 
-std::error_code Port::set_identity(const pmd::Identity& identity) {
+std::error_code SimulatedPort::set_identity(const pmd::Identity& identity) {
     network_.place(identity.mac, *this);
     setup_.mac = identity.mac;
     return {};
 }
 
-void Port::counters(const CounterVisitor& visit) const {
+void SimulatedPort::counters(const CounterVisitor& visit) const {
     const auto prefixed = [&](const char* prefix) {
         return [&visit, prefix](std::string_view name, std::uint64_t value, std::string_view help) {
             visit(prefix + std::string(name), value, help);

@@ -57,10 +57,10 @@ struct PortCounters {
 };
 
 /// Made by the network, and lives as long. Up from the start.
-class Port : public pmd::NetDevice {
+class SimulatedPort : public pmd::NetDevice {
 public:
-    Port(Network& network, std::uint32_t index, PortSetup setup, Seed seed);
-    ~Port() override;
+    SimulatedPort(Network& network, std::uint32_t index, PortSetup setup, Seed seed);
+    ~SimulatedPort() override;
 
     /// May be changed at any time, `mac` and `name` excepted; what is under way already keeps its time and fate.
     PortSetup& setup() { return setup_; }

@@ -14,7 +14,7 @@ namespace {
 using test::ByteVector;
 using test::make_packet;
 
-TEST(Port, SerializesAtTheRateOfEachLink) {
+TEST(SimulatedPort, SerializesAtTheRateOfEachLink) {
     // 100 bytes take 80 ns at 10 Gb/s and 800 ns at 1 Gb/s; the switch stores and forwards.
     Pair pair({.rate_bps = 10'000'000'000, .delay = 1000}, {.rate_bps = 1'000'000'000, .delay = 1000});
     for (std::uint32_t i = 0; i < 3; ++i) pair.send(i);
@@ -26,7 +26,7 @@ TEST(Port, SerializesAtTheRateOfEachLink) {
     }
 }
 
-TEST(Port, ARateLosesNoFractionOfANanosecond) {
+TEST(SimulatedPort, ARateLosesNoFractionOfANanosecond) {
     // 64 bytes at 100 Gb/s: 5.12 ns.
     Serializer wire;
     Time last = 0;
@@ -34,7 +34,7 @@ TEST(Port, ARateLosesNoFractionOfANanosecond) {
     EXPECT_EQ(last, 512'000);
 }
 
-TEST(Port, ABusyTransmitterMakesItsHostWait) {
+TEST(SimulatedPort, ABusyTransmitterMakesItsHostWait) {
     Pair pair({.rate_bps = 8'000'000'000, .transmit_limit = 1000});  // a byte a nanosecond
     const auto frame = numbered(mac(1), mac(0), 0, 500);
     EXPECT_TRUE(pair.send(frame));
@@ -45,7 +45,7 @@ TEST(Port, ABusyTransmitterMakesItsHostWait) {
     EXPECT_EQ(pair.run().size(), 3u);
 }
 
-TEST(Port, AFullQueueDrops) {
+TEST(SimulatedPort, AFullQueueDrops) {
     Pair pair({}, {.rate_bps = 8'000'000'000, .queue_limit = 10'000});
     for (std::uint32_t i = 0; i < 15; ++i) pair.send(i, 1000);
     const auto received = pair.run();
@@ -54,7 +54,7 @@ TEST(Port, AFullQueueDrops) {
     EXPECT_EQ(pair.b.port_counters().queue_dropped_full.value(), 5u);
 }
 
-TEST(Port, AReceiverThatDoesNotReadIsOverrun) {
+TEST(SimulatedPort, AReceiverThatDoesNotReadIsOverrun) {
     Pair pair({}, {.receive_ring = 4});
     for (std::uint32_t i = 0; i < 10; ++i) pair.send(i);
     pair.network.advance(1);
@@ -67,7 +67,7 @@ TEST(Port, AReceiverThatDoesNotReadIsOverrun) {
     EXPECT_EQ(pair.run().size(), 1u) << "room again";
 }
 
-TEST(Port, WhatTheSenderDoesToItsMemoryAfterwardsDoesNotShow) {
+TEST(SimulatedPort, WhatTheSenderDoesToItsMemoryAfterwardsDoesNotShow) {
     Pair pair({.delay = 1000});
     const auto bytes = numbered(mac(1), mac(0), 3, 200);
     const auto payload = make_packet(wire::Bytes(bytes).subspan(50));
@@ -82,7 +82,7 @@ TEST(Port, WhatTheSenderDoesToItsMemoryAfterwardsDoesNotShow) {
     EXPECT_EQ(pair.a.port_counters().tx_copied.value(), 1u);
 }
 
-TEST(Port, RefusesWhatNoCableCarries) {
+TEST(SimulatedPort, RefusesWhatNoCableCarries) {
     Pair pair({.max_frame = 1000}, {.max_frame = 500});
     pair.send(1, 1001);
     pair.send(2, 501);
@@ -98,7 +98,7 @@ TEST(Port, RefusesWhatNoCableCarries) {
     EXPECT_EQ(test::counter(pair.b, "queue_dropped_oversize"), 1u);
 }
 
-TEST(Port, APortThatIsDownNeitherSendsNorReceives) {
+TEST(SimulatedPort, APortThatIsDownNeitherSendsNorReceives) {
     Pair pair;
     pair.send(1);
     pair.b.down();

@@ -106,7 +106,7 @@ void Side::post_in_error() {
 void Side::reset() {
     if (pair_ == nullptr) return;
     scene.say("{} to reset", name());
-    if (!sent.empty() || pair_->state() != transport::State::error) ++scene.resets;
+    if (!sent.empty() || pair_->state() != transport::QueuePairState::error) ++scene.resets;
     killed = broken = true;
     pair_->reset();
     end_epoch();
@@ -115,7 +115,7 @@ void Side::reset() {
 void Side::destroy() {
     if (pair_ == nullptr) return;
     scene.say("{} is destroyed", name());
-    if (pair_->state() != transport::State::error) ++scene.resets;
+    if (pair_->state() != transport::QueuePairState::error) ++scene.resets;
     killed = broken = true;
     node.sides.erase(static_cast<std::uint32_t>(qpn()));
     pair_.reset();

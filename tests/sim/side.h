@@ -26,7 +26,7 @@ public:
     void destroy();
     void reset();
     void error();
-    bool ready() const { return pair_ != nullptr && pair_->state() == transport::State::rts; }
+    bool ready() const { return pair_ != nullptr && pair_->state() == transport::QueuePairState::rts; }
 
     // The program.
     /// False: nothing is to be posted now.

@@ -34,7 +34,7 @@ struct HostSetup {
 class Host {
 public:
     rdma::Device& device() { return *device_; }
-    Port& port() { return *port_; }
+    SimulatedPort& port() { return *port_; }
     wire::MacAddress mac() const { return mac_; }
     /// Entries 0 and 1: link-local, RoCE v1 and v2; 2 and 3: 10.0.0.n; 4 and 5: fd00::n.
     unsigned gid_v1() const { return 0; }
@@ -47,7 +47,7 @@ private:
     friend class World;
 
     wire::MacAddress mac_;
-    Port* port_ = nullptr;
+    SimulatedPort* port_ = nullptr;
     bool stopped_ = false;
     std::vector<transport::Event> events_;
     std::unique_ptr<rdma::Device> device_;

@@ -25,7 +25,7 @@ CompletionQueue::CompletionQueue(Context& context, const ibv_cq_init_attr_ex& at
         if (channel_ != nullptr) channel_->push(*this);
     });
     abi.cqe = static_cast<int>(native_->capacity());
-    context.port().listen(Port::identity(native_.get()), this, [this](const transport::Event&) {
+    context.port().listen(VerbsPort::identity(native_.get()), this, [this](const transport::Event&) {
         ibv_async_event event{};
         event.event_type = IBV_EVENT_CQ_ERR;
         event.element.cq = this->abi();
@@ -48,7 +48,7 @@ Result<CompletionQueue*> CompletionQueue::create(Context& context, const ibv_cq_
 }
 
 CompletionQueue::~CompletionQueue() {
-    context().port().stop_listening(Port::identity(native_.get()), this);
+    context().port().stop_listening(VerbsPort::identity(native_.get()), this);
     context().events().forget(abi());
     if (channel_ != nullptr) --channel_->users;
     if (parent_domain_ != nullptr) --parent_domain_->users;

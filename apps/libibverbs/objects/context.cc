@@ -11,7 +11,7 @@
 
 namespace verbline::verbs {
 
-Context::Context(ibv_device& device, Port& port, ProgramDescriptor command, ProgramDescriptor events)
+Context::Context(ibv_device& device, VerbsPort& port, ProgramDescriptor command, ProgramDescriptor events)
     : port_(port), command_(std::move(command)), events_(std::move(events)) {
     handle_.object = this;
     auto& verbs = handle_.abi;
@@ -32,7 +32,7 @@ Context::Context(ibv_device& device, Port& port, ProgramDescriptor command, Prog
     });
 }
 
-Result<std::unique_ptr<Context>> Context::open(ibv_device& device, Port& port) {
+Result<std::unique_ptr<Context>> Context::open(ibv_device& device, VerbsPort& port) {
     // Programs pass copies of the command descriptor to each other (ibv_import_device): a file of its own identifies
     // the context.
     ProgramDescriptor command(FileDescriptor(memfd_create("verbline", MFD_CLOEXEC)));
@@ -46,12 +46,12 @@ Context::~Context() {
     pthread_mutex_destroy(&handle_.abi.context.mutex);
 }
 
-void Context::add(QueuePair& pair) {
+void Context::add(VerbsQueuePair& pair) {
     const std::scoped_lock lock(pairs_mutex_);
     pairs_.insert(&pair);
 }
 
-void Context::remove(QueuePair& pair) {
+void Context::remove(VerbsQueuePair& pair) {
     const std::scoped_lock lock(pairs_mutex_);
     pairs_.erase(&pair);
 }

@@ -17,7 +17,7 @@
 
 namespace verbline::verbs {
 
-class QueuePair;
+class VerbsQueuePair;
 
 class Context {
 public:
@@ -34,7 +34,7 @@ public:
     };
 
     /// EMFILE and the like.
-    static Result<std::unique_ptr<Context>> open(ibv_device& device, Port& port);
+    static Result<std::unique_ptr<Context>> open(ibv_device& device, VerbsPort& port);
     ~Context();
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
@@ -46,7 +46,7 @@ public:
     bool alive() const { return !port_.abandoned() && !port_.lost(); }
 
     ibv_context* abi() { return &handle_.abi.context; }
-    Port& port() { return port_; }
+    VerbsPort& port() { return port_; }
     rdma::Device& device() { return port_.device(); }
     Progress& progress() { return port_.progress(); }
     AsyncEvents& events() { return events_; }
@@ -56,8 +56,8 @@ public:
     bool drop() { return --users_ == 0; }
 
     // Queue pairs created with it.
-    void add(QueuePair& pair);
-    void remove(QueuePair& pair);
+    void add(VerbsQueuePair& pair);
+    void remove(VerbsQueuePair& pair);
 
     /// Call when the last user has closed it. Objects left behind become inert: queue pairs are reset, events are
     /// dropped. Their handles may still be destroyed; until then the context is `held`.
@@ -71,16 +71,16 @@ private:
         Context* object;
     };
 
-    Context(ibv_device& device, Port& port, ProgramDescriptor command, ProgramDescriptor events);
+    Context(ibv_device& device, VerbsPort& port, ProgramDescriptor command, ProgramDescriptor events);
 
     Abi handle_{};
-    Port& port_;
+    VerbsPort& port_;
     ProgramDescriptor command_;
     AsyncEvents events_;
     unsigned users_ = 1;
     std::atomic<unsigned> holds_{0};
     std::mutex pairs_mutex_;
-    std::set<QueuePair*> pairs_;
+    std::set<VerbsQueuePair*> pairs_;
 };
 
 /// Fills the tables of operations. Unsupported ones stay null, for which the verbs return EOPNOTSUPP.

@@ -8,7 +8,7 @@ namespace verbline::verbs {
 namespace {
 
 WorkBuilder& builder(ibv_qp_ex* qp) {
-    return QueuePair::of(qp).builder();
+    return VerbsQueuePair::of(qp).builder();
 }
 
 transport::SendRequest& next(ibv_qp_ex* qp, ibv_wr_opcode opcode) {
@@ -91,9 +91,9 @@ void set_work_operations(ibv_qp_ex& qp) {
     qp.wr_set_sge_list = [](ibv_qp_ex* of, std::size_t count, const ibv_sge* list) {
         builder(of).segments({list, count});
     };
-    qp.wr_start = [](ibv_qp_ex* of) { QueuePair::of(of).start_work(); };
-    qp.wr_complete = [](ibv_qp_ex* of) { return QueuePair::of(of).complete_work(); };
-    qp.wr_abort = [](ibv_qp_ex* of) { QueuePair::of(of).abort_work(); };
+    qp.wr_start = [](ibv_qp_ex* of) { VerbsQueuePair::of(of).start_work(); };
+    qp.wr_complete = [](ibv_qp_ex* of) { return VerbsQueuePair::of(of).complete_work(); };
+    qp.wr_abort = [](ibv_qp_ex* of) { VerbsQueuePair::of(of).abort_work(); };
 }
 
 }  // namespace verbline::verbs

@@ -11,7 +11,7 @@
 
 namespace verbline::verbs::limits {
 
-constexpr int queue_pairs = 1 << 14;    ///< Port's engine has as many slots
+constexpr int queue_pairs = 1 << 14;    ///< VerbsPort's engine has as many slots
 constexpr int work_requests = 1 << 15;  ///< of each queue
 constexpr int segments = 64;            ///< of a work request
 constexpr std::uint32_t inline_bytes = 1024;

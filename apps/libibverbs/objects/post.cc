@@ -8,7 +8,7 @@
 
 namespace verbline::verbs {
 
-int QueuePair::post_send(ibv_send_wr* list, ibv_send_wr** bad) noexcept {
+int VerbsQueuePair::post_send(ibv_send_wr* list, ibv_send_wr** bad) noexcept {
     if (!context().alive()) return *bad = list, EIO;
     std::array<transport::Segment, limits::segments> room;
     const auto type = handle_.abi.qp_base.qp_type;
@@ -42,7 +42,7 @@ int QueuePair::post_send(ibv_send_wr* list, ibv_send_wr** bad) noexcept {
     return error;
 }
 
-int QueuePair::post_receive(ibv_recv_wr* list, ibv_recv_wr** bad) noexcept {
+int VerbsQueuePair::post_receive(ibv_recv_wr* list, ibv_recv_wr** bad) noexcept {
     if (!context().alive()) return *bad = list, EIO;
     std::array<transport::Segment, limits::segments> room;
     const std::scoped_lock lock(receive_lock_);
@@ -60,7 +60,7 @@ int QueuePair::post_receive(ibv_recv_wr* list, ibv_recv_wr** bad) noexcept {
     return 0;
 }
 
-int QueuePair::bind_window(ibv_mw& window, const ibv_mw_bind& bind) noexcept {
+int VerbsQueuePair::bind_window(ibv_mw& window, const ibv_mw_bind& bind) noexcept {
     if (!context().alive()) return EIO;
     // Type 1: we choose the next key; of type 2 the program does, by a send request (ibv_bind_mw(3)).
     if (window.type != IBV_MW_TYPE_1) return EINVAL;
@@ -81,35 +81,35 @@ int QueuePair::bind_window(ibv_mw& window, const ibv_mw_bind& bind) noexcept {
     return 0;
 }
 
-void QueuePair::start_work() noexcept {
+void VerbsQueuePair::start_work() noexcept {
     // In the child of a fork, the thread that held the lock may not exist.
     if (!context().alive()) return builder_->start(), builder_->fail(EIO);
     send_lock_.lock();
     builder_->start();
 }
 
-int QueuePair::complete_work() noexcept {
+int VerbsQueuePair::complete_work() noexcept {
     const int error = builder_->complete();
     send_lock_.unlock();
     if (error == 0) context().progress().posted(*native_);
     return error;
 }
 
-void QueuePair::abort_work() noexcept {
+void VerbsQueuePair::abort_work() noexcept {
     builder_->abort();
     send_lock_.unlock();
 }
 
 int post_send(ibv_qp* qp, ibv_send_wr* list, ibv_send_wr** bad) {
-    return QueuePair::of(qp).post_send(list, bad);
+    return VerbsQueuePair::of(qp).post_send(list, bad);
 }
 
 int post_recv(ibv_qp* qp, ibv_recv_wr* list, ibv_recv_wr** bad) {
-    return QueuePair::of(qp).post_receive(list, bad);
+    return VerbsQueuePair::of(qp).post_receive(list, bad);
 }
 
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
-    return QueuePair::of(qp).bind_window(*mw, *bind);
+    return VerbsQueuePair::of(qp).bind_window(*mw, *bind);
 }
 
 }  // namespace verbline::verbs

@@ -122,8 +122,8 @@ void each_user_count(const QueuePairParts& parts, Change change) {
 
 }  // namespace
 
-QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, const QueuePairParts& parts,
-                     std::unique_ptr<rdma::QueuePair> native)
+VerbsQueuePair::VerbsQueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, const QueuePairParts& parts,
+                               std::unique_ptr<rdma::QueuePair> native)
     : hold_(context), parts_(parts), native_(std::move(native)) {
     handle_.object = this;
     auto& abi = handle_.abi.qp_base;
@@ -153,7 +153,7 @@ QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, co
         builder_.emplace(*native_, attributes.qp_type, attributes.cap);
         set_work_operations(handle_.abi);
     }
-    const auto identity = Port::identity(native_->qpn());
+    const auto identity = VerbsPort::identity(native_->qpn());
     try {
         context.add(*this);
         context.port().listen(identity, this, [this](const auto& event) { notify(event); });
@@ -166,7 +166,7 @@ QueuePair::QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, co
     each_user_count(parts_, [](auto& users) { ++users; });
 }
 
-Result<QueuePair*> QueuePair::create(Context& context, ibv_qp_init_attr_ex& attributes) {
+Result<VerbsQueuePair*> VerbsQueuePair::create(Context& context, ibv_qp_init_attr_ex& attributes) {
     if (!context.alive()) return failure(EIO, "the context is that of a parent process");
     const auto type = type_of(attributes.qp_type);
     if (!type) return std::unexpected(type.error());
@@ -177,10 +177,10 @@ Result<QueuePair*> QueuePair::create(Context& context, ibv_qp_init_attr_ex& attr
     auto native = context.device().create_queue_pair(options);
     if (!native) return std::unexpected(native.error());
     grant(attributes.cap, *type, options, **native);
-    return new QueuePair(context, attributes, *parts, std::move(*native));
+    return new VerbsQueuePair(context, attributes, *parts, std::move(*native));
 }
 
-Result<QueuePair*> QueuePair::open(Context& context, const ibv_qp_open_attr& attributes) {
+Result<VerbsQueuePair*> VerbsQueuePair::open(Context& context, const ibv_qp_open_attr& attributes) {
     if (!context.alive()) return failure(EIO, "the context is that of a parent process");
     constexpr std::uint32_t needed = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
     if ((attributes.comp_mask & needed) != needed || attributes.comp_mask >= IBV_QP_OPEN_ATTR_RESERVED ||
@@ -193,16 +193,16 @@ Result<QueuePair*> QueuePair::open(Context& context, const ibv_qp_open_attr& att
     const bool has_context = (attributes.comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0;
     const ibv_qp_init_attr_ex made_with{.qp_context = has_context ? attributes.qp_context : nullptr,
                                         .qp_type = IBV_QPT_XRC_RECV};
-    return new QueuePair(context, made_with, {.xrc = &domain}, std::move(*native));
+    return new VerbsQueuePair(context, made_with, {.xrc = &domain}, std::move(*native));
 }
 
-QueuePair::~QueuePair() {
+VerbsQueuePair::~VerbsQueuePair() {
     auto& opened = context();
     const auto qpn = native_->qpn();
     opened.remove(*this);
     if (handle_.abi.qp_base.qp_type == IBV_QPT_UD) RetiredHandles::get().remove(*native_);
     native_.reset();
-    opened.port().stop_listening(Port::identity(qpn), this);
+    opened.port().stop_listening(VerbsPort::identity(qpn), this);
     if (parts_.send_queue != nullptr) parts_.send_queue->purge(qpn);
     if (parts_.receive_queue != nullptr) parts_.receive_queue->purge(qpn);
     opened.events().forget(abi());
@@ -211,11 +211,11 @@ QueuePair::~QueuePair() {
     pthread_mutex_destroy(&handle_.abi.qp_base.mutex);
 }
 
-void QueuePair::silence() {
+void VerbsQueuePair::silence() {
     if (!native_->shared()) native_->reset();
 }
 
-void QueuePair::notify(const transport::Event& reported) {
+void VerbsQueuePair::notify(const transport::Event& reported) {
     if (reported.kind == transport::EventKind::send_queue_drained && attributes_.en_sqd_async_notify == 0) return;
     ibv_async_event event{};
     event.event_type = to_event_type(reported.kind);
@@ -224,13 +224,13 @@ void QueuePair::notify(const transport::Event& reported) {
 }
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
-    return made([&] -> Result<QueuePair*> { return QueuePair::create(Context::of(context), *attributes); },
-                &QueuePair::abi);
+    return made([&] -> Result<VerbsQueuePair*> { return VerbsQueuePair::create(Context::of(context), *attributes); },
+                &VerbsQueuePair::abi);
 }
 
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
-    return made([&] -> Result<QueuePair*> { return QueuePair::open(Context::of(context), *attributes); },
-                &QueuePair::abi);
+    return made([&] -> Result<VerbsQueuePair*> { return VerbsQueuePair::open(Context::of(context), *attributes); },
+                &VerbsQueuePair::abi);
 }
 
 extern "C" {
@@ -252,22 +252,22 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
 }
 
 ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
-    return QueuePair::of(qp).extended();
+    return VerbsQueuePair::of(qp).extended();
 }
 
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int /*mask*/, ibv_qp_init_attr* made_with) {
     if (!Context::of(qp->context).alive()) return EIO;
-    QueuePair::of(qp).query(*attributes, *made_with);
+    VerbsQueuePair::of(qp).query(*attributes, *made_with);
     return 0;
 }
 
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
-    return done([&] { return QueuePair::of(qp).modify(*attributes, mask); });
+    return done([&] { return VerbsQueuePair::of(qp).modify(*attributes, mask); });
 }
 
 int ibv_destroy_qp(ibv_qp* qp) {
     if (!Context::of(qp->context).alive()) return 0;
-    auto& pair = QueuePair::of(qp);
+    auto& pair = VerbsQueuePair::of(qp);
     if (pair.attached()) return EBUSY;
     delete &pair;
     return 0;

@@ -38,17 +38,17 @@ struct QueuePairParts {
     XrcDomain* xrc = nullptr;
 };
 
-class QueuePair {
+class VerbsQueuePair {
 public:
-    static Result<QueuePair*> create(Context& context, ibv_qp_init_attr_ex& attributes);
-    static Result<QueuePair*> open(Context& context, const ibv_qp_open_attr& attributes);
+    static Result<VerbsQueuePair*> create(Context& context, ibv_qp_init_attr_ex& attributes);
+    static Result<VerbsQueuePair*> open(Context& context, const ibv_qp_open_attr& attributes);
     /// Removes its completions from the completion queues. Blocks until its events are acknowledged.
-    ~QueuePair();
-    QueuePair(const QueuePair&) = delete;
-    QueuePair& operator=(const QueuePair&) = delete;
+    ~VerbsQueuePair();
+    VerbsQueuePair(const VerbsQueuePair&) = delete;
+    VerbsQueuePair& operator=(const VerbsQueuePair&) = delete;
 
-    static QueuePair& of(ibv_qp* qp) { return of(reinterpret_cast<ibv_qp_ex*>(qp)); }
-    static QueuePair& of(ibv_qp_ex* qp) { return AbiHandle<ibv_qp_ex, QueuePair>::object_of(qp); }
+    static VerbsQueuePair& of(ibv_qp* qp) { return of(reinterpret_cast<ibv_qp_ex*>(qp)); }
+    static VerbsQueuePair& of(ibv_qp_ex* qp) { return AbiHandle<ibv_qp_ex, VerbsQueuePair>::object_of(qp); }
     ibv_qp* abi() { return &handle_.abi.qp_base; }
     ibv_qp_ex* extended() { return builder_ ? &handle_.abi : nullptr; }
 
@@ -75,8 +75,8 @@ public:
     void silence();
 
 private:
-    QueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, const QueuePairParts& parts,
-              std::unique_ptr<rdma::QueuePair> native);
+    VerbsQueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, const QueuePairParts& parts,
+                   std::unique_ptr<rdma::QueuePair> native);
     void notify(const transport::Event& event);
     Context& context() { return Context::of(handle_.abi.qp_base.context); }
 
@@ -90,7 +90,7 @@ private:
     rdma::ReadyToSend ready_to_send() const;
 
     Context::Hold hold_;
-    AbiHandle<ibv_qp_ex, QueuePair> handle_;
+    AbiHandle<ibv_qp_ex, VerbsQueuePair> handle_;
     QueuePairParts parts_;
     std::unique_ptr<rdma::QueuePair> native_;
     std::optional<WorkBuilder> builder_;

@@ -21,7 +21,7 @@ bool names_group(const wire::Gid& gid) {
 
 }  // namespace
 
-Result<void> QueuePair::attach(const wire::Gid& mgid, wire::Lid mlid) {
+Result<void> VerbsQueuePair::attach(const wire::Gid& mgid, wire::Lid mlid) {
     auto& opened = context();
     if (!opened.alive()) return failure(EIO, "the context is that of a parent process");
     if (!names_group(mgid)) return failure(EINVAL, "the GID is no group's");
@@ -37,7 +37,7 @@ Result<void> QueuePair::attach(const wire::Gid& mgid, wire::Lid mlid) {
     return {};
 }
 
-Result<void> QueuePair::detach(const wire::Gid& mgid, wire::Lid mlid) {
+Result<void> VerbsQueuePair::detach(const wire::Gid& mgid, wire::Lid mlid) {
     const std::scoped_lock lock(groups_mutex_);
     if (groups_.erase({mgid, mlid}) == 0) return failure(EINVAL, "the queue pair is not in this group");
     const auto same = [&](const auto& group) { return group.first == mgid; };
@@ -46,7 +46,7 @@ Result<void> QueuePair::detach(const wire::Gid& mgid, wire::Lid mlid) {
     return {};
 }
 
-bool QueuePair::attached() {
+bool VerbsQueuePair::attached() {
     const std::scoped_lock lock(groups_mutex_);
     return !groups_.empty();
 }
@@ -54,11 +54,11 @@ bool QueuePair::attached() {
 extern "C" {
 
 int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) {
-    return done([&] { return QueuePair::of(qp).attach(to_gid(*gid), wire::Lid{lid}); });
+    return done([&] { return VerbsQueuePair::of(qp).attach(to_gid(*gid), wire::Lid{lid}); });
 }
 
 int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) {
-    return done([&] { return QueuePair::of(qp).detach(to_gid(*gid), wire::Lid{lid}); });
+    return done([&] { return VerbsQueuePair::of(qp).detach(to_gid(*gid), wire::Lid{lid}); });
 }
 
 }  // extern "C"

@@ -19,7 +19,7 @@ wire::PKey pkey_at(const std::vector<wire::PKey>& table, std::uint16_t index) {
 
 }  // namespace
 
-Result<void> QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
+Result<void> VerbsQueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     if (!context().alive()) return failure(EIO, "the context is that of a parent process");
     const std::scoped_lock lock(modify_mutex_);
     if (const auto checked = check_values(attributes, mask); !checked) return failure(checked.error(), "attributes");
@@ -44,7 +44,7 @@ Result<void> QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     return {};
 }
 
-void QueuePair::remember(const ibv_qp_attr& from, int mask) {
+void VerbsQueuePair::remember(const ibv_qp_attr& from, int mask) {
     auto& to = attributes_;
     const auto take = [mask](int bit, auto& place, const auto& value) {
         if ((mask & bit) != 0) place = value;
@@ -73,7 +73,7 @@ void QueuePair::remember(const ibv_qp_attr& from, int mask) {
     take(IBV_QP_RATE_LIMIT, to.rate_limit, from.rate_limit);
 }
 
-Result<void> QueuePair::move(ibv_qp_state from, ibv_qp_state to, int mask) {
+Result<void> VerbsQueuePair::move(ibv_qp_state from, ibv_qp_state to, int mask) {
     switch (to) {
         case IBV_QPS_RESET:
             native_->reset();
@@ -90,14 +90,14 @@ Result<void> QueuePair::move(ibv_qp_state from, ibv_qp_state to, int mask) {
     }
 }
 
-Result<void> QueuePair::to_init() {
+Result<void> VerbsQueuePair::to_init() {
     return native_->init({.access = to_access(attributes_.qp_access_flags),
                           .pkey = pkey_at(context().port().link().fabric.pkeys, attributes_.pkey_index),
                           .pkey_index = attributes_.pkey_index,
                           .qkey = wire::QKey{attributes_.qkey}});
 }
 
-Result<void> QueuePair::to_rtr() {
+Result<void> VerbsQueuePair::to_rtr() {
     rdma::ReadyToReceive ready{.remote = wire::Qpn{attributes_.dest_qp_num},
                                .first = wire::Psn{attributes_.rq_psn},
                                .max_reads = attributes_.max_dest_rd_atomic,
@@ -114,7 +114,7 @@ Result<void> QueuePair::to_rtr() {
     return native_->ready_to_receive(ready);
 }
 
-rdma::ReadyToSend QueuePair::ready_to_send() const {
+rdma::ReadyToSend VerbsQueuePair::ready_to_send() const {
     return {.first = wire::Psn{attributes_.sq_psn},
             .timeout = attributes_.timeout,
             .retries = attributes_.retry_cnt,
@@ -122,13 +122,13 @@ rdma::ReadyToSend QueuePair::ready_to_send() const {
             .max_reads = attributes_.max_rd_atomic};
 }
 
-Result<void> QueuePair::to_rts(ibv_qp_state from, int mask) {
+Result<void> VerbsQueuePair::to_rts(ibv_qp_state from, int mask) {
     if (auto changed = change(mask); !changed || from == IBV_QPS_RTS) return changed;
     return from == IBV_QPS_RTR ? native_->ready_to_send(ready_to_send()) : native_->resume();
 }
 
 /// What may be changed without a new connection.
-Result<void> QueuePair::change(int mask) {
+Result<void> VerbsQueuePair::change(int mask) {
     if ((mask & IBV_QP_ACCESS_FLAGS) != 0) native_->set_access(to_access(attributes_.qp_access_flags));
     if ((mask & IBV_QP_QKEY) != 0) native_->set_qkey(wire::QKey{attributes_.qkey});
     if ((mask & IBV_QP_MIN_RNR_TIMER) != 0) native_->set_rnr_timer(attributes_.min_rnr_timer);
@@ -136,7 +136,7 @@ Result<void> QueuePair::change(int mask) {
     return {};
 }
 
-void QueuePair::query(ibv_qp_attr& attributes, ibv_qp_init_attr& made_with) {
+void VerbsQueuePair::query(ibv_qp_attr& attributes, ibv_qp_init_attr& made_with) {
     const std::scoped_lock lock(modify_mutex_);
     attributes = attributes_;
     attributes.qp_state = attributes.cur_qp_state = handle_.abi.qp_base.state = state();

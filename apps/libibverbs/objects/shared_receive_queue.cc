@@ -19,7 +19,7 @@ SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain& domain, void* srq_conte
     abi.pd = domain.abi();
     pthread_mutex_init(&abi.mutex, nullptr);
     pthread_cond_init(&abi.cond, nullptr);
-    context().port().listen(Port::identity(native_->id()), this, [this](const transport::Event& reported) {
+    context().port().listen(VerbsPort::identity(native_->id()), this, [this](const transport::Event& reported) {
         ibv_async_event event{};
         event.event_type = to_event_type(reported.kind);
         event.element.srq = this->abi();
@@ -49,7 +49,7 @@ Result<SharedReceiveQueue*> SharedReceiveQueue::create(Context& context, Protect
 
 SharedReceiveQueue::~SharedReceiveQueue() {
     // First: until then an XRC queue, and with it the completion queue, may be in use.
-    const auto identity = Port::identity(native_->id());
+    const auto identity = VerbsPort::identity(native_->id());
     native_.reset();
     context().port().stop_listening(identity, this);
     context().events().forget(abi());

@@ -43,7 +43,7 @@ std::uint32_t random_slot() {
 
 }  // namespace
 
-void Port::FreePool::operator()(rte_mempool* pool) const {
+void VerbsPort::FreePool::operator()(rte_mempool* pool) const {
     rte_mempool_free(pool);
 }
 
@@ -51,13 +51,14 @@ wire::Guid guid_of(const wire::MacAddress& mac) {
     return wire::Guid{wire::load64(link::link_local_gid(mac).bytes, 8)};
 }
 
-Result<std::unique_ptr<Port>> Port::open(const PortIdentity& identity, const Link& link, const Settings& settings) {
-    std::unique_ptr<Port> port(new Port(identity));
+Result<std::unique_ptr<VerbsPort>> VerbsPort::open(const PortIdentity& identity, const Link& link,
+                                                   const Settings& settings) {
+    std::unique_ptr<VerbsPort> port(new VerbsPort(identity));
     if (auto started = port->start(link, settings); !started) return std::unexpected(started.error());
     return port;
 }
 
-Result<void> Port::start(const Link& link, const Settings& settings) {
+Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
     pool_.reset(rte_pktmbuf_pool_create(identity_.instance.c_str(), packet_count, packet_cache, 0,
                                         RTE_PKTMBUF_HEADROOM + packet_room, SOCKET_ID_ANY));
     if (pool_ == nullptr) return failure(rte_errno, fmt::format("{}: no memory for packets", name()));
@@ -92,7 +93,7 @@ Result<void> Port::start(const Link& link, const Settings& settings) {
     return start_threads();
 }
 
-Result<void> Port::start_threads() {
+Result<void> VerbsPort::start_threads() {
     auto helper = QuietThread::start([this](const std::stop_token& stop) { progress_->run(stop); });
     if (!helper) return std::unexpected(helper.error());
     helper_ = std::move(*helper);
@@ -114,7 +115,7 @@ Result<void> Port::start_threads() {
 
 /// Waits for a lane of a hub, or for the server of a memif pair: a program reads the port's state once, at its start,
 /// and its first datagram may be its only one. A cable is not waited for.
-void Port::await_link(const Link& link) {
+void VerbsPort::await_link(const Link& link) {
     const auto* const pair = std::get_if<pmd::MemifSpec>(&link);
     const bool joins = pair != nullptr && !pair->server;
     const auto until = monotonic_now() + (link_.lane.control ? lane_limit : joins ? pair_limit : 0);
@@ -124,25 +125,25 @@ void Port::await_link(const Link& link) {
 }
 
 /// On failure, as after the program has dropped its privileges, the entries stay as they are.
-void Port::write_sysfs() const {
+void VerbsPort::write_sysfs() const {
     if (!sysfs_.empty()) std::ignore = SysfsTree(sysfs_).update(sysfs_facts(*this));
 }
 
-Port::~Port() {
+VerbsPort::~VerbsPort() {
     helper_.request_stop();
     if (progress_ != nullptr) progress_->wake();
 }
 
-wire::Guid Port::guid() const {
+wire::Guid VerbsPort::guid() const {
     if (infiniband()) return link_.fabric.guid;
     return guid_of(link_.mac);
 }
 
-bool Port::active() const {
+bool VerbsPort::active() const {
     return active_.load(std::memory_order_relaxed) || link_.peer_comes_and_goes;
 }
 
-Result<wire::MacAddress> Port::resolve(unsigned gid_index, const wire::Gid& to) {
+Result<wire::MacAddress> VerbsPort::resolve(unsigned gid_index, const wire::Gid& to) {
     const auto* const from = device_->gids().at(gid_index);
     if (from == nullptr) return failure(EINVAL, fmt::format("GID index {} is empty", gid_index));
     if (const auto known = known_hop(*from, to)) return *known;
@@ -151,14 +152,14 @@ Result<wire::MacAddress> Port::resolve(unsigned gid_index, const wire::Gid& to) 
 }
 
 /// Addresses that need no query.
-std::optional<wire::MacAddress> Port::known_hop(const link::GidEntry& from, const wire::Gid& to) const {
+std::optional<wire::MacAddress> VerbsPort::known_hop(const link::GidEntry& from, const wire::Gid& to) const {
     const auto ipv4 = link::ipv4_of(to);
     if (to.multicast() || (ipv4 && wire::is_multicast(*ipv4))) return ethernet_address_of_group(to);
     if (device_->gids().find(to, from.type, from.vlan)) return link_.mac;  // ourselves
     return link::mac_of_link_local(to);
 }
 
-std::optional<wire::MacAddress> Port::next_hop(unsigned gid_index, const wire::Gid& to) {
+std::optional<wire::MacAddress> VerbsPort::next_hop(unsigned gid_index, const wire::Gid& to) {
     if (infiniband()) return wire::MacAddress{};
     const auto* const from = device_->gids().at(gid_index);
     if (from == nullptr) return std::nullopt;
@@ -166,14 +167,14 @@ std::optional<wire::MacAddress> Port::next_hop(unsigned gid_index, const wire::G
     return next_hops_.find(from->gid, to);
 }
 
-void Port::ask_next_hop(unsigned gid_index, const wire::Gid& to) {
+void VerbsPort::ask_next_hop(unsigned gid_index, const wire::Gid& to) {
     const auto* const from = device_->gids().at(gid_index);
     if (infiniband() || from == nullptr) return;
     next_hops_.ask(from->gid, to);
     if (link_.neighbours != nullptr) progress_->posted();
 }
 
-Result<mad::Gsi*> Port::gsi() {
+Result<mad::Gsi*> VerbsPort::gsi() {
     const std::scoped_lock lock(gsi_mutex_);
     if (gsi_ != nullptr) return gsi_.get();
     mad::GsiOptions options{.device = device_.get(),
@@ -192,7 +193,7 @@ Result<mad::Gsi*> Port::gsi() {
     return gsi_.get();
 }
 
-Result<wire::MacAddress> Port::ask_neighbours(const wire::Gid& to) {
+Result<wire::MacAddress> VerbsPort::ask_neighbours(const wire::Gid& to) {
     const auto until = monotonic_now() + neighbour_limit;
     for (Time next = 0;;) {
         if (const auto mac = link_.neighbours->find(to)) return *mac;
@@ -208,19 +209,19 @@ Result<wire::MacAddress> Port::ask_neighbours(const wire::Gid& to) {
                    fmt::format("{}: nobody on {} answers for {}", name(), link_.text, wire::to_string(to)));
 }
 
-void Port::listen(std::uint64_t identity, const void* who, Listener listener) {
+void VerbsPort::listen(std::uint64_t identity, const void* who, Listener listener) {
     const std::scoped_lock lock(listeners_mutex_);
     listeners_.emplace(identity, Listening{who, std::move(listener)});
 }
 
-void Port::stop_listening(std::uint64_t identity, const void* who) {
+void VerbsPort::stop_listening(std::uint64_t identity, const void* who) {
     const std::scoped_lock lock(listeners_mutex_);
     const auto [first, last] = listeners_.equal_range(identity);
     const auto found = std::find_if(first, last, [who](const auto& entry) { return entry.second.who == who; });
     if (found != last) listeners_.erase(found);
 }
 
-void Port::dispatch(const transport::Event& event) {
+void VerbsPort::dispatch(const transport::Event& event) {
     if (event.kind == transport::EventKind::port_active || event.kind == transport::EventKind::port_error) {
         if (link_.peer_comes_and_goes) return;
         active_.store(event.kind == transport::EventKind::port_active, std::memory_order_relaxed);
@@ -234,29 +235,29 @@ void Port::dispatch(const transport::Event& event) {
     std::for_each(first, last, [&](auto& entry) { entry.second.notify(event); });
 }
 
-void Port::share(SharedKind kind, std::uint32_t handle, void* object) {
+void VerbsPort::share(SharedKind kind, std::uint32_t handle, void* object) {
     const std::scoped_lock lock(shared_mutex_);
     shared_[{kind, handle}] = object;
 }
 
-void Port::unshare(SharedKind kind, std::uint32_t handle) {
+void VerbsPort::unshare(SharedKind kind, std::uint32_t handle) {
     const std::scoped_lock lock(shared_mutex_);
     shared_.erase({kind, handle});
 }
 
-void* Port::shared(SharedKind kind, std::uint32_t handle) {
+void* VerbsPort::shared(SharedKind kind, std::uint32_t handle) {
     const std::scoped_lock lock(shared_mutex_);
     const auto found = shared_.find({kind, handle});
     return found != shared_.end() ? found->second : nullptr;
 }
 
-void Port::finish(Time until) {
+void VerbsPort::finish(Time until) {
     progress_->finish(until);
     capture_writer_ = {};
 }
 
 /// The rest of the link could still carry packets, but would wake no thread.
-void Port::lose() {
+void VerbsPort::lose() {
     lost_.store(true, std::memory_order_relaxed);
     complain({.code = EBADF,
               .what = fmt::format("{}: the program has closed descriptors that are not its own, past the C library's "
@@ -265,7 +266,7 @@ void Port::lose() {
     dispatch({.kind = transport::EventKind::device_fatal});
 }
 
-void Port::abandon() {
+void VerbsPort::abandon() {
     abandoned_.store(true, std::memory_order_relaxed);
     progress_->abandon();
     link_.lane.control = {};  // or the hub would take us for our parent, as would those with direct links

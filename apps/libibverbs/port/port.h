@@ -40,13 +40,14 @@ struct PortIdentity {
     bool first = true;         ///< the settings' addresses are for this device
 };
 
-class Port {
+class VerbsPort {
 public:
     /// EAL must be running.
-    static Result<std::unique_ptr<Port>> open(const PortIdentity& identity, const Link& link, const Settings& settings);
-    ~Port();
-    Port(const Port&) = delete;
-    Port& operator=(const Port&) = delete;
+    static Result<std::unique_ptr<VerbsPort>> open(const PortIdentity& identity, const Link& link,
+                                                   const Settings& settings);
+    ~VerbsPort();
+    VerbsPort(const VerbsPort&) = delete;
+    VerbsPort& operator=(const VerbsPort&) = delete;
 
     const std::string& name() const { return identity_.name; }
     unsigned index() const { return identity_.index; }
@@ -106,7 +107,7 @@ public:
     void after_fork() { progress_->release(); }
 
 private:
-    explicit Port(const PortIdentity& identity) : identity_(identity) {}
+    explicit VerbsPort(const PortIdentity& identity) : identity_(identity) {}
     Result<void> start(const Link& link, const Settings& settings);
     Result<void> start_threads();
     void lose();

@@ -78,7 +78,7 @@ std::vector<DeviceEntry>* Process::devices() {
     return nullptr;
 }
 
-Result<Port*> Process::open(const ibv_device& device) {
+Result<VerbsPort*> Process::open(const ibv_device& device) {
     // No fork handler has marked the inherited objects dead, and locks may be held by threads that the child lacks.
     if (Owner::caller() != Owner::Caller::owner)
         return failure(EIO, "a child that was not made by fork() opens a device; use fork(), or execute a program");
@@ -90,12 +90,12 @@ Result<Port*> Process::open(const ibv_device& device) {
     // Addresses are the first Ethernet link's; where there is none, of IPoIB on the first.
     const auto ethernet = std::ranges::find_if_not(settings_->links, is_infiniband);
     const auto first = ethernet != settings_->links.end() ? ethernet - settings_->links.begin() : 0;
-    auto opened = Port::open({.name = device.name,
-                              .instance = fmt::format("v{}.{}", index, generation_),
-                              .own_mac = own_mac_,
-                              .index = index,
-                              .first = first == static_cast<std::ptrdiff_t>(index)},
-                             settings_->links[index], *settings_);
+    auto opened = VerbsPort::open({.name = device.name,
+                                   .instance = fmt::format("v{}.{}", index, generation_),
+                                   .own_mac = own_mac_,
+                                   .index = index,
+                                   .first = first == static_cast<std::ptrdiff_t>(index)},
+                                  settings_->links[index], *settings_);
     if (!opened) return std::unexpected(opened.error());
     port = std::move(*opened);
     return port.get();

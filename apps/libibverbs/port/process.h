@@ -42,7 +42,7 @@ public:
     /// Returns null and sets errno if the settings are invalid (a line on standard error says why).
     std::vector<DeviceEntry>* devices();
 
-    Result<Port*> open(const ibv_device& device);
+    Result<VerbsPort*> open(const ibv_device& device);
     Result<wire::Guid> guid(const ibv_device& device);
     /// The MAC address for links that have none.
     wire::MacAddress own_mac() const { return own_mac_; }
@@ -61,8 +61,8 @@ private:
     std::mutex mutex_;
     Result<Settings> settings_;
     std::vector<DeviceEntry> devices_;
-    std::vector<std::unique_ptr<Port>> ports_;      ///< by index; null: not opened
-    std::vector<std::unique_ptr<Port>> abandoned_;  ///< inherited from a parent
+    std::vector<std::unique_ptr<VerbsPort>> ports_;      ///< by index; null: not opened
+    std::vector<std::unique_ptr<VerbsPort>> abandoned_;  ///< inherited from a parent
     wire::MacAddress own_mac_;
     unsigned generation_ = 0;  ///< forks between the process that began and this one
     Eal eal_;

@@ -33,7 +33,7 @@ std::vector<GidFacts> gids_of(const link::GidTable& table) {
 
 }  // namespace
 
-DeviceFacts sysfs_facts(const Port& port) {
+DeviceFacts sysfs_facts(const VerbsPort& port) {
     const auto& link = port.link();
     DeviceFacts facts{.name = port.name(),
                       .index = port.index(),

@@ -9,6 +9,6 @@
 
 namespace verbline::verbs {
 
-DeviceFacts sysfs_facts(const Port& port);
+DeviceFacts sysfs_facts(const VerbsPort& port);
 
 }  // namespace verbline::verbs

@@ -64,10 +64,10 @@ Result<void> init_queue_pair(const Command& command, CommandTarget& target) {
     if (auto room = command.require_room(sizeof(ib_uverbs_qp_attr)); !room) return room;
     const auto input = command.input<rdma_ucm_init_qp_attr>();
     if (!input) return std::unexpected(input.error());
-    constexpr auto last = static_cast<std::uint32_t>(transport::State::error);
+    constexpr auto last = static_cast<std::uint32_t>(transport::QueuePairState::error);
     if (input->qp_state > last) return failure(EINVAL, "state");
     const auto attributes =
-        target.service.init_queue_pair(IdNumber{input->id}, static_cast<transport::State>(input->qp_state));
+        target.service.init_queue_pair(IdNumber{input->id}, static_cast<transport::QueuePairState>(input->qp_state));
     if (!attributes) return std::unexpected(attributes.error());
     return command.respond(input->response, from_attributes(*attributes));
 }

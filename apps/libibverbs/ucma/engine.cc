@@ -78,7 +78,7 @@ Engine::~Engine() {
     if (loop_ != nullptr) loop_->stop();
 }
 
-Result<void> Engine::add_port(Port& port) {
+Result<void> Engine::add_port(VerbsPort& port) {
     PortNetwork::Surroundings around{
         .on_ready = [this](cm::Endpoint& endpoint) { ready_.push_back(&endpoint); },
         .later = [this](PortNetwork::Task task) { loop_->post(std::move(task)); },
@@ -158,7 +158,7 @@ bool Engine::unanswered() {
     return with([this](rdmacm::Service&, Time) {
         return std::ranges::any_of(ports_, [](const auto& port) {
             port->receive();
-            const auto asks = [](const auto& endpoint) { return endpoint.state == cm::State::dreq_sent; };
+            const auto asks = [](const auto& endpoint) { return endpoint.state == cm::ConnectionState::dreq_sent; };
             return std::ranges::any_of(port->manager().show(), asks);
         });
     });

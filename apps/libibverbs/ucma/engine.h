@@ -6,7 +6,7 @@
 ///
 ///     program's threads ── commands ──> with(...) ──┐
 ///                                                   v
-///                                  one mutex: rdmacm::Service ──> PortNetwork ──> cm::Manager ──> Gsi ──> Port
+///                                  one mutex: rdmacm::Service ──> PortNetwork ──> cm::Manager ──> Gsi ──> VerbsPort
 ///                                                   ^                                              │
 ///     control thread ── timers, MADs, answers ──────┘ <── eventfd <── thread that polls the port ──┘
 ///
@@ -91,7 +91,7 @@ private:
     };
 
     Engine() = default;
-    Result<void> add_port(Port& port);
+    Result<void> add_port(VerbsPort& port);
     Result<void> watch_ports();
     Result<void> watch_asked(std::function<void()> asked);
     void show();

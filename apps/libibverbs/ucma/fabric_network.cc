@@ -19,7 +19,7 @@ constexpr Time broadcast_limit = 2 * second;
 
 }  // namespace
 
-Result<std::unique_ptr<FabricNetwork>> FabricNetwork::create(Port& port, const InfinibandLink& link,
+Result<std::unique_ptr<FabricNetwork>> FabricNetwork::create(VerbsPort& port, const InfinibandLink& link,
                                                              Surroundings around) {
     auto arrivals = make_arrivals(port);
     if (!arrivals) return std::unexpected(arrivals.error());

@@ -5,7 +5,7 @@
 /// A port of a soft fabric as RDMA CM needs it. Unlike Ethernet it needs queries: IP addresses are those of an IPoIB
 /// interface, resolved by its ARP and ND; paths and groups come from the subnet administrator.
 ///
-///     find_neighbour ──> IpoibNeighbours ── ARP, ND ──> IpoibQueuePair ──> Port
+///     find_neighbour ──> IpoibNeighbours ── ARP, ND ──> IpoibQueuePair ──> VerbsPort
 ///     find_path ───────> sa::Paths: the cache ──┐
 ///     join, leave ─────> sa::Groups ────────────┴──> sa::Agent ──> ibsim ──> OpenSM
 ///
@@ -27,7 +27,8 @@ namespace verbline::verbs {
 class FabricNetwork final : public PortNetwork {
 public:
     /// Attaches to the fabric's simulator once more, until destroyed. Call before the control thread starts.
-    static Result<std::unique_ptr<FabricNetwork>> create(Port& port, const InfinibandLink& link, Surroundings around);
+    static Result<std::unique_ptr<FabricNetwork>> create(VerbsPort& port, const InfinibandLink& link,
+                                                         Surroundings around);
     ~FabricNetwork() override;
 
     Facts facts() const override;

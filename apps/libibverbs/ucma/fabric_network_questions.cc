@@ -31,7 +31,7 @@ rdmacm::JoinedGroup joined_group(const wire::Gid& mgid, const sa::Group& group) 
 }
 
 /// As verbs give it for errors of the subnet administrator.
-Error error_of(const Port& port, const wire::Gid& to, const sa::Failure& why) {
+Error error_of(const VerbsPort& port, const wire::Gid& to, const sa::Failure& why) {
     const bool silent = why.reason == sa::Failure::Reason::timed_out;
     return {silent ? ETIMEDOUT : EHOSTUNREACH,
             fmt::format("{}: no path to {}: {}", port.name(), wire::to_string(to), sa::describe(why))};

@@ -14,7 +14,7 @@ constexpr std::size_t most_at_once = 64;
 
 }  // namespace
 
-Result<std::unique_ptr<IpoibQueuePair>> IpoibQueuePair::create(Port& port) {
+Result<std::unique_ptr<IpoibQueuePair>> IpoibQueuePair::create(VerbsPort& port) {
     std::unique_ptr<IpoibQueuePair> made(new IpoibQueuePair(port));
     if (auto started = made->start(); !started) return std::unexpected(started.error());
     return made;

@@ -35,7 +35,7 @@ class IpoibQueuePair {
 public:
     using Receiver = std::function<void(wire::Bytes packet)>;
 
-    static Result<std::unique_ptr<IpoibQueuePair>> create(Port& port);
+    static Result<std::unique_ptr<IpoibQueuePair>> create(VerbsPort& port);
     ~IpoibQueuePair();
     IpoibQueuePair(const IpoibQueuePair&) = delete;
     IpoibQueuePair& operator=(const IpoibQueuePair&) = delete;
@@ -54,11 +54,11 @@ public:
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 
 private:
-    explicit IpoibQueuePair(Port& port) : port_(port) {}
+    explicit IpoibQueuePair(VerbsPort& port) : port_(port) {}
     Result<void> start();
     void leave(const wire::Gid& mgid);
 
-    Port& port_;
+    VerbsPort& port_;
     EventDescriptor arrivals_;
     std::map<wire::Gid, sa::Group> joined_;
     std::optional<wire::QKey> qkey_;

@@ -26,16 +26,16 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-PortNetwork::PortNetwork(Port& port, Surroundings around, EventDescriptor arrivals)
+PortNetwork::PortNetwork(VerbsPort& port, Surroundings around, EventDescriptor arrivals)
     : port_(port), around_(std::move(around)), arrivals_(std::move(arrivals)) {}
 
-Result<EventDescriptor> PortNetwork::make_arrivals(const Port& port) {
+Result<EventDescriptor> PortNetwork::make_arrivals(const VerbsPort& port) {
     auto arrivals = EventDescriptor::make();
     if (!arrivals) return failure(errno, fmt::format("{}: no descriptor for its MADs", port.name()));
     return arrivals;
 }
 
-Result<std::unique_ptr<PortNetwork>> PortNetwork::create(Port& port, Surroundings around) {
+Result<std::unique_ptr<PortNetwork>> PortNetwork::create(VerbsPort& port, Surroundings around) {
     auto arrivals = make_arrivals(port);
     if (!arrivals) return std::unexpected(arrivals.error());
     std::unique_ptr<PortNetwork> network(new PortNetwork(port, std::move(around), std::move(*arrivals)));

@@ -42,10 +42,10 @@ public:
         control::Loop* loop = nullptr;        ///< the control thread's
     };
     /// EBUSY: the port's QP1 is in use already in this process.
-    static Result<std::unique_ptr<PortNetwork>> create(Port& port, Surroundings around);
+    static Result<std::unique_ptr<PortNetwork>> create(VerbsPort& port, Surroundings around);
     ~PortNetwork() override;
 
-    Port& port() { return port_; }
+    VerbsPort& port() { return port_; }
     /// Readable while MADs are pending and no thread is about to drain them: the polling thread neither held the
     /// service nor was the helper of a machine of one CPU.
     int arrivals() const { return arrivals_.get(); }
@@ -71,8 +71,8 @@ public:
     void release(rdmacm::PortSpace space, std::uint16_t number) override;
 
 protected:
-    PortNetwork(Port& port, Surroundings around, EventDescriptor arrivals);
-    static Result<EventDescriptor> make_arrivals(const Port& port);
+    PortNetwork(VerbsPort& port, Surroundings around, EventDescriptor arrivals);
+    static Result<EventDescriptor> make_arrivals(const VerbsPort& port);
     Result<void> start();
     const Surroundings& around() const { return around_; }
     /// Runs on the control thread, without the service.
@@ -93,7 +93,7 @@ private:
     void answer(Ticket ticket, std::optional<wire::MacAddress> mac);
     void joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result);
 
-    Port& port_;
+    VerbsPort& port_;
     const Surroundings around_;
     EventDescriptor arrivals_;
     std::atomic<bool> arrived_{false};

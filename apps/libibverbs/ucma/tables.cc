@@ -82,7 +82,7 @@ Json cm_table(const rdmacm::Service& service, Networks ports, Time now) {
         if (found != endpoints.end()) endpoints.erase(found);
     }
     for (const auto& [local, endpoint] : endpoints)
-        if (endpoint.state != cm::State::listen) rows.push_back(background_row(endpoint, now));
+        if (endpoint.state != cm::ConnectionState::listen) rows.push_back(background_row(endpoint, now));
     return rows;
 }
 

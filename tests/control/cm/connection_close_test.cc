@@ -17,7 +17,7 @@ TEST(Disconnect, LeavesNothingBehind) {
     EXPECT_TRUE(c.passive->disconnect({}, c.world.now)) << "it is what the user wants, and done";
     EXPECT_EQ(c.world.deliver_one(), drep);
     EXPECT_TRUE(next<Disconnected>(*c.active, c.world.now));
-    EXPECT_EQ(c.active->state(), State::timewait);
+    EXPECT_EQ(c.active->state(), ConnectionState::timewait);
     c.world.pass(10 * second);
     EXPECT_TRUE(next<TimewaitExited>(*c.active, c.world.now));
     EXPECT_TRUE(next<TimewaitExited>(*c.passive, c.world.now));

@@ -93,7 +93,7 @@ TEST(Connection, MessagesOfOthersAreNotBelieved) {
     b.receive(wire::CmDreq{.local_id = 0x99, .remote_qpn = wire::Qpn{5}}, 0, false);
     b.receive(wire::CmDreq{.remote_qpn = wire::Qpn{7}});
     b.receive(wire::CmRej{.reason = wire::CmRejectReason::consumer}, 0x77, false);
-    EXPECT_EQ(b.connection.state(), State::established);
+    EXPECT_EQ(b.connection.state(), ConnectionState::established);
     EXPECT_TRUE(b.context.sent.empty());
     EXPECT_TRUE(b.context.reported.empty());
     EXPECT_EQ(b.context.counted.back(), Count::rx_dropped_mismatched);
@@ -104,7 +104,7 @@ TEST(Connection, ARefusalEndsAnEstablishedOneThroughTimewait) {
     b.establish();
     b.receive(wire::CmRej{.about = wire::CmAbout::other, .reason = wire::CmRejectReason::timeout});
     ASSERT_TRUE(b.only_event<Rejected>());
-    EXPECT_EQ(b.connection.state(), State::timewait);
+    EXPECT_EQ(b.connection.state(), ConnectionState::timewait);
     EXPECT_EQ(b.connection.deadline(), b.now + 2 * wire::cm_nanoseconds(18) + wire::cm_nanoseconds(15));
 }
 
@@ -148,7 +148,7 @@ TEST(Connection, TellsOfAnotherPort) {
     const auto there = wire::ClassPortInfo::parse(b.only_event<Rejected>()->rejection.information);
     ASSERT_TRUE(there);
     EXPECT_EQ(there->redirect_gid, other_gid);
-    EXPECT_EQ(b.connection.state(), State::idle);
+    EXPECT_EQ(b.connection.state(), ConnectionState::idle);
 }
 
 TEST(Connection, AReplyFromAQueuePairThatIsTakenIsRefusedAsStale) {
@@ -169,7 +169,7 @@ TEST(Connection, ClosesThoughNobodyAnswers) {
     ASSERT_TRUE(b.only_event<Disconnected>());
     EXPECT_TRUE(b.only_event<Disconnected>()->timed_out);
     b.connection.tick(*b.connection.deadline(), b.context);
-    EXPECT_EQ(b.connection.state(), State::idle);
+    EXPECT_EQ(b.connection.state(), ConnectionState::idle);
     EXPECT_TRUE(std::holds_alternative<TimewaitExited>(b.context.reported.back()));
 }
 
@@ -207,9 +207,9 @@ TEST(Connection, NobodyThereYetIsNoRefusalAmongPeers) {
     Bench b;
     b.connect(true);
     b.receive(wire::CmRej{.reason = wire::CmRejectReason::invalid_service_id}, 0x11, false);
-    EXPECT_EQ(b.connection.state(), State::req_sent);
+    EXPECT_EQ(b.connection.state(), ConnectionState::req_sent);
     b.receive(wire::CmRej{.reason = wire::CmRejectReason::no_resources}, 0x11, false);
-    EXPECT_EQ(b.connection.state(), State::idle);
+    EXPECT_EQ(b.connection.state(), ConnectionState::idle);
 }
 
 TEST(Connection, UseBeforeRtuEstablishes) {

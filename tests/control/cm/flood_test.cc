@@ -161,7 +161,7 @@ TEST_F(Flood, RepliesThatNobodyAnswersAreGivenUpInTime) {
         world.pass(30 * second);
         (void)endpoint->poll(world.now);
     }
-    EXPECT_EQ(endpoint->state(), State::idle);
+    EXPECT_EQ(endpoint->state(), ConnectionState::idle);
     EXPECT_EQ(world.counter(0, "half_open"), 0u);
 }
 
@@ -184,7 +184,7 @@ TEST_F(Flood, TimewaitIsNoLongerThanWeGrant) {
     ASSERT_TRUE(next<DisconnectRequested>(*passive, world.now));
     world.deliver_all();
     ASSERT_TRUE(next<Disconnected>(*active, world.now));
-    EXPECT_EQ(active->state(), State::timewait);
+    EXPECT_EQ(active->state(), ConnectionState::timewait);
     world.pass(15 * second);
     EXPECT_TRUE(next<TimewaitExited>(*active, world.now));
 }

@@ -29,11 +29,11 @@ TEST(LateMessages, ARefusalOfTheRequestDoesNotEndWhatWasAccepted) {
     EXPECT_TRUE(active->ready_to_use({}, world.now));
     world.deliver(refusal);
     EXPECT_FALSE(active->poll(world.now));
-    EXPECT_EQ(active->state(), State::established);
+    EXPECT_EQ(active->state(), ConnectionState::established);
     EXPECT_TRUE(active->disconnect({}, world.now));
     world.deliver(refusal);
     EXPECT_FALSE(active->poll(world.now)) << "DREQ is not answered by it";
-    EXPECT_EQ(active->state(), State::dreq_sent);
+    EXPECT_EQ(active->state(), ConnectionState::dreq_sent);
     EXPECT_EQ(world.counter(0, "rx_dropped_unexpected"), 3u);
 }
 
@@ -65,7 +65,7 @@ TEST(LateMessages, AStaleConnectionTakesItsReplyBack) {
     world.deliver_all();
     world.pass(60 * second);
     EXPECT_FALSE(passive->poll(world.now)) << "it has heard the end";
-    EXPECT_EQ(passive->state(), State::timewait);
+    EXPECT_EQ(passive->state(), ConnectionState::timewait);
 }
 
 /// Ids come again after a restart: what was meant for a connection names a listener now.

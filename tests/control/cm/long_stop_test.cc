@@ -75,7 +75,7 @@ protected:
         }
     }
     static bool over(const EndpointPointer& endpoint) {
-        return endpoint == nullptr || endpoint->state() == State::idle;
+        return endpoint == nullptr || endpoint->state() == ConnectionState::idle;
     }
 
     World world{2};

@@ -17,7 +17,7 @@ TEST(Manager, Connects) {
     auto request = world.request(0, 1);
     request.private_data = {std::byte{1}, std::byte{2}};
     const auto active = *world.manager(0).connect(request, world.now);
-    EXPECT_EQ(active->state(), State::req_sent);
+    EXPECT_EQ(active->state(), ConnectionState::req_sent);
     EXPECT_EQ(world.deliver_one(), req);
     ASSERT_EQ(world.node(1).ready.size(), 1u);
     EXPECT_EQ(world.node(1).ready.front(), listener.get());
@@ -42,7 +42,7 @@ TEST(Manager, Connects) {
     EXPECT_EQ(world.deliver_one(), rtu);
     EXPECT_TRUE(next<Established>(*asked->endpoint, world.now));
     EXPECT_FALSE(asked->endpoint->poll(world.now));
-    EXPECT_EQ(asked->endpoint->state(), State::established);
+    EXPECT_EQ(asked->endpoint->state(), ConnectionState::established);
 }
 
 TEST(Manager, RefusesServicesThatNobodyListensFor) {
@@ -52,7 +52,7 @@ TEST(Manager, RefusesServicesThatNobodyListensFor) {
     const auto rejected = next<Rejected>(*active, world.now);
     ASSERT_TRUE(rejected);
     EXPECT_EQ(rejected->rejection.reason, wire::CmRejectReason::invalid_service_id);
-    EXPECT_EQ(active->state(), State::idle);
+    EXPECT_EQ(active->state(), ConnectionState::idle);
 }
 
 TEST(Manager, ListenersOfTheSameServiceExcludeEachOther) {
@@ -144,7 +144,7 @@ TEST(Manager, WaitsLongerWhenThePeerSaysSo) {
     world.pass(60 * second);
     EXPECT_FALSE(active->poll(world.now));
     EXPECT_TRUE(world.flights.empty());
-    EXPECT_EQ(active->state(), State::mra_req_received);
+    EXPECT_EQ(active->state(), ConnectionState::mra_req_received);
     EXPECT_TRUE(passive->reply({.qpn = wire::Qpn{0x200}}, world.now));
     world.deliver_all();
     EXPECT_TRUE(next<ReplyReceived>(*active, world.now));
@@ -169,7 +169,7 @@ TEST(Manager, AStaleConnectionGivesWay) {
     c.world.deliver(flight);
     EXPECT_FALSE(c.listener->poll(c.world.now));
     EXPECT_FALSE(c.passive->poll(c.world.now));
-    EXPECT_EQ(c.passive->state(), State::dreq_sent);
+    EXPECT_EQ(c.passive->state(), ConnectionState::dreq_sent);
     ASSERT_EQ(c.world.flights.size(), 2u);
     EXPECT_EQ(c.world.flights[0].attribute(), rej);
     EXPECT_EQ(c.world.flights[1].attribute(), dreq);
@@ -191,7 +191,7 @@ TEST(Manager, AQueuePairConnectedElsewhereIsStale) {
     ASSERT_TRUE(rejected);
     EXPECT_EQ(rejected->rejection.reason, wire::CmRejectReason::stale_connection);
     EXPECT_FALSE(c.passive->poll(c.world.now));
-    EXPECT_EQ(c.passive->state(), State::dreq_sent) << "and the old one is closed";
+    EXPECT_EQ(c.passive->state(), ConnectionState::dreq_sent) << "and the old one is closed";
 }
 
 TEST(Manager, LoadsAlternatePaths) {
@@ -223,7 +223,7 @@ TEST(Manager, PeersThatAskEachOtherBecomeOneConnection) {
     const auto low = *world.manager(0).connect(request0, world.now);
     world.deliver_all();
     EXPECT_FALSE(low->poll(world.now)) << "nobody there is no answer yet";
-    EXPECT_EQ(low->state(), State::req_sent);
+    EXPECT_EQ(low->state(), ConnectionState::req_sent);
     const auto high = *world.manager(1).connect(request1, world.now);
     world.pass(7 * second);
     EXPECT_FALSE(low->poll(world.now));

@@ -145,7 +145,7 @@ TEST_F(OverTransport, AnotherPortCannotClose) {
         EXPECT_FALSE(asked->endpoint->poll(loop->now()));
     }
     EXPECT_EQ(b.counter("rx_dropped_stranger"), 1u);
-    EXPECT_EQ(asked->endpoint->state(), State::established);
+    EXPECT_EQ(asked->endpoint->state(), ConnectionState::established);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ TEST(Sidr, AsksUntilNobodyCanBeThere) {
     ASSERT_EQ(context.reported.size(), 1u);
     EXPECT_EQ(std::get<Unanswered>(context.reported[0]).what, Unanswered::What::service_request);
     EXPECT_FALSE(sidr.deadline());
-    EXPECT_EQ(sidr.state(), State::idle);
+    EXPECT_EQ(sidr.state(), ConnectionState::idle);
 }
 
 TEST(Sidr, FollowsARedirectOnce) {
@@ -57,7 +57,7 @@ TEST(Sidr, DroppedWithoutAnAnswerItRefuses) {
     EXPECT_EQ(context.last().as<wire::CmSidrRep>().status, wire::SidrStatus::rejected);
     EXPECT_EQ(context.last().as<wire::CmSidrRep>().request_id, 9u);
     sidr.tick(*sidr.deadline(), context);
-    EXPECT_EQ(sidr.state(), State::idle);
+    EXPECT_EQ(sidr.state(), ConnectionState::idle);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct Side {
     }
     bool has_closed_by(const mad::GmpPeer& from) {
         receive(wire::CmDreq{.remote_qpn = wire::Qpn{5}}, from);
-        return connection.state() == State::timewait;
+        return connection.state() == ConnectionState::timewait;
     }
 };
 
@@ -60,7 +60,7 @@ TEST(Strangers, CannotAnswerRefuseOrDelayARequest) {
     side.receive(wire::CmRep{.qpn = wire::Qpn{6}}, by_gid(other_gid));
     side.receive(wire::CmRej{.reason = wire::CmRejectReason::consumer}, by_lid(other_lid));
     side.receive(wire::CmMra{}, by_gid(other_gid, other_lid));
-    EXPECT_EQ(side.connection.state(), State::req_sent);
+    EXPECT_EQ(side.connection.state(), ConnectionState::req_sent);
     EXPECT_TRUE(side.context.reported.empty());
     EXPECT_EQ(std::ranges::count(side.context.counted, Count::rx_dropped_stranger), 3);
 }
@@ -72,7 +72,7 @@ TEST(Strangers, CannotCloseOrMoveAConnection) {
     side.receive(wire::CmRej{.about = wire::CmAbout::other, .reason = wire::CmRejectReason::timeout},
                  by_lid(other_lid));
     side.receive(wire::CmLap{.remote_qpn = wire::Qpn{5}, .local_gid = other_gid}, by_gid(other_gid));
-    EXPECT_EQ(side.connection.state(), State::established);
+    EXPECT_EQ(side.connection.state(), ConnectionState::established);
     EXPECT_TRUE(side.context.reported.empty());
     EXPECT_TRUE(side.context.sent.empty());
     EXPECT_FALSE(side.has_closed_by(by_gid(other_gid))) << "what it proposed has not made it known";
@@ -120,9 +120,9 @@ TEST(Strangers, APassiveSideKnowsWhatTheRequestSays) {
     ASSERT_TRUE(connection.reply({.qpn = wire::Qpn{5}}, second, context));
     const auto rtu = make_mad(wire::CmRtu{.local_id = theirs, .remote_id = 0x11}, 0x22);
     connection.receive(*Incoming::parse(rtu), by_gid(other_gid), second, context);
-    EXPECT_EQ(connection.state(), State::rep_sent);
+    EXPECT_EQ(connection.state(), ConnectionState::rep_sent);
     connection.receive(*Incoming::parse(rtu), by_gid(alternate_gid), second, context);
-    EXPECT_EQ(connection.state(), State::established);
+    EXPECT_EQ(connection.state(), ConnectionState::established);
 }
 
 /// Node 0 is connected to node 1; node 2 pretends to be node 0.
@@ -163,7 +163,7 @@ TEST(Strangers, CannotMakeAConnectionStaleByItsId) {
     auto req = three.copy();
     req.psn = wire::Psn{99};
     EXPECT_EQ(three.refusal_of(req), wire::CmRejectReason::stale_connection);
-    EXPECT_EQ(three.passive->state(), State::established);
+    EXPECT_EQ(three.passive->state(), ConnectionState::established);
     EXPECT_EQ(three.world.counter(1, "rx_dropped_stranger"), 1u);
 }
 
@@ -172,7 +172,7 @@ TEST(Strangers, CannotMakeAConnectionStaleByItsQueuePair) {
     auto req = three.copy();
     req.local_id += 1;
     EXPECT_EQ(three.refusal_of(req), wire::CmRejectReason::stale_connection);
-    EXPECT_EQ(three.passive->state(), State::established);
+    EXPECT_EQ(three.passive->state(), ConnectionState::established);
     EXPECT_EQ(three.world.counter(1, "rx_dropped_stranger"), 1u);
 }
 

@@ -94,7 +94,7 @@ struct Rig {
             }
             std::erase_if(open, [&](const EndpointPointer& endpoint) {
                 (void)endpoint->poll(now);
-                return endpoint->state() == State::timewait || endpoint->state() == State::idle;
+                return endpoint->state() == ConnectionState::timewait || endpoint->state() == ConnectionState::idle;
             });
             std::this_thread::yield();
         }

@@ -261,7 +261,7 @@ TEST_P(Connect, XrcInitiatorMeetsTarget) {
     ASSERT_TRUE(server.service->accept(passive, 22, ConnectParameters{.qpn = wire::Qpn{0x333}}, network.now));
     network.settle();
     EXPECT_EQ(client.expect(EventKind::connect_response).connect.qpn, wire::Qpn{0x333});
-    EXPECT_EQ(client.service->init_queue_pair(active, transport::State::rtr)->destination, wire::Qpn{0x333});
+    EXPECT_EQ(client.service->init_queue_pair(active, transport::QueuePairState::rtr)->destination, wire::Qpn{0x333});
 }
 
 TEST_P(Connect, PrivateDataMustFit) {

@@ -71,14 +71,14 @@ TEST_P(DatagramOfIpoib, TheIpoibSpaceHasTheBroadcastGroupsQkey) {
     ASSERT_TRUE(server.service->accept(request.id, 22, ConnectParameters{}, network.now));
     network.settle();
     EXPECT_EQ(client.expect(EventKind::established).ud.qkey, wire::QKey{0x0b1b});
-    EXPECT_EQ(client.service->init_queue_pair(asking, transport::State::init)->qkey, wire::QKey{0x0b1b});
+    EXPECT_EQ(client.service->init_queue_pair(asking, transport::QueuePairState::init)->qkey, wire::QKey{0x0b1b});
 }
 
 TEST_P(DatagramOfIpoib, AQkeyThatIsNotOursIsAnError) {
     server.port().change().broadcast_qkey = wire::QKey{0x0c1c};
     listen(PortSpace::ipoib);
     ask(PortSpace::ipoib);
-    ASSERT_TRUE(client.service->init_queue_pair(asking, transport::State::init));
+    ASSERT_TRUE(client.service->init_queue_pair(asking, transport::QueuePairState::init));
     ASSERT_TRUE(
         server.service->accept(server.expect(EventKind::connect_request).id, 22, ConnectParameters{}, network.now));
     network.settle();

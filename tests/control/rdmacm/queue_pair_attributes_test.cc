@@ -9,7 +9,7 @@ namespace verbline::rdmacm {
 namespace {
 
 using namespace test;
-using transport::State;
+using transport::QueuePairState;
 
 constexpr std::uint32_t bits(unsigned mask) {
     return mask;
@@ -20,7 +20,7 @@ struct QueuePairValues : testing::Test {
     Host &client = network.host(0), &server = network.host(1);
     IdNumber active{}, passive{};
 
-    QueuePairAttributes of(Host& host, IdNumber id, State state) {
+    QueuePairAttributes of(Host& host, IdNumber id, QueuePairState state) {
         auto attributes = host.service->init_queue_pair(id, state);
         EXPECT_TRUE(attributes) << attributes.error().what;
         return attributes.value_or(QueuePairAttributes{});
@@ -77,20 +77,21 @@ TEST(QueuePairMask, HasTheVerbsBits) {
 
 TEST_F(QueuePairValues, BeforeThereIsAConnection) {
     const auto id = client.service->create_id(client.queue, 11, PortSpace::tcp, QueuePairType::rc);
-    EXPECT_EQ(client.service->init_queue_pair(id, State::init).error().code, EINVAL) << "no port";
+    EXPECT_EQ(client.service->init_queue_pair(id, QueuePairState::init).error().code, EINVAL) << "no port";
     ASSERT_TRUE(client.service->bind(id, ipv4(10, 0, 0, 1), network.now));
-    const auto init = of(client, id, State::init);
+    const auto init = of(client, id, QueuePairState::init);
     EXPECT_EQ(init.mask, bits(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
     EXPECT_EQ(init.access_flags, 0u) << "nothing is agreed";
 }
 
 TEST_F(QueuePairValues, OfTheActiveSide) {
     request(QueuePairType::rc, QueuePairType::rc);
-    const auto init = of(client, active, State::init);
+    const auto init = of(client, active, QueuePairState::init);
     EXPECT_EQ(init.access_flags, bits(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
-    EXPECT_EQ(client.service->init_queue_pair(active, State::rtr).error().code, EINVAL) << "the peer has not answered";
+    EXPECT_EQ(client.service->init_queue_pair(active, QueuePairState::rtr).error().code, EINVAL)
+        << "the peer has not answered";
     accept();
-    const auto rtr = of(client, active, State::rtr);
+    const auto rtr = of(client, active, QueuePairState::rtr);
     EXPECT_EQ(rtr.mask, bits(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                              IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
     EXPECT_EQ(rtr.destination, wire::Qpn{0x222});
@@ -100,7 +101,7 @@ TEST_F(QueuePairValues, OfTheActiveSide) {
     EXPECT_EQ(rtr.path.gid_index, 3u);
     EXPECT_EQ(rtr.path.address.dgid, gid4(10, 0, 0, 2));
     EXPECT_EQ(rtr.path.mac, link::mac_of_link_local(server.port().facts().port_gid));
-    const auto rts = of(client, active, State::rts);
+    const auto rts = of(client, active, QueuePairState::rts);
     EXPECT_EQ(rts.mask, bits(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                              IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_TIMEOUT));
     EXPECT_EQ(rts.retry_count, 5);
@@ -111,51 +112,53 @@ TEST_F(QueuePairValues, OfTheActiveSide) {
 
 TEST_F(QueuePairValues, OfThePassiveSide) {
     request(QueuePairType::rc, QueuePairType::rc);
-    const auto before = of(server, passive, State::rts);
+    const auto before = of(server, passive, QueuePairState::rts);
     EXPECT_EQ(before.max_reads, 4) << "as the peer asks";
     EXPECT_EQ(before.timeout, 19);
     EXPECT_EQ(before.retry_count, 5);
     EXPECT_EQ(before.rnr_retry, 6);
-    EXPECT_EQ(of(server, passive, State::rtr).max_destination_reads, 2);
-    EXPECT_EQ(of(server, passive, State::rtr).destination, wire::Qpn{0x111});
+    EXPECT_EQ(of(server, passive, QueuePairState::rtr).max_destination_reads, 2);
+    EXPECT_EQ(of(server, passive, QueuePairState::rtr).destination, wire::Qpn{0x111});
     accept();
-    EXPECT_EQ(of(server, passive, State::rts).max_reads, 3) << "as accepted";
+    EXPECT_EQ(of(server, passive, QueuePairState::rts).max_reads, 3) << "as accepted";
     // Each end receives what the other sends.
-    EXPECT_EQ(of(server, passive, State::rtr).receive_psn, of(client, active, State::rts).send_psn);
-    EXPECT_EQ(of(client, active, State::rtr).receive_psn, of(server, passive, State::rts).send_psn);
-    EXPECT_NE(of(client, active, State::rtr).receive_psn, of(server, passive, State::rtr).receive_psn);
+    EXPECT_EQ(of(server, passive, QueuePairState::rtr).receive_psn, of(client, active, QueuePairState::rts).send_psn);
+    EXPECT_EQ(of(client, active, QueuePairState::rtr).receive_psn, of(server, passive, QueuePairState::rts).send_psn);
+    EXPECT_NE(of(client, active, QueuePairState::rtr).receive_psn,
+              of(server, passive, QueuePairState::rtr).receive_psn);
 }
 
 TEST_F(QueuePairValues, TheUsersTimeoutGoesFirst) {
     request(QueuePairType::rc, QueuePairType::rc);
     accept();
     ASSERT_TRUE(client.service->set_option(active, Service::Option::ack_timeout, 9));
-    EXPECT_EQ(of(client, active, State::rts).timeout, 9);
+    EXPECT_EQ(of(client, active, QueuePairState::rts).timeout, 9);
 }
 
 TEST_F(QueuePairValues, UcHasNoReadsAndNoRetries) {
     request(QueuePairType::uc, QueuePairType::uc);
     accept();
-    EXPECT_EQ(of(client, active, State::rtr).mask,
+    EXPECT_EQ(of(client, active, QueuePairState::rtr).mask,
               bits(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN));
-    EXPECT_EQ(of(client, active, State::rts).mask, bits(IBV_QP_STATE | IBV_QP_SQ_PSN));
+    EXPECT_EQ(of(client, active, QueuePairState::rts).mask, bits(IBV_QP_STATE | IBV_QP_SQ_PSN));
     EXPECT_EQ(client.service->set_option(active, Service::Option::ack_timeout, 9).error().code, EINVAL);
 }
 
 TEST_F(QueuePairValues, XrcIsHalfOnEachSide) {
     request(QueuePairType::xrc_initiator, QueuePairType::xrc_target);
     accept();
-    EXPECT_EQ(of(client, active, State::rtr).mask & (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER), 0u);
-    EXPECT_EQ(of(client, active, State::rts).mask, bits(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RETRY_CNT |
-                                                        IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_TIMEOUT));
-    EXPECT_NE(of(server, passive, State::rtr).mask & IBV_QP_MAX_DEST_RD_ATOMIC, 0u);
-    EXPECT_EQ(of(server, passive, State::rts).mask, bits(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT));
+    EXPECT_EQ(of(client, active, QueuePairState::rtr).mask & (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER), 0u);
+    EXPECT_EQ(of(client, active, QueuePairState::rts).mask,
+              bits(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC |
+                   IBV_QP_TIMEOUT));
+    EXPECT_NE(of(server, passive, QueuePairState::rtr).mask & IBV_QP_MAX_DEST_RD_ATOMIC, 0u);
+    EXPECT_EQ(of(server, passive, QueuePairState::rts).mask, bits(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT));
 }
 
 TEST_F(QueuePairValues, UdIsAlwaysTheSame) {
     const auto id = client.service->create_id(client.queue, 11, PortSpace::udp, QueuePairType::ud);
     ASSERT_TRUE(client.service->bind(id, ipv4(10, 0, 0, 1), network.now));
-    for (const auto state : {State::init, State::rtr, State::rts}) {
+    for (const auto state : {QueuePairState::init, QueuePairState::rtr, QueuePairState::rts}) {
         const auto attributes = of(client, id, state);
         EXPECT_EQ(attributes.state, state);
         EXPECT_EQ(attributes.mask, bits(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));

@@ -27,7 +27,7 @@ protected:
         transport = std::move(*mad::open(fabric.spec("H2"), *loop));
         peer_transport = std::move(*mad::open(fabric.spec("H3"), *loop));
         agent.emplace(*transport, *loop);
-        port.emplace(*loop, *shard, Port::Setup{.name = "ib0", .device = &device, .pool = test::packet_pool()},
+        port.emplace(*loop, *shard, ControlPort::Setup{.name = "ib0", .device = &device, .pool = test::packet_pool()},
                      IpoibPort::Link{.pkey = pkey, .qpn = wire::Qpn{0x48}}, *agent);
         port->set_addresses({{own_address, 24}});
     }

@@ -43,7 +43,7 @@ struct Host {
     }
 
     test::FakeNetDevice device;
-    Interface link;
+    IpoibInterface link;
 };
 
 /// What `from` sent arrives at `to`.
@@ -158,7 +158,7 @@ struct Hca : test::FakeNetDevice {
 
 TEST(IpoibInterface, LeavesTheHeadersToADeviceThatCarriesDatagrams) {
     Hca hca;
-    Interface link(hca, 0, *test::packet_pool());
+    IpoibInterface link(hca, 0, *test::packet_pool());
     link.set_port(alice);
     link.transmit(make_packet(pattern(100)).release(), to_bob());
     ASSERT_EQ(hca.sent.size(), 1u);

@@ -37,7 +37,7 @@ TEST_P(IpoibOffloads, EachPacketLeavesCutAndChecksummed) {
     for (const auto& sent : link::offload_cases()) {
         SCOPED_TRACE(sent.name);
         test::OffloadingDevice device(carries, link::offloads_of(combination), max_tso);
-        Interface link(device, 0, *test::packet_pool());
+        IpoibInterface link(device, 0, *test::packet_pool());
         link.set_port(ours);
         link.transmit(sent.packet().release(),
                       destination(ours, {.dlid = wire::Lid{4}}, wire::Qpn{0x49}, wire::ether_type::ipv4));

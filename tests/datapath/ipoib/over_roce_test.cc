@@ -54,7 +54,7 @@ protected:
     }
 
     test::FakeNetDevice device_a, device_b;
-    Interface a{device_a, 0, *test::packet_pool()}, b{device_b, 0, *test::packet_pool()};
+    IpoibInterface a{device_a, 0, *test::packet_pool()}, b{device_b, 0, *test::packet_pool()};
 };
 
 std::vector<test::Way> roce() {

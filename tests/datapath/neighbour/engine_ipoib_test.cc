@@ -160,7 +160,7 @@ TEST(EngineOnIpoib, AnotherLinkAddressIsBelievedWhenItOverrides) {
     EXPECT_EQ(us.count("nd_changed"), 1u);
 }
 
-State state_of(const IpoibHost& host, unsigned n) {
+NeighbourState state_of(const IpoibHost& host, unsigned n) {
     const auto neighbours = host.engine.neighbours(0);
     return std::ranges::find(neighbours, address(n), &Neighbour::address)->state;
 }
@@ -170,10 +170,10 @@ TEST(EngineOnIpoib, AnotherLinkAddressThatDoesNotOverrideOnlyRaisesDoubt) {
     IpoibHost us(1), peer(2);
     us.take(us.engine.resolve(address(2), 0));
     carry({&us, &peer}, 0);
-    EXPECT_EQ(state_of(us, 2), State::reachable);
+    EXPECT_EQ(state_of(us, 2), NeighbourState::reachable);
     us.receive(packet_of({{.speaker = address(2), .at = link_of(9), .overrides = false}, std::nullopt}), second);
     EXPECT_EQ(us.engine.find(address(2), second), LinkAddress(link_of(2)));
-    EXPECT_EQ(state_of(us, 2), State::stale);
+    EXPECT_EQ(state_of(us, 2), NeighbourState::stale);
     EXPECT_EQ(us.count("nd_changed"), 0u);
 }
 
@@ -183,7 +183,7 @@ TEST(EngineOnIpoib, AnAnswerToNoQuestionIsNoProof) {
     carry({&us, &peer}, 0);
     us.receive(packet_of({reply(link_of(9), address(2), address(1)), link_of(1)}), second);
     EXPECT_EQ(us.resolved.at(address(2)), link_of(9));
-    EXPECT_EQ(state_of(us, 2), State::stale);
+    EXPECT_EQ(state_of(us, 2), NeighbourState::stale);
 }
 
 // RFC 4861, 4.3: to us alone the option may be left out.

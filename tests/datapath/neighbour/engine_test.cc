@@ -60,7 +60,7 @@ template <class T>
 const T* only(const Actions& actions) {
     return actions.size() == 1 ? std::get_if<T>(&actions.front()) : nullptr;
 }
-std::optional<State> state_of(const Engine& engine, const Gid& address, Time now = 0) {
+std::optional<NeighbourState> state_of(const Engine& engine, const Gid& address, Time now = 0) {
     for (const auto& neighbour : engine.neighbours(now)) {
         if (neighbour.address == address) return neighbour.state;
     }
@@ -81,7 +81,7 @@ TEST(Engine, AsksEveryoneAndTellsTheDatapath) {
     ASSERT_TRUE(resolved);
     EXPECT_EQ(resolved->address, ip(2));
     EXPECT_EQ(resolved->link, their_link);
-    EXPECT_EQ(state_of(engine, ip(2)), State::reachable);
+    EXPECT_EQ(state_of(engine, ip(2)), NeighbourState::reachable);
     EXPECT_TRUE(only<Resolved>(engine.resolve(ip(2), second))) << "a datapath that asks again is told again";
 }
 
@@ -147,7 +147,7 @@ TEST(Engine, DefendsItsAddressAgainstAProbe) {
 TEST(Engine, TellsOfThoseWhoAskedUsOnlyWhenTheDatapathAsks) {
     Ours engine;
     EXPECT_TRUE(only<Send>(hear(engine, asks(their_link, ip(2), ip(1)), 0))) << "the answer, and nothing else";
-    EXPECT_EQ(state_of(engine, ip(2)), State::stale);
+    EXPECT_EQ(state_of(engine, ip(2)), NeighbourState::stale);
     const auto told = engine.resolve(ip(2), second);
     ASSERT_TRUE(only<Resolved>(told)) << "without a question on the link";
     const auto probe = engine.tick(*engine.deadline());
@@ -179,7 +179,7 @@ TEST(Engine, FollowsANeighbourToItsNewAddress) {
     const auto* resolved = only<Resolved>(told);
     ASSERT_TRUE(resolved);
     EXPECT_EQ(resolved->link, other_link);
-    EXPECT_EQ(state_of(engine, ip(2)), State::delay) << "believed, but checked";
+    EXPECT_EQ(state_of(engine, ip(2)), NeighbourState::delay) << "believed, but checked";
     EXPECT_EQ(engine.deadline(), 6 * second);
     EXPECT_EQ(engine.counters().value(Event::changed), 1u);
     EXPECT_TRUE(hear(engine, asks(other_link, ip(7), ip(7)), second).empty()) << "of others nothing is learned";
@@ -193,10 +193,10 @@ TEST(Engine, DoesNotTakeAWordForAnAnswer) {
     Ours engine;
     resolve_and_hear(engine, 2, their_link, 0);
     EXPECT_EQ(hear(engine, answers(other_link, ip(2), ip(1)), second).size(), 1u);
-    EXPECT_EQ(state_of(engine, ip(2)), State::delay) << "nobody had asked";
+    EXPECT_EQ(state_of(engine, ip(2)), NeighbourState::delay) << "nobody had asked";
     engine.resolve(ip(3), second);
     hear(engine, answers(mac(4), ip(3), ip(2)), second);
-    EXPECT_EQ(state_of(engine, ip(3)), State::delay) << "it answered another";
+    EXPECT_EQ(state_of(engine, ip(3)), NeighbourState::delay) << "it answered another";
 }
 
 TEST(Engine, AsksANeighbourNowAndThenWhetherItIsThere) {
@@ -206,9 +206,9 @@ TEST(Engine, AsksANeighbourNowAndThenWhetherItIsThere) {
     const auto probes = engine.tick(30 * second);
     ASSERT_TRUE(only<Send>(probes));
     EXPECT_EQ(only<Send>(probes)->to, their_link);
-    EXPECT_EQ(state_of(engine, ip(2)), State::probe);
+    EXPECT_EQ(state_of(engine, ip(2)), NeighbourState::probe);
     EXPECT_TRUE(hear(engine, answers(their_link, ip(2), ip(1)), 30 * second + 1).empty()) << "nothing new";
-    EXPECT_EQ(state_of(engine, ip(2)), State::reachable);
+    EXPECT_EQ(state_of(engine, ip(2)), NeighbourState::reachable);
     EXPECT_EQ(engine.deadline(), 60 * second + 1);
 }
 
@@ -239,7 +239,7 @@ TEST(Engine, FindsAgainWhoAnswersFromElsewhere) {
     const auto told = hear(engine, answers(other_link, ip(2), ip(1)), 33 * second);
     ASSERT_TRUE(only<Resolved>(told));
     EXPECT_EQ(only<Resolved>(told)->link, other_link);
-    EXPECT_EQ(state_of(engine, ip(2)), State::reachable);
+    EXPECT_EQ(state_of(engine, ip(2)), NeighbourState::reachable);
 }
 
 TEST(Engine, RefusesWhoClaimsItsAddressAndSaysSoOnce) {

@@ -204,7 +204,7 @@ protected:
 
     sim::World world{sim::Seed{1}, *test::packet_pool()};
     sim::Host& host = world.add_host();
-    sim::Port& peer = world.network().add_port({.name = "kernel", .mac = their_mac});
+    sim::SimulatedPort& peer = world.network().add_port({.name = "kernel", .mac = their_mac});
     test::End end{host};
     unsigned gid_index = 0;
     std::vector<Answer> kernel, ours;

@@ -111,7 +111,7 @@ TEST_F(Datagrams, LongerThanThePathMtuAreNotSent) {
     ASSERT_TRUE(send(a, outside, b.pair->qpn(), 1025));
     ASSERT_TRUE(complete(1));
     EXPECT_EQ(at_a[0].status, Status::local_length_error);
-    EXPECT_EQ(a.pair->state(), transport::State::sqe);
+    EXPECT_EQ(a.pair->state(), transport::QueuePairState::sqe);
 }
 
 }  // namespace

@@ -121,7 +121,8 @@ transport::SendRequest Program::request(const Pair& pair, const Offer& to) {
 void Program::post(const Offer& to) {
     auto pair = any(pairs_);
     // Most often to one that has not failed.
-    for (int tries = 0; tries < 8 && pair != nullptr && pair->native().state() != transport::State::rts; ++tries) {
+    for (int tries = 0; tries < 8 && pair != nullptr && pair->native().state() != transport::QueuePairState::rts;
+         ++tries) {
         pair = any(pairs_);
     }
     if (pair == nullptr || !sends(pair->type)) return;

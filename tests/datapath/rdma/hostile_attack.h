@@ -82,11 +82,11 @@ struct Row {
 
     // What is expected: frames of the victim after the attack, counters that moved, completions, asynchronous events.
     std::string_view answers{}, counters{}, completions{}, events{};
-    transport::State state = transport::State::rts;
+    transport::QueuePairState state = transport::QueuePairState::rts;
     std::size_t written = 0;  ///< bytes from the good region's first on that may differ from before
 
     // The victim.
-    transport::State before = transport::State::rts;
+    transport::QueuePairState before = transport::QueuePairState::rts;
     std::vector<Posted> posted{};
     unsigned receives = 0;
     std::uint32_t receive_size = 2048;

@@ -5,7 +5,7 @@
 
 namespace verbline::hostile {
 
-using enum transport::State;
+using enum transport::QueuePairState;
 using transport::QueuePairType, transport::SendOperation;
 
 // Keys, ranges, rights and protection domains; and memory that is not there.

@@ -6,7 +6,7 @@
 
 namespace verbline::hostile {
 
-using enum transport::State;
+using enum transport::QueuePairState;
 using transport::QueuePairType, transport::SendOperation;
 
 // Messages: opcodes out of sequence, lengths that contradict, and receive requests that cannot take what comes.

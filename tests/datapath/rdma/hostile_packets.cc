@@ -3,7 +3,7 @@
 
 namespace verbline::hostile {
 
-using enum transport::State;
+using enum transport::QueuePairState;
 using transport::QueuePairType, transport::SendOperation;
 
 // Packets that are refused before a transport looks at them: no answer, one counter.
@@ -13,7 +13,7 @@ namespace {
 Row dropped(std::string_view name, const Frame& frame, std::string_view counter) {
     return {.name = name, .frames = {frame}, .counters = counter, .receives = 1};
 }
-Row in_state(transport::State state, std::string_view name, const Frame& frame) {
+Row in_state(transport::QueuePairState state, std::string_view name, const Frame& frame) {
     return {.name = name, .frames = {frame}, .counters = "rx_dropped_state", .state = state, .before = state};
 }
 

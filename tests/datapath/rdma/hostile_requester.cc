@@ -5,7 +5,7 @@
 
 namespace verbline::hostile {
 
-using enum transport::State;
+using enum transport::QueuePairState;
 using transport::QueuePairType, transport::SendOperation;
 
 // Answers that a requester did not ask for, and memory that its own requests cannot use.

@@ -3,7 +3,7 @@
 
 namespace verbline::hostile {
 
-using enum transport::State;
+using enum transport::QueuePairState;
 using transport::QueuePairType, transport::SendOperation;
 
 // PSN games with a responder: duplicates, early arrivals, numbers from anywhere on the circle.

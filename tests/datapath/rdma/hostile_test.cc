@@ -13,13 +13,13 @@
 namespace verbline::hostile {
 namespace {
 
-std::string_view text(transport::State state) {
+std::string_view text(transport::QueuePairState state) {
     constexpr std::array<std::string_view, 7> names{"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERROR"};
     return names[static_cast<std::size_t>(state)];
 }
 
 /// What came of it, as one line of the table.
-std::string line(std::initializer_list<std::string_view> parts, transport::State state) {
+std::string line(std::initializer_list<std::string_view> parts, transport::QueuePairState state) {
     std::string all;
     for (const auto part : parts) {
         if (!part.empty()) all += std::string(part) + " | ";

@@ -5,7 +5,7 @@
 
 namespace verbline::hostile {
 
-using enum transport::State;
+using enum transport::QueuePairState;
 using transport::QueuePairType, transport::SendOperation;
 
 // UC and UD: nobody is told but the counters.
@@ -39,7 +39,7 @@ Row too_long(std::string_view name, QueuePairType type, std::uint32_t room) {
             .frames = {{.opcode = type == QueuePairType::uc ? uc(op::send_only) : ud(op::send_only), .payload = 64}},
             .counters = "resp_local_length_error",
             .completions = "receive: local length error",
-            .state = type == QueuePairType::uc ? error : transport::State::rts,
+            .state = type == QueuePairType::uc ? error : transport::QueuePairState::rts,
             .written = 4096 + room,
             .receives = 1,
             .receive_size = room};

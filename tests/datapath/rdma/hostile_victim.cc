@@ -14,7 +14,7 @@
 namespace verbline::hostile {
 namespace {
 
-using transport::QueuePairType, transport::SendOperation, transport::Service, transport::State;
+using transport::QueuePairType, transport::SendOperation, transport::Service, transport::QueuePairState;
 
 constexpr wire::MacAddress attacker_mac{
     {std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0xee}}};
@@ -182,7 +182,7 @@ void Victim::connect() {
                           .address = {.global = true, .dgid = gid(From::peer), .hop_limit = 64},
                           .mac = attacker_mac};
     if (!pair_->init({.access = row_.access, .qkey = wire::QKey{0x1234}})) throw std::runtime_error("init");
-    if (row_.before == State::init) return;
+    if (row_.before == QueuePairState::init) return;
     if (!pair_->ready_to_receive({.remote = peer_qpn,
                                   .path = path,
                                   .mtu = mtu,
@@ -191,7 +191,7 @@ void Victim::connect() {
                                   .selective_ack = row_.selective})) {
         throw std::runtime_error("rtr");
     }
-    if (row_.before == State::rtr) return;
+    if (row_.before == QueuePairState::rtr) return;
     if (!pair_->ready_to_send(
             {.first = wire::Psn(first_psn), .timeout = 0, .rnr_retries = 1, .max_reads = 4, .adaptive = false})) {
         throw std::runtime_error("rts");

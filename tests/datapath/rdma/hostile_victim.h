@@ -49,7 +49,7 @@ public:
     std::string counters();     ///< that moved since
     std::string completions();  ///< since it was made
     std::string events();       ///< since the attack began
-    transport::State state() const { return pair_->state(); }
+    transport::QueuePairState state() const { return pair_->state(); }
     /// Memory differs nowhere but in the first `written` bytes of the good region.
     bool intact_beyond(std::size_t written) const;
 
@@ -73,7 +73,7 @@ private:
     const Row& row_;
     sim::World world_;
     sim::Host& host_;
-    sim::Port& attacker_;
+    sim::SimulatedPort& attacker_;
     memory::PdId pd_, other_pd_;
     Pages memory_{4}, gone_{2}, half_gone_{2};
     test::ByteVector snapshot_;

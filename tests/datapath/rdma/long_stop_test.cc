@@ -10,7 +10,7 @@
 namespace verbline::rdma::long_stop {
 namespace {
 
-using transport::QueuePairType, transport::State;
+using transport::QueuePairType, transport::QueuePairState;
 
 constexpr Time minute = 60 * second, hour = 60 * minute;
 
@@ -39,8 +39,8 @@ TEST_P(LongStop, TogetherWithThePeerTransfersGoOn) {
     for (const auto& each : at_a) EXPECT_EQ(each.status, Status::success);
     for (const auto& each : at_b) EXPECT_EQ(each.status, Status::success);
     EXPECT_TRUE(equal(a, 0, b, bytes, bytes));
-    EXPECT_EQ(a.pair->state(), State::rts);
-    EXPECT_EQ(b.pair->state(), State::rts);
+    EXPECT_EQ(a.pair->state(), QueuePairState::rts);
+    EXPECT_EQ(b.pair->state(), QueuePairState::rts);
 }
 
 TEST_P(LongStop, OfAPeerEndsWithRetriesExceeded) {
@@ -51,7 +51,7 @@ TEST_P(LongStop, OfAPeerEndsWithRetriesExceeded) {
     const auto before = host_a.counter("tx_packets");
     ASSERT_TRUE(post(a, to(b, 0, Operation::write, 2), 0, 64));
     // We, too, look at the clock seldom: each look is one timeout, not as many as would have fitted.
-    for (int looks = 0; looks < 40 && a.pair->state() == State::rts; ++looks) {
+    for (int looks = 0; looks < 40 && a.pair->state() == QueuePairState::rts; ++looks) {
         world.suspend(GetParam());
         world.step(world.now());
     }
@@ -63,7 +63,7 @@ TEST_P(LongStop, OfAPeerEndsWithRetriesExceeded) {
     const auto sent = packets();
     world.resume(host_b);
     world.run_for(second);
-    EXPECT_EQ(b.pair->state(), State::rts);
+    EXPECT_EQ(b.pair->state(), QueuePairState::rts);
     EXPECT_LE(packets() - sent, 40u);
     ASSERT_TRUE(post(b, to(a, 0, Operation::write, 3), 0, 64));
     ASSERT_TRUE(complete(2, 1));
@@ -79,7 +79,7 @@ TEST_P(LongStop, ATimeoutThatIsSeenLateIsOneTimeout) {
     world.suspend(GetParam());
     world.run_for(60 * millisecond);  // the timeout is 67 ms
     EXPECT_EQ(host_a.counter("local_ack_timeout_err"), 1u);
-    EXPECT_EQ(a.pair->state(), State::rts);
+    EXPECT_EQ(a.pair->state(), QueuePairState::rts);
     world.resume(host_b);
     ASSERT_TRUE(complete(1));
     EXPECT_EQ(at_a[0].status, Status::success);
@@ -122,7 +122,7 @@ TEST_P(LongStop, TheLongestTimeoutEndsAsWell) {
     const auto begin = world.now();
     ASSERT_TRUE(post(a, to(b, 0, Operation::write, 1), 0, 64));
     const auto limit = begin + 100 * hour + 20 * GetParam();
-    while (a.pair->state() == State::rts && world.now() < limit) {
+    while (a.pair->state() == QueuePairState::rts && world.now() < limit) {
         world.suspend(GetParam());
         world.step(world.now());
     }

@@ -102,7 +102,7 @@ TEST_F(Window, OfType2IsNotBoundTwice) {
     EXPECT_TRUE(bind_again(memory::next_key(key), Access::remote_write));
     ASSERT_TRUE(complete(0, ++told));
     EXPECT_EQ(at_b.back().status, Status::window_bind_error);
-    EXPECT_EQ(b.pair->state(), transport::State::error);
+    EXPECT_EQ(b.pair->state(), transport::QueuePairState::error);
 }
 
 TEST_F(Window, HoldsItsRegion) {

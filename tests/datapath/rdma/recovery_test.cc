@@ -8,7 +8,7 @@
 namespace verbline::rdma {
 namespace {
 
-using transport::QueuePairType, transport::State;
+using transport::QueuePairType, transport::QueuePairState;
 
 class Recovery : public test::TwoEnds {};
 
@@ -23,7 +23,7 @@ TEST_F(Recovery, GivesUpAfterTheAgreedTimeouts) {
     const Time timeout = 4096 * 1024;
     EXPECT_GE(at_a[0].time - begin, 4 * timeout);
     EXPECT_LE(at_a[0].time - begin, 6 * timeout);
-    EXPECT_EQ(a.pair->state(), State::error);
+    EXPECT_EQ(a.pair->state(), QueuePairState::error);
 }
 
 // As one whose process has lost its CPU for a while: everything arrives, and is answered, later.
@@ -129,7 +129,7 @@ protected:
         EXPECT_EQ(host_b.counter("duplicate_request"), 1u);
         EXPECT_EQ(host_b.counter("rx_dropped_repeated_read"), 1u);
         EXPECT_EQ(host_b.counter("resp_remote_access_errors"), 0u);
-        EXPECT_EQ(b.pair->state(), State::rts);
+        EXPECT_EQ(b.pair->state(), QueuePairState::rts);
         b.receive(1, 0, 64);
         ASSERT_TRUE(post(a, {.operation = Operation::send}, 0, 64));
         ASSERT_TRUE(complete(at_a.size() + 1, at_b.size() + 1));

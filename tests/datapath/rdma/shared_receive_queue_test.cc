@@ -8,7 +8,7 @@
 namespace verbline::rdma {
 namespace {
 
-using transport::QueuePairType, transport::State;
+using transport::QueuePairType, transport::QueuePairState;
 
 class Shared : public test::TwoEnds {
 protected:
@@ -55,7 +55,7 @@ TEST_F(Shared, TakesBackNothingThatAMessageHolds) {
     ASSERT_TRUE(post(a, {.operation = Operation::send}, 0, 1024));  // takes one
     ASSERT_TRUE(complete(0, 1));
     b.pair->reset();
-    EXPECT_EQ(b.pair->state(), State::reset);
+    EXPECT_EQ(b.pair->state(), QueuePairState::reset);
     EXPECT_EQ(at_b.size(), 1u);
     b.pair.reset();
 }
@@ -186,7 +186,7 @@ TEST_F(XrcQueueDestroyed, InMidMessageIsRefusedLikeAQueueThatIsNotThere) {
     EXPECT_TRUE(at_b.empty());
     EXPECT_EQ(count(host_b, EventKind::qp_request_error), 1u);
     EXPECT_EQ(count(host_b, EventKind::last_wqe_reached), 1u);
-    EXPECT_EQ(b.pair->state(), State::error);
+    EXPECT_EQ(b.pair->state(), QueuePairState::error);
     b.pair.reset();
 }
 
@@ -203,7 +203,7 @@ TEST_F(XrcQueueDestroyed, InMidMessageThenTheTargetIsReset) {
     destroy_queue();
     b.pair->error();
     b.pair->reset();
-    EXPECT_EQ(b.pair->state(), State::reset);
+    EXPECT_EQ(b.pair->state(), QueuePairState::reset);
     b.pair.reset();
 }
 
@@ -223,7 +223,7 @@ TEST_F(XrcQueueDestroyed, WhileTheRefusalOfItsMessageWaits) {
     request.rkey = wire::RKey{1};
     ASSERT_TRUE(post(a, request, 0, 100));
     world.run_for(10 * microsecond);
-    ASSERT_EQ(b.pair->state(), State::rts) << "the refusal has not left";
+    ASSERT_EQ(b.pair->state(), QueuePairState::rts) << "the refusal has not left";
     destroy_queue();
     b.pair->error();
     EXPECT_TRUE(b.poll().empty());

@@ -7,7 +7,7 @@
 namespace verbline::rdma {
 namespace {
 
-using transport::QueuePairType, transport::State;
+using transport::QueuePairType, transport::QueuePairState;
 
 class States : public test::TwoEnds {};
 
@@ -32,7 +32,7 @@ TEST_F(States, ComeInOrder) {
     for (const std::uint32_t mtu : {0u, 128u, 1000u, 8192u}) {
         attributes.mtu = mtu;
         EXPECT_FALSE(a.pair->ready_to_receive(attributes)) << mtu << " is no path MTU";
-        EXPECT_EQ(a.pair->state(), State::init);
+        EXPECT_EQ(a.pair->state(), QueuePairState::init);
     }
     attributes.mtu = 1024;
     EXPECT_TRUE(a.pair->ready_to_receive(attributes)) << "all else was right";
@@ -53,7 +53,7 @@ TEST_F(States, EstablishedIsToldOnceByTheFirstRequest) {
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(post(a, {.operation = Operation::send}, 0, 64));
     ASSERT_TRUE(complete(2, 2));
     EXPECT_EQ(count(host_b, EventKind::communication_established), 1u);
-    EXPECT_EQ(b.pair->state(), State::rtr);
+    EXPECT_EQ(b.pair->state(), QueuePairState::rtr);
 }
 
 TEST_F(States, DrainFinishesWhatHasBegun) {
@@ -68,7 +68,7 @@ TEST_F(States, DrainFinishesWhatHasBegun) {
     EXPECT_EQ(at_a.size(), 1u);
     EXPECT_EQ(at_a[0].id, 1u);
     EXPECT_EQ(count(host_a, EventKind::send_queue_drained), 1u);
-    EXPECT_EQ(a.pair->state(), State::sqd);
+    EXPECT_EQ(a.pair->state(), QueuePairState::sqd);
 
     b.receive(3, 0, 64);
     a.receive(4, 0, 64);
@@ -95,7 +95,7 @@ TEST_F(States, UnreliableSendQueueStopsAloneAndGoesOn) {
     ASSERT_TRUE(complete(2));
     EXPECT_EQ(at_a[0].status, Status::local_queue_pair_error);
     EXPECT_EQ(at_a[1].status, Status::flushed);
-    EXPECT_EQ(a.pair->state(), State::sqe);
+    EXPECT_EQ(a.pair->state(), QueuePairState::sqe);
 
     ASSERT_TRUE(post(b, {.operation = Operation::send}, 0, 64));
     ASSERT_TRUE(complete(3, 1)) << "it receives in SQE";

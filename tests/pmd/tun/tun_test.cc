@@ -246,7 +246,7 @@ TEST(Tun, AttachesAgainToAPersistentInterfaceAfterSigkill) {
     const FileDescriptor read_end(ready[0]), write_end(ready[1]);
     const auto child = fork();
     if (child == 0) {  // opens the interface as the device does, and dies with it open
-        const auto interface = Interface::open(options);
+        const auto interface = TunInterface::open(options);
         const char said = interface ? 'y' : 'n';
         if (write(ready[1], &said, 1) == 1) pause();
         _exit(1);

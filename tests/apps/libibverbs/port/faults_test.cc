@@ -46,7 +46,7 @@ struct PortFaults : ::testing::Test {
     ~PortFaults() override { std::filesystem::remove_all(directory); }
 
     /// What a program asks of a port, until something fails.
-    static Outcome use(Port& port) {
+    static Outcome use(VerbsPort& port) {
         if (auto gsi = port.gsi(); !gsi) return gsi.error();
         if (auto joined = port.groups().join(group, {}); !joined) return joined.error();
         port.groups().leave(group, {});
@@ -61,7 +61,7 @@ struct PortFaults : ::testing::Test {
         return {};
     }
     Outcome open_use_close(const Link& link) {
-        const auto port = Port::open({.name = "verbline0", .instance = "v0", .own_mac = mac}, link, settings);
+        const auto port = VerbsPort::open({.name = "verbline0", .instance = "v0", .own_mac = mac}, link, settings);
         if (!port) return port.error();
         return use(**port);
     }
@@ -89,8 +89,8 @@ TEST_F(PortFaults, ImpairedAndCaptured) {
 }
 
 TEST_F(PortFaults, ShownInSysfs) {
-    const auto port = Port::open({.name = "verbline0", .instance = "v0", .own_mac = mac},
-                                 pmd::MemifSpec{.path = directory / "pair", .server = true}, settings);
+    const auto port = VerbsPort::open({.name = "verbline0", .instance = "v0", .own_mac = mac},
+                                      pmd::MemifSpec{.path = directory / "pair", .server = true}, settings);
     ASSERT_TRUE(port) << port.error().what;
     test::expect_survives_faults("port: entries in sysfs", [&]() -> Outcome {
         auto shown = SysfsTree(directory / "sys").update(sysfs_facts(**port));

@@ -47,9 +47,9 @@ wire::Lid lid_of(unsigned program) {
 
 /// One end of a cable between two interfaces: what arrives lies in the socket's ring, of 4 MiB, and is copied from
 /// there when it is read; what finds the ring full is lost.
-class Interface : public pmd::NetDevice {
+class CableEnd : public pmd::NetDevice {
 public:
-    Interface(std::deque<rte_mbuf*>& in, std::deque<rte_mbuf*>& out, rte_mempool* pool)
+    CableEnd(std::deque<rte_mbuf*>& in, std::deque<rte_mbuf*>& out, rte_mempool* pool)
         : in_(in), out_(out), pool_(pool) {
         capabilities_.max_packet = mtu + 14;
     }
@@ -146,7 +146,7 @@ std::unique_ptr<pmd::NetDevice> JoinedPrograms::open_memif(const std::string& so
 
 std::unique_ptr<pmd::NetDevice> JoinedPrograms::open_link(unsigned program, rte_mempool* pool) {
     if (setup_.link == LinkKind::eth) {
-        auto interface = std::make_unique<Interface>(cable_[program], cable_[1 - program], pool);
+        auto interface = std::make_unique<CableEnd>(cable_[program], cable_[1 - program], pool);
         interface->pool_of_cable = pools_.hub.get();
         return interface;
     }

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint16_t tcp = 0x0106;
 
 struct PortTest : test::VerbsTest {
-    Port& port() { return Context::of(context).port(); }
+    VerbsPort& port() { return Context::of(context).port(); }
     const wire::Gid ours = link::gid_of(wire::ipv4(10, 9, 0, 1)), stranger = link::gid_of(wire::ipv4(10, 9, 0, 2));
 };
 

@@ -35,7 +35,8 @@ struct MockService : rdmacm::Service {
     MOCK_METHOD(Result<void>, reject, (IdNumber, const cm::PrivateData&, wire::CmRejectReason, Time), (override));
     MOCK_METHOD(Result<void>, disconnect, (IdNumber, Time), (override));
     MOCK_METHOD(Result<void>, notify_established, (IdNumber, Time), (override));
-    MOCK_METHOD(Result<rdmacm::QueuePairAttributes>, init_queue_pair, (IdNumber, transport::State), (override));
+    MOCK_METHOD(Result<rdmacm::QueuePairAttributes>, init_queue_pair, (IdNumber, transport::QueuePairState),
+                (override));
     MOCK_METHOD(Result<rdmacm::GroupNumber>, join, (IdNumber, std::uint64_t, const Address&, bool, Time), (override));
     MOCK_METHOD(Result<std::uint32_t>, leave, (rdmacm::GroupNumber, Time), (override));
     MOCK_METHOD(Result<void>, set_option, (IdNumber, Option, std::uint8_t), (override));

@@ -68,12 +68,12 @@ TEST_F(Commands, Disconnect) {
 TEST_F(Commands, GiveTheAttributesOfAQueuePairInAState) {
     const rdmacm::QueuePairAttributes attributes{
         .mask = IBV_QP_STATE | IBV_QP_AV,
-        .state = transport::State::rtr,
+        .state = transport::QueuePairState::rtr,
         .mtu = 3,
         .destination = wire::Qpn{0x22},
         .receive_psn = wire::Psn(77),
         .path = {.gid_index = 5, .address = {.global = true, .hop_limit = 64}}};
-    EXPECT_CALL(service, init_queue_pair(id, transport::State::rtr)).WillRepeatedly(Return(attributes));
+    EXPECT_CALL(service, init_queue_pair(id, transport::QueuePairState::rtr)).WillRepeatedly(Return(attributes));
     ib_uverbs_qp_attr answer{};
     rdma_ucm_init_qp_attr input{.response = address_of(answer), .id = 7, .qp_state = IBV_QPS_RTR};
     EXPECT_EQ(run(RDMA_USER_CM_CMD_INIT_QP_ATTR, input, sizeof answer), 0);
