@@ -26,7 +26,9 @@ std::string this_cpus() {
     std::string text;
     if (sched_getaffinity(0, sizeof set, &set) != 0) return "0";
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(cpu, &set)) text += (text.empty() ? "" : ",") + std::to_string(cpu);
+        if (!CPU_ISSET(cpu, &set)) continue;
+        if (!text.empty()) text += ',';
+        text += std::to_string(cpu);
     }
     return text;
 }

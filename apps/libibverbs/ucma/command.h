@@ -16,6 +16,8 @@
 #include <cstring>
 #include <span>
 
+#include <netinet/in.h>  // before linux/in6.h, which then leaves in6_addr to it: one definition
+
 #include <rdma/rdma_user_cm.h>
 
 #include "apps/libibverbs/ucma/user_memory.h"

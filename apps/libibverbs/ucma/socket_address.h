@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <optional>
 
+#include <netinet/in.h>  // before linux/in6.h, which then leaves in6_addr to it: one definition
+
 #include <rdma/rdma_user_cm.h>
 
 #include "control/rdmacm/address.h"

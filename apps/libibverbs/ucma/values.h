@@ -5,6 +5,8 @@
 /// Converts values of rdma/rdma_user_cm.h, rdma/ib_user_verbs.h and rdma/ib_user_sa.h from and to ours. Where programs
 /// read a structure whole, fields that we have no value for are zero.
 
+#include <netinet/in.h>  // before linux/in6.h, which then leaves in6_addr to it: one definition
+
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_cm.h>
