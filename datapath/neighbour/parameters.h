@@ -12,7 +12,7 @@
 
 namespace verbline::neighbour {
 
-/// What the caller does with what it is told of a neighbour.
+/// What the caller does with reports about a neighbour.
 enum class Use : std::uint8_t {
     maintained,  ///< it keeps it, as a forwarding table does: verified for as long as the neighbour answers
     on_demand,   ///< it resolves again whenever it needs the neighbour: verified then, else forgotten

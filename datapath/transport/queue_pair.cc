@@ -131,7 +131,7 @@ void TransportQueuePair::to_reset(PollContext& context) {
     channel_.send_queue.clear();
     channel_.receive_queue.clear();
     rate_.reset();
-    established_ = drain_told_ = false;
+    established_ = drain_reported_ = false;
     make_halves();
     state_.store(QueuePairState::reset, std::memory_order_release);
 }
@@ -142,7 +142,7 @@ void TransportQueuePair::drain(bool on) noexcept {
         other->drain(on);
         if (!on) other->resume();
     }
-    drain_told_ = false;
+    drain_reported_ = false;
     state_.store(on ? QueuePairState::sqd : QueuePairState::rts, std::memory_order_release);
 }
 
@@ -236,8 +236,8 @@ unsigned TransportQueuePair::transmit(PollContext& context, unsigned budget) noe
     if (!receives(state())) return 0;
     const bool paced = rate_ != nullptr && rate_->dcqcn.limited();
     const auto sent = paced ? transmit_paced(context, budget) : transmit_unpaced(context, budget);
-    if (state() == QueuePairState::sqd && !drain_told_ && requester_drained()) {
-        drain_told_ = true;
+    if (state() == QueuePairState::sqd && !drain_reported_ && requester_drained()) {
+        drain_reported_ = true;
         context.emit({.kind = EventKind::send_queue_drained, .qpn = channel_.qpn});
     }
     return sent;
@@ -245,7 +245,7 @@ unsigned TransportQueuePair::transmit(PollContext& context, unsigned budget) noe
 
 unsigned TransportQueuePair::transmit_unpaced(PollContext& context, unsigned budget) noexcept {
     unsigned sent = 0;
-    if (auto* const rc = std::get_if<RcResponder>(&responder_)) {
+    if (auto* const rc = std::get_if<RcResponder>(&responder_); rc != nullptr && rc->owes()) {
         sent = rc->transmit(context, budget);
         if (rc->failed()) check_responder(context);
     }

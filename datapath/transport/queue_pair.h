@@ -170,7 +170,7 @@ private:
 
     std::atomic<QueuePairState> state_{QueuePairState::reset};
     QueuePairType type_;
-    bool established_ = false, drain_told_ = false;
+    bool established_ = false, drain_reported_ = false;
     std::unique_ptr<RateControl> rate_;
     Channel channel_;  ///< send queue first: most calls only ask whether there is work
     std::variant<std::monostate, RcRequester, UnreliableRequester> requester_;

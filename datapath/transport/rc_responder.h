@@ -50,6 +50,8 @@ public:
 
     /// Handles a request. Returns true if it kept the packet's mbuf.
     bool receive(const Packet& packet, PollContext& context) noexcept;
+    /// Whether `transmit` would send anything. Most often it would not: a requester's queue pair asks before each send.
+    bool owes() const noexcept { return pending_ || answer_owed_; }
     /// Sends pending responses, ACKs and NAKs, up to `budget` packets; returns how many.
     unsigned transmit(PollContext& context, unsigned budget) noexcept;
 

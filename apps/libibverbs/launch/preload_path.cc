@@ -45,7 +45,7 @@ Result<fs::path> preload_path(const fs::path& library) {
     if (loadable(library)) return library;
     const auto advice = "build or install Verbline in a directory without blanks, `:`, `;` and `$` in its path";
     if (!loadable(pmd::runtime_directory()))
-        return failure(EINVAL, fmt::format("the loader cannot be told of {}; {}", library.string(), advice));
+        return failure(EINVAL, fmt::format("the loader cannot be given {}; {}", library.string(), advice));
     const auto link = link_to(library.parent_path());
     if (!link) return failure(link.error().code, fmt::format("{}; or {}", link.error().what, advice));
     return *link / library.filename();
