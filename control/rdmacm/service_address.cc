@@ -15,11 +15,6 @@ SocketAddress any_of(Family family, std::uint16_t port) {
     return {.family = family, .gid = family == Family::ipv4 ? SocketAddress::any_ipv4() : wire::Gid{}, .port = port};
 }
 
-bool multicast(const SocketAddress& address) {
-    const auto ipv4 = link::ipv4_of(address.gid);
-    return ipv4 ? is_multicast(*ipv4) : address.gid.multicast();
-}
-
 bool ours(const NetworkPort::Facts& facts, const wire::Gid& address) {
     return address == facts.port_gid ||
            std::ranges::find(facts.addresses, address, &link::InterfaceAddress::gid) != facts.addresses.end();
@@ -28,7 +23,7 @@ bool ours(const NetworkPort::Facts& facts, const wire::Gid& address) {
 /// Neighbours known without resolution: groups, GIDs of AF_IB on InfiniBand, and our own addresses.
 std::optional<NetworkPort::Neighbour> known_neighbour(const NetworkPort::Facts& facts, const SocketAddress& to) {
     const bool ib = facts.kind == link::GidTable::Kind::ib;
-    if (multicast(to)) {
+    if (link::is_group(to.gid)) {
         const auto ipv4 = link::ipv4_of(to.gid);
         if (!ib || to.family == Family::ib) return {{.gid = to.gid}};
         if (ipv4) return {{.gid = wire::ipoib_multicast_mgid(*ipv4, facts.pkey)}};

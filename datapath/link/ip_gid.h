@@ -37,4 +37,10 @@ constexpr std::optional<wire::Ipv4Address> ipv4_of(const wire::Gid& gid) {
     return gid == gid_of(address) ? std::optional(address) : std::nullopt;
 }
 
+/// Whether a GID is a multicast group's: of IPv6 and IPoIB, ff00::/8, or a mapped IPv4 group address.
+constexpr bool is_group(const wire::Gid& gid) {
+    const auto ipv4 = ipv4_of(gid);
+    return ipv4 ? wire::is_multicast(*ipv4) : gid.multicast();
+}
+
 }  // namespace verbline::link

@@ -13,14 +13,15 @@ using wire::GroupRecordType;
 
 /// Groups that are never reported (RFC 3376, 6; RFC 3810, 6), and addresses that are no group.
 bool unreported(const wire::Gid& group) {
-    if (const auto ipv4 = link::ipv4_of(group)) return !is_multicast(*ipv4) || *ipv4 == wire::ipv4(224, 0, 0, 1);
+    if (!link::is_group(group)) return true;
+    if (const auto ipv4 = link::ipv4_of(group)) return *ipv4 == wire::ipv4(224, 0, 0, 1);
     const auto scope = std::to_integer<unsigned>(group.bytes[1]) & 0xf;
     constexpr unsigned interface_local = 1;
     wire::Gid all_nodes;
     all_nodes.bytes[0] = std::byte{0xff};
     all_nodes.bytes[1] = std::byte{0x02};
     all_nodes.bytes[15] = std::byte{0x01};
-    return !group.multicast() || scope <= interface_local || group == all_nodes;
+    return scope <= interface_local || group == all_nodes;
 }
 
 bool is_ipv4(const wire::Gid& group) {

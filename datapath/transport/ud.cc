@@ -18,8 +18,7 @@ constexpr auto ud_send_only = opcode::of(Service::ud, opcode::send_only);
 
 bool is_group(const link::Endpoint& from, const wire::AddressHandle& to) {
     if (from.carrier == link::Carrier::soft_ib) return wire::is_multicast(to.dlid);
-    const auto ipv4 = link::ipv4_of(to.dgid);
-    return ipv4 ? wire::is_multicast(*ipv4) : to.dgid.multicast();
+    return link::is_group(to.dgid);
 }
 
 }  // namespace

@@ -14,17 +14,12 @@ wire::Gid to_gid(const ibv_gid& from) {
     return gid;
 }
 
-bool names_group(const wire::Gid& gid) {
-    const auto ipv4 = link::ipv4_of(gid);
-    return ipv4 ? wire::is_multicast(*ipv4) : gid.multicast();
-}
-
 }  // namespace
 
 Result<void> VerbsQueuePair::attach(const wire::Gid& mgid, wire::Lid mlid) {
     auto& opened = context();
     if (!opened.alive()) return failure(EIO, "the context is that of a parent process");
-    if (!names_group(mgid)) return failure(EINVAL, "the GID is no group's");
+    if (!link::is_group(mgid)) return failure(EINVAL, "the GID is no group's");
     if (opened.port().infiniband() && !wire::is_multicast(mlid)) return failure(EINVAL, "the LID is no group's");
     const std::scoped_lock lock(groups_mutex_);
     if (groups_.contains({mgid, mlid})) return {};

@@ -153,8 +153,7 @@ Result<wire::MacAddress> VerbsPort::resolve(unsigned gid_index, const wire::Gid&
 
 /// Addresses that need no query.
 std::optional<wire::MacAddress> VerbsPort::known_hop(const link::GidEntry& from, const wire::Gid& to) const {
-    const auto ipv4 = link::ipv4_of(to);
-    if (to.multicast() || (ipv4 && wire::is_multicast(*ipv4))) return ethernet_address_of_group(to);
+    if (link::is_group(to)) return ethernet_address_of_group(to);
     if (device_->gids().find(to, from.type, from.vlan)) return link_.mac;  // ourselves
     return link::mac_of_link_local(to);
 }
