@@ -32,7 +32,8 @@ std::optional<wire::MacAddress> mac_of_link_local(const wire::Gid& gid) {
     std::ranges::copy_n(gid.bytes.begin() + interface_id, half, mac.bytes.begin());
     std::ranges::copy_n(gid.bytes.begin() + interface_id + 5, half, mac.bytes.begin() + half);
     mac.bytes[0] ^= std::byte{2};
-    return link_local_gid(mac) == gid ? std::optional(mac) : std::nullopt;
+    if (mac.multicast() || mac == wire::MacAddress{} || link_local_gid(mac) != gid) return std::nullopt;
+    return mac;
 }
 
 GidTable::GidTable(Kind kind, std::size_t capacity)

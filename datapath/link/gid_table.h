@@ -41,7 +41,8 @@ Carrier carrier_of(const GidEntry& entry);
 
 /// Builds fe80::/64 with the modified EUI-64 of the MAC address (RFC 4291, appendix A).
 wire::Gid link_local_gid(wire::MacAddress mac);
-/// Inverse of `link_local_gid`; `nullopt` if `gid` was not built that way.
+/// Inverse of `link_local_gid`; `nullopt` if `gid` was not built that way, or from an address that no interface can
+/// have (multicast or zero): GIDs come from other hosts.
 std::optional<wire::MacAddress> mac_of_link_local(const wire::Gid& gid);
 
 class GidTable {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/neighbour/neighbours.h"
 
-#include <algorithm>
-
 #include "datapath/link/gid_table.h"
 
 namespace verbline::neighbour {
@@ -20,16 +18,6 @@ Frame frame_of(const Send& send) {
 }
 
 }  // namespace
-
-std::optional<MacAddress> mac_in(const Gid& gid) {
-    constexpr std::size_t interface_id = 8, half = 3;
-    MacAddress mac;
-    std::copy_n(gid.bytes.begin() + interface_id, half, mac.bytes.begin());
-    std::copy_n(gid.bytes.begin() + interface_id + 5, half, mac.bytes.begin() + half);
-    mac.bytes[0] ^= std::byte{2};
-    if (!is_host(mac) || link::link_local_gid(mac) != gid) return std::nullopt;
-    return mac;
-}
 
 Neighbours::Neighbours(const MacAddress& mac, std::size_t capacity)
     : mac_(mac), engine_(mac, {.use = Use::repeated, .detect_duplicates = true, .capacity = capacity}) {
@@ -56,7 +44,7 @@ Neighbours::Outcome Neighbours::received(wire::Bytes frame, Time now) {
 std::optional<MacAddress> Neighbours::lookup(const Gid& gid, Time now) const {
     if (owns(gid)) return mac_;
     const auto known = mac_of(engine_.find(gid, now));
-    return known ? known : mac_in(gid);
+    return known ? known : link::mac_of_link_local(gid);
 }
 
 std::optional<Frame> Neighbours::solicit(const Gid& gid, Time now) {

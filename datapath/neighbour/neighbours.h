@@ -68,7 +68,4 @@ private:
     Engine engine_;
 };
 
-/// The MAC address in fe80::<EUI-64>, the inverse of link::link_local_gid.
-std::optional<wire::MacAddress> mac_in(const wire::Gid& gid);
-
 }  // namespace verbline::neighbour

@@ -104,5 +104,16 @@ TEST_F(RoceIpoibPortTest, AGidThatNamesNoMacIsUnreachable) {
     EXPECT_EQ(test::counter(port, "neighbours_unreachable"), 1u);
 }
 
+// A host could otherwise have our packets to it multiplied by the switch.
+TEST_F(RoceIpoibPortTest, AGidOfAMacThatIsNoHostsIsUnreachable) {
+    for (const auto hostile : {wire::broadcast_mac, wire::MacAddress{{std::byte{3}}}, wire::MacAddress{}}) {
+        ask();
+        hear_reply(link::link_local_gid(hostile));
+        EXPECT_FALSE(next<SetNeighbour>()) << to_string(hostile);
+        port.set_carrier(false);
+    }
+    EXPECT_EQ(test::counter(port, "neighbours_unreachable"), 3u);
+}
+
 }  // namespace
 }  // namespace verbline::router::over_roce

@@ -33,6 +33,21 @@ TEST(LinkLocalGid, IsMadeOfTheMac) {
     EXPECT_EQ(test::to_hex(link_local_gid(interface_mac).bytes), "fe80000000000000505400fffefe0002");
 }
 
+TEST(LinkLocalGid, YieldsTheMac) {
+    EXPECT_EQ(mac_of_link_local(link_local_gid(interface_mac)), interface_mac);
+    EXPECT_FALSE(mac_of_link_local(wire::Gid::of(0xfd00'0000'0000'0000, wire::Guid{0xff'fe00'0002}))) << "prefix";
+    EXPECT_FALSE(mac_of_link_local(wire::Gid::of(wire::default_subnet_prefix, wire::Guid{1}))) << "no EUI-64";
+    EXPECT_FALSE(mac_of_link_local(wire::Gid{}));
+}
+
+TEST(LinkLocalGid, YieldsNoMacThatNoInterfaceCanHave) {
+    auto multicast = interface_mac;
+    multicast.bytes[0] |= std::byte{1};
+    for (const auto mac : {multicast, wire::broadcast_mac, wire::MacAddress{}}) {
+        EXPECT_FALSE(mac_of_link_local(link_local_gid(mac)));
+    }
+}
+
 TEST_F(RoceGids, AreOrderedAsTheKernels) {
     ASSERT_TRUE(table_.add_address(eth, ip(1)));
     ASSERT_TRUE(table_.add_address(eth, ip(2)));
