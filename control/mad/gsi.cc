@@ -35,7 +35,7 @@ void Gsi::send(const GmpPeer& to, MadBytes mad) noexcept {
         if (!find_next_hop(destination.path)) return counters_.tx_dropped_no_next_hop.add();
         switch (datagrams_->send(destination, mad)) {
             case rdma::Datagrams::Sent::yes: transport_counters_.tx_mads.add(); break;
-            case rdma::Datagrams::Sent::no_way: return transport_counters_.tx_errors.add();
+            case rdma::Datagrams::Sent::invalid_path: return transport_counters_.tx_errors.add();
             case rdma::Datagrams::Sent::queue_full: return transport_counters_.tx_dropped_queue_full.add();
         }
     }

@@ -30,7 +30,7 @@ void Cache::hear(const Gid& address, const Statement& statement, Time now, Actio
     const auto known = table_.find(address);
     auto& entry = known->second;
     const auto link = statement.link ? statement.link : entry.link;
-    if (!link) return counters_.add(address, Event::rx_dropped_no_way);
+    if (!link) return counters_.add(address, Event::rx_dropped_no_link_address);
     const bool changed = entry.link != link;
     if (changed && entry.link && !statement.overrides) {
         if (entry.state == NeighbourState::reachable) doubt(known, now);

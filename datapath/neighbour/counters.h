@@ -22,7 +22,8 @@ namespace verbline::neighbour {
     X(rx_dropped_own, arp_rx_dropped_own, "our own ARP come back to us")                                             \
     X(rx_dropped_conflict, arp_rx_dropped_conflict, "ARP of another host that claims one of our addresses")          \
     X(rx_dropped_not_ours, arp_rx_dropped_not_ours, "ARP requests for others, of senders we do not know")            \
-    X(rx_dropped_no_way, arp_rx_dropped_no_way, "ARP of hosts that do not say where they are")                       \
+    X(rx_dropped_no_link_address, arp_rx_dropped_no_link_address,                                                    \
+      "ARP of hosts whose link-layer address is neither given nor known")                                            \
     X(rx_dropped_unsolicited, arp_rx_dropped_unsolicited, "ARP replies nobody asked for, of senders we do not know") \
     X(rx_not_learned, arp_rx_not_learned, "senders not remembered: the table was full of neighbours in use")         \
     X(tx_multicasts, arp_tx_broadcasts, "ARP requests broadcast")                                                    \
@@ -43,7 +44,8 @@ namespace verbline::neighbour {
     X(rx_dropped_own, nd_rx_dropped_own, "our own neighbour discovery come back to us")                                \
     X(rx_dropped_conflict, nd_rx_dropped_conflict, "neighbour discovery of another host that claims our address")      \
     X(rx_dropped_not_ours, nd_rx_dropped_not_ours, "neighbour solicitations for others, of senders we do not know")    \
-    X(rx_dropped_no_way, nd_rx_dropped_no_way, "neighbour discovery of hosts that do not say where they are")          \
+    X(rx_dropped_no_link_address, nd_rx_dropped_no_link_address,                                                       \
+      "neighbour discovery of hosts whose link-layer address is neither given nor known")                              \
     X(rx_dropped_unsolicited, nd_rx_dropped_unsolicited, "neighbour advertisements of hosts that nobody asked for")    \
     X(rx_not_learned, nd_rx_not_learned, "hosts that asked for us and found the table full")                           \
     X(tx_multicasts, nd_tx_solicitations, "neighbour solicitations sent to groups")                                    \

@@ -72,7 +72,7 @@ void Engine::hear_request(const Message& message, Time now, Cache::Actions& hear
     // we know.
     auto link = message.at ? message.at : message.sender;
     if (!link) link = cache_.find(speaker, now);
-    if (!link) return counters_.add(speaker, Event::rx_dropped_no_way);
+    if (!link) return counters_.add(speaker, Event::rx_dropped_no_link_address);
     if (addresses_.answers_for(message.subject)) answer(message, link, now, out);
     if (known) {
         cache_.hear(speaker, {.link = link}, now, heard);

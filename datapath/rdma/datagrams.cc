@@ -60,7 +60,7 @@ Result<void> Datagrams::start() {
 
 Datagrams::Sent Datagrams::send(const Destination& to, std::span<const std::byte> payload) noexcept {
     const auto envelope = options_.device->envelope(to.path, pair_->qpn(), to.qpn);
-    if (!envelope) return Sent::no_way;
+    if (!envelope) return Sent::invalid_path;
     // Inline data is copied here. The envelope must live until the request has completed: its slot was used by the
     // request that is `slots` older, and is free once the queue has room for this one.
     auto& kept = envelopes_[next_envelope_];

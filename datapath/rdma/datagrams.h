@@ -46,15 +46,15 @@ public:
 
     QueuePair& pair() { return *pair_; }
 
-    enum class Sent : std::uint8_t { yes, no_way, queue_full };
+    enum class Sent : std::uint8_t { yes, invalid_path, queue_full };
     struct Destination {
         Path path;
         wire::Qpn qpn{};
         wire::QKey qkey{};
         wire::PKey pkey{};  ///< used only with `general_services`
     };
-    /// Copies the payload and posts it; the device's poll transmits it. no_way: no envelope can be built for the path.
-    /// queue_full: try again later. `payload` is at most `longest` bytes.
+    /// Copies the payload and posts it; the device's poll transmits it. invalid_path: no envelope can be built for the
+    /// path. queue_full: try again later. `payload` is at most `longest` bytes.
     Sent send(const Destination& to, std::span<const std::byte> payload) noexcept;
     /// Returns how many sends have failed since the last call, and resumes the send queue after a failure.
     std::size_t take_failures() noexcept;

@@ -194,7 +194,7 @@ TEST(EngineOnIpoib, WhoDoesNotSayWhereItIsIsAnsweredWhereItIsKnown) {
                      .message = {.asks = true, .speaker = address(2), .subject = address(1)}};
     us.take(us.engine.received(asked, 0));
     EXPECT_TRUE(us.sent.empty());
-    EXPECT_EQ(us.count("nd_rx_dropped_no_way"), 1u);
+    EXPECT_EQ(us.count("nd_rx_dropped_no_link_address"), 1u);
     us.take(us.engine.resolve(address(2), 0));
     carry({&us, &peer}, 0);
     us.take(us.engine.received(asked, 0));
