@@ -198,7 +198,7 @@ public:
         }
     }
     /// To these at once, or one after another; each is polled then, as its user does it.
-    void emit(std::span<const std::uint32_t> numbers, bool together) {
+    void deliver(std::span<const std::uint32_t> numbers, bool together) {
         std::array<mad::MadBuffer, burst_size> mads;
         std::vector<mad::GmpArrival> burst;
         burst.reserve(burst_size);
@@ -244,7 +244,7 @@ void receive(benchmark::State& state, bool together) {
     const auto order = shuffled(size);
     std::size_t next = 0;
     for (auto _ : state) {
-        crowd.emit(std::span(order).subspan(next, burst_size), together);
+        crowd.deliver(std::span(order).subspan(next, burst_size), together);
         next = (next + burst_size) % lookups;
     }
     state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(burst_size));

@@ -86,9 +86,9 @@ struct Id {
     IdState state = IdState::idle;
     Time since = 0;  ///< time of entering the state
 
-    bool named = true;          ///< the user knows its number; a listener's child: once accepted
-    std::uint32_t taken = 0;    ///< events taken from the queue
-    std::uint32_t waiting = 0;  ///< events in the queue
+    bool named = true;           ///< the user knows its number; a listener's child: once accepted
+    std::uint32_t reported = 0;  ///< events reported to the user: taken from the queue
+    std::uint32_t waiting = 0;   ///< events in the queue
 
     // Options.
     std::optional<std::uint8_t> type_of_service, ack_timeout;

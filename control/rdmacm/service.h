@@ -66,7 +66,7 @@ public:
     virtual ~Service() = default;
 
     virtual IdNumber create_id(EventQueue& queue, std::uint64_t user, PortSpace space, QueuePairType type) = 0;
-    /// Returns how many of its events the user has taken (take_event); pending ones are dropped.
+    /// Returns how many of its events have been reported to the user (take_event); pending ones are dropped.
     virtual Result<std::uint32_t> destroy_id(IdNumber id, Time now) = 0;
     virtual Result<void> bind(IdNumber id, const SocketAddress& address, Time now) = 0;
     virtual Result<void> resolve_address(IdNumber id, const std::optional<SocketAddress>& source,
@@ -93,7 +93,8 @@ public:
     virtual Result<void> set_option(IdNumber id, Option option, std::uint8_t value) = 0;
     virtual Result<Route> route(IdNumber id) const = 0;
 
-    /// Moves the id's events, pending ones included, to another queue. Returns how many the user has taken.
+    /// Moves the id's events, pending ones included, to another queue. Returns how many have been reported to the
+    /// user.
     virtual Result<std::uint32_t> migrate(IdNumber id, EventQueue& queue) = 0;
     /// Takes the oldest event of a queue; none: empty.
     virtual std::optional<Event> take_event(EventQueue& queue) = 0;

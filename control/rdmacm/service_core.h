@@ -78,7 +78,7 @@ private:
         GroupRequest request;
         bool in = false;                    ///< the port has joined for `ticket`
         std::optional<JoinedGroup> joined;  ///< as last reported to the user
-        std::uint32_t taken = 0;
+        std::uint32_t reported = 0;         ///< events
     };
 
     Result<Id*> find(IdNumber number);

@@ -38,9 +38,9 @@ IdNumber ServiceCore::create_id(EventQueue& queue, std::uint64_t user, PortSpace
 Result<std::uint32_t> ServiceCore::destroy_id(IdNumber number, Time now) {
     const auto id = find(number);
     if (!id) return std::unexpected(id.error());
-    const auto taken = (*id)->taken;
+    const auto reported = (*id)->reported;
     destroy(**id, now);
-    return taken;
+    return reported;
 }
 
 /// Releases all that the id holds; the connection is closed in the background.
@@ -77,10 +77,10 @@ Result<std::uint32_t> ServiceCore::migrate(IdNumber number, EventQueue& queue) {
     const auto found = find(number);
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
-    if (id.queue == &queue) return id.taken;
+    if (id.queue == &queue) return id.reported;
     auto& before = id.queue->events;
     ids_.move(id, queue);
-    if (id.waiting == 0) return id.taken;
+    if (id.waiting == 0) return id.reported;
     for (auto& event : before) {
         if (owner(event) != number) continue;
         if (event.kind == EventKind::connect_request)
@@ -89,16 +89,16 @@ Result<std::uint32_t> ServiceCore::migrate(IdNumber number, EventQueue& queue) {
         if (queue.on_event) queue.on_event();
     }
     std::erase_if(before, [&](const Event& event) { return owner(event) == number; });
-    return id.taken;
+    return id.reported;
 }
 
 std::optional<Event> ServiceCore::take_event(EventQueue& queue) {
     if (queue.events.empty()) return std::nullopt;
     Event event = std::move(queue.events.front());
     queue.events.pop_front();
-    if (const auto group = groups_.find(event.group); group != groups_.end()) ++group->second.taken;
+    if (const auto group = groups_.find(event.group); group != groups_.end()) ++group->second.reported;
     if (Id* id = ids_.find(owner(event))) {
-        ++id->taken;
+        ++id->reported;
         --id->waiting;
         if (event.kind == EventKind::connect_request) {
             ++id->backlog.room;

@@ -83,7 +83,7 @@ Result<std::uint32_t> ServiceCore::leave(GroupNumber number, Time now) {
     const auto unseen = std::erase_if(id.queue->events, [&](const Event& event) { return event.group == number; });
     id.waiting -= static_cast<std::uint32_t>(unseen);
     counters_.events_unseen.add(unseen);
-    return group.taken;
+    return group.reported;
 }
 
 void ServiceCore::ask_group(GroupNumber number, Group& group) {

@@ -101,7 +101,7 @@ TEST_P(LongStop, WithoutThePeerEveryConversationEndsAndSendsLittle) {
         EXPECT_TRUE(over(passive)) << static_cast<int>(passive->state());
     }
     if (!active_stays) {
-        EXPECT_GE(events, 1u) << "the user is reported how it ended";
+        EXPECT_GE(events, 1u) << "its end is reported to the user";
     }
 
     active.reset();

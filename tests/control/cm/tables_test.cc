@@ -77,9 +77,9 @@ TEST(IdTable, SaysWhereAValueIsWithoutHoldingIt) {
     table.prefetch_value(id, look);
     EXPECT_EQ(there, table.find(id).get());
     table.erase(id);
-    unsigned reported = 0;
-    for (const auto none : {id, 0u}) table.prefetch_value(none, [&](const Named*) { ++reported; });
-    EXPECT_EQ(reported, 0u);
+    unsigned calls = 0;
+    for (const auto none : {id, 0u}) table.prefetch_value(none, [&](const Named*) { ++calls; });
+    EXPECT_EQ(calls, 0u);
 }
 
 TEST(IdTable, ItsValuesLiveAsLongAsSomebodyRefersToThem) {
