@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include <rte_launch.h>
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
 
@@ -171,7 +172,7 @@ Gateway::~Gateway() {
 
 void Gateway::stop_worker() {
     stop_ = true;
-    if (worker_ != RTE_MAX_LCORE) rte_eal_wait_lcore(worker_);
+    if (worker_) rte_eal_wait_lcore(*worker_);
 }
 
 void Gateway::handle(const router::Event& event) {

@@ -16,8 +16,6 @@
 #include <string>
 #include <vector>
 
-#include <rte_lcore.h>
-
 #include "control/gateway/config.h"
 #include "control/gateway/fault.h"
 #include "control/gateway/gateway_port.h"
@@ -96,7 +94,7 @@ private:
     std::optional<telemetry::Server> telemetry_;
     control::Timer look_timer_;
     std::atomic<bool> stop_{false};
-    unsigned worker_ = RTE_MAX_LCORE;
+    std::optional<unsigned> worker_;  ///< the lcore that polls the shard, once launched
     bool ready_ = false;
     bool capture_failed_ = false;
 };
