@@ -18,6 +18,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/support/eal.h"
+#include "bench/support/quiet_device.h"
 #include "datapath/router/shard.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipv4.h"
@@ -38,23 +39,8 @@ constexpr ipoib::Identity us{.port = {.carrier = link::Carrier::soft_ib, .lid = 
                              .qpn = wire::Qpn{0x48},
                              .qkey = wire::QKey{0xb1b}};
 
-/// The kernel's end of a port, on which nothing happens.
-class Quiet : public pmd::NetDevice {
-public:
-    std::string_view name() const override { return "quiet"; }
-    const pmd::Capabilities& capabilities() const override { return capabilities_; }
-    Result<void> up() override { return {}; }
-    void down() override {}
-    bool link_up() override { return true; }
-    std::uint16_t rx_burst(std::uint16_t, pmd::Burst) noexcept override { return 0; }
-    std::uint16_t tx_burst(std::uint16_t, pmd::Burst) noexcept override { return 0; }
-
-protected:
-    pmd::Capabilities capabilities_{};
-};
-
 /// Receives a burst of packets in each poll, to `flows` destinations in turn.
-class Source final : public Quiet {
+class Source final : public bench::QuietDevice {
 public:
     explicit Source(unsigned flows) : flows_(flows) {
         Ethernet{.destination = station(1), .source = station(9), .type = wire::ether_type::ipv4}.emit(
@@ -84,7 +70,7 @@ private:
 };
 
 /// Takes everything.
-class Sink final : public Quiet {
+class Sink final : public bench::QuietDevice {
 public:
     std::uint16_t tx_burst(std::uint16_t, pmd::Burst packets) noexcept override {
         if (!packets.empty()) rte_pktmbuf_free_bulk(packets.data(), static_cast<unsigned>(packets.size()));
@@ -131,7 +117,7 @@ struct Gateway {
     }
 
     rte_mempool* pool = bench::packet_pool();  // starts DPDK, before the rings
-    Quiet kernel;
+    bench::QuietDevice kernel;                 ///< the kernel's end of both ports
     Source source;
     Sink sink;
     rte_rcu_qsbr* readers = nullptr;

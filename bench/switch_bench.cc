@@ -11,6 +11,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/support/eal.h"
+#include "bench/support/quiet_device.h"
 #include "datapath/wire/bytes.h"
 #include "pmd/bridge/switch.h"
 
@@ -31,13 +32,8 @@ wire::Gid address_of(unsigned lane) {
 }
 
 /// Receives the frames that it holds, and holds those that it sends.
-class Lane : public pmd::NetDevice {
+class Lane final : public bench::QuietDevice {
 public:
-    std::string_view name() const override { return "lane"; }
-    const pmd::Capabilities& capabilities() const override { return capabilities_; }
-    Result<void> up() override { return {}; }
-    void down() override {}
-    bool link_up() override { return true; }
     std::uint16_t rx_burst(std::uint16_t, pmd::Burst burst) noexcept override {
         const auto n = std::min(burst.size(), frames.size());
         std::copy_n(frames.end() - static_cast<std::ptrdiff_t>(n), n, burst.begin());
@@ -51,9 +47,6 @@ public:
 
     std::vector<rte_mbuf*> frames;
     std::vector<rte_mbuf*>* back = &frames;  ///< where sent frames go
-
-private:
-    pmd::Capabilities capabilities_;
 };
 
 /// An IPv4 frame from one lane to another.
