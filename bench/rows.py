@@ -84,11 +84,13 @@ def built(program):
 
 def case(effort, program, benchmark, *, before=()):
     """What a Google Benchmark case reports."""
-    report = json.loads(
-        run(*before, built(f"bench/{program}"), f"--benchmark_filter=^{benchmark}$", "--benchmark_format=json",
-            f"--benchmark_min_time={effort.benchmark_seconds}")
-    )
-    found = report["benchmarks"][0]
+    report = run(*before, built(f"bench/{program}"), f"--benchmark_filter=^{benchmark}$", "--benchmark_format=json",
+                 f"--benchmark_min_time={effort.benchmark_seconds}")
+    # Without a case that matches, Google Benchmark writes no report.
+    cases = json.loads(report)["benchmarks"] if report.strip() else []
+    if not cases:
+        raise CannotRun(f"{program} has no case {benchmark} on this machine")
+    found = cases[0]
     if found.get("error_occurred"):
         raise CannotRun(found["error_message"])
     return found
