@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "datapath/wire/bytes.h"
+#include "datapath/wire/header.h"
 #include "datapath/wire/ip.h"
 #include "datapath/wire/ipv4.h"
 
@@ -17,17 +18,19 @@ namespace verbline::ipoib {
 /// addresses alone, and what is not IPv4 (ARP) is one flow.
 constexpr std::uint16_t flow_port(wire::Bytes packet) noexcept {
     constexpr std::uint64_t multiplier = 0x9e37'79b9'7f4a'7c15;  // 2^64 by the golden ratio (Knuth, 6.4)
-    constexpr std::uint32_t lowest = 0xc000, fragment = 0x3fff, version_4_without_options = 0x45;
-    constexpr std::size_t protocol_at = 9, source_at = 12, destination_at = 16;
-    if (packet.size() < wire::Ipv4::size || wire::load8(packet, 0) >> 4 != 4) return lowest;
-    std::uint64_t flow = std::uint64_t{wire::load32(packet, source_at)} << 32 | wire::load32(packet, destination_at);
-    const auto protocol = static_cast<wire::IpProtocol>(wire::load8(packet, protocol_at));
+    constexpr std::uint32_t lowest = 0xc000;
+    constexpr std::uint8_t words_without_options = wire::Ipv4::size / 4;
+    using wire::Ipv4;
+    const auto ip = wire::View<Ipv4>::over(packet);
+    if (!ip || Ipv4::Layout::refusal(ip->bytes())) return lowest;
+    std::uint64_t flow = static_cast<std::uint64_t>(ip->get<&Ipv4::source>()) << 32 |
+                         static_cast<std::uint32_t>(ip->get<&Ipv4::destination>());
+    const auto protocol = ip->get<&Ipv4::protocol>();
     const bool has_ports = (protocol == wire::IpProtocol::tcp || protocol == wire::IpProtocol::udp) &&
-                           packet.size() >= wire::Ipv4::size + 4 &&
-                           wire::load8(packet, 0) == version_4_without_options &&
-                           (wire::load16(packet, 6) & fragment) == 0;
+                           packet.size() >= Ipv4::size + 4 && ip->get<&Ipv4::header_words>() == words_without_options &&
+                           !ip->get<&Ipv4::more_fragments>() && ip->get<&Ipv4::fragment_offset>() == 0;
     flow *= multiplier;
-    if (has_ports) flow = (flow ^ wire::load32(packet, wire::Ipv4::size)) * multiplier;
+    if (has_ports) flow = (flow ^ wire::load32(packet, Ipv4::size)) * multiplier;
     return static_cast<std::uint16_t>(lowest | flow >> 50);
 }
 
