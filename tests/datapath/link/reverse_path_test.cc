@@ -1,50 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/link/reverse_path.h"
 
-#include <array>
-#include <utility>
-
 #include <gtest/gtest.h>
 
 #include "datapath/link/ip_gid.h"
-#include "datapath/wire/ipv4.h"
+#include "tests/support/receive_area.h"
 
 namespace verbline::link {
 namespace {
 
-using Area = std::array<std::byte, wire::Grh::size>;
-
-constexpr wire::Ipv4Address peer{0x0a000002}, ours{0x0a000001};
-constexpr auto udp = std::to_underlying(wire::IpProtocol::udp);
-
-wire::Gid gid(std::uint8_t last) {
-    wire::Gid result;
-    wire::store16(result.bytes, 0, 0xfe80);
-    result.bytes[15] = std::byte{last};
-    return result;
-}
-
-constexpr wire::Ipv4 ip_header{.dscp = 26,
-                               .ecn = wire::Ecn::congestion_experienced,
-                               .total_length = 1052,
-                               .dont_fragment = true,
-                               .protocol = wire::IpProtocol::udp,
-                               .source = peer,
-                               .destination = ours};
-
-/// As a receive buffer begins: what stands before the IPv4 header was there already.
-Area over_ipv4(const wire::Ipv4& header, std::byte before = std::byte{0x6f}) {
-    Area area;
-    area.fill(before);
-    header.emit(std::span(area).last<wire::Ipv4::size>());
-    return area;
-}
-
-Area over_grh(const wire::Grh& grh) {
-    Area area;
-    grh.emit(area);
-    return area;
-}
+using namespace test::receive_area;
 
 TEST(ReversePath, Ipv4IsReadFromTheLastTwentyBytes) {
     const ReversePath expected{.peer = gid_of(peer), .ours = gid_of(ours), .traffic_class = 26 << 2, .udp = true};

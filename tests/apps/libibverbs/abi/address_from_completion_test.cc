@@ -1,54 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/libibverbs/abi/address_from_completion.h"
 
-#include <array>
 #include <bit>
 #include <cstring>
 
 #include <gtest/gtest.h>
 
 #include "datapath/link/ip_gid.h"
-#include "datapath/wire/grh.h"
-#include "datapath/wire/ipv4.h"
 #include "tests/apps/libibverbs/abi/fake_device.h"
+#include "tests/support/receive_area.h"
 
 namespace verbline::verbs {
 namespace {
 
 using test::FakeDevice;
-using Area = std::array<std::byte, wire::Grh::size>;
-
-constexpr wire::Ipv4Address peer{0x0a000002}, our_address{0x0a000001};
-constexpr auto udp = std::to_underlying(wire::IpProtocol::udp);
-
-wire::Gid gid(std::uint8_t last) {
-    wire::Gid result;
-    wire::store16(result.bytes, 0, 0xfe80);
-    result.bytes[15] = std::byte{last};
-    return result;
-}
-
-constexpr wire::Ipv4 ip_header{.dscp = 26,
-                               .ecn = wire::Ecn::congestion_experienced,
-                               .total_length = 1052,
-                               .dont_fragment = true,
-                               .protocol = wire::IpProtocol::udp,
-                               .source = peer,
-                               .destination = our_address};
-
-/// As a receive buffer begins: what stands before the IPv4 header was there already.
-Area over_ipv4(const wire::Ipv4& header, std::byte before = std::byte{0x6f}) {
-    Area area;
-    area.fill(before);
-    header.emit(std::span(area).last<wire::Ipv4::size>());
-    return area;
-}
-
-Area over_grh(const wire::Grh& grh) {
-    Area area;
-    grh.emit(area);
-    return area;
-}
+using namespace verbline::test::receive_area;
 
 struct AddressFromCompletion : testing::Test {
     FakeDevice device;
@@ -61,8 +27,8 @@ struct AddressFromCompletion : testing::Test {
         device.table_size = 5;
         add(0, gid(1), IBV_GID_TYPE_ROCE_V1);
         add(1, gid(1), IBV_GID_TYPE_ROCE_V2);
-        add(3, link::gid_of(our_address), IBV_GID_TYPE_ROCE_V1);
-        add(4, link::gid_of(our_address), IBV_GID_TYPE_ROCE_V2);
+        add(3, link::gid_of(ours), IBV_GID_TYPE_ROCE_V1);
+        add(4, link::gid_of(ours), IBV_GID_TYPE_ROCE_V2);
         completion.wc_flags = IBV_WC_GRH;
     }
     void add(std::uint32_t index, const wire::Gid& entry, ibv_gid_type type) {
