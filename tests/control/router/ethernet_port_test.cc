@@ -6,19 +6,15 @@
 #include "datapath/wire/arp.h"
 #include "datapath/wire/ethernet.h"
 #include "tests/control/router/commands.h"
+#include "tests/control/router/hosts.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/packet.h"
 
 namespace verbline::router {
 namespace {
 
-using wire::ipv4, wire::EthernetArp;
-
-constexpr wire::MacAddress mac(unsigned n) {
-    return {{std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, static_cast<std::byte>(n)}};
-}
-constexpr auto our_ip = ipv4(10, 1, 0, 1), peer_ip = ipv4(10, 1, 0, 2);
-constexpr auto our_mac = mac(1), peer_mac = mac(2);
+using test::our_ip, test::peer_ip, test::our_mac, test::peer_mac;
+using wire::EthernetArp;
 
 /// A port whose shard is the test.
 struct EthernetPortTest : testing::Test {

@@ -10,20 +10,17 @@
 #include "datapath/wire/ipoib.h"
 #include "datapath/wire/text.h"
 #include "tests/control/router/commands.h"
+#include "tests/control/router/hosts.h"
 #include "tests/support/counter.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/packet.h"
 
-namespace verbline::router::over_roce {
+namespace verbline::router {
 namespace {
 
-using wire::ipv4, wire::IpoibArp;
+using test::our_ip, test::peer_ip, test::our_mac, test::peer_mac;
+using wire::IpoibArp;
 
-constexpr wire::MacAddress mac(unsigned n) {
-    return {{std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, static_cast<std::byte>(n)}};
-}
-constexpr auto our_ip = ipv4(10, 2, 0, 1), peer_ip = ipv4(10, 2, 0, 2);
-constexpr auto our_mac = mac(1), peer_mac = mac(2);
 constexpr wire::Qpn our_qpn{0x48}, peer_qpn{0x77};
 constexpr wire::PKey pkey{0x8001};
 
@@ -116,4 +113,4 @@ TEST_F(RoceIpoibPortTest, AGidOfAMacThatIsNoHostsIsUnreachable) {
 }
 
 }  // namespace
-}  // namespace verbline::router::over_roce
+}  // namespace verbline::router
