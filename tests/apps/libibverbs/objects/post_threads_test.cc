@@ -49,6 +49,7 @@ protected:
     template <class Beside>
     void expect_all_in_order(Beside beside) {
         over = false;
+        for (auto& count : completed) count = 0;  // before a thread counts what is outstanding
         std::jthread changing([&] {
             while (!over) beside();
         });
@@ -56,7 +57,6 @@ protected:
         for (std::uint64_t thread = 0; thread < threads; ++thread) {
             posting.emplace_back([this, thread] { post_all(thread); });
         }
-        for (auto& count : completed) count = 0;
         std::array<ibv_wc, 8> done{};
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         while (!std::ranges::all_of(completed, [](const auto& count) { return count == each; }) &&
