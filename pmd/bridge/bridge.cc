@@ -2,6 +2,7 @@
 #include "pmd/bridge/bridge.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <rte_mbuf.h>
@@ -198,14 +199,20 @@ std::uint16_t Bridge::tx_burst(std::uint16_t queue, Burst burst) noexcept {
     return static_cast<std::uint16_t>(done);
 }
 
-/// Sends the frame to every member that is up: copies, and to the last member the frame itself.
+/// Sends the frame to every member that is up: copies, and to the last of them the frame itself.
 void Bridge::flood(std::uint16_t queue, rte_mbuf* frame, Lane& lane) noexcept {
     const auto send = [&](std::size_t to, rte_mbuf* one) { forward(queue, to, std::span(&one, 1), lane); };
-    for (std::size_t to = 0; to + 1 < members_.size(); ++to) {
+    std::optional<std::size_t> last;
+    for (std::size_t to = 0; to < members_.size(); ++to) {
         if (!link_[to].load(std::memory_order_relaxed)) continue;
-        if (auto* one = copy(*frame, lane)) send(to, one);
+        if (last) {
+            if (auto* one = copy(*frame, lane)) send(*last, one);
+        }
+        last = to;
     }
-    send(members_.size() - 1, frame);
+    if (last) return send(*last, frame);
+    lane.counters.flood_dropped_no_link.add();
+    rte_pktmbuf_free(frame);
 }
 
 int Bridge::rx_event(std::uint16_t queue) const noexcept {

@@ -34,6 +34,7 @@ namespace verbline::pmd {
     X(flooded, "copies made of frames for several receivers or an unknown one")           \
     X(forward_dropped_full, "frames for a member with too many waiting already")          \
     X(flood_dropped_no_mbuf, "copies not made because no mbuf was free")                  \
+    X(flood_dropped_no_link, "frames of ours not sent because no member was up")          \
     X(rx_dropped_runt, "frames shorter than an Ethernet header")                          \
     X(rx_dropped_source, "frames from a source address that is a group's, zero, or ours") \
     X(rx_dropped_same_member, "frames whose receiver is where they came from")

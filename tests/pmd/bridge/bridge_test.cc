@@ -220,8 +220,18 @@ TEST_F(BridgeTest, ADeadMemberIsForgottenAndSpared) {
     EXPECT_TRUE(bridge->link_up());
     ASSERT_TRUE(send(frame(host(1), us)));
     EXPECT_EQ(sent(), (Counts{1, 0, 1})) << "it may be behind another by now";
+    members[2]->link = false;
+    EXPECT_TRUE(bridge->link_up());
+    ASSERT_TRUE(send(frame(group, us)));
+    EXPECT_EQ(sent(), (Counts{2, 0, 1})) << "the last one, too";
+}
+
+TEST_F(BridgeTest, WithoutALinkWhatWeSendIsDroppedByName) {
     for (auto* member : members) member->link = false;
     EXPECT_FALSE(bridge->link_up());
+    ASSERT_TRUE(send(frame(group, us)));
+    EXPECT_EQ(sent(), (Counts{0, 0, 0}));
+    EXPECT_EQ(counter("flood_dropped_no_link"), 1u);
 }
 
 TEST_F(BridgeTest, WithoutMbufsCopiesAreCountedNotMade) {
