@@ -66,8 +66,8 @@ public:
         length_.store(grant.length, release);
     }
 
-    /// For a window, protected by its lock: the region it is bound to, or null.
-    KeyEntry* region = nullptr;
+    /// For a window, written under its lock: the region it is bound to, or null.
+    std::atomic<KeyEntry*> region = nullptr;
 
     /// For a region: counts one more bound window. False if the region has been or is being removed.
     bool hold() noexcept {

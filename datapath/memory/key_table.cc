@@ -48,21 +48,23 @@ bool same_index(wire::RKey a, wire::RKey b) {
 /// let go last, for it may go away then.
 void rebind(KeyEntry& window, const Grant& grant, KeyEntry* region) noexcept {
     window.write(grant);
-    if (auto* const before = std::exchange(window.region, region)) before->release();
+    auto* const before = window.region.load(std::memory_order_relaxed);
+    window.region.store(region, std::memory_order_relaxed);
+    if (before != nullptr) before->release();
 }
 void unbind(KeyEntry& window, Grant grant) noexcept {
     grant.rights = Access::none;
     rebind(window, grant, nullptr);
 }
 
-/// Unbinds a window if `condition` holds of its grant. A poll core may be changing it, which takes it some ten stores;
-/// the owner waits for that, while poll cores never wait for the owner.
+/// Unbinds a window if `condition` holds of it and its grant. A poll core may be changing it, which takes it some ten
+/// stores; the owner waits for that, while poll cores never wait for the owner.
 template <class Condition>
 void unbind_if(KeyEntry& window, Condition condition) {
     for (;; std::this_thread::yield()) {
         const auto seen = window.look();
         if (!seen.whole) continue;
-        if (!condition(seen.grant)) return;
+        if (!condition(window, seen.grant)) return;
         if (!window.lock(seen)) continue;
         unbind(window, seen.grant);
         return window.unlock();
@@ -170,7 +172,7 @@ Result<void> KeyTable::remove(wire::RKey key) {
     if (!entry->kill()) return failure(EBUSY, "windows are bound to the memory region: invalidate them first");
     slots_.load(std::memory_order_relaxed)->replace(*entry, tombstone_);
     if (is_window(*entry)) {
-        unbind_if(*entry, [](const Grant&) { return true; });
+        unbind_if(*entry, [](const KeyEntry&, const Grant&) { return true; });
         --windows_;
     }
     --size_;
@@ -178,9 +180,24 @@ Result<void> KeyTable::remove(wire::RKey key) {
     return {};
 }
 
+Result<void> KeyTable::revoke(wire::RKey key) {
+    for (;; std::this_thread::yield()) {  // until no poll core has bound another window meanwhile
+        auto removed = remove(key);
+        if (removed || removed.error().code != EBUSY) return removed;
+        const auto bound_to_it = [region = find(key)](const KeyEntry& window, const Grant&) {
+            return window.region.load(std::memory_order_relaxed) == region;
+        };
+        slots_.load(std::memory_order_relaxed)->each([&](KeyEntry& entry) {
+            if (is_window(entry)) unbind_if(entry, bound_to_it);
+        });
+    }
+}
+
 void KeyTable::unbind_all(wire::Qpn qpn) {
     if (windows_ == 0) return;
-    const auto bound_to_it = [qpn](const Grant& grant) { return has(grant.rights, usable) && grant.qpn == qpn; };
+    const auto bound_to_it = [qpn](const KeyEntry&, const Grant& grant) {
+        return has(grant.rights, usable) && grant.qpn == qpn;
+    };
     slots_.load(std::memory_order_relaxed)->each([&](KeyEntry& entry) {
         if (is_type2(entry)) unbind_if(entry, bound_to_it);
     });

@@ -10,9 +10,9 @@
 ///   allocate nothing; `resolve` does not write either.
 ///
 /// Grace period (RCU). A poll core may be inside a call, or copying to an address that `resolve` returned, while the
-/// owner removes the region. After `remove` and `change_region`, therefore, the owner waits until every poll core has
-/// passed a quiescent state before the deregistration returns to the application. Then `reclaim` frees the objects
-/// replaced up to that point; adding keys replaces objects too:
+/// owner removes the region. After `remove`, `revoke` and `change_region`, therefore, the owner waits until every poll
+/// core has passed a quiescent state before the deregistration returns to the application. Then `reclaim` frees the
+/// objects replaced up to that point; adding keys replaces objects too:
 ///
 ///     with the mutex: remove(key); const auto retired = table.retired();
 ///     without it:     wait for a quiescent state of every poll core
@@ -83,6 +83,8 @@ public:
     Result<wire::RKey> add_window(PdId pd, WindowType type);
     /// Removes a region or a window, bound or not. EBUSY: windows are bound to the region.
     Result<void> remove(wire::RKey key);
+    /// The same, but unbinds the windows that are bound to the region. Visits every key if there are any.
+    Result<void> revoke(wire::RKey key);
     /// Unbinds the windows bound to a destroyed queue pair: call after its poll core has released it and before its
     /// number is reused. Visits every key if there are windows.
     void unbind_all(wire::Qpn qpn);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <deque>
+#include <tuple>
 #include <utility>
 
 #include <rte_mbuf.h>
@@ -135,6 +136,10 @@ Result<void> Device::change_region(wire::RKey key, const memory::RegionAttribute
 
 Result<void> Device::remove_key(wire::RKey key) {
     return with_grace([&] { return keys_.remove(key); });
+}
+
+Result<void> Device::revoke_key(wire::RKey key) {
+    return with_grace([&] { return keys_.revoke(key); });
 }
 
 std::unique_ptr<transport::CompletionQueue> Device::create_cq(std::uint32_t entries, std::function<void()> on_event) {
@@ -327,13 +332,15 @@ void Device::counters(const CounterVisitor& visit) const {
 }
 
 KeyHandle& KeyHandle::operator=(KeyHandle&& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(key_, other.key_);
+    if (this == &other) return *this;
+    revoke();
+    device_ = std::exchange(other.device_, nullptr);
+    key_ = other.key_;
     return *this;
 }
 
-KeyHandle::~KeyHandle() {
-    static_cast<void>(release());
+void KeyHandle::revoke() noexcept {
+    if (device_ != nullptr) std::ignore = std::exchange(device_, nullptr)->revoke_key(key_);
 }
 
 Result<void> KeyHandle::release() {

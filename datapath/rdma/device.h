@@ -182,6 +182,7 @@ private:
     }
     Result<void> change_region(wire::RKey key, const memory::RegionAttributes& attributes);
     Result<void> remove_key(wire::RKey key);
+    Result<void> revoke_key(wire::RKey key);
     template <class Remove>
     Result<void> with_grace(Remove&& remove);
     unsigned pick_shard(const QueuePairOptions& options);

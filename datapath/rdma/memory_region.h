@@ -14,12 +14,13 @@ namespace verbline::rdma {
 
 class Device;
 
-/// Owns a key; movable only, and move assignment swaps. The destructor calls `release` and ignores its errors.
+/// Owns a key; movable only. The destructor and move assignment invalidate the key that the handle has, even if windows
+/// are bound to its region: these are unbound, as nobody could release the key later.
 class KeyHandle {
 public:
     KeyHandle(KeyHandle&& other) noexcept : device_(std::exchange(other.device_, nullptr)), key_(other.key_) {}
     KeyHandle& operator=(KeyHandle&& other) noexcept;
-    ~KeyHandle();
+    ~KeyHandle() { revoke(); }
 
     /// Invalidates the key; when it returns, no shard accesses the memory any more. EBUSY: windows are bound to this
     /// region, and the handle keeps its key.
@@ -30,6 +31,9 @@ protected:
 
     Device* device_;
     wire::RKey key_;
+
+private:
+    void revoke() noexcept;
 };
 
 class MemoryRegion : public KeyHandle {

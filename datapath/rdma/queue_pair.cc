@@ -117,6 +117,7 @@ Result<void> QueuePair::attach(const wire::Gid& group) {
 }
 
 Result<void> QueuePair::detach(const wire::Gid& group) {
+    if (type() != transport::QueuePairType::ud) return failure(EINVAL, "multicast is for UD queue pairs");
     const std::scoped_lock lock(device().mutex_);
     const QuiescentGate::Hold hold(engine().gate());
     engine().detach(group, pair());

@@ -276,6 +276,21 @@ TEST_F(KeyTableTest, AWindowIsRemovedBoundOrNot) {
     EXPECT_TRUE(table.remove(key));
 }
 
+TEST_F(KeyTableTest, ARegionIsRevokedFromItsWindows) {
+    const auto key = region(), other = region();
+    const auto type1 = bound(WindowType::type1, key), type2 = bound(WindowType::type2b, key),
+               kept = bound(WindowType::type1, other);
+    EXPECT_EQ(code(table.remove(key)), EBUSY);
+    EXPECT_TRUE(table.revoke(key));
+    EXPECT_EQ(read(key), refused(Fault::unknown_key));
+    EXPECT_EQ(read(type1, 0x1010), refused(Fault::not_bound));
+    EXPECT_EQ(read(type2, 0x1010), refused(Fault::not_bound));
+    EXPECT_TRUE(read(kept, 0x1010)) << "another region's";
+    EXPECT_TRUE(table.bind(type2, binding(type2, other)));
+    EXPECT_EQ(code(table.revoke(key)), EINVAL);
+    EXPECT_TRUE(table.revoke(kept)) << "a window, as by `remove`";
+}
+
 TEST_F(KeyTableTest, WithItsQueuePairABindingGoes) {
     const auto key = region();
     const auto type2 = bound(WindowType::type2b, key), type2a = bound(WindowType::type2a, key),

@@ -112,6 +112,14 @@ TEST_F(Window, HoldsItsRegion) {
     EXPECT_TRUE(b.region->release());
 }
 
+TEST_F(Window, GrantsNothingOfARegionThatIsNoMore) {
+    const auto key = bind(WindowType::type1);
+    EXPECT_EQ(write(key, at, 8), Status::success);
+    b.region.reset();
+    b.region.emplace(*host_b.device().register_memory(b.pd, b.data, test::every_access));
+    EXPECT_EQ(write(key, at, 8), Status::remote_access_error);
+}
+
 TEST_F(Window, IsUnboundWithItsQueuePair) {
     bind(WindowType::type2b);
     b.pair.reset();
