@@ -166,13 +166,21 @@ Result<std::unique_ptr<SharedReceiveQueue>> Device::create_shared_receive_queue(
         return failure(EINVAL, "an XRC shared receive queue needs a completion queue");
     }
     const std::scoped_lock lock(mutex_);
+    if (domain != nullptr) {
+        const auto used = [this](std::uint32_t number) {
+            return std::ranges::any_of(xrc_, [number](const auto& table) { return table->contains(number); });
+        };
+        const auto number = next_srq_number(last_srq_, used);
+        if (!number) return failure(ENOMEM, "all numbers of XRC shared receive queues are in use");
+        last_srq_ = *number;
+    }
     const unsigned shard = domain != nullptr ? domain->id() % shards() : next_shard_++ % shards();
     auto queue = std::make_unique<SharedReceiveQueue>(*this, shard, limits);
     queue->queue_.pd = pd;
     queue->queue_.completions = completions;
     if (domain != nullptr) {
         queue->queue_.xrc_domain = domain->id();
-        queue->queue_.number = next_srq_++ & 0xff'ffff;
+        queue->queue_.number = last_srq_;
         const QuiescentGate::Hold hold(engines_[shard]->gate());
         xrc_[shard]->add(queue->queue_);
     }

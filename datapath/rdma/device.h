@@ -200,7 +200,7 @@ private:
     link::GidTable gids_;
     std::vector<std::unique_ptr<Engine>> engines_;
     std::vector<std::unique_ptr<XrcTable>> xrc_;  ///< of each shard
-    std::uint32_t next_pd_ = 1, next_domain_ = 1, next_srq_ = 1;
+    std::uint32_t next_pd_ = 1, next_domain_ = 1, last_srq_ = 0;
     unsigned next_shard_ = 0;
     std::map<wire::Qpn, std::weak_ptr<OwnedPair>> xrc_targets_;
 };
