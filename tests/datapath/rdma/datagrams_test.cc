@@ -81,6 +81,13 @@ TEST_F(Datagrams, ReachAllOfAGroupButTheirSender) {
     EXPECT_EQ(host_b.counter("rx_dropped_multicast"), 1u);
 }
 
+TEST_F(Datagrams, AloneAreMulticast) {
+    a.make(QueuePairType::rc);
+    const auto group = link::gid_of(wire::ipv4(239, 1, 2, 3));
+    EXPECT_EQ(a.pair->attach(group).error().code, EINVAL);
+    EXPECT_EQ(a.pair->detach(group).error().code, EINVAL);
+}
+
 TEST_F(Datagrams, ReachTheirSender) {
     ready(a);
     a.receive(1, 1000, 600);
