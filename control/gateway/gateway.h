@@ -37,9 +37,9 @@ struct Setup {
     GatewayConfig config;                ///< checked
     std::string capture;                 ///< pcapng of all ports; empty: none
     bool deliver_all_to_kernel = false;  ///< a host
-    /// Traffic can flow, once. `ports` names them with their addresses.
+    /// Called once, when the gateway forwards. `ports`: their names and addresses.
     std::function<void(const std::string& ports)> on_ready;
-    /// Something that lasts is wrong, or well again: one line.
+    /// Called when a lasting fault begins or ends, with one line.
     std::function<void(const std::string& line)> on_trouble;
 };
 

@@ -24,7 +24,7 @@
 namespace verbline::host {
 
 #define VERBLINE_NETLINK_COUNTERS(X)                                                           \
-    X(netlink_rx_events, "links, addresses and routes the kernel reported")                    \
+    X(netlink_rx_events, "links, addresses and routes that the kernel reported")               \
     X(netlink_rx_ignored, "kernel messages that concern no link, IPv4 address or IPv4 route")  \
     X(netlink_rx_overruns, "times that kernel messages were lost because the socket was full") \
     X(netlink_dumps, "times that everything was asked for")

@@ -35,7 +35,7 @@ namespace verbline::ipoib {
     X(ipoib_rx_dropped_type, "IPoIB packets received that are neither ARP nor IPv6")       \
     X(ipoib_rx_dropped_short, "IPoIB packets received that are shorter than their header") \
     X(nd_rx_dropped_type, "IPv6 packets received that are no neighbour discovery")         \
-    X(ipoib_tx_dropped_no_path, "ARP and ND not sent because the way to its receiver is not known")
+    X(ipoib_tx_dropped_no_path, "ARP and ND not sent because the path to its receiver is not known")
 
 struct IpoibNeighboursCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_NEIGHBOURS_COUNTERS)

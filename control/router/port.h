@@ -30,7 +30,7 @@ namespace verbline::router {
 #define VERBLINE_PORT_COUNTERS(X)                                                                           \
     X(control_tx_packets, "packets of the control thread's own (ARP) handed to the shard")                  \
     X(control_tx_dropped_no_mbuf, "packets of the control thread's own not sent for want of an mbuf")       \
-    X(control_tx_dropped_no_path, "packets of the control thread's own without a way to their destination") \
+    X(control_tx_dropped_no_path, "packets of the control thread's own for a destination without any path") \
     X(rx_dropped_punted_type, "packets handed up that the control thread has no use for")
 
 struct PortCounters {

@@ -94,7 +94,7 @@ void seal(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip
 /// that were just stored in smaller pieces stalls until the stores complete (failed store forwarding).
 void write_headers(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip_id) noexcept;
 
-/// What is needed of an envelope once it is copied, so that it need not exist any more then.
+/// What sealing needs of an envelope. Kept with a copy of its bytes, it replaces the envelope.
 struct Sealing {
     Carrier carrier{};
     std::uint8_t covered_at = 0;

@@ -15,8 +15,8 @@
 /// Entries of Use::maintained that were asked for take the upper way, all others are STALE once they are not verified.
 /// The caller gets Resolved for an address once it has asked for it, and then every change until Failed or Removed.
 ///
-/// Bounded: a full table gives up entries that were merely heard of first, then unanswered ones, then the one that
-/// changed longest ago; for one merely heard of, only another such.
+/// Bounded: a full table evicts first the entries that were only learned, then unresolved ones, then the one that
+/// changed longest ago; to learn a neighbour, only another that was learned.
 ///
 /// Pure: no I/O, no clock. Time is the caller's.
 
@@ -55,7 +55,7 @@ public:
     using Action = std::variant<Solicit, Resolved, Failed, Removed>;
     using Actions = std::vector<Action>;
 
-    /// What a message says of its sender.
+    /// What a message states about its sender.
     struct Statement {
         std::optional<LinkAddress> link;
         bool solicited = false;  ///< it answers one of our addresses
@@ -65,9 +65,9 @@ public:
     Cache(const Parameters& parameters, Counters& counters) : parameters_(parameters), counters_(counters) {}
 
     void resolve(const wire::Gid& address, Time now, Actions& out);
-    /// Takes notice of a known neighbour's message.
+    /// Processes a message of a known neighbour.
     void hear(const wire::Gid& address, const Statement& statement, Time now, Actions& out);
-    /// Adds a neighbour that nobody has asked for.
+    /// Adds a neighbour that was not resolved.
     void learn(const wire::Gid& address, const LinkAddress& link, Time now, Actions& out);
     void remove(const wire::Gid& address, Actions& out);
     void clear(Actions& out);

@@ -68,8 +68,8 @@ void Engine::hear_request(const Message& message, Time now, Cache::Actions& hear
     const auto& speaker = *message.speaker;
     const bool known = cache_.contains(speaker);
     if (!for_us && !known) return counters_.add(speaker, Event::rx_dropped_not_ours);
-    // A solicitation sent to us alone may leave its option out (RFC 4861, 4.3): the frame says where it came from, or
-    // we know.
+    // A unicast solicitation may omit its option (RFC 4861, 4.3): the link-layer address is then that of the frame, or
+    // the one in the cache.
     auto link = message.at ? message.at : message.sender;
     if (!link) link = cache_.find(speaker, now);
     if (!link) return counters_.add(speaker, Event::rx_dropped_no_link_address);

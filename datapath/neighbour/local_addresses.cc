@@ -83,7 +83,8 @@ bool LocalAddresses::probed(const Gid& address) {
     return !mine.lost;
 }
 
-/// RFC 5227, 2.4 (b): say once that the address is ours, and not again for a while, or two hosts would shout for ever.
+/// RFC 5227, 2.4 (b): the address is defended once per DEFEND_INTERVAL, or two hosts that defend the same one would
+/// announce it in an endless loop.
 bool LocalAddresses::claimed(const Gid& address, Time now) {
     auto& mine = *find(address);
     if (mine.tentative) lose(mine);

@@ -25,7 +25,7 @@ namespace verbline::neighbour {
 
 class LocalAddresses {
 public:
-    /// Something to send for an address.
+    /// A probe or an announcement that is due.
     struct Due {
         wire::Gid address{};
         bool probe = false;  ///< else an announcement

@@ -48,7 +48,7 @@ Message announcement(const LinkAddress& own, const wire::Gid& subject);
 /// Classification of a packet by its available bytes.
 enum class Kind : std::uint8_t { other, resolution, malformed };
 
-/// What a codec makes of a packet.
+/// A packet as a codec reads it.
 struct Read {
     Kind kind = Kind::other;
     Family family{};    ///< except of `other`

@@ -37,7 +37,7 @@ public:
 
     struct Outcome {
         bool taken = false;  ///< it was ARP or ND, and must not be passed on
-        bool found = false;  ///< it says where a neighbour is that was asked for
+        bool found = false;  ///< it resolved an address that was solicited
         std::optional<Frame> reply{};
     };
     /// Processes a received frame, from the Ethernet header on.
@@ -52,7 +52,7 @@ public:
 
     /// The probes and announcements that are due for local addresses. Call at or after `deadline`.
     std::vector<Frame> tick(Time now);
-    /// When something is to be sent; entries that nobody uses are forgotten by whatever call comes later.
+    /// When a probe or an announcement is due. Expired entries have no deadline: later calls remove them.
     std::optional<Time> deadline() const { return engine_.addresses().deadline(); }
 
     bool owns(const wire::Gid& gid) const { return engine_.addresses().owns(gid); }

@@ -12,7 +12,7 @@
 
 namespace verbline::neighbour {
 
-/// What the caller does with reports about a neighbour.
+/// How the caller uses the addresses that it resolves.
 enum class Use : std::uint8_t {
     maintained,  ///< it keeps it, as a forwarding table does: verified for as long as the neighbour answers
     on_demand,   ///< it resolves again whenever it needs the neighbour: verified then, else forgotten
@@ -28,7 +28,7 @@ struct Parameters {
     unsigned unicast_tries = 3;            ///< MAX_UNICAST_SOLICIT
     Time reachable = tunables::neighbour_reachable;  ///< REACHABLE_TIME: lifetime of a solicited answer
     Time delay = 5 * second;    ///< DELAY_FIRST_PROBE_TIME: from unsolicited information to its verification
-    Time forget = 60 * second;  ///< lifetime of an entry that is not verified, since the neighbour was last heard of
+    Time forget = 60 * second;  ///< lifetime of an entry that is not verified, from the neighbour's last message
 
     bool detect_duplicates = false;       ///< local addresses are probed for before they are announced
     Time probe_wait = 100 * millisecond;  ///< for answers to that probe

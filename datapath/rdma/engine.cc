@@ -98,7 +98,7 @@ bool Engine::send(transport::TransportQueuePair& pair, Time now) noexcept {
     return true;
 }
 
-/// What packets, doorbells and timers ask for; transmitting is the caller's.
+/// Processes received packets, doorbells and timers, which activate queue pairs; the caller transmits.
 bool Engine::poll_sources() noexcept {
     bool busy = receive_all();
     busy |= answer_doorbells();

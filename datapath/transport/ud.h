@@ -8,8 +8,8 @@
 ///     frame ── link::open_headers, link::verify ── parse (packet.h) ── UdQueuePair::refusal ──> Packet::payload
 ///     payload ── link::prepend(ud_destination) ── finish_datagram ──> frame
 ///
-/// The UD queue pairs of programs go the same way, up to ud_responder.h and from request_writer.h. Owned by one shard.
-/// No I/O.
+/// Packets of programs' UD queue pairs pass the same checks on their way to ud_responder.h; request_writer.h builds
+/// theirs. Owned by one shard. No I/O.
 
 #include <cstdint>
 #include <optional>
@@ -74,8 +74,8 @@ private:
     std::uint32_t next_psn_ = 0;
 };
 
-/// The way to the queue pair `qpn` at `to`, or to the group that `to` is, with all headers through the DETH; those
-/// behind it may be appended. `to_mac` as in make_envelope; of a group it is derived.
+/// Builds the headers, through the DETH, towards queue pair `qpn` at `to`, or towards the group `to`; further headers
+/// may be appended. `to_mac` as in make_envelope; that of a group is derived.
 link::Destination ud_destination(const UdQueuePair::Attributes& from, const wire::AddressHandle& to,
                                  wire::MacAddress to_mac, wire::Qpn qpn, wire::QKey qkey);
 

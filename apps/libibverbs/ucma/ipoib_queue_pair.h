@@ -26,7 +26,7 @@ namespace verbline::verbs {
     X(ipoib_rx_packets, "IPoIB packets received")                                              \
     X(ipoib_rx_errors, "IPoIB packets that did not fit, longer than address resolution needs") \
     X(ipoib_tx_packets, "IPoIB packets sent")                                                  \
-    X(ipoib_tx_dropped, "IPoIB packets not sent: the queue was full, or no way leads there")
+    X(ipoib_tx_dropped, "IPoIB packets not sent: the queue was full, or the path was invalid")
 struct IpoibQueuePairCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_QUEUE_PAIR_COUNTERS)
 };

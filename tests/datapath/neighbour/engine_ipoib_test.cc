@@ -23,7 +23,7 @@ constexpr IpoibAddress link_of(unsigned n) {
     return {.qpn = wire::Qpn{0x40 + n}, .gid = Gid::of(wire::default_subnet_prefix, wire::Guid{n})};
 }
 
-/// A host, and what its engine has said.
+/// A host, and the actions of its engine.
 struct IpoibHost {
     explicit IpoibHost(unsigned n, std::size_t capacity = 1024)
         : number(n), engine(link_of(n), {.use = Use::on_demand, .capacity = capacity}) {
@@ -68,7 +68,7 @@ std::vector<std::byte> packet_of(const Send& send) {
     return packet;
 }
 
-/// All that has been sent arrives, at those to whom it is sent.
+/// Delivers all packets that were sent to their receivers.
 void carry(std::initializer_list<IpoibHost*> hosts, Time now) {
     for (bool moved = true; moved;) {
         moved = false;
@@ -94,7 +94,7 @@ TEST(EngineOnIpoib, FindsWhoeverHasTheAddress) {
     EXPECT_EQ(multicast_group_of(us.sent[0].message), solicited_node(address(2)));
     carry({&us, &peer, &other}, 0);
     EXPECT_EQ(us.resolved, (std::map<Gid, IpoibAddress>{{address(2), link_of(2)}}));
-    // Who was asked knows the one who asked, without asking.
+    // The solicitation has taught its receiver who sent it.
     peer.take(peer.engine.resolve(address(1), 0));
     EXPECT_EQ(peer.resolved.at(address(1)), link_of(1));
     EXPECT_EQ(other.engine.size(), 0u);
@@ -122,7 +122,7 @@ TEST(EngineOnIpoib, ALostQuestionIsAskedAgain) {
     EXPECT_TRUE(us.resolved.contains(address(2)));
 }
 
-TEST(EngineOnIpoib, WhoWasKnownLongAgoIsToldAndAskedMeanwhile) {
+TEST(EngineOnIpoib, AStaleEntryIsReportedAndProbed) {
     IpoibHost us(1), peer(2);
     us.take(us.engine.resolve(address(2), 0));
     carry({&us, &peer}, 0);
@@ -133,7 +133,7 @@ TEST(EngineOnIpoib, WhoWasKnownLongAgoIsToldAndAskedMeanwhile) {
     EXPECT_TRUE(us.resolved.contains(address(2)));
     ASSERT_EQ(us.sent.size(), 1u);
     EXPECT_EQ(us.sent[0].to, LinkAddress(link_of(2)));
-    // Nobody there any more: the next who asks finds out.
+    // The neighbour answers no more.
     us.pass(later + 5 * second);
     EXPECT_EQ(us.engine.size(), 0u);
     EXPECT_EQ(us.count("nd_removed"), 1u);
@@ -186,8 +186,8 @@ TEST(EngineOnIpoib, AnAnswerToNoQuestionIsNoProof) {
     EXPECT_EQ(state_of(us, 2), NeighbourState::stale);
 }
 
-// RFC 4861, 4.3: to us alone the option may be left out.
-TEST(EngineOnIpoib, WhoDoesNotSayWhereItIsIsAnsweredWhereItIsKnown) {
+// RFC 4861, 4.3: a unicast solicitation may omit the option.
+TEST(EngineOnIpoib, ASolicitationWithoutItsOptionIsAnsweredIfItsSenderIsKnown) {
     IpoibHost us(1), peer(2);
     const Read asked{.kind = Kind::resolution,
                      .family = Family::ipv6,

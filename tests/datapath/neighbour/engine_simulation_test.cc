@@ -24,8 +24,8 @@ constexpr wire::Gid address_of(unsigned host) {
 struct SimulatedHost {
     LinkAddress link;
     std::optional<Engine> engine;               ///< none: switched off
-    std::map<wire::Gid, LinkAddress> datapath;  ///< what the datapath has been told
-    std::set<wire::Gid> waiting;                ///< what it has asked for and not heard of
+    std::map<wire::Gid, LinkAddress> datapath;  ///< neighbours reported to the datapath
+    std::set<wire::Gid> waiting;                ///< addresses under resolution
 };
 
 struct FlyingPacket {

@@ -16,7 +16,7 @@ using link::Carrier, test::bytes_of, test::make_packet, test::pattern;
 constexpr wire::QKey qkey{0xb1b};
 constexpr wire::PKey pkey{0x8001};
 
-/// A way between two UD queue pairs, and a group of the one that is sent to.
+/// Two UD queue pairs on one carrier, and a group of the receiver's.
 class Ud : public testing::TestWithParam<test::Way> {
 protected:
     Carrier carrier() const { return GetParam().from.carrier; }

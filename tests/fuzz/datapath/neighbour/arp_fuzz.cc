@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 /// @file
-/// Any packets, questions and lapses of time through the neighbour engine, by ARP. The datapath is only told what it
-/// asked for, the table stays within its bounds, and every ARP sent is one that can be read back.
+/// Any packets, requests and times through the neighbour engine, by ARP. Only addresses that the datapath has resolved
+/// are reported to it, the table stays within its bounds, and every ARP sent is one that can be read back.
 
 #include <set>
 #include <variant>

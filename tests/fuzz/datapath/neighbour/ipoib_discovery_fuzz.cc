@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 /// @file
-/// Any packets, questions and lapses of time through the neighbour engine, by ND on IPoIB. The table stays within its
-/// bounds, who is asked for is told of or fails, and every packet sent is one that can be read back and says the truth
-/// about us.
+/// Any packets, requests and times through the neighbour engine, by ND on IPoIB. The table stays within its bounds,
+/// each address that is resolved is reported or fails, and every packet sent can be read back and is true of us.
 
 #include <array>
 #include <set>
@@ -31,7 +30,7 @@ Gid address(std::uint8_t n) {
     return Gid::of(0xfd00'0000'0000'0000, wire::Guid{n % 16u});
 }
 
-/// What has been asked for, and not been told of yet.
+/// The addresses under resolution, of which neither result nor failure was reported yet.
 struct Caller {
     std::set<Gid> waiting;
 

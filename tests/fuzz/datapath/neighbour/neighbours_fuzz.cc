@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 /// @file
-/// Any frames, questions and lapses of time through neighbour resolution. The table stays within its bounds, every
-/// frame sent is one that can be read back and says the truth about us, and a ping's answer is no longer than the ping.
+/// Any frames, requests and times through neighbour resolution. The table stays within its bounds, every frame sent can
+/// be read back and is true of us, and a ping's answer is no longer than the ping.
 
 #include <vector>
 
