@@ -34,11 +34,13 @@ public:
     /// The descriptor: readable from a signal until `drain`.
     int get() const { return descriptor_.get(); }
 
-    /// Never blocks: a full counter is readable already. Not a cancellation point (pthreads(7)), and independent of the
-    /// symbol `write`, which the application may interpose.
-    void signal() const noexcept {
+    /// Never blocks: a full counter is readable already.
+    void signal() const noexcept { signal(get()); }
+    /// The same for any eventfd; blocks if it is full and not O_NONBLOCK. Not a cancellation point (pthreads(7)), and
+    /// independent of the symbol `write`, which the application may interpose.
+    static void signal(int descriptor) noexcept {
         constexpr std::uint64_t one = 1;
-        while (syscall(SYS_write, get(), &one, sizeof one) < 0 && errno == EINTR) {}
+        while (syscall(SYS_write, descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
     }
     /// Clears all signals. Returns whether there was one.
     bool drain() const noexcept {

@@ -146,6 +146,7 @@ Result<std::unique_ptr<Connection>> Client::lay_out() const {
 
     auto* const start = connection->regions[0].data();
     for (unsigned i = 0; i < rings; ++i) {
+        // Not an EventDescriptor: the peer holds it as well, and a server has such ones from its client in `signals`.
         FileDescriptor event(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
         if (!event) return no_descriptors(errno, "memif");
         const auto& signal = connection->signals.emplace_back(std::move(event));

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,7 +56,7 @@ bool Notifier::submit(int eventfd) const noexcept {
 void Notifier::notify(int eventfd) const noexcept {
     if (context_ == 0) {
         pollfd room{.fd = eventfd, .events = POLLOUT, .revents = 0};
-        if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0) eventfd_write(eventfd, 1);
+        if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0) EventDescriptor::signal(eventfd);
         return;
     }
     if (submit(eventfd) || errno != EAGAIN) return;
@@ -70,7 +69,7 @@ void Notifier::notify(int eventfd) const noexcept {
 
 void signal_eventfd(int eventfd, const Notifier* notifier) noexcept {
     if (notifier != nullptr) return notifier->notify(eventfd);
-    eventfd_write(eventfd, 1);  // fails only if the counter is full: its reader is signalled already
+    EventDescriptor::signal(eventfd);  // fails only if the counter is full: its reader is signalled already
 }
 
 }  // namespace verbline::pmd::memif

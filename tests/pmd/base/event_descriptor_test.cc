@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/cancelled_thread.h"
 #include "tests/support/descriptor_limit.h"
 
 namespace verbline {
@@ -36,6 +37,19 @@ TEST(EventDescriptor, DoesNotBlockWhenItIsFull) {
     const auto event = EventDescriptor::make();
     ASSERT_EQ(eventfd_write(event.get(), ~eventfd_t{0} - 1), 0);
     event.signal();
+    EXPECT_TRUE(event.drain());
+}
+
+TEST(EventDescriptor, SignalsAnyEventfd) {
+    const auto event = EventDescriptor::make();
+    EventDescriptor::signal(event.get());
+    EXPECT_TRUE(event.drain());
+}
+
+/// A program may cancel a thread that polls: that must not unwind a round of its device.
+TEST(EventDescriptor, SignalIsNoCancellationPoint) {
+    const auto event = EventDescriptor::make();
+    EXPECT_TRUE(test::returns_when_cancelled([&] { event.signal(); }));
     EXPECT_TRUE(event.drain());
 }
 

@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/cancelled_thread.h"
+
 namespace verbline::pmd::memif {
 namespace {
 
@@ -63,6 +65,13 @@ TEST(NotifierTest, ServesSeveralThreads) {
     // A completion may find no room while the other thread takes them out; then the counter is not zero either.
     EXPECT_GT(taken_from(one), 9000u);
     EXPECT_GT(taken_from(two), 9000u);
+}
+
+/// A program may cancel a thread that sends: that must not unwind a burst of its device.
+TEST(SignalEventfdTest, IsNoCancellationPoint) {
+    const FileDescriptor event(eventfd(0, EFD_CLOEXEC));
+    EXPECT_TRUE(test::returns_when_cancelled([&] { signal_eventfd(event.get(), nullptr); }));
+    EXPECT_EQ(taken_from(event), 1u);
 }
 
 TEST(NotifierTest, SurvivesWhatIsNoEventfd) {
