@@ -83,7 +83,7 @@ Outcome Gateway::make_shard() {
                              .pool = pool_,
                              .commands = &shard_link_->commands(),
                              .events = &shard_link_->events(),
-                             .wake_control = shard_link_->wake(),
+                             .wake_control = &shard_link_->wake(),
                              .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
     for (const auto& port : ports_) setup.ports.push_back(port->shard_setup());
     shard_ = std::make_unique<router::Shard>(setup);

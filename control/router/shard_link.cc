@@ -32,7 +32,7 @@ Result<std::unique_ptr<ShardLink>> ShardLink::create(control::Loop& loop, const 
     if (!wake) return failure(errno, std::string("cannot create an eventfd: ") + std::strerror(errno));
     auto link = std::unique_ptr<ShardLink>(
         new ShardLink(loop, std::move(*commands), std::move(*events), std::move(wake), std::move(handler)));
-    auto watch = loop.watch(link->wake(), [self = link.get()](std::uint32_t) { self->drain(); });
+    auto watch = loop.watch(link->wake_.get(), [self = link.get()](std::uint32_t) { self->drain(); });
     if (!watch) return std::unexpected(watch.error());
     link->watch_ = std::move(*watch);
     return link;

@@ -30,7 +30,7 @@ public:
     /// The shard's ends of the link.
     Ring<Command>& commands() { return commands_; }
     Ring<Event>& events() { return events_; }
-    int wake() const { return wake_.get(); }
+    const EventDescriptor& wake() const { return wake_; }
 
 private:
     ShardLink(control::Loop& loop, Ring<Command> commands, Ring<Event> events, EventDescriptor wake, Handler handler);

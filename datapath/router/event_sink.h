@@ -8,24 +8,25 @@
 #include "datapath/router/messages.h"
 #include "datapath/router/ring.h"
 #include "pmd/base/counter.h"
+#include "pmd/base/event_descriptor.h"
 
 namespace verbline::router {
 
 class EventSink {
 public:
-    /// `wake` is an eventfd on which the control thread sleeps; not owned.
-    EventSink(Ring<Event>& ring, int wake) : ring_(ring), wake_(wake) {}
+    /// The control thread sleeps on `wake`; null: it looks by itself.
+    EventSink(Ring<Event>& ring, const EventDescriptor* wake) : ring_(ring), wake_(wake) {}
 
     /// Queues an event. False, and counted, if the ring is full: an mbuf in the event then stays the caller's.
     bool emit(const Event& event) noexcept;
-    /// Signals the eventfd if events were emitted. Call at the end of a poll.
+    /// Wakes the control thread if events were emitted. Call at the end of a poll.
     void wake_control() noexcept;
 
     Counter lost;  ///< events not emitted because the ring was full
 
 private:
     Ring<Event>& ring_;
-    int wake_;
+    const EventDescriptor* wake_;
     bool pending_ = false;
 };
 

@@ -22,6 +22,7 @@
 #include "datapath/router/port.h"
 #include "datapath/router/ring.h"
 #include "datapath/router/router.h"
+#include "pmd/base/event_descriptor.h"
 #include "pmd/base/time.h"
 
 struct rte_rcu_qsbr;
@@ -38,7 +39,7 @@ struct ShardSetup {
     rte_mempool* pool = nullptr;      ///< for segments, fragments and ICMP errors
     Ring<Command>* commands = nullptr;
     Ring<Event>* events = nullptr;
-    int wake_control = -1;  ///< eventfd signalled when there are events
+    const EventDescriptor* wake_control = nullptr;  ///< signalled when there are events; null: nothing is
     bool deliver_all_to_kernel = false;
 };
 

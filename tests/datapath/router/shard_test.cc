@@ -5,14 +5,13 @@
 #include <string>
 
 #include <rte_rcu_qsbr.h>
-#include <sys/eventfd.h>
 
 #include <gtest/gtest.h>
 
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/ipv4.h"
-#include "pmd/base/file_descriptor.h"
+#include "pmd/base/event_descriptor.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/packet.h"
 
@@ -76,7 +75,7 @@ struct Gateway {
             .pool = test::packet_pool(),
             .commands = &commands,
             .events = &events,
-            .wake_control = wake.get(),
+            .wake_control = &wake,
             .deliver_all_to_kernel = host});
         command(SetEthernet{left, left_mac}), command(SetEthernet{right, right_mac});
         command(SetAddress{left, left_ip}), command(SetAddress{right, right_ip});
@@ -112,7 +111,7 @@ struct Gateway {
     test::FakeNetDevice left_link, right_link, left_kernel, right_kernel;
     Ring<Command> commands = std::move(*Ring<Command>::create("commands", 256));
     Ring<Event> events = std::move(*Ring<Event>::create("events", 256));
-    FileDescriptor wake{eventfd(0, EFD_NONBLOCK)};
+    EventDescriptor wake = EventDescriptor::make();
     std::optional<Shard> shard;
     Time now = 0;
 };
@@ -143,8 +142,7 @@ TEST(Shard, AsksOnceForAnUnknownNeighbourAndThenSendsWhatWaited) {
     ASSERT_TRUE(event && std::holds_alternative<Unresolved>(*event));
     EXPECT_EQ(std::get<Unresolved>(*event).address, bob);
     EXPECT_FALSE(gateway.events.pop()) << "one event for three packets";
-    std::uint64_t wakes = 0;
-    EXPECT_EQ(::read(gateway.wake.get(), &wakes, sizeof wakes), 8) << "the control thread was woken";
+    EXPECT_TRUE(gateway.wake.drain()) << "the control thread was woken";
     gateway.resolve(bob);
     EXPECT_EQ(gateway.right_link.sent.size(), 3u);
 }
