@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <rte_pause.h>
 #include <sched.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,7 +53,7 @@ Progress::Progress(pmd::NetDevice& link, rdma::Device& device, bool held_back)
       device_(device),
       held_back_(held_back),
       alone_(cpus() == 1),
-      wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      wake_(EventDescriptor::make()),
       contention_({.time_slice = clock_.ticks(time_slice),
                    .shortest_hold = clock_.ticks(shortest_contention),
                    .longest_hold = clock_.ticks(longest_contention)}) {}
@@ -269,9 +268,7 @@ void Progress::leave() noexcept {
 }
 
 void Progress::wake() const noexcept {
-    if (abandoned()) return;  // the number may be the program's by now
-    const std::uint64_t one = 1;
-    std::ignore = write(wake_.get(), &one, sizeof one);
+    if (!abandoned()) wake_.signal();  // otherwise the number may be the program's by now
 }
 
 void Progress::hold() noexcept {

@@ -42,7 +42,7 @@
 #include "apps/libibverbs/port/tsc_clock.h"
 #include "datapath/rdma/device.h"
 #include "pmd/base/cpu_contention.h"
-#include "pmd/base/file_descriptor.h"
+#include "pmd/base/event_descriptor.h"
 #include "pmd/netdev.h"
 
 namespace verbline::verbs {
@@ -140,7 +140,7 @@ private:
     rdma::Device& device_;
     const bool held_back_;
     const bool alone_;  ///< the process may use one CPU only
-    FileDescriptor wake_;
+    EventDescriptor wake_;
 
     std::atomic<Gate> gate_{Gate::open};
     std::atomic<bool> abandoned_{false};

@@ -9,7 +9,6 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include "apps/libibverbs/port/own_descriptors.h"
 #include "apps/libibverbs/port/progress.h"
@@ -142,8 +141,7 @@ void Progress::wait(int arrival, Time most) {
     } else if (descriptors[0].revents != 0) {
         // A descriptor that is no longer ours must not be read. Without a wake-up, upkeep detects the loss.
         lost_ = OwnDescriptors::is_lost(wake_.get());
-        std::uint64_t count = 0;
-        if (!lost_) std::ignore = read(wake_.get(), &count, sizeof count);
+        if (!lost_) wake_.drain();
     }
 }
 
