@@ -2,9 +2,6 @@
 #include "apps/libibverbs/objects/async_events.h"
 
 #include <cerrno>
-#include <tuple>
-
-#include <unistd.h>
 
 namespace verbline::verbs {
 namespace {
@@ -31,15 +28,14 @@ const void* element_of(const ibv_async_event& event) {
 
 void AsyncEvents::push(const ibv_async_event& event) {
     const std::scoped_lock lock(mutex_);
-    if (!descriptor_) return;  // closed
+    if (!unread_) return;  // closed
     waiting_.push_back(event);
-    const std::uint64_t one = 1;
-    std::ignore = write(descriptor_.ours(), &one, sizeof one);
+    unread_.post();
 }
 
 int AsyncEvents::get(ibv_async_event& event) {
-    for (std::uint64_t one = 0;;) {
-        const bool counted = read(descriptor_.ours(), &one, sizeof one) == sizeof one;
+    for (;;) {
+        const bool counted = unread_.wait();
         if (!counted && errno != EBADF) return -1;
         const std::scoped_lock lock(mutex_);
         // EBADF: the device was lost with its descriptors; its queued events can still be read.
@@ -64,7 +60,7 @@ void AsyncEvents::acknowledge(const ibv_async_event& event) {
 
 void AsyncEvents::close() {
     const std::scoped_lock lock(mutex_);
-    descriptor_ = {};
+    unread_ = {};
     waiting_.clear();
     read_.clear();
     acknowledged_.notify_all();

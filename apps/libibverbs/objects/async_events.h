@@ -8,23 +8,23 @@
 /// (ibv_get_async_event(3)).
 
 #include <condition_variable>
-#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include <infiniband/verbs.h>
 
-#include "apps/libibverbs/port/program_descriptor.h"
+#include "apps/libibverbs/port/event_semaphore.h"
 
 namespace verbline::verbs {
 
 class AsyncEvents {
 public:
-    /// `descriptor`: a counting eventfd (EFD_SEMAPHORE), which the program polls.
-    explicit AsyncEvents(ProgramDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
+    /// The program polls `unread`.
+    explicit AsyncEvents(EventSemaphore unread) : unread_(std::move(unread)) {}
 
-    int descriptor() const { return descriptor_.programs(); }
+    int descriptor() const { return unread_.programs(); }
 
     /// Any thread; does not block.
     void push(const ibv_async_event& event);
@@ -38,7 +38,7 @@ public:
     void forget(const void* element);
 
 private:
-    ProgramDescriptor descriptor_;
+    EventSemaphore unread_;
     std::mutex mutex_;
     std::condition_variable acknowledged_;
     std::deque<ibv_async_event> waiting_;

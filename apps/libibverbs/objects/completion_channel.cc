@@ -2,12 +2,10 @@
 #include "apps/libibverbs/objects/completion_channel.h"
 
 #include <algorithm>
-#include <tuple>
+#include <cerrno>
+#include <utility>
 
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "apps/libibverbs/objects/completion_queue.h"
 #include "pmd/base/clock.h"
@@ -21,15 +19,15 @@ constexpr Time stale_limit = 10 * millisecond;
 
 }  // namespace
 
-CompletionChannel::CompletionChannel(Context& context, ProgramDescriptor descriptor)
-    : hold_(context), descriptor_(std::move(descriptor)) {
-    handle_ = {{.context = context.abi(), .fd = descriptor_.programs(), .refcnt = 0}, this};
+CompletionChannel::CompletionChannel(Context& context, EventSemaphore unread)
+    : hold_(context), unread_(std::move(unread)) {
+    handle_ = {{.context = context.abi(), .fd = unread_.programs(), .refcnt = 0}, this};
 }
 
 Result<CompletionChannel*> CompletionChannel::create(Context& context) {
-    ProgramDescriptor descriptor(FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)));
-    if (!descriptor) return failure(errno, "no descriptor for a completion channel");
-    return new CompletionChannel(context, std::move(descriptor));
+    auto unread = EventSemaphore::make();
+    if (!unread) return failure(errno, "no descriptor for a completion channel");
+    return new CompletionChannel(context, std::move(unread));
 }
 
 void CompletionChannel::push(CompletionQueue& queue) {
@@ -38,8 +36,7 @@ void CompletionChannel::push(CompletionQueue& queue) {
         waiting_.push_back(&queue);
         count_.store(waiting_.size(), std::memory_order_relaxed);
     }
-    const std::uint64_t one = 1;
-    std::ignore = write(descriptor_.ours(), &one, sizeof one);
+    unread_.post();
 }
 
 CompletionQueue* CompletionChannel::get() {
@@ -47,8 +44,8 @@ CompletionQueue* CompletionChannel::get() {
     const auto until = monotonic_now() + tunables::poll_before_sleep;
     while (count_.load(std::memory_order_relaxed) == 0 && monotonic_now() < until) progress.drive();
     if (count_.load(std::memory_order_relaxed) == 0) progress.leave();
-    for (std::uint64_t one = 0;;) {
-        if (read(descriptor_.ours(), &one, sizeof one) != sizeof one) return nullptr;
+    for (;;) {
+        if (!unread_.wait()) return nullptr;
         auto* const queue = pop();
         if (queue == nullptr) continue;  // of a destroyed queue
         await_completion(*queue);
@@ -67,7 +64,7 @@ CompletionQueue* CompletionChannel::pop() {
 }
 
 void CompletionChannel::await_completion(CompletionQueue& queue) const {
-    if (queue.has_completions() || (fcntl(descriptor_.ours(), F_GETFL) & O_NONBLOCK) != 0) return;
+    if (queue.has_completions() || !unread_.blocks()) return;
     auto& progress = Context::of(handle_.abi.context).progress();
     const auto began = monotonic_now();
     for (auto waited = Time{0}; !queue.has_completions() && waited < stale_limit; waited = monotonic_now() - began) {

@@ -4,9 +4,8 @@
 /// @file
 /// A completion channel: the descriptor that a program sleeps on, and the queues with pending events.
 ///
-/// The descriptor is an eventfd that counts one for each event, so that O_NONBLOCK, poll and epoll need no support from
-/// us. An unread event of a destroyed queue is taken off the list; its count stays, and a read of it finds the list
-/// empty.
+/// The descriptor counts one for each event. An unread event of a destroyed queue is taken off the list; its count
+/// stays, and a read of it finds the list empty.
 ///
 /// A completion that arrives between arming and polling is taken by the poll, and its event is stale. Verbs allow that;
 /// it also happens with HCAs, but rarely, as they are slower. Some programs sleep for an event and treat a missing
@@ -21,7 +20,7 @@
 
 #include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/context.h"
-#include "apps/libibverbs/port/program_descriptor.h"
+#include "apps/libibverbs/port/event_semaphore.h"
 
 namespace verbline::verbs {
 
@@ -44,13 +43,13 @@ public:
     std::atomic<unsigned> users{0};  ///< queues
 
 private:
-    CompletionChannel(Context& context, ProgramDescriptor descriptor);
+    CompletionChannel(Context& context, EventSemaphore unread);
     CompletionQueue* pop();
     void await_completion(CompletionQueue& queue) const;
 
     Context::Hold hold_;
     AbiHandle<ibv_comp_channel, CompletionChannel> handle_;
-    ProgramDescriptor descriptor_;
+    EventSemaphore unread_;
     std::mutex mutex_;
     std::deque<CompletionQueue*> waiting_;
     std::atomic<std::size_t> count_{0};  ///< of `waiting_`

@@ -2,7 +2,6 @@
 #include "apps/libibverbs/objects/context.h"
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -11,7 +10,7 @@
 
 namespace verbline::verbs {
 
-Context::Context(ibv_device& device, VerbsPort& port, ProgramDescriptor command, ProgramDescriptor events)
+Context::Context(ibv_device& device, VerbsPort& port, ProgramDescriptor command, EventSemaphore events)
     : port_(port), command_(std::move(command)), events_(std::move(events)) {
     handle_.object = this;
     auto& verbs = handle_.abi;
@@ -36,7 +35,7 @@ Result<std::unique_ptr<Context>> Context::open(ibv_device& device, VerbsPort& po
     // Programs pass copies of the command descriptor to each other (ibv_import_device): a file of its own identifies
     // the context.
     ProgramDescriptor command(FileDescriptor(memfd_create("verbline", MFD_CLOEXEC)));
-    ProgramDescriptor events(FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)));
+    auto events = EventSemaphore::make();
     if (!command || !events) return no_descriptors(errno);
     return std::unique_ptr<Context>(new Context(device, port, std::move(command), std::move(events)));
 }

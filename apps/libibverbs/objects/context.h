@@ -13,7 +13,9 @@
 
 #include "apps/libibverbs/objects/abi_handle.h"
 #include "apps/libibverbs/objects/async_events.h"
+#include "apps/libibverbs/port/event_semaphore.h"
 #include "apps/libibverbs/port/port.h"
+#include "apps/libibverbs/port/program_descriptor.h"
 
 namespace verbline::verbs {
 
@@ -71,7 +73,7 @@ private:
         Context* object;
     };
 
-    Context(ibv_device& device, VerbsPort& port, ProgramDescriptor command, ProgramDescriptor events);
+    Context(ibv_device& device, VerbsPort& port, ProgramDescriptor command, EventSemaphore events);
 
     Abi handle_{};
     VerbsPort& port_;

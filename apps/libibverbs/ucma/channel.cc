@@ -17,6 +17,7 @@ constexpr Time look_interval = millisecond;
 }  // namespace
 
 Result<std::shared_ptr<Channel>> Channel::open(int flags, OnEvent on_event) {
+    // Not an EventSemaphore: a read takes all signals, and the program's flags apply from the start.
     FileDescriptor ours(eventfd(0, EFD_CLOEXEC | ((flags & O_NONBLOCK) != 0 ? EFD_NONBLOCK : 0)));
     ProgramDescriptor event(std::move(ours), (flags & O_CLOEXEC) != 0);
     if (!event) return failure(errno, "no descriptor for an event channel");
