@@ -6,10 +6,10 @@
 #include <string>
 
 #include <poll.h>
-#include <sys/eventfd.h>
 
 #include <gtest/gtest.h>
 
+#include "pmd/base/event_descriptor.h"
 #include "tests/support/counter.h"
 #include "tests/support/fake_netdev.h"
 
@@ -297,9 +297,9 @@ struct WakingDevice : FakeNetDevice {
     int rx_event(std::uint16_t) const noexcept override { return event.get(); }
     void want_rx_event(std::uint16_t, bool value) noexcept override { wanted = value; }
     void arrive() const {
-        if (wanted) eventfd_write(event.get(), 1);
+        if (wanted) event.signal();
     }
-    FileDescriptor event{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    EventDescriptor event = EventDescriptor::make();
     bool wanted = false;
 };
 

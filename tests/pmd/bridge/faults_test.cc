@@ -11,12 +11,12 @@
 #include <vector>
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "pmd/base/clock.h"
+#include "pmd/base/event_descriptor.h"
 #include "pmd/bridge/bridge.h"
 #include "pmd/bridge/switch.h"
 #include "tests/support/counter.h"
@@ -43,12 +43,12 @@ test::ByteVector frame(const wire::MacAddress& to, const wire::MacAddress& from)
 /// A device that signals what it has.
 struct Signalling : test::FakeNetDevice {
     using FakeNetDevice::FakeNetDevice;
-    int rx_event(std::uint16_t) const noexcept override { return signal.get(); }
+    int rx_event(std::uint16_t) const noexcept override { return event.get(); }
     void want_rx_event(std::uint16_t, bool) noexcept override {}
     void arrive(const test::ByteVector& bytes) {
         const WithoutFaults arriving;
         receive(bytes);
-        eventfd_write(signal.get(), 1);
+        event.signal();
     }
 
     /// Arrives right after somebody has looked in vain.
@@ -59,7 +59,7 @@ struct Signalling : test::FakeNetDevice {
     }
 
     test::ByteVector late;
-    FileDescriptor signal{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    EventDescriptor event = EventDescriptor::make();
 };
 
 struct Members {

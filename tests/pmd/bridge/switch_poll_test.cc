@@ -4,11 +4,10 @@
 #include <thread>
 #include <vector>
 
-#include <sys/eventfd.h>
-
 #include <gtest/gtest.h>
 
 #include "pmd/base/clock.h"
+#include "pmd/base/event_descriptor.h"
 #include "pmd/bridge/switch.h"
 #include "tests/pmd/bridge/frames.h"
 #include "tests/support/fake_netdev.h"
@@ -24,8 +23,7 @@ public:
     int rx_event(std::uint16_t) const noexcept override { return event_.get(); }
     void want_rx_event(std::uint16_t, bool wanted) noexcept override {
         wanted_ = wanted;
-        eventfd_t value;
-        if (!wanted) eventfd_read(event_.get(), &value);
+        if (!wanted) event_.drain();
     }
     std::uint16_t rx_burst(std::uint16_t, Burst burst) noexcept override {
         if (waiting_.exchange(false)) {
@@ -42,12 +40,12 @@ public:
     }
     void arrive() {
         waiting_ = true;
-        if (wanted_) eventfd_write(event_.get(), 1);
+        if (wanted_) event_.signal();
     }
     std::atomic<std::size_t> done{0};
 
 private:
-    FileDescriptor event_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    EventDescriptor event_ = EventDescriptor::make();
     std::atomic<bool> wanted_{false}, waiting_{false};
 };
 

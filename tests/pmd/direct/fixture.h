@@ -18,10 +18,10 @@
 #include <vector>
 
 #include <poll.h>
-#include <sys/eventfd.h>
 
 #include <gtest/gtest.h>
 
+#include "pmd/base/event_descriptor.h"
 #include "pmd/bridge/frame.h"
 #include "pmd/direct/direct_links.h"
 #include "tests/support/counter.h"
@@ -51,15 +51,14 @@ class Lane : public test::FakeNetDevice {
 public:
     int rx_event(std::uint16_t) const noexcept override { return event_.get(); }
     void want_rx_event(std::uint16_t, bool is_wanted) noexcept override {
-        eventfd_t taken_back = 0;
-        eventfd_read(event_.get(), &taken_back);
+        event_.drain();
         wanted = is_wanted;
     }
-    void signal() const { eventfd_write(event_.get(), 1); }
+    void signal() const { event_.signal(); }
     bool wanted = false;
 
 private:
-    FileDescriptor event_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    EventDescriptor event_ = EventDescriptor::make();
 };
 
 class Broker : public DirectBroker {
@@ -80,7 +79,7 @@ public:
 
     void say(DirectNews news) {
         news_.push_back(std::move(news));
-        eventfd_write(event_.get(), 1);
+        event_.signal();
     }
     void refuse(const wire::MacAddress& peer) {
         say({.kind = DirectNews::Kind::refused, .peer = peer, .id = {}, .code = EPERM, .socket = {}});
@@ -92,7 +91,7 @@ public:
 
 private:
     std::deque<DirectNews> news_;
-    FileDescriptor event_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    EventDescriptor event_ = EventDescriptor::make();
 };
 
 struct Host {

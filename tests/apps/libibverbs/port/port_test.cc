@@ -9,12 +9,12 @@
 #include <vector>
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "apps/libibverbs/objects/context.h"
 #include "datapath/link/ip_gid.h"
 #include "pmd/base/clock.h"
+#include "pmd/base/event_descriptor.h"
 #include "tests/support/verbs_device.h"
 
 namespace verbline::verbs {
@@ -30,11 +30,8 @@ struct PortTest : test::VerbsTest {
 TEST_F(PortTest, AMadToOurselvesComesBackAndSignals) {
     auto* const gsi = port().gsi().value();
     EXPECT_EQ(port().gsi().value(), gsi) << "one for all";
-    const FileDescriptor event(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    gsi->on_ready([&] {
-        const std::uint64_t one = 1;
-        std::ignore = write(event.get(), &one, sizeof one);
-    });
+    const auto event = EventDescriptor::make();
+    gsi->on_ready([&] { event.signal(); });
     std::size_t received = 0;
     gsi->receive(wire::MadClass::communication, [&](std::span<const mad::GmpArrival> burst) {
         EXPECT_EQ(burst.front().from.path.address.dgid, ours);
@@ -47,8 +44,7 @@ TEST_F(PortTest, AMadToOurselvesComesBackAndSignals) {
         gsi->send({.path = {.gid_index = test::gid_index, .address = {.global = true, .dgid = ours}, .mac = {}}}, mad);
         pollfd one{.fd = event.get(), .events = POLLIN, .revents = 0};
         ASSERT_EQ(poll(&one, 1, 10'000), 1);
-        std::uint64_t count = 0;
-        std::ignore = read(event.get(), &count, sizeof count);
+        event.drain();
         EXPECT_EQ(gsi->drain(), 1u);
         EXPECT_EQ(received, round);
     }

@@ -15,12 +15,12 @@
 
 #include <rte_lcore.h>
 #include <sched.h>
-#include <sys/eventfd.h>
 
 #include <gtest/gtest.h>
 
 #include "apps/libibverbs/port/progress.h"
 #include "pmd/base/clock.h"
+#include "pmd/base/event_descriptor.h"
 #include "tests/support/eal.h"
 #include "tests/support/fake_netdev.h"
 
@@ -41,8 +41,7 @@ public:
     }
     int rx_event(std::uint16_t) const noexcept override { return event_.get(); }
     void want_rx_event(std::uint16_t, bool wanted) noexcept override {
-        std::uint64_t count = 0;
-        std::ignore = read(event_.get(), &count, sizeof count);
+        event_.drain();
         wants = wanted;
         times_wanted += wanted ? 1 : 0;
     }
@@ -62,10 +61,7 @@ public:
         }
         RTE_PER_LCORE(_lcore_id) = before;
     }
-    void signal() const {
-        const std::uint64_t one = 1;
-        std::ignore = write(event_.get(), &one, sizeof one);
-    }
+    void signal() const { event_.signal(); }
 
     std::atomic<unsigned> looks{0}, times_wanted{0};
     std::atomic<unsigned> looks_after{0};
@@ -75,7 +71,7 @@ public:
     std::binary_semaphore entered{0}, leave{0};
 
 private:
-    FileDescriptor event_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+    EventDescriptor event_ = EventDescriptor::make();
     std::mutex mutex_;
 };
 
