@@ -2,6 +2,7 @@
 #include "control/gateway/gateway.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <utility>
 
@@ -40,12 +41,12 @@ Outcome Gateway::open_subnets() {
     return {};
 }
 
-Outcome Gateway::start(unsigned lcore) {
+Outcome Gateway::start(pmd::WorkerLcore& worker) {
     for (const auto step : {&Gateway::make_pool_and_fib, &Gateway::open_devices, &Gateway::make_shard,
                             &Gateway::start_ports, &Gateway::configure_kernel, &Gateway::serve_tables}) {
         if (auto result = (this->*step)(); !result) return result;
     }
-    if (auto started = start_worker(lcore); !started) return started;
+    if (auto started = start_worker(worker); !started) return started;
     return add_routes();
 }
 
@@ -144,14 +145,12 @@ Outcome Gateway::serve_tables() {
     return {};
 }
 
-Outcome Gateway::start_worker(unsigned lcore) {
-    const auto entry = [](void* self) {
-        auto& gateway = *static_cast<Gateway*>(self);
-        router::run(*gateway.shard_, gateway.stop_, {.always_spin = router::on_isolated_cpu()});
-        return 0;
-    };
-    if (rte_eal_remote_launch(entry, this, lcore) != 0) return fault("the worker lcore is busy");
-    worker_ = lcore;
+Outcome Gateway::start_worker(pmd::WorkerLcore& worker) {
+    auto started = worker.start([this](const std::atomic<bool>& stop) {
+        router::run(*shard_, stop, {.always_spin = router::on_isolated_cpu()});
+    });
+    if (!started) return fault(started.error().what);
+    worker_ = &worker;
     return {};
 }
 
@@ -171,8 +170,9 @@ Gateway::~Gateway() {
 }
 
 void Gateway::stop_worker() {
-    stop_ = true;
-    if (worker_) rte_eal_wait_lcore(*worker_);
+    if (worker_ == nullptr) return;
+    worker_->request_stop();
+    worker_->join();
 }
 
 void Gateway::handle(const router::Event& event) {

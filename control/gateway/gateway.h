@@ -9,7 +9,6 @@
 ///
 /// Everything here belongs to the thread of the loop, but for the shard, which its lcore polls.
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,6 +26,7 @@
 #include "datapath/forward/fib.h"
 #include "datapath/router/shard.h"
 #include "pmd/capture/capture_file.h"
+#include "pmd/worker_lcore.h"
 
 struct rte_mempool;
 struct rte_rcu_qsbr;
@@ -55,9 +55,9 @@ public:
 
     /// Reaches the subnet managers and checks the ports against them; nothing is started.
     Outcome open_subnets();
-    /// Starts everything; DPDK runs. `lcore` is the worker that polls the shard from now on. After a failure only
-    /// destruction is allowed, which leaves nothing behind.
-    Outcome start(unsigned lcore);
+    /// Starts everything; DPDK runs. `worker` polls the shard from now on, and must outlive the gateway. After a
+    /// failure only destruction is allowed, which leaves nothing behind.
+    Outcome start(pmd::WorkerLcore& worker);
 
 private:
     Outcome make_pool_and_fib();
@@ -67,7 +67,7 @@ private:
     Outcome configure_kernel();
     Outcome add_routes();
     Outcome serve_tables();
-    Outcome start_worker(unsigned lcore);
+    Outcome start_worker(pmd::WorkerLcore& worker);
     void stop_worker();
 
     void handle(const router::Event& event);
@@ -93,8 +93,7 @@ private:
     std::unique_ptr<router::KernelFollower> follower_;
     std::optional<telemetry::Server> telemetry_;
     control::Timer look_timer_;
-    std::atomic<bool> stop_{false};
-    std::optional<unsigned> worker_;  ///< the lcore that polls the shard, once launched
+    pmd::WorkerLcore* worker_ = nullptr;  ///< that polls the shard
     bool ready_ = false;
     bool capture_failed_ = false;
 };

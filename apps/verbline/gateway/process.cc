@@ -2,17 +2,14 @@
 #include "apps/verbline/gateway/process.h"
 
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "apps/verbline/instance/eal.h"
+#include "apps/verbline/instance/instance_process.h"
 #include "apps/verbline/instance/pci_device.h"
-#include "apps/verbline/instance/stop_signals.h"
 #include "control/gateway/gateway.h"
-#include "control/loop/loop.h"
 #include "pmd/factory/device_spec.h"
 
 namespace verbline::cli {
@@ -52,23 +49,17 @@ gateway::Setup gateway_setup(const GatewayOptions& options) {
 }  // namespace
 
 Outcome run_gateway(const GatewayOptions& options) {
-    auto loop = control::Loop::create();
-    if (!loop) return run_failure(loop.error().what);
-    const auto signals = StopSignals::watch(**loop);
-    if (!signals) return run_failure(signals.error().what);
-    std::optional<Eal> eal;  // outlives the gateway
+    const auto created = InstanceProcess::create();
+    if (!created) return std::unexpected(created.error());
+    auto& process = **created;
     const auto setup = gateway_setup(options);
-    gateway::Gateway gateway(**loop, setup);
+    gateway::Gateway gateway(process.loop(), setup);
     if (auto opened = outcome(gateway.open_subnets()); !opened) return opened;
-
-    auto started = Eal::start(
+    auto started = process.start_dpdk(
         {.name = options.config.name, .pci_devices = pci_devices(options.config), .arguments = options.eal_arguments});
-    if (!started) return run_failure(started.error().what);
-    eal.emplace(std::move(*started));
-    const auto lcore = eal->packet_lcore();
-    if (!lcore) return run_failure(lcore.error().what);
-    if (auto running = outcome(gateway.start(*lcore)); !running) return running;
-    (*loop)->run();
+    if (!started) return started;
+    if (auto running = outcome(gateway.start(process.worker())); !running) return running;
+    process.run();
     return {};
 }
 

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include <rte_ether.h>
-#include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <sys/resource.h>
 
@@ -19,9 +18,8 @@
 #include <fmt/ranges.h>
 
 #include "apps/verbline/hub/hub_tables.h"
-#include "apps/verbline/instance/eal.h"
+#include "apps/verbline/instance/instance_process.h"
 #include "apps/verbline/instance/pci_device.h"
-#include "apps/verbline/instance/stop_signals.h"
 #include "control/hub/directory.h"
 #include "control/hub/server.h"
 #include "datapath/link/gid_table.h"
@@ -56,21 +54,20 @@ void raise_descriptor_limit() {
 /// All parts of the hub, in the order of their creation.
 class HubProcess final : public hub::LaneHost {
 public:
-    explicit HubProcess(const HubOptions& options) : options_(options) {}
+    HubProcess(const HubOptions& options, InstanceProcess& process)
+        : options_(options), process_(process), loop_(process.loop()) {}
     HubProcess(const HubProcess&) = delete;
     HubProcess& operator=(const HubProcess&) = delete;
     ~HubProcess() override;
 
     Outcome start();
-    void run() { loop_->run(); }
 
     Result<std::string> open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) override;
     void close_lane(hub::LaneId lane) override;
     void set_group(hub::LaneId lane, const hub::Group& group) override;
 
 private:
-    Outcome open_loop();
-    Outcome start_eal();
+    Outcome start_dpdk();
     Outcome make_switch();
     Outcome open_uplinks();
     Result<std::unique_ptr<pmd::NetDevice>> open_uplink(const pmd::DeviceSpec& spec) const;
@@ -90,9 +87,8 @@ private:
 
     const HubOptions& options_;
     std::uint16_t mtu_ = HubOptions::default_mtu;
-    std::unique_ptr<control::Loop> loop_;
-    std::optional<StopSignals> signals_;
-    std::optional<Eal> eal_;
+    InstanceProcess& process_;
+    control::Loop& loop_;
     rte_mempool* pool_ = nullptr;  ///< goes with the EAL
     std::unique_ptr<pmd::CaptureFile> capture_;
     std::shared_ptr<const pmd::memif::Notifier> notifier_ = std::make_shared<const pmd::memif::Notifier>();
@@ -103,42 +99,23 @@ private:
     std::optional<telemetry::Server> telemetry_;
     control::Timer look_timer_, connect_timer_, capture_timer_;
     Time connect_until_ = 0;
-    std::atomic<bool> stop_{false};
-    unsigned worker_ = RTE_MAX_LCORE;
 };
 
 Outcome HubProcess::start() {
-    for (const auto step : {&HubProcess::open_loop, &HubProcess::start_eal, &HubProcess::make_switch,
-                            &HubProcess::open_uplinks, &HubProcess::serve, &HubProcess::start_worker}) {
+    for (const auto step : {&HubProcess::start_dpdk, &HubProcess::make_switch, &HubProcess::open_uplinks,
+                            &HubProcess::serve, &HubProcess::start_worker}) {
         if (auto result = (this->*step)(); !result) return result;
     }
     return say_ready();
 }
 
-Outcome HubProcess::open_loop() {
-    raise_descriptor_limit();
-    auto loop = control::Loop::create();
-    if (!loop) return run_failure(loop.error().what);
-    loop_ = std::move(*loop);
-    auto signals = StopSignals::watch(*loop_);
-    if (!signals) return run_failure(signals.error().what);
-    signals_.emplace(std::move(*signals));
-    return {};
-}
-
-Outcome HubProcess::start_eal() {
+Outcome HubProcess::start_dpdk() {
     std::vector<std::string> pci;
     for (const auto& uplink : options_.uplinks) {
         if (auto device = pci_device(uplink)) pci.push_back(std::move(*device));
     }
-    auto eal = Eal::start(
+    return process_.start_dpdk(
         {.name = options_.name, .memory_mb = memory_mb, .pci_devices = pci, .arguments = options_.eal_arguments});
-    if (!eal) return run_failure(eal.error().what);
-    eal_.emplace(std::move(*eal));
-    const auto worker = eal_->packet_lcore();
-    if (!worker) return run_failure(worker.error().what);
-    worker_ = *worker;
-    return {};
 }
 
 Outcome HubProcess::make_switch() {
@@ -184,7 +161,7 @@ Outcome HubProcess::open_uplinks() {
         if (!port) return run_failure(port.error().what);
         uplinks_.emplace(name, *port);
     }
-    switch_->look_after(loop_->now(), pmd::Switch::Links::all);
+    switch_->look_after(loop_.now(), pmd::Switch::Links::all);
     return {};
 }
 
@@ -194,7 +171,7 @@ Outcome HubProcess::serve() {
             return HubView{server_->registry(),       *switch_, lanes_, uplinks_, server_->counters(),
                            server_->direct_counters()};
         }),
-        [this](std::function<void()> task) { loop_->post(std::move(task)); });
+        [this](std::function<void()> task) { loop_.post(std::move(task)); });
     if (!tables) return run_failure(tables.error().what);
     telemetry_.emplace(std::move(*tables));
     // Capture and impairment apply to all frames, and with any_source every lane may be a router: no direct links.
@@ -207,21 +184,17 @@ Outcome HubProcess::serve() {
                                    .max_ports = options_.lane_ports,
                                    .max_direct = sees_all ? 0 : hub::RegistrySetup{}.max_direct,
                                    .routers = options_.routers};
-    auto server = hub::Server::open(*loop_, setup, mtu_, *this);
+    auto server = hub::Server::open(loop_, setup, mtu_, *this);
     if (!server) return run_failure(server.error().what);
     server_ = std::move(*server);
-    look_timer_ = loop_->every(look_period, [this] { switch_->look_after(loop_->now(), pmd::Switch::Links::all); });
-    if (capture_) capture_timer_ = loop_->every(capture_period, [this] { write_capture(); });
+    look_timer_ = loop_.every(look_period, [this] { switch_->look_after(loop_.now(), pmd::Switch::Links::all); });
+    if (capture_) capture_timer_ = loop_.every(capture_period, [this] { write_capture(); });
     return {};
 }
 
 Outcome HubProcess::start_worker() {
-    const auto entry = [](void* self) {
-        auto& process = *static_cast<HubProcess*>(self);
-        process.switch_->run(process.stop_);
-        return 0;
-    };
-    if (rte_eal_remote_launch(entry, this, worker_) != 0) return run_failure("the worker lcore is busy");
+    auto started = process_.worker().start([this](const std::atomic<bool>& stop) { switch_->run(stop); });
+    if (!started) return run_failure(started.error().what);
     return {};
 }
 
@@ -238,9 +211,10 @@ Outcome HubProcess::say_ready() const {
 HubProcess::~HubProcess() {
     telemetry_.reset();
     server_.reset();
-    stop_ = true;
-    if (switch_) switch_->wake();
-    if (worker_ != RTE_MAX_LCORE) rte_eal_wait_lcore(worker_);
+    if (!switch_) return;
+    process_.worker().request_stop();
+    switch_->wake();
+    process_.worker().join();
 }
 
 Result<std::string> HubProcess::open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) {
@@ -280,12 +254,12 @@ std::unique_ptr<pmd::NetDevice> HubProcess::impaired(std::unique_ptr<pmd::NetDev
 }
 
 void HubProcess::expect_connection() {
-    connect_until_ = loop_->now() + connect_limit;
+    connect_until_ = loop_.now() + connect_limit;
     if (connect_timer_) return;
-    connect_timer_ = loop_->every(connect_period, [this] {
-        switch_->look_after(loop_->now(), pmd::Switch::Links::down);
+    connect_timer_ = loop_.every(connect_period, [this] {
+        switch_->look_after(loop_.now(), pmd::Switch::Links::down);
         const auto is_up = [this](const auto& lane) { return switch_->link_up(lane.second); };
-        if (loop_->now() > connect_until_ || std::ranges::all_of(lanes_, is_up)) connect_timer_.cancel();
+        if (loop_.now() > connect_until_ || std::ranges::all_of(lanes_, is_up)) connect_timer_.cancel();
     });
 }
 
@@ -299,9 +273,12 @@ void HubProcess::write_capture() {
 }  // namespace
 
 Outcome run_hub(const HubOptions& options) {
-    HubProcess process(options);
-    if (auto started = process.start(); !started) return started;
-    process.run();
+    raise_descriptor_limit();
+    const auto process = InstanceProcess::create();
+    if (!process) return std::unexpected(process.error());
+    HubProcess hub(options, **process);
+    if (auto started = hub.start(); !started) return started;
+    (*process)->run();
     return {};
 }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/instance/instance_process.h"
+
+#include <utility>
+
+namespace verbline::cli {
+
+std::expected<std::unique_ptr<InstanceProcess>, Failure> InstanceProcess::create() {
+    auto loop = control::Loop::create();
+    if (!loop) return run_failure(loop.error().what);
+    auto signals = StopSignals::watch(**loop);
+    if (!signals) return run_failure(signals.error().what);
+    return std::unique_ptr<InstanceProcess>(new InstanceProcess(std::move(*loop), std::move(*signals)));
+}
+
+Outcome InstanceProcess::start_dpdk(const EalOptions& options) {
+    auto eal = Eal::start(options);
+    if (!eal) return run_failure(eal.error().what);
+    eal_.emplace(std::move(*eal));
+    const auto lcore = eal_->packet_lcore();
+    if (!lcore) return run_failure(lcore.error().what);
+    worker_.emplace(*lcore);
+    return {};
+}
+
+}  // namespace verbline::cli

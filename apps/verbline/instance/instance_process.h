@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What the processes of `gateway`, `host` and `hub` have in common.
+///
+///     create ──> start_dpdk ──> run: the control loop, until SIGINT or SIGTERM
+///                     └──> worker: the lcore that polls
+
+#include <expected>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "apps/verbline/command_line/command.h"
+#include "apps/verbline/instance/eal.h"
+#include "apps/verbline/instance/stop_signals.h"
+#include "control/loop/loop.h"
+#include "pmd/worker_lcore.h"
+
+namespace verbline::cli {
+
+/// Outlives everything that uses DPDK or the loop.
+class InstanceProcess {
+public:
+    /// Makes the loop, which SIGINT and SIGTERM stop from now on. Call before any other thread exists.
+    static std::expected<std::unique_ptr<InstanceProcess>, Failure> create();
+    InstanceProcess(const InstanceProcess&) = delete;
+    InstanceProcess& operator=(const InstanceProcess&) = delete;
+
+    control::Loop& loop() { return *loop_; }
+    /// Takes the instance's name and starts DPDK, once.
+    Outcome start_dpdk(const EalOptions& options);
+    /// After start_dpdk.
+    pmd::WorkerLcore& worker() { return *worker_; }
+    /// Runs the loop until SIGINT or SIGTERM.
+    void run() { loop_->run(); }
+
+private:
+    InstanceProcess(std::unique_ptr<control::Loop> loop, StopSignals signals)
+        : loop_(std::move(loop)), signals_(std::move(signals)) {}
+
+    std::unique_ptr<control::Loop> loop_;
+    StopSignals signals_;
+    std::optional<Eal> eal_;
+    std::optional<pmd::WorkerLcore> worker_;
+};
+
+}  // namespace verbline::cli
