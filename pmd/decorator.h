@@ -28,6 +28,7 @@ public:
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override {
         return inner_->rx_burst(queue, burst);
     }
+    bool rx_consumed(std::uint16_t queue) const noexcept override { return inner_->rx_consumed(queue); }
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override {
         return inner_->tx_burst(queue, burst);
     }

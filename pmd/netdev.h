@@ -110,6 +110,9 @@ public:
 
     /// Fills `burst` from the front and returns the number received. The caller owns the mbufs.
     virtual std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept = 0;
+    /// Whether the queue's last `rx_burst` took packets that it did not return: a bridge passes most of them on. Then
+    /// it may return none although there are more. Called by the receiving thread.
+    virtual bool rx_consumed(std::uint16_t /*queue*/) const noexcept { return false; }
     /// Takes ownership of the first n mbufs of `burst` and returns n; the rest stay the caller's. An empty burst is
     /// allowed: a device that delays packets (impair) then sends those that are due.
     virtual std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept = 0;

@@ -54,8 +54,7 @@ void IpoibInterface::detach(const pmd::MulticastAddress& group) {
 void IpoibInterface::receive(link::Reception& out) noexcept {
     out.ip_count = out.punt_count = 0;
     std::array<rte_mbuf*, pmd::max_burst> frames;
-    const auto received = poll_device(frames);
-    out.idle = received.empty();
+    const auto received = poll_device(frames, out.idle);
     for (auto* frame : received) {
         if (auto* const reason = unwrap(*frame)) {
             reason->add();

@@ -24,8 +24,7 @@ Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wir
 void EthernetInterface::receive(Reception& out) noexcept {
     out.ip_count = out.punt_count = 0;
     std::array<rte_mbuf*, pmd::max_burst> frames;
-    const auto received = poll_device(frames);
-    out.idle = received.empty();
+    const auto received = poll_device(frames, out.idle);
     for (auto* frame : received) accept(frame, out);
 }
 

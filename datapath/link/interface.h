@@ -36,7 +36,7 @@ struct Reception {
     std::array<rte_mbuf*, pmd::max_burst> ip;
     std::array<Punt, pmd::max_burst> punts;
     std::uint16_t ip_count = 0, punt_count = 0;
-    bool idle = true;  ///< the device returned no packets
+    bool idle = true;  ///< the device had no packets
 };
 
 #define VERBLINE_LINK_COUNTERS(X)                                                                          \
@@ -105,8 +105,8 @@ protected:
     /// Sends encapsulated frames; the default stages them for tx_burst.
     virtual void emit(pmd::Burst frames, Destinations to) noexcept;
 
-    /// Receives one burst from the device.
-    pmd::Burst poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames) noexcept;
+    /// Receives one burst from the device. Sets `idle` if there was nothing to receive, for us or for others.
+    pmd::Burst poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames, bool& idle) noexcept;
 
     LinkCounters counters_;
 

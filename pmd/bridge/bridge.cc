@@ -50,8 +50,10 @@ Bridge::Bridge(std::string name, std::vector<std::unique_ptr<NetDevice>> members
       pool_(pool),
       clock_(std::move(clock)),
       capabilities_(common(members_)),
+      changed_(alone() ? EventDescriptor() : EventDescriptor::make()),
       lanes_(std::max(capabilities_.rx_queues, capabilities_.tx_queues)) {
     for (auto& lane : lanes_) {
+        if (changed_) lane.wakeups.add(changed_.get(), members_.size());
         for (std::size_t i = 0; i < members_.size(); ++i) lane.waiting.emplace_back(max_waiting);
     }
     for (auto& link : link_) link = true;
@@ -73,12 +75,15 @@ void Bridge::down() {
 }
 
 bool Bridge::link_up() {
-    bool any = false;
+    bool any = false, changed = false;
     for (unsigned i = 0; i < members_.size(); ++i) {
         const bool up = members_[i]->link_up();
-        if (link_[i].exchange(up, std::memory_order_relaxed) && !up) table_.forget(i);
+        const bool before = link_[i].exchange(up, std::memory_order_relaxed);
+        if (before && !up) table_.forget(i);
         any = any || up;
+        changed = changed || up != before;
     }
+    if (changed && changed_) changed_.signal();
     table_.expire(clock_());
     return any;
 }
@@ -101,7 +106,7 @@ std::uint16_t Bridge::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     if (alone()) return members_[0]->rx_burst(queue, burst);
     auto& lane = lanes_[queue];
     Outgoing out;
-    std::size_t n = 0;
+    std::size_t n = 0, taken = 0;
     auto budget = std::min(burst.size(), max_burst);  // all frames may be for the local port, or for one member
     const auto first = lane.next++;
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -110,12 +115,18 @@ std::uint16_t Bridge::rx_burst(std::uint16_t queue, Burst burst) noexcept {
         const auto frames = burst.subspan(n, (budget + left - 1) / left);
         const auto received = members_[from]->rx_burst(queue, frames);
         budget -= received;
+        taken += received;
         for (auto* frame : frames.first(received)) {
             if (for_us(frame, from, lane, out)) burst[n++] = frame;
         }
     }
     flush(queue, lane, out);
+    lane.consumed = taken > n;
     return static_cast<std::uint16_t>(n);
+}
+
+bool Bridge::rx_consumed(std::uint16_t queue) const noexcept {
+    return alone() ? members_[0]->rx_consumed(queue) : lanes_[queue].consumed;
 }
 
 /// Adds a member's frame to the output of its receivers. True if it is (also) for the local port.
@@ -223,7 +234,7 @@ int Bridge::rx_event(std::uint16_t queue) const noexcept {
 void Bridge::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
     if (alone()) return members_[0]->want_rx_event(queue, wanted);
     auto& lane = lanes_[queue];
-    lane.deaf = false;
+    lane.deaf = std::ranges::any_of(lane.waiting, [](const auto& frames) { return !frames.empty(); });
     for (std::size_t i = 0; i < members_.size(); ++i) {
         if (!wanted) {
             members_[i]->want_rx_event(queue, false);

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "pmd/base/event_descriptor.h"
 #include "pmd/bridge/forwarding_table.h"
 #include "pmd/bridge/output_queue.h"
 #include "pmd/bridge/wakeups.h"
@@ -62,9 +63,11 @@ public:
     /// True if any member is up. Polls every member's link, and ages the forwarding table.
     bool link_up() override;
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    bool rx_consumed(std::uint16_t queue) const noexcept override;
     /// Stops at the first unicast frame whose member has no room. Flooded frames go to the members that have room.
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
-    /// Readable when any member's event is; -1 while a member that is up has no event.
+    /// Readable when any member's event is, and when a member's link went up or down, as its event may be another then;
+    /// -1 while a member that is up has no event, or frames wait for a full one.
     int rx_event(std::uint16_t queue) const noexcept override;
     void want_rx_event(std::uint16_t queue, bool wanted) noexcept override;
     /// Until it is called, every frame is also delivered locally.
@@ -79,8 +82,9 @@ private:
         BridgeCounters counters;
         std::size_t next = 0;              ///< the member polled first, rotated for fairness
         std::vector<OutputQueue> waiting;  ///< by member
+        bool consumed = false;             ///< by the last `rx_burst`
         Wakeups wakeups;
-        bool deaf = false;  ///< a member that is up cannot wake us
+        bool deaf = false;  ///< a member that is up cannot wake us, or frames wait for room, of which no event tells
     };
     /// Frames collected for each member, sent together at the end of a burst.
     struct Outgoing {
@@ -104,6 +108,7 @@ private:
     ForwardingTable table_;
     std::array<std::atomic<bool>, max_members> link_{};  ///< as last polled
     std::atomic<std::uint64_t> local_{0};                ///< the local MAC address; 0: none yet
+    EventDescriptor changed_;                            ///< wakes the receivers after a member's link changed
     std::vector<Lane> lanes_;                            ///< by queue
 };
 

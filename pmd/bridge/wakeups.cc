@@ -17,10 +17,11 @@ bool Wakeups::add(int fd, std::uint64_t tag) {
 }
 
 bool Wakeups::want(NetDevice& device, std::uint16_t queue, std::uint64_t tag) {
+    device.want_rx_event(queue, true);  // first: a bridge learns by it whether all its members can signal
     const int fd = device.rx_event(queue);
-    if (fd < 0 || !add(fd, tag)) return false;
-    device.want_rx_event(queue, true);
-    return true;
+    if (fd >= 0 && add(fd, tag)) return true;
+    device.want_rx_event(queue, false);
+    return false;
 }
 
 std::size_t Wakeups::wait_for(Time longest, std::span<std::uint64_t, max_burst> tags) {

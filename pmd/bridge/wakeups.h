@@ -27,8 +27,8 @@ public:
 
     /// Adds a descriptor of the caller's, until it is closed. False if the kernel has no memory for it.
     bool add(int fd, std::uint64_t tag);
-    /// Arms the device's receive event. Poll the device once more before sleeping. False if it has no descriptor, or it
-    /// cannot be added.
+    /// Arms the device's receive event. Poll the device once more before sleeping. False, with nothing armed, if it has
+    /// no descriptor, or it cannot be added.
     bool want(NetDevice& device, std::uint16_t queue, std::uint64_t tag);
 
     /// Sleeps for at most `longest`; calls `woke` with the tag of each descriptor that fired.

@@ -16,6 +16,14 @@ bool holds(const Impairments& impairments) {
 
 }  // namespace
 
+/// A lane, and whether its last burst took packets.
+struct ImpairedDevice::Receiver {
+    Receiver(const Impairments& impairments, std::uint64_t seed) : lane(impairments, seed) {}
+
+    ImpairLane lane;
+    bool consumed = false;
+};
+
 /// A lane, and the packets that have left it but not yet found room in the device.
 struct ImpairedDevice::Transmitter {
     Transmitter(const Impairments& impairments, std::uint64_t seed) : lane(impairments, seed) {}
@@ -32,7 +40,7 @@ ImpairedDevice::ImpairedDevice(std::unique_ptr<NetDevice> device, const ImpairSp
     // Seeds apart from each other, so that no two lanes lose the same packets.
     auto seed = spec.seed * 2 * (std::size_t{inner().capabilities().rx_queues} + inner().capabilities().tx_queues);
     for (unsigned i = 0; i < inner().capabilities().rx_queues; ++i) {
-        receivers_.push_back(std::make_unique<ImpairLane>(spec.rx, seed++));
+        receivers_.push_back(std::make_unique<Receiver>(spec.rx, seed++));
     }
     for (unsigned i = 0; i < inner().capabilities().tx_queues; ++i) {
         transmitters_.push_back(std::make_unique<Transmitter>(spec.tx, seed++));
@@ -43,19 +51,25 @@ ImpairedDevice::~ImpairedDevice() = default;
 
 void ImpairedDevice::down() {
     Decorator::down();
-    for (const auto& receiver : receivers_) receiver->drop();
+    for (const auto& receiver : receivers_) receiver->lane.drop();
     for (const auto& transmitter : transmitters_) transmitter->drop();
 }
 
 std::uint16_t ImpairedDevice::rx_burst(std::uint16_t queue, Burst burst) noexcept {
-    auto& lane = *receivers_[queue];
+    auto& [lane, consumed] = *receivers_[queue];
     const auto now = clock_();
+    consumed = false;
     if (lane.has_room()) {
         std::array<rte_mbuf*, max_burst> fresh;
         const auto n = inner().rx_burst(queue, std::span(fresh).first(std::min(burst.size(), fresh.size())));
         for (auto* packet : std::span(fresh).first(n)) lane.admit(packet, now);
+        consumed = n > 0;
     }
     return lane.release(now, burst);
+}
+
+bool ImpairedDevice::rx_consumed(std::uint16_t queue) const noexcept {
+    return receivers_[queue]->consumed || inner().rx_consumed(queue);
 }
 
 std::uint16_t ImpairedDevice::tx_burst(std::uint16_t queue, Burst burst) noexcept {
@@ -80,7 +94,7 @@ void ImpairedDevice::counters(const CounterVisitor& visit) const {
         };
     };
     visit_sums(receivers_, prefixed("rx_impair_"),
-               [](const auto& lane) -> const ImpairCounters& { return lane->counters(); });
+               [](const auto& receiver) -> const ImpairCounters& { return receiver->lane.counters(); });
     visit_sums(transmitters_, prefixed("tx_impair_"),
                [](const auto& transmitter) -> const ImpairCounters& { return transmitter->lane.counters(); });
 }

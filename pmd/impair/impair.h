@@ -26,6 +26,7 @@ public:
     /// Drops all delayed packets.
     void down() override;
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
+    bool rx_consumed(std::uint16_t queue) const noexcept override;
     /// Accepts packets while there is room to hold them, and sends those that are due.
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
     /// -1 if packets are delayed: no descriptor becomes readable when they are due.
@@ -34,11 +35,12 @@ public:
     void counters(const CounterVisitor& visit) const override;
 
 private:
+    struct Receiver;
     struct Transmitter;
 
     Clock clock_;
-    bool holds_;                                          ///< some packets are delayed
-    std::vector<std::unique_ptr<ImpairLane>> receivers_;  ///< by queue
+    bool holds_;                                        ///< some packets are delayed
+    std::vector<std::unique_ptr<Receiver>> receivers_;  ///< by queue
     std::vector<std::unique_ptr<Transmitter>> transmitters_;
 };
 

@@ -24,6 +24,7 @@ struct WrappedDevice : FakeNetDevice {
     std::optional<pmd::RssTable> rss() const override { return pmd::RssTable{}; }
     int rx_event(std::uint16_t) const noexcept override { return 17; }
     void want_rx_event(std::uint16_t, bool wanted) noexcept override { event_wanted = wanted; }
+    bool rx_consumed(std::uint16_t) const noexcept override { return true; }
     std::uint16_t send(std::uint16_t, std::span<const pmd::Datagram> burst) noexcept override {
         for (const auto& datagram : burst) sent.emplace_back(datagram.payload);
         return static_cast<std::uint16_t>(burst.size());
@@ -47,6 +48,7 @@ void expect_forwards_everything(Decorate decorate) {
     EXPECT_EQ(device->rx_event(0), 17);
     device->want_rx_event(0, true);
     EXPECT_TRUE(inside.event_wanted);
+    EXPECT_TRUE(device->rx_consumed(0));
 
     EXPECT_TRUE(device->up());
     EXPECT_TRUE(inside.is_up);

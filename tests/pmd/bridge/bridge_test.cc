@@ -77,6 +77,17 @@ struct BridgeTest : ::testing::Test {
     std::unique_ptr<Bridge> bridge;
 };
 
+TEST_F(BridgeTest, SaysThatItPassesFramesOnThoughItReturnsNone) {
+    introduce();
+    EXPECT_FALSE(bridge->rx_consumed(0));
+    members[0]->receive(frame(host(1), host(0)));
+    std::array<rte_mbuf*, 32> burst;
+    EXPECT_EQ(bridge->rx_burst(0, burst), 0);
+    EXPECT_TRUE(bridge->rx_consumed(0));
+    EXPECT_EQ(bridge->rx_burst(0, burst), 0);
+    EXPECT_FALSE(bridge->rx_consumed(0));
+}
+
 TEST_F(BridgeTest, WhatIsForUsIsOursAlone) {
     const auto bytes = frame(us, host(1));
     members[1]->receive(bytes);
@@ -330,6 +341,29 @@ TEST(BridgeEvents, AnyMemberWakesWhoeverWantsIt) {
     }
 }
 
+TEST(BridgeEvents, WhileFramesWaitForAFullMemberThereIsNone) {
+    std::vector<std::unique_ptr<NetDevice>> devices;
+    std::vector<WakingDevice*> members;
+    for (unsigned i = 0; i < 2; ++i) {
+        members.push_back(new WakingDevice);
+        devices.emplace_back(members.back());
+    }
+    const auto bridge = Bridge::create("b", std::move(devices), test::packet_pool(), [] { return Time{0}; }).value();
+    ASSERT_FALSE(bridge->set_identity({.mac = us}));
+    std::array<rte_mbuf*, 8> ours;
+    members[1]->tx_room = 0;
+    members[0]->receive(BridgeTest::frame(host(1), host(0)));
+    EXPECT_EQ(bridge->rx_burst(0, ours), 0);
+    bridge->want_rx_event(0, true);
+    EXPECT_EQ(bridge->rx_event(0), -1) << "nobody tells when the member has room";
+
+    members[1]->tx_room = 1;
+    EXPECT_EQ(bridge->rx_burst(0, ours), 0);
+    EXPECT_EQ(members[1]->sent.size(), 1u);
+    bridge->want_rx_event(0, true);
+    EXPECT_GE(bridge->rx_event(0), 0);
+}
+
 TEST_F(BridgeTest, WithAMemberThatCannotWakeItHasNoEvent) {
     bridge->want_rx_event(0, true);
     EXPECT_EQ(bridge->rx_event(0), -1);
@@ -337,6 +371,28 @@ TEST_F(BridgeTest, WithAMemberThatCannotWakeItHasNoEvent) {
     bridge->link_up();
     bridge->want_rx_event(0, true);
     EXPECT_GE(bridge->rx_event(0), 0) << "nothing comes from a member that is down";
+}
+
+TEST_F(BridgeTest, CanBeWaitedForAgainWhenThatMemberIsDown) {
+    Wakeups wakeups;
+    EXPECT_FALSE(wakeups.want(*bridge, 0, 0));
+    for (auto* member : members) member->link = false;
+    bridge->link_up();
+    EXPECT_TRUE(wakeups.want(*bridge, 0, 0));
+}
+
+TEST_F(BridgeTest, WakesItsReceiverWhenAMemberComesUpAsItsEventIsNew) {
+    for (auto* member : members) member->link = false;
+    bridge->link_up();
+    bridge->want_rx_event(0, false);
+    bridge->want_rx_event(0, true);
+    ASSERT_FALSE(readable(bridge->rx_event(0)));
+    members[0]->link = true;
+    bridge->link_up();
+    EXPECT_TRUE(readable(bridge->rx_event(0)));
+    bridge->want_rx_event(0, false);
+    bridge->link_up();
+    EXPECT_FALSE(readable(bridge->rx_event(0))) << "nothing has changed since";
 }
 
 }  // namespace

@@ -228,6 +228,16 @@ TEST(Impair, WhatIsHeldWhenTheDeviceGoesDownIsCounted) {
     }
 }
 
+TEST(Impair, SaysThatItHasReceivedThoughAllIsLost) {
+    Link link("rx.loss=1");
+    link.inner->receive(test::pattern(60));
+    std::array<rte_mbuf*, 8> burst;
+    EXPECT_EQ(link.device->rx_burst(0, burst), 0);
+    EXPECT_TRUE(link.device->rx_consumed(0));
+    EXPECT_EQ(link.device->rx_burst(0, burst), 0);
+    EXPECT_FALSE(link.device->rx_consumed(0));
+}
+
 /// A device that can be slept on.
 struct Sleepable : FakeNetDevice {
     int rx_event(std::uint16_t queue) const noexcept override { return 70 + queue; }
