@@ -85,6 +85,7 @@ Outcome Gateway::make_shard() {
                              .commands = &shard_link_->commands(),
                              .events = &shard_link_->events(),
                              .wake_control = &shard_link_->wake(),
+                             .wake = &shard_link_->shard_signal(),
                              .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
     for (const auto& port : ports_) setup.ports.push_back(port->shard_setup());
     shard_ = std::make_unique<router::Shard>(setup);
@@ -172,6 +173,7 @@ Gateway::~Gateway() {
 void Gateway::stop_worker() {
     if (worker_ == nullptr) return;
     worker_->request_stop();
+    shard_link_->shard_signal().interrupt();
     worker_->join();
 }
 

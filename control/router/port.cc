@@ -50,6 +50,7 @@ void ControlPort::set_addresses(const std::vector<wire::Ipv4Prefix>& addresses) 
 
 void ControlPort::set_carrier(bool carrier) {
     if (std::exchange(carrier_, carrier) == carrier) return;
+    shard_.send(SetCarrier{id(), carrier});
     const bool was_up = up_;
     carrier_changed();
     if (up_ == was_up) changed_();  // else it has been said

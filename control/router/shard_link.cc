@@ -32,6 +32,7 @@ Result<std::unique_ptr<ShardLink>> ShardLink::create(control::Loop& loop, const 
     if (!wake) return failure(errno, std::string("cannot create an eventfd: ") + std::strerror(errno));
     auto link = std::unique_ptr<ShardLink>(
         new ShardLink(loop, std::move(*commands), std::move(*events), std::move(wake), std::move(handler)));
+    if (!link->shard_signal_) return failure(errno, std::string("cannot create an eventfd: ") + std::strerror(errno));
     auto watch = loop.watch(link->wake_.get(), [self = link.get()](std::uint32_t) { self->drain(); });
     if (!watch) return std::unexpected(watch.error());
     link->watch_ = std::move(*watch);
@@ -53,13 +54,14 @@ ShardLink::~ShardLink() {
 }
 
 void ShardLink::send(const Command& command) {
-    if (backlog_.empty() && commands_.push(command)) return;
+    if (backlog_.empty() && commands_.push(command)) return shard_signal_.wake_up();
     backlog_.push_back(command);
     if (!retry_) retry_ = loop_.every(retry_period, [this] { send_backlog(); });
 }
 
 void ShardLink::send_backlog() {
     while (!backlog_.empty() && commands_.push(backlog_.front())) backlog_.pop_front();
+    shard_signal_.wake_up();
     if (backlog_.empty()) retry_.cancel();
 }
 

@@ -13,6 +13,7 @@
 #include "control/loop/loop.h"
 #include "datapath/router/messages.h"
 #include "datapath/router/ring.h"
+#include "datapath/router/wake_signal.h"
 #include "pmd/base/event_descriptor.h"
 
 namespace verbline::router {
@@ -31,6 +32,8 @@ public:
     Ring<Command>& commands() { return commands_; }
     Ring<Event>& events() { return events_; }
     const EventDescriptor& wake() const { return wake_; }
+    /// Sent after each command. Interrupt it to end a wait of the shard for another reason.
+    WakeSignal& shard_signal() { return shard_signal_; }
 
 private:
     ShardLink(control::Loop& loop, Ring<Command> commands, Ring<Event> events, EventDescriptor wake, Handler handler);
@@ -41,6 +44,7 @@ private:
     Ring<Command> commands_;
     Ring<Event> events_;
     EventDescriptor wake_;
+    WakeSignal shard_signal_;
     Handler handler_;
     std::deque<Command> backlog_;
     control::Watch watch_;

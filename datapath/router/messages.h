@@ -46,6 +46,12 @@ struct DetachGroup {
     pmd::MulticastAddress group;
 };
 
+/// Sets the state of a port's link. While it is down, the shard may wait even if the device cannot signal packets.
+struct SetCarrier {
+    InterfaceId port{};
+    bool carrier = false;
+};
+
 /// Sets the destination of a port's IP broadcasts and multicasts.
 struct SetBroadcast {
     InterfaceId port{};
@@ -84,8 +90,8 @@ struct Transmit {
 };
 
 /// To add a command: a struct above, its execution in shard.cc, its sender in control/router; see apps/EXTENDING.md.
-using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetBroadcast, SetAddress, SetNeighbour,
-                             ForgetNeighbour, FailNeighbour, Transmit>;
+using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress,
+                             SetNeighbour, ForgetNeighbour, FailNeighbour, Transmit>;
 
 // Events.
 

@@ -47,6 +47,7 @@ struct ShardPort {
     std::variant<std::unique_ptr<link::EthernetInterface>, std::unique_ptr<ipoib::IpoibInterface>> any;
     pmd::NetDevice& kernel;
     std::uint32_t mtu;
+    bool carrier = false;                          ///< the link's state, as the control thread last saw it
     wire::Ipv4Address address{};                   ///< source of ICMP errors; 0.0.0.0: none
     std::optional<link::Destination> broadcast{};  ///< where IP broadcasts and multicasts go
 

@@ -17,15 +17,26 @@
 namespace verbline::router {
 namespace {
 
-void rest(Backoff& backoff) {
+/// Waits until there is something to do; where a port has to be polled, naps.
+void sleep(Shard& shard, Backoff& backoff, Time longest_wait) {
+    if (!shard.arm(monotonic_now())) {
+        const timespec t{.tv_sec = 0, .tv_nsec = backoff.sleep_time()};
+        nanosleep(&t, nullptr);
+        return;
+    }
+    if (shard.poll(monotonic_now()) == Work::busy) {  // it came before the events were armed
+        backoff.busy();
+    } else {
+        shard.wait(longest_wait);
+    }
+    shard.disarm();
+}
+
+void rest(Shard& shard, Backoff& backoff, Time longest_wait) {
     switch (backoff.idle()) {
         case Idle::spin: rte_pause(); break;
         case Idle::yield: sched_yield(); break;
-        case Idle::sleep: {
-            const timespec t{.tv_sec = 0, .tv_nsec = backoff.sleep_time()};
-            nanosleep(&t, nullptr);
-            break;
-        }
+        case Idle::sleep: sleep(shard, backoff, longest_wait); break;
     }
 }
 
@@ -54,7 +65,7 @@ void run(Shard& shard, const std::atomic<bool>& stop, const Backoff::Limits& lim
         if (shard.poll(monotonic_now()) == Work::busy) {
             backoff.busy();
         } else {
-            rest(backoff);
+            rest(shard, backoff, limits.longest_wait);
         }
     }
 }

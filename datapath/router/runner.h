@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The loop of a shard's thread: polls, and backs off when idle.
+/// The loop of a shard's thread: polls; when idle it backs off, and then waits for packets and commands.
 
 #include <atomic>
 
@@ -11,7 +11,8 @@
 
 namespace verbline::router {
 
-/// Polls until `stop` is set. The calling thread owns the shard meanwhile.
+/// Polls until `stop` is set; to end a wait, interrupt the shard's WakeSignal after setting it. The calling thread owns
+/// the shard meanwhile.
 void run(Shard& shard, const std::atomic<bool>& stop, const Backoff::Limits& limits);
 
 /// Whether the calling thread's affinity is a single isolated CPU, where backing off has no benefit.

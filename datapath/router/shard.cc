@@ -43,6 +43,7 @@ struct Executor {
     void operator()(const DetachGroup& c) const {
         if (auto* link = port(c.port).ipoib()) link->detach(c.group);
     }
+    void operator()(const SetCarrier& c) const { port(c.port).carrier = c.carrier; }
     void operator()(const SetBroadcast& c) const { port(c.port).broadcast = c.to; }
     void operator()(const SetAddress& c) const { port(c.port).address = c.address; }
     void operator()(const SetNeighbour& c) const { router.set_neighbour(port(c.port), c.address, c.to); }
@@ -59,7 +60,8 @@ Shard::Shard(const ShardSetup& setup)
       commands_(*setup.commands),
       events_(*setup.events, setup.wake_control),
       ports_(make_ports(setup)),
-      router_(ports_, *setup.fib, *setup.pool, events_, setup.deliver_all_to_kernel) {
+      router_(ports_, *setup.fib, *setup.pool, events_, setup.deliver_all_to_kernel),
+      idle_(ports_, setup.wake) {
     rte_rcu_qsbr_thread_register(&readers_, reader_);
     rte_rcu_qsbr_thread_online(&readers_, reader_);
 }
@@ -82,6 +84,13 @@ Work Shard::poll(Time now) noexcept {
     rte_rcu_qsbr_quiescent(&readers_, reader_);  // no route or next hop is held between polls
     (busy ? counters_.polls_busy : counters_.polls_idle).add();
     return busy ? Work::busy : Work::idle;
+}
+
+void Shard::wait(Time longest) noexcept {
+    counters_.waits.add();
+    rte_rcu_qsbr_thread_offline(&readers_, reader_);  // or a change of routes would wait for the next packet
+    idle_.wait(longest);
+    rte_rcu_qsbr_thread_online(&readers_, reader_);
 }
 
 // NOLINTNEXTLINE(bugprone-exception-escape): std::visit throws for a variant without value, which a ring cannot hold

@@ -10,7 +10,7 @@
 ///                  └──────────────────────────────────────────────────────────┘
 ///
 /// The thread that calls `poll` owns the shard and everything in it. Only `counters` may be called by other threads; it
-/// gives recent values. Every call is bounded; none blocks, locks or allocates.
+/// gives recent values. Every call is bounded; none blocks, locks or allocates, but for `wait`.
 
 #include <cstdint>
 #include <functional>
@@ -18,11 +18,12 @@
 #include <vector>
 
 #include "datapath/router/event_sink.h"
+#include "datapath/router/idle_wait.h"
 #include "datapath/router/messages.h"
 #include "datapath/router/port.h"
 #include "datapath/router/ring.h"
 #include "datapath/router/router.h"
-#include "pmd/base/event_descriptor.h"
+#include "datapath/router/wake_signal.h"
 #include "pmd/base/time.h"
 
 struct rte_rcu_qsbr;
@@ -40,12 +41,14 @@ struct ShardSetup {
     Ring<Command>* commands = nullptr;
     Ring<Event>* events = nullptr;
     const EventDescriptor* wake_control = nullptr;  ///< signalled when there are events; null: nothing is
+    WakeSignal* wake = nullptr;  ///< sent to the shard after each command; null: the shard cannot wait
     bool deliver_all_to_kernel = false;
 };
 
 #define VERBLINE_SHARD_COUNTERS(X)                    \
     X(polls_busy, "polls that found something to do") \
-    X(polls_idle, "polls that found nothing")
+    X(polls_idle, "polls that found nothing")         \
+    X(waits, "times that it waited for packets and commands")
 
 struct ShardCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_SHARD_COUNTERS)
@@ -60,6 +63,14 @@ public:
 
     /// One bounded round over commands, ports and timers.
     Work poll(Time now) noexcept;
+
+    // When there is nothing to do: `arm`; if that is true, `poll` once more; if that is idle, `wait`; then `disarm`.
+
+    /// From now on packets and commands end a wait. False, with nothing armed, if some port must be polled (IdleWait).
+    bool arm(Time now) noexcept { return idle_.arm(now); }
+    /// Waits for at most `longest`. Meanwhile the shard is no reader of the FIB.
+    void wait(Time longest) noexcept;
+    void disarm() noexcept { idle_.disarm(); }
 
     /// Called for each counter; `port` is empty for the shard's own.
     using Visitor =
@@ -78,6 +89,7 @@ private:
     EventSink events_;
     Ports ports_;
     Router router_;
+    IdleWait idle_;
     link::Reception received_;  ///< of the port polled last; kept, as filling it with zeros takes as long as a packet
     Time next_expiry_ = 0;
     ShardCounters counters_;

@@ -28,7 +28,8 @@ constexpr unsigned doorbells_per_poll = 256;
 /// (datapath/router). More: less latency if CPUs are plentiful, less CPU for the peer if they are scarce. Unused on an
 /// isolated CPU.
 constexpr std::uint32_t idle_spins = 64, idle_yields = 64;
-/// The first and the longest sleep of an idle router's poll core: the latency that it adds to a packet.
+/// The first and the longest sleep of an idle router's poll core where a device cannot wake it: the latency that it
+/// adds to a packet.
 constexpr Time shortest_idle_sleep = 20 * microsecond, longest_idle_sleep = 100 * microsecond;
 /// Frames that may be staged for one device of a router (datapath/link). A 64 KB TCP packet becomes 33 frames at
 /// IPoIB's MTU: this is room for thirty such packets. Fewer: drops in bursts. More: longer queues, and as many buffers

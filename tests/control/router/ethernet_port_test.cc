@@ -42,6 +42,7 @@ TEST_F(EthernetPortTest, SaysWhoItIsWhenTheLinkComesUp) {
     forget_commands();
     port.set_carrier(true);
     EXPECT_EQ(device.identity.mac, our_mac);
+    EXPECT_TRUE(next<SetCarrier>().value_or(SetCarrier{}).carrier);
     const auto ethernet = next<SetEthernet>();
     ASSERT_TRUE(ethernet);
     EXPECT_EQ(ethernet->mac, our_mac);

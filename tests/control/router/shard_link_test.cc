@@ -3,6 +3,9 @@
 
 #include <thread>
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/packet.h"
@@ -23,6 +26,20 @@ TEST(ShardLink, KeepsOrderAndLosesNothingWhenTheRingIsFull) {
         }
     }
     EXPECT_EQ(got, sent);
+}
+
+TEST(ShardLink, WakesAShardThatWaitsForCommands) {
+    auto loop = std::move(*control::Loop::create());
+    const auto link = std::move(*ShardLink::create(*loop, "waits", [](const Event&) {}));
+    const auto signalled = [&] {
+        pollfd one{.fd = link->shard_signal().descriptor(), .events = POLLIN, .revents = 0};
+        return poll(&one, 1, 0) == 1;
+    };
+    link->send(SetAddress{});
+    EXPECT_FALSE(signalled());
+    link->shard_signal().prepare_to_wait();
+    link->send(SetAddress{});
+    EXPECT_TRUE(signalled());
 }
 
 TEST(ShardLink, WakesTheLoopForEvents) {
