@@ -5,7 +5,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/testbed/testbed.sh"
 
 state=/run/verbline/quickstart
-rounds=3 seconds=2 limit=600
+rounds=3 seconds=2 idle_seconds=5 limit=600
 keep=0 json='' down=0
 
 usage() {
@@ -91,6 +91,8 @@ measure() {
     http_sha256_ok=true
     http_gbps=$(web_fetch "$ns_lan") || http_sha256_ok=false http_gbps=0
     gateway_rss_mb=$(peak_memory_mb "$ns_gw")
+    step "without traffic for $idle_seconds s"
+    { read -r gateway_idle_cpu_pct && read -r host_idle_cpu_pct; } < <(cpu_pct "$idle_seconds" "$ns_gw" "$ns_a")
 }
 
 results() {
@@ -101,7 +103,8 @@ results() {
         --argjson tcp_reverse_gbps "$tcp_reverse_gbps" \
         --argjson udp_pps "$(jq .pps <<<"$udp")" --argjson udp_loss_pct "$(jq .loss_pct <<<"$udp")" \
         --argjson http_sha256_ok "$http_sha256_ok" --argjson http_gbps "$http_gbps" \
-        --argjson subnet_up_s "$subnet_up_s" --argjson gateway_rss_mb "$gateway_rss_mb"
+        --argjson subnet_up_s "$subnet_up_s" --argjson gateway_rss_mb "$gateway_rss_mb" \
+        --argjson gateway_idle_cpu_pct "$gateway_idle_cpu_pct" --argjson host_idle_cpu_pct "$host_idle_cpu_pct"
 }
 
 print_results() {
@@ -120,6 +123,8 @@ print_results() {
         printf "$row" "200 MB by curl ib-a to lan" "$http_gbps" "Gbit/s"
         printf "$row" "  SHA-256" "$([[ $http_sha256_ok == true ]] && echo equal || echo DIFFERS)" ""
         printf "$row" "gateway, most memory resident" "$gateway_rss_mb" MB
+        printf "$row" "gateway, CPU when idle" "$gateway_idle_cpu_pct" "% of one"
+        printf "$row" "host, CPU when idle" "$host_idle_cpu_pct" "% of one"
     }
 }
 

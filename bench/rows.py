@@ -134,6 +134,12 @@ def below(name, goal, limit, cases, program):
                lambda effort: (sum(nanoseconds(effort, program, each) for each in cases), limit))
 
 
+def wake(what):
+    """Until an idle router looks at it: the median, as on a busy machine others have the CPU at times."""
+    return Row(f"idle router wakes for a {what}", "us", "limit", 1,
+               lambda effort: (case(effort, "bench_idle", f"wake_for_{what}/iterations:1000/manual_time")["median_us"], 50))
+
+
 def guarded_copy(size):
     def measure(effort):
         return (nanoseconds(effort, "bench_memory", f"guarded_copy/size:{size}/offset:5"),
@@ -387,4 +393,7 @@ def all_rows():
                                                             ("write 64 KiB", 3))),
         rxe_row(guest_runs, "cmtime -c 1000", 3, "conn/s", "kernel rxe, same cmtime"),
         quickstart_row(runs, "gateway memory", "MB", "limit", 1, lambda r: (r["gateway_rss_mb"], 300), less_is_better=True),
+        quickstart_row(runs, "idle gateway", "% CPU", "limit", 1, lambda r: (r["gateway_idle_cpu_pct"], 1), less_is_better=True),
+        quickstart_row(runs, "idle host", "% CPU", "limit", 1, lambda r: (r["host_idle_cpu_pct"], 1), less_is_better=True),
+        *(wake(what) for what in ("packet", "command")),
     ]

@@ -45,6 +45,22 @@ peak_memory_mb() {
     awk '/^(VmHWM|HugetlbPages):/ { kb += $2 } END { printf "%.0f\n", kb / 1024 }' "/proc/$(process_pid "$1")/status"
 }
 
+# cpu_ns NAME: CPU time that the threads of that process have used.
+cpu_ns() { awk '{ ns += $1 } END { printf "%.0f\n", ns }' "/proc/$(process_pid "$1")"/task/*/schedstat; }
+
+# cpu_pct SECONDS NAME...: per cent of one CPU that each process uses meanwhile, one a line.
+cpu_pct() {
+    local seconds=$1 began=${EPOCHREALTIME/[.,]/} name
+    local -A used_before
+    shift
+    for name in "$@"; do used_before[$name]=$(cpu_ns "$name"); done
+    sleep "$seconds"
+    for name in "$@"; do
+        awk -v ns=$(($(cpu_ns "$name") - used_before[$name])) -v us=$((${EPOCHREALTIME/[.,]/} - began)) \
+            'BEGIN { printf "%.3f\n", ns / us / 10 }'
+    done
+}
+
 # web_server NAMESPACE ADDRESS BYTES: serves a file of random bytes; leaves its URL in $web_url, its SHA-256 in $web_sha256.
 web_server() {
     local directory
