@@ -62,8 +62,9 @@ bool may_be_left(const std::string& leak) {
 }
 
 /// One run, and everything that is wrong with how it ended.
-std::vector<std::string> run_once(const std::function<Outcome()>& run, FaultTally& tally) {
-    const auto before = Resources::now();
+/// `before`: what the last run found when it began.
+std::vector<std::string> run_once(const std::function<Outcome()>& run, FaultTally& tally, Resources& before) {
+    before = Resources::lasting(before);
     Outcome outcome;
     bool out_of_memory = false;
     std::optional<std::string> thrown;
@@ -109,15 +110,16 @@ WithoutFaults::~WithoutFaults() {
 
 FaultTally expect_survives_faults(std::string_view scenario, const std::function<Outcome()>& run, Inject inject) {
     FaultTally tally, clean;
+    Resources resources;
     current = {.inject = inject};
-    EXPECT_EQ(run_once(run, clean), std::vector<std::string>{}) << scenario << ", without a fault";
+    EXPECT_EQ(run_once(run, clean, resources), std::vector<std::string>{}) << scenario << ", without a fault";
     EXPECT_EQ(clean.recovered, 1u) << scenario << " fails without a fault: " << clean.last_error;
     tally.calls = current.calls;
     for (Plan plan{.call = 1}; plan.call < most_calls;) {
         current = {.plan = plan, .inject = inject};
         FaultTally one;
         const auto before = failed_parts();
-        auto wrong = run_once(run, one);
+        auto wrong = run_once(run, one, resources);
         if (failed_parts() != before) wrong.emplace_back("as above");
         if (current.errors == 0) break;  // it ended before
         if (!wrong.empty())

@@ -57,8 +57,8 @@ std::vector<std::string> leaked_since(const Resources& before, std::span<const :
 
 /// Around each test, its fixture included, and around each suite with what its tests share.
 class LeakListener : public ::testing::EmptyTestEventListener {
-    void OnTestSuiteStart(const ::testing::TestSuite&) override { before_suite_ = Resources::now(); }
-    void OnTestStart(const ::testing::TestInfo&) override { before_test_ = Resources::now(); }
+    void OnTestSuiteStart(const ::testing::TestSuite&) override { before_suite_ = look(); }
+    void OnTestStart(const ::testing::TestInfo&) override { before_test_ = look(); }
     void OnTestEnd(const ::testing::TestInfo& test) override { check(before_test_, {&test}); }
     void OnTestSuiteEnd(const ::testing::TestSuite& suite) override {
         if (suite.Failed()) return;  // the test that leaked has said so
@@ -67,11 +67,13 @@ class LeakListener : public ::testing::EmptyTestEventListener {
         check(before_suite_, tests);
     }
 
+    const Resources& look() { return last_ = Resources::lasting(last_); }
+
     static void check(const Resources& before, const std::vector<const ::testing::TestInfo*>& tests) {
         for (const auto& leak : leaked_since(before, tests)) ADD_FAILURE() << "left behind: " << leak;
     }
 
-    Resources before_suite_, before_test_;
+    Resources last_, before_suite_, before_test_;
 };
 
 }  // namespace

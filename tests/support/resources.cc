@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/support/resources.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -86,6 +87,12 @@ void look_at_dpdk(Resources& now) {
     }
 }
 
+/// Whether an open file is the same one as at another look, under the same number.
+bool in(const Resources& look, const std::pair<const int, std::string>& descriptor) {
+    const auto found = look.descriptors.find(descriptor.first);
+    return found != look.descriptors.end() && found->second == descriptor.second;
+}
+
 }  // namespace
 
 Resources Resources::now() {
@@ -100,6 +107,23 @@ Resources Resources::now() {
     now.network = link_target("/proc/thread-self/ns/net");
     now.directory = link_target("/proc/thread-self/cwd");
     return now;
+}
+
+void Resources::wait_a_moment() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
+Resources Resources::lasting(const Resources& known, const std::function<void()>& pause) {
+    constexpr int looks = 5;
+    auto found = now();
+    const auto is_known = [&](const auto& descriptor) { return in(known, descriptor); };
+    if (found.threads.size() == 1) return found;
+    for (int look = 1; look < looks && !std::ranges::all_of(found.descriptors, is_known); ++look) {
+        pause();
+        const auto again = now();
+        std::erase_if(found.descriptors, [&](const auto& descriptor) { return !in(again, descriptor); });
+    }
+    return found;
 }
 
 std::vector<std::string> Resources::leaked_since(const Resources& before) const {

@@ -22,6 +22,10 @@ struct Resources {
     std::string directory;                         ///< the current one
 
     static Resources now();
+    /// The same, without the descriptors that another thread has open only for a moment, as one that looks again and
+    /// again whether its peer is there yet: those that `known` does not have must be there at several looks. Waits by
+    /// `pause` between two looks, and not at all where nothing new is open or this is the only thread.
+    static Resources lasting(const Resources& known, const std::function<void()>& pause = wait_a_moment);
 
     /// One line for everything that is there in addition to, or in place of, what was there `before`.
     std::vector<std::string> leaked_since(const Resources& before) const;
@@ -29,6 +33,9 @@ struct Resources {
     /// `forgiven`: leaks that count for nothing.
     static std::vector<std::string> settled_since(
         const Resources& before, const std::function<bool(const std::string&)>& forgiven = [](auto&) { return false; });
+
+private:
+    static void wait_a_moment();
 };
 
 }  // namespace verbline::test

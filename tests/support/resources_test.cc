@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <rte_malloc.h>
@@ -37,6 +38,23 @@ TEST_F(ResourcesTest, DescriptorsAreNamed) {
     const auto with_null = Resources::now();
     close(null);
     EXPECT_THAT(Resources::now().leaked_since(with_null), Contains(HasSubstr("is gone")));
+}
+
+TEST_F(ResourcesTest, WhatAnotherThreadOpensForAMomentIsNotLasting) {
+    std::atomic<bool> done = false;
+    std::jthread other([&] { done.wait(false); });
+    const int lasts = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int passes = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    bool open = true;
+    const auto look = Resources::lasting(before, [&] {
+        if (std::exchange(open, false)) close(passes);
+    });
+    EXPECT_TRUE(look.descriptors.contains(lasts));
+    EXPECT_FALSE(look.descriptors.contains(passes));
+    Resources::lasting(look, [] { ADD_FAILURE() << "nothing new is open"; });
+    close(lasts);
+    done = true;
+    done.notify_one();
 }
 
 TEST_F(ResourcesTest, ThreadsAndChildrenAreNamed) {
