@@ -32,7 +32,7 @@ constexpr Time longest_block = 4 * millisecond;
 constexpr Time dense_polls = 20 * microsecond;  ///< between polls of a thread that does hardly anything else
 constexpr Time time_slice = 200 * microsecond;  ///< many peers that poll and yield in turn take less
 constexpr Time shortest_contention = 100 * millisecond, longest_contention = 1600 * millisecond;
-constexpr Time linger_time = 10 * microsecond;  ///< as long as a peer takes whose helper has to be woken
+constexpr Time linger_time = 25 * microsecond;  ///< as long as a peer takes whose helper has to be woken
 constexpr int credit_for_caught = 2, price_of_vain_linger = 4;
 
 unsigned cpus() {
@@ -175,7 +175,7 @@ bool Progress::idle() noexcept {
     const auto now = rte_rdtsc();
     contention_.went_on(now, now - polled_at_.load(std::memory_order_relaxed));
     if (rounds < idle_before_block) return false;
-    if (contention_.contended(now)) {
+    if (!spins_on_memory() && contention_.contended(now)) {
         // A thread that does other work between two polls must not block here.
         const auto last = last_idle_.exchange(now, std::memory_order_relaxed);
         if (now - last > clock_.ticks(dense_polls)) return false;

@@ -18,7 +18,9 @@
 /// A program that spins on its memory until the peer has written to it makes no calls while it waits, and the helper
 /// would have to be woken for each packet. So where the helper received packets shortly after the program had polled,
 /// `linger` goes on polling for some microseconds after a successful poll: most likely the next packet arrives right
-/// then. A credit ends this where it does not pay off.
+/// then. A credit ends this where it does not pay off. As long as it lasts, the program is taken for one that spins:
+/// it is not blocked, and the helper is back for it within a millisecond, also where CPUs are contended for. Both
+/// would cost the peer, which spins as well, milliseconds.
 ///
 /// Where compute-bound processes compete for the CPU (pmd::CpuContention), `idle` blocks a program that polls in vain
 /// until something arrives, instead of yielding a whole time slice.
@@ -129,6 +131,8 @@ private:
     bool helper_poll() noexcept;
     bool is_helper() const noexcept { return helper_id_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
     bool serve_asked();
+    /// Lately packets came right after the program had polled, and were waited for: see above.
+    bool spins_on_memory() const noexcept { return linger_credit_.load(std::memory_order_relaxed) > 0; }
     void watch_program();
     void sleep();
     void wait(int arrival, Time most);

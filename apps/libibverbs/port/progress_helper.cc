@@ -22,8 +22,8 @@ constexpr Time watch_interval = millisecond;
 constexpr Time watch_interval_alone = 20 * millisecond;  ///< longer than a peer keeps the CPU
 constexpr Time watch_interval_contended = 10 * millisecond;
 constexpr int credit_for_missed = 8;
-constexpr Time near_program = 20 * microsecond;
-constexpr Time most_sleep = 5 * millisecond;  ///< so that retransmission timers of idle programs still fire
+constexpr Time near_program = 50 * microsecond;  ///< within which a peer answers, its helper woken for it
+constexpr Time most_sleep = 5 * millisecond;     ///< so that retransmission timers of idle programs still fire
 constexpr Time held_back_interval = 100 * microsecond;
 constexpr Time link_down_interval = 2 * millisecond, longest_down_interval = 50 * millisecond,
                link_up_interval = 200 * millisecond;
@@ -96,7 +96,7 @@ void Progress::run(const std::stop_token& stop) {
 
 void Progress::watch_program() {
     const auto seen = program_rounds_.load(std::memory_order_relaxed);
-    const bool contended = contention_.contended(rte_rdtsc());
+    const bool contended = !spins_on_memory() && contention_.contended(rte_rdtsc());
     const Time interval = alone_ ? watch_interval_alone : contended ? watch_interval_contended : watch_interval;
     // Too early to conclude that the program has stopped polling.
     if (interval > urgent_interval && link_.wants_link_up()) return wait(-1, urgent_interval);

@@ -79,5 +79,18 @@ TEST_F(ProgressBesideComputation, WhoDoesOtherWorkBetweenPollsIsNotHeldUp) {
     EXPECT_EQ(held_up, 0u);
 }
 
+TEST_F(ProgressBesideComputation, WhoSpinsOnMemoryIsNotHeldUp) {
+    ASSERT_TRUE(blocks());
+    computing_ = {};  // which is noticed after a tenth of a second only
+    progress->leave();
+    ASSERT_TRUE(within_two_seconds([&] {
+        miss_a_packet();
+        return lingers();
+    }));
+    unsigned held_up = 0;
+    for (int each = 0; each < 20; ++each) held_up += progress->idle() ? 1 : 0;
+    EXPECT_EQ(held_up, 0u) << "its peer spins as well";
+}
+
 }  // namespace
 }  // namespace verbline::verbs

@@ -108,6 +108,25 @@ protected:
             progress->drive();
         }
     }
+    /// The helper, which must not be started, receives right after the program has looked: what happens to programs
+    /// that spin on their memory. On a busy machine it may come too late.
+    void miss_a_packet() {
+        std::stop_source stop;
+        const auto before = received();
+        std::jthread stopping([&] {
+            within_two_seconds([&] { return received() != before; });
+            stop.request_stop();
+            progress->wake();
+        });
+        progress->drive();
+        link.arrive();
+        progress->run(stop.get_token());
+    }
+    bool lingers() {
+        const auto before = link.looks.load();
+        progress->linger();
+        return link.looks.load() > before;
+    }
     std::uint64_t received() const { return device->received(0); }
 
     SignallingLink link;
