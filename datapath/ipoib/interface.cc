@@ -85,7 +85,7 @@ Counter* IpoibInterface::open(transport::Packet& packet) noexcept {
     if (discard) return &link_discards_[*discard];
     if (const auto fault = transport::parse(packet)) {
         if (*fault == transport::PacketFault::opcode) return &ud_discards_[transport::UdDiscard::rx_dropped_opcode];
-        return &link_discards_[link::Discard::rx_dropped_bth];
+        return &link_discards_[link::Discard::rx_dropped_length];
     }
     const auto refusal = queue_pair_->refusal(packet);
     return refusal ? &ud_discards_[*refusal] : nullptr;

@@ -127,9 +127,8 @@ std::size_t Engine::open(pmd::Burst frames, std::span<Arrived> out, std::span<rt
 
 void Engine::count_fault(transport::PacketFault fault) noexcept {
     switch (fault) {
-        case transport::PacketFault::version: return counters_.rx_dropped_bth.add();
         case transport::PacketFault::opcode: return counters_.rx_dropped_opcode.add();
-        case transport::PacketFault::length: return counters_.rx_dropped_length.add();
+        case transport::PacketFault::length: return discards_[link::Discard::rx_dropped_length].add();
     }
 }
 

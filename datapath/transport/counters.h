@@ -49,8 +49,7 @@ namespace verbline::transport {
     X(rx_handed_over, "packets that arrived at another shard than their queue pair's")                                \
     X(rx_dropped_handover, "such packets dropped because the other shard's inbox was full")                           \
     X(rx_dropped_opcode, "packets of an opcode that is unknown, or not of the queue pair's service")                  \
-    X(rx_dropped_length, "packets shorter than their headers, or padded more than they are long")                     \
-    X(rx_dropped_bth, "packets of another transport version")                                                         \
+    X(rx_dropped_mtu, "datagrams longer than the path MTU")                                                           \
     X(rx_dropped_address, "packets for another station's Ethernet address, which a switch did not know or got wrong") \
     X(rx_dropped_qpn, "packets for a queue pair that does not exist")                                                 \
     X(rx_dropped_state, "packets for a queue pair that cannot receive now")                                           \

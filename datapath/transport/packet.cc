@@ -18,7 +18,6 @@ std::optional<PacketFault> parse(Packet& packet) noexcept {
     const auto& arrival = packet.arrival;
     const auto bth = frame.subspan(arrival.bth_at);
     const auto words = wire::load32(bth, 0);
-    if ((words >> 16 & 0xf) != 0) return PacketFault::version;
     packet.opcode = static_cast<std::uint8_t>(words >> 24);
     packet.traits = &opcode_table[packet.opcode];
     if (packet.traits->operation == Operation::none) return PacketFault::opcode;

@@ -40,13 +40,13 @@ struct Packet {
     }
 };
 
-enum class PacketFault : std::uint8_t { version, opcode, length };
+enum class PacketFault : std::uint8_t { opcode, length };
 
 /// Destination QPN of a packet; may be called before `parse`.
 wire::Qpn destination_of(const Packet& packet) noexcept;
 
-/// Fills in `packet`, of which `mbuf` and `arrival` (from link::open on the mbuf's first segment) are set. Returns the
-/// fault, or nullopt on success.
+/// Fills in `packet`, of which `mbuf` and `arrival` (from link::open_headers on the mbuf's first segment) are set.
+/// Returns the fault, or nullopt on success.
 std::optional<PacketFault> parse(Packet& packet) noexcept;
 
 /// The DETH of a parsed UD packet.

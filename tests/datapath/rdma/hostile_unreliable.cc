@@ -98,7 +98,7 @@ std::vector<Row> unreliable_rows() {
         ud_dropped("UD, wrong Q_Key", {.opcode = ud(op::send_only), .payload = 64, .qkey = 0x1235}, "rx_dropped_qkey"),
         ud_dropped("UD, wrong P_Key and Q_Key: the P_Key is looked at first",
                    {.opcode = ud(op::send_only), .payload = 64, .pkey = 0x8001, .qkey = 0x1235}, "rx_dropped_pkey"),
-        ud_dropped("UD, longer than the path MTU", {.opcode = ud(op::send_only), .payload = 1028}, "rx_dropped_length"),
+        ud_dropped("UD, longer than the path MTU", {.opcode = ud(op::send_only), .payload = 1028}, "rx_dropped_mtu"),
         ud_dropped("UD, no room for the DETH", {.opcode = ud(op::send_only), .cut = 4}, "rx_dropped_length"),
         ud_dropped("UD, no room for the immediate", {.opcode = ud(op::send_only_immediate), .cut = 4},
                    "rx_dropped_length"),

@@ -103,13 +103,6 @@ TEST(Packet, IsRefusedForItsOpcode) {
     }
 }
 
-TEST(Packet, IsRefusedForItsVersion) {
-    const auto frame = frame_of({.opcode = 4}, 64);
-    rte_pktmbuf_mtod(frame.get(), std::byte*)[bth_at + 1] |= std::byte{1};
-    Packet packet;
-    EXPECT_EQ(parse(*frame, arrival_of(64), packet), PacketFault::version);
-}
-
 TEST(Padding, FillsTheWord) {
     for (std::size_t size = 0; size < 9; ++size) {
         EXPECT_EQ((size + padding_of(size)) % 4, 0u);
