@@ -4,7 +4,9 @@
 /// @file
 /// The datapath's API in one file: a device opened by its text, a link on it, bursts from one link to the other.
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <thread>
 #include <tuple>
@@ -34,9 +36,13 @@ inline bool forward(FrameLink& from, FrameLink& to) {
     if (to.congested() && from.capabilities().lossless_rx) return true;  // backpressure: nothing is lost
     link::Reception burst;
     from.receive(burst);
-    for (auto* packet : pmd::Burst(burst.ip).first(burst.ip_count)) {
-        to.transmit(packet, FrameLink::destination_of(*packet));
+    std::array<link::Destination, pmd::max_burst> destinations;
+    std::array<const link::Destination*, pmd::max_burst> each;
+    for (std::size_t i = 0; i < burst.ip_count; ++i) {
+        destinations[i] = FrameLink::destination_of(*burst.ip[i]);
+        each[i] = &destinations[i];
     }
+    to.transmit(pmd::Burst(burst.ip).first(burst.ip_count), link::Destinations(each).first(burst.ip_count));
     to.flush();
     return !burst.idle;
 }

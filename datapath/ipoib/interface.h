@@ -47,7 +47,10 @@ struct IpoibCounters {
 
 class IpoibInterface final : public link::Interface {
 public:
-    using link::Interface::Interface;
+    /// Offloads reach the IP packet only in a device that builds the InfiniBand headers itself. For any other, it lies
+    /// behind headers that the device cannot parse, and is covered by CRCs computed before.
+    IpoibInterface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool)
+        : Interface(device, queue, pool, device.capabilities().carries == pmd::Carries::datagram) {}
 
     /// Sets the port's identity and detaches all groups; while there is none, nothing is received or sent. Shard
     /// thread, as below.
@@ -70,9 +73,6 @@ private:
     Counter* wrap(rte_mbuf& packet, const link::Destination& to) noexcept;  ///< makes a packet a frame, or a payload;
                                                                             ///< or returns the counter of the reason to
                                                                             ///< drop it
-    /// True for a device that builds the InfiniBand headers itself. For any other, the IP packet lies behind headers
-    /// that the device cannot parse, and is covered by CRCs computed before.
-    bool offloads_reach_ip() const noexcept override { return carries_datagrams(); }
     bool carries_datagrams() const { return capabilities().carries == pmd::Carries::datagram; }
 
     std::optional<transport::UdQueuePair> queue_pair_;

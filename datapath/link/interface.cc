@@ -36,8 +36,12 @@ std::uint64_t offloads_asked(const rte_mbuf& packet) {
 
 }  // namespace
 
-Interface::Interface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool)
-    : device_(device), capabilities_(device.capabilities()), queue_(queue), pool_(pool) {
+Interface::Interface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, bool offloads_reach_ip)
+    : device_(device),
+      capabilities_(device.capabilities()),
+      offloads_reach_ip_(offloads_reach_ip),
+      queue_(queue),
+      pool_(pool) {
     staged_.reserve(stage_capacity);
 }
 
@@ -55,7 +59,7 @@ pmd::Burst Interface::poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames,
 bool Interface::device_satisfies(const rte_mbuf& packet) const noexcept {
     const auto asked = offloads_asked(packet);
     if (asked == 0) return true;
-    if (!offloads_reach_ip() || (asked & ~capabilities_.tx_offloads) != 0) return false;
+    if (!offloads_reach_ip_ || (asked & ~capabilities_.tx_offloads) != 0) return false;
     return (asked & RTE_ETH_TX_OFFLOAD_TCP_TSO) == 0 || packet.pkt_len <= capabilities_.max_tso;
 }
 

@@ -66,8 +66,10 @@ using Destinations = std::span<const Destination*>;
 
 class Interface {
 public:
-    /// Segments are allocated from `pool`; `queue` is this shard's queue of `device`.
-    Interface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool);
+    /// Segments are allocated from `pool`; `queue` is this shard's queue of `device`. `offloads_reach_ip`: whether the
+    /// device's TX offloads apply inside this link's headers: a device expects the IP packet behind the header that its
+    /// `carries` names, and knows no other encapsulation. If false, software does the work.
+    Interface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, bool offloads_reach_ip = true);
     Interface(const Interface&) = delete;
     Interface& operator=(const Interface&) = delete;
     virtual ~Interface();
@@ -99,9 +101,6 @@ protected:
     /// headers, and trailers, to a packet; returns null, or the counter of the reason to drop it.
     template <class Wrap>
     void transmit_each(pmd::Burst packets, Destinations to, Wrap wrap) noexcept;
-    /// Whether the device's TX offloads apply inside this link's headers: a device expects the IP packet behind the
-    /// header that its `carries` names, and knows no other encapsulation. If false, software does the work.
-    virtual bool offloads_reach_ip() const noexcept { return true; }
     /// Sends encapsulated frames; the default stages them for tx_burst.
     virtual void emit(pmd::Burst frames, Destinations to) noexcept;
 
@@ -119,6 +118,7 @@ private:
 
     pmd::NetDevice& device_;
     const pmd::Capabilities& capabilities_;  ///< the device's
+    const bool offloads_reach_ip_;
     std::uint16_t queue_;
     rte_mempool& pool_;
     std::vector<rte_mbuf*> staged_;  ///< frames the device has not accepted yet; [0, head_) are sent already
