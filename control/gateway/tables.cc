@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "control/sa/path_cache.h"
 #include "control/telemetry/counters.h"
-#include "control/telemetry/path_cache_row.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
 
@@ -114,11 +114,29 @@ Json paths(const View& gateway) {
     return rows;
 }
 
+Json path_cache_row(const std::string& port, const sa::PathCache& cache) {
+    const auto& counters = cache.counters();
+    const auto hits = counters.hits.value() + counters.stale_hits.value() + counters.negative_hits.value();
+    // Requests coalesced into an outstanding query sent none of their own.
+    const auto saved = hits + counters.coalesced.value();
+    const auto asked = counters.misses.value() + hits;
+    return {
+        {"port", port},
+        {"paths", cache.size()},
+        {"lookups", asked},
+        {"hits", hits},
+        {"coalesced", counters.coalesced.value()},
+        {"queries", counters.queries.value()},
+        {"timeouts", counters.timeouts.value()},
+        {"hit_rate_pct",
+         asked == 0 ? "-" : fmt::format("{:.1f}", 100.0 * static_cast<double>(saved) / static_cast<double>(asked))}};
+}
+
 Json path_cache(const View& gateway) {
     auto rows = Json::array();
     for (const auto& port : gateway.ports) {
         if (port->ipoib() == nullptr) continue;
-        rows.push_back(telemetry::path_cache_row(port->name(), port->ipoib()->agent().paths().cache()));
+        rows.push_back(path_cache_row(port->name(), port->ipoib()->agent().paths().cache()));
     }
     return rows;
 }
