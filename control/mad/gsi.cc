@@ -9,7 +9,7 @@
 namespace verbline::mad {
 namespace {
 
-constexpr std::uint8_t most_hops = 0xff;  // the way back may be longer
+constexpr std::uint8_t most_hops = 0xff;  // the reverse path may be longer
 
 }  // namespace
 
@@ -105,18 +105,18 @@ std::optional<GmpPeer> Gsi::peer_of(const transport::Completion& completion, rdm
         .qpn = completion.source,
         .pkey = wire::PKey{completion.pkey_index}};
     if ((completion.flags & transport::Completion::has_grh) == 0) return peer;  // on the soft fabric LIDs suffice
-    const auto way = link::reverse_path(route);
-    if (!way) return std::nullopt;
+    const auto reverse = link::reverse_path(route);
+    if (!reverse) return std::nullopt;
     const bool ib = options_.device->options().kind == link::GidTable::Kind::ib;
-    const auto type = ib ? link::GidType::ib : way->udp ? link::GidType::roce_v2 : link::GidType::roce_v1;
-    const auto index = options_.device->gid_index(way->ours, type);
+    const auto type = ib ? link::GidType::ib : reverse->udp ? link::GidType::roce_v2 : link::GidType::roce_v1;
+    const auto index = options_.device->gid_index(reverse->ours, type);
     if (!index) return std::nullopt;
     peer.path.gid_index = *index;
     peer.path.address.global = true;
-    peer.path.address.dgid = way->peer;
+    peer.path.address.dgid = reverse->peer;
     peer.path.address.hop_limit = most_hops;
-    peer.path.address.traffic_class = way->traffic_class;
-    peer.path.address.flow_label = way->flow_label;
+    peer.path.address.traffic_class = reverse->traffic_class;
+    peer.path.address.flow_label = reverse->flow_label;
     return peer;
 }
 

@@ -42,18 +42,18 @@ int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv
     if ((wc->wc_flags & IBV_WC_GRH) == 0) return 0;
 
     const std::span<const std::byte, wire::Grh::size> area(reinterpret_cast<const std::byte*>(grh), wire::Grh::size);
-    const auto way = link::reverse_path(area);
-    const auto index = way ? verbs::gid_index(*context, port, way->ours, way->udp) : std::nullopt;
+    const auto reverse = link::reverse_path(area);
+    const auto index = reverse ? verbs::gid_index(*context, port, reverse->ours, reverse->udp) : std::nullopt;
     if (!index) {
         errno = EINVAL;
         return -1;
     }
     attributes->is_global = 1;
-    attributes->grh = {.dgid = std::bit_cast<ibv_gid>(way->peer),
-                       .flow_label = way->flow_label,
+    attributes->grh = {.dgid = std::bit_cast<ibv_gid>(reverse->peer),
+                       .flow_label = reverse->flow_label,
                        .sgid_index = *index,
                        .hop_limit = verbs::most_hops,
-                       .traffic_class = way->traffic_class};
+                       .traffic_class = reverse->traffic_class};
     return 0;
 }
 
