@@ -163,14 +163,6 @@ bool tagged(const Arrival& arrival) {
 
 }  // namespace
 
-std::expected<Arrival, Discard> open(wire::Bytes frame) noexcept {
-    Arrival arrival;
-    auto wrong = open_headers(frame, arrival);
-    if (!wrong) wrong = verify(frame, arrival);
-    if (wrong) return std::unexpected(*wrong);
-    return arrival;
-}
-
 std::optional<Discard> verify(wire::Bytes frame, const Arrival& arrival) noexcept {
     const auto packet = frame.subspan(arrival.network_at, arrival.end + icrc_size - arrival.network_at);
     bool intact = true;

@@ -6,11 +6,10 @@
 /// need no queue pair state, and access to the headers in front of the BTH.
 ///
 /// Frames are contiguous and begin with the Ethernet header; they may be longer than the packet in them. Functions
-/// other than `open` and `open_headers` take a frame that was accepted, with its Arrival. Pure functions.
+/// other than `open_headers` and `verify` take a frame that was accepted, with its Arrival. Pure functions.
 
 #include <cstddef>
 #include <cstdint>
-#include <expected>
 #include <optional>
 #include <span>
 
@@ -32,13 +31,10 @@ struct Arrival {
     std::uint32_t end = 0;  ///< one past payload and padding: where the ICRC is
 };
 
-/// Checks lengths, versions, checksums, ICRC and VCRC. The UDP checksum is ignored: the ICRC covers more. Returns the
-/// packet, or the reason to drop it.
-std::expected<Arrival, Discard> open(wire::Bytes frame) noexcept;
-
-/// `open` in two steps: the headers in front of the BTH; then the ICRC, and the BTH's own fields. Both return the
-/// reason to drop the packet, if any. For a burst, run the first step for all frames and then the second for all: the
-/// CRCs of small packets then overlap in the processor.
+/// Two steps: lengths, versions and checksums of the headers in front of the BTH; then ICRC, VCRC, and the BTH's own
+/// fields. Both return the reason to drop the packet, if any. The UDP checksum is ignored: the ICRC covers more. For a
+/// burst, run the first step for all frames and then the second for all: the CRCs of small packets then overlap in the
+/// processor.
 std::optional<Discard> open_headers(wire::Bytes frame, Arrival& out) noexcept;
 /// On a link that has a single carrier, untagged: whatever has another EtherType is foreign.
 std::optional<Discard> open_headers(wire::Bytes frame, Carrier carrier, Arrival& out) noexcept;

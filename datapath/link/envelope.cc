@@ -161,9 +161,4 @@ void write_crcs(std::span<std::byte> frame, Sealing sealing) noexcept {
     }
 }
 
-void seal(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip_id) noexcept {
-    write_headers(frame, envelope, ip_id);
-    write_crcs(frame, sealing_of(envelope));
-}
-
 }  // namespace verbline::link

@@ -9,8 +9,8 @@
 ///     soft IB    Ethernet  LRH  (GRH)                 | BTH ... payload  pad | ICRC  VCRC      soft_ib.h
 ///                └──────────── Envelope ─────────────┘                         └─ trailer ─┘
 ///
-/// An envelope is built once per destination, when a queue pair is connected or an address handle created; `seal`
-/// copies it in front of each packet and fills in the fields that differ per packet. Pure functions.
+/// An envelope is built once per destination, when a queue pair is connected or an address handle created;
+/// `write_headers` copies it in front of each packet and fills in the fields that differ per packet. Pure functions.
 
 #include <array>
 #include <cstddef>
@@ -86,12 +86,10 @@ wire::MacAddress multicast_mac(Carrier carrier, const wire::Gid& group);
 
 /// Completes a frame in place that already holds BTH, payload and padding: frame.size() == envelope.size + (BTH through
 /// padding, a multiple of four) + trailer_size(envelope.carrier). `ip_id` is used for IPv4 only, where it has no
-/// meaning since DF is set (RFC 6864, 4.1).
-void seal(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip_id) noexcept;
-
-/// `seal` in two steps: the envelope with lengths, identification and checksum; then ICRC and VCRC. For a burst, run
-/// the first step for all frames and then the second for all, which halves the cost of small ones: a CRC over bytes
-/// that were just stored in smaller pieces stalls until the stores complete (failed store forwarding).
+/// meaning since DF is set (RFC 6864, 4.1). Two steps: the envelope with lengths, identification and checksum; then
+/// ICRC and VCRC. For a burst, run the first step for all frames and then the second for all, which halves the cost of
+/// small ones: a CRC over bytes that were just stored in smaller pieces stalls until the stores complete (failed store
+/// forwarding).
 void write_headers(std::span<std::byte> frame, const Envelope& envelope, std::uint16_t ip_id) noexcept;
 
 /// What sealing needs of an envelope. Kept with a copy of its bytes, it replaces the envelope.

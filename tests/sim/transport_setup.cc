@@ -5,6 +5,7 @@
 #include "datapath/wire/aeth.h"
 #include "datapath/wire/bth.h"
 #include "tests/sim/transport_schedule.h"
+#include "tests/support/link_frame.h"
 
 // Hosts, connections and programs, as the plan has them.
 
@@ -35,7 +36,7 @@ void TransportSchedule::trace_packets(std::size_t host) {
 
 void TransportSchedule::trace_packet(std::size_t host, const char* way, const rte_mbuf& frame) const {
     const wire::Bytes bytes(rte_pktmbuf_mtod(&frame, const std::byte*), frame.data_len);
-    const auto arrival = link::open(bytes);
+    const auto arrival = test::open_frame(bytes);
     if (!arrival) return scene_.say("host {} {} a frame of {} bytes that is damaged", host + 1, way, bytes.size());
     const auto bth = wire::Bth::parse(bytes.subspan(arrival->bth_at));
     if (!bth) return;

@@ -9,6 +9,7 @@
 #include "datapath/wire/bth.h"
 #include "tests/support/eal.h"
 #include "tests/support/fake_netdev.h"
+#include "tests/support/link_frame.h"
 
 namespace verbline::mad {
 namespace {
@@ -77,7 +78,7 @@ TEST(GsiOnTheWire, IsAsKernelsSendIt) {
         const auto frame = test::bytes_of(a.link.sent.front());
         a.link.sent.clear();
         ASSERT_EQ(frame.size(), 14u + 20 + 8 + 12 + 8 + 256 + 4);
-        const auto arrival = link::open(frame);
+        const auto arrival = test::open_frame(frame);
         ASSERT_TRUE(arrival);
         const auto packet = wire::Bytes(frame).subspan(arrival->bth_at);
         const auto bth = wire::Bth::parse(packet);

@@ -7,6 +7,7 @@
 #include "datapath/ipoib/interface.h"
 #include "datapath/wire/ethernet.h"
 #include "tests/datapath/link/offload_cases.h"
+#include "tests/support/link_frame.h"
 
 namespace verbline::ipoib {
 namespace {
@@ -22,7 +23,7 @@ test::ByteVector inside(const test::ByteVector& frame) {
     transport::Packet packet;
     const auto mbuf = test::make_packet(frame);
     packet.mbuf = mbuf.get();
-    const auto arrival = link::open(packet.frame());
+    const auto arrival = test::open_frame(packet.frame());
     if (!arrival) return {};
     packet.arrival = *arrival;
     if (transport::parse(packet)) return {};

@@ -10,6 +10,7 @@
 #include "tests/datapath/link/frames.h"
 #include "tests/support/counter.h"
 #include "tests/support/fake_netdev.h"
+#include "tests/support/link_frame.h"
 
 namespace verbline::ipoib {
 namespace {
@@ -103,7 +104,7 @@ TEST_P(OverRoce, TheUdpSourcePortIsTheFlows) {
     wire::Ipv4{.source = wire::ipv4(10, 1, 0, 2), .destination = wire::ipv4(10, 3, 0, 2)}.emit(
         std::span(packet).first<wire::Ipv4::size>());
     const auto frame = send(packet, to_bob());
-    const auto arrival = link::open(frame);
+    const auto arrival = test::open_frame(frame);
     ASSERT_TRUE(arrival) << "the ICRC covers the port";
     EXPECT_EQ(wire::load16(frame, arrival->bth_at - wire::Udp::size), flow_port(packet));
 }

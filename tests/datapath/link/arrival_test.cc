@@ -16,6 +16,7 @@
 #include "datapath/wire/udp.h"
 #include "datapath/wire/vcrc.h"
 #include "tests/datapath/link/frames.h"
+#include "tests/support/link_frame.h"
 
 namespace verbline::link {
 namespace {
@@ -34,7 +35,7 @@ TEST_P(EveryWay, ArrivesAsItWasSentInEverySize) {
     const auto envelope = envelope_of(way);
     for (std::size_t size = 0; size <= 4096; size += size < 80 || size > 4080 ? 1 : 61) {
         const auto frame = frame_on(envelope, size);
-        const auto got = open(frame);
+        const auto got = test::open_frame(frame);
         ASSERT_TRUE(got) << size;
         EXPECT_EQ(got->carrier, way.from.carrier);
         EXPECT_EQ(got->network_at, envelope.covered_at);
@@ -51,7 +52,7 @@ TEST_P(EveryWay, ArrivesAsItWasSentInEverySize) {
 TEST_P(EveryWay, SaysWhereItCameFrom) {
     const auto& way = GetParam();
     const auto frame = frame_on(way, 8);
-    const auto got = open(frame);
+    const auto got = test::open_frame(frame);
     ASSERT_TRUE(got);
     const bool soft = way.from.carrier == Carrier::soft_ib;
     EXPECT_EQ(source_gid(frame, *got), got->global ? way.from.gid : wire::Gid{});
@@ -67,7 +68,7 @@ TEST_P(EveryWay, SaysWhereItCameFrom) {
 
 TEST_P(EveryWay, ALinkOfOneCarrierHasNoOther) {
     const auto frame = frame_on(GetParam(), 8);
-    const auto any = open(frame);
+    const auto any = test::open_frame(frame);
     ASSERT_TRUE(any);
     for (const auto carrier : {Carrier::roce_v2_ipv4, Carrier::roce_v2_ipv6, Carrier::roce_v1, Carrier::soft_ib}) {
         Arrival arrival;
@@ -84,9 +85,9 @@ TEST_P(EveryWay, ALinkOfOneCarrierHasNoOther) {
 
 TEST_P(EveryWay, MayBePaddedByEthernet) {
     auto frame = frame_on(GetParam(), 0);
-    const auto before = open(frame);
+    const auto before = test::open_frame(frame);
     frame.resize(frame.size() + 46, std::byte{0x5a});
-    const auto got = open(frame);
+    const auto got = test::open_frame(frame);
     ASSERT_TRUE(got);
     EXPECT_EQ(got->end, before->end);
 }
@@ -95,7 +96,7 @@ TEST_P(EveryWay, EveryTruncationIsRefused) {
     const auto frame = frame_on(GetParam(), 21);
     for (std::size_t size = 0; size < frame.size(); ++size) {
         const ByteVector cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
-        const auto got = open(cut);
+        const auto got = test::open_frame(cut);
         ASSERT_FALSE(got) << size;
         EXPECT_EQ(got.error(), Discard::rx_dropped_truncated) << size;
     }
@@ -113,12 +114,12 @@ TEST_P(EveryWay, EveryFlippedBitIsFound) {
         const auto at = bit / 8;
         const bool congestion_byte = at == envelope.size + 4u;
         if (carrier == Carrier::soft_ib) {
-            ASSERT_FALSE(open(bad)) << at;
+            ASSERT_FALSE(test::open_frame(bad)) << at;
         } else if (at >= envelope.size && !congestion_byte) {
-            const auto got = open(bad);
+            const auto got = test::open_frame(bad);
             ASSERT_FALSE(got) << at;
             EXPECT_EQ(got.error(), Discard::rx_dropped_icrc) << at;
-        } else if (const auto got = open(bad)) {
+        } else if (const auto got = test::open_frame(bad)) {
             auto masked = bad;
             wire::write_icrc(carrier == Carrier::roce_v1        ? IcrcOver::grh
                              : carrier == Carrier::roce_v2_ipv4 ? IcrcOver::ipv4
@@ -134,7 +135,7 @@ TEST_P(EveryWay, DamageBeforeTheLastLinkIsFoundByTheIcrc) {
     if (GetParam().from.carrier != Carrier::soft_ib) return;
     auto frame = frame_on(GetParam(), 40);
     const auto packet = wire::MutableBytes(frame).subspan(Ethernet::size);
-    const auto payload_at = open(frame)->end - 1;
+    const auto payload_at = test::open_frame(frame)->end - 1;
     const ByteVector icrc(frame.end() - 6, frame.end() - 2);
     frame[payload_at] ^= std::byte{1};
     wire::seal(packet);  // both CRCs fit ...
@@ -142,14 +143,14 @@ TEST_P(EveryWay, DamageBeforeTheLastLinkIsFoundByTheIcrc) {
     wire::Vcrc vcrc;  // ... but only the last is right
     vcrc.add(packet.first(packet.size() - wire::vcrc_size));
     std::ranges::copy(vcrc.bytes(), frame.end() - 2);
-    EXPECT_EQ(open(frame).error(), Discard::rx_dropped_icrc);
+    EXPECT_EQ(test::open_frame(frame).error(), Discard::rx_dropped_icrc);
     frame.back() ^= std::byte{1};
-    EXPECT_EQ(open(frame).error(), Discard::rx_dropped_vcrc);
+    EXPECT_EQ(test::open_frame(frame).error(), Discard::rx_dropped_vcrc);
 }
 
 TEST_P(EveryWay, ShowsItsRouteToUdReceivers) {
     const auto frame = frame_on(GetParam(), 8);
-    const auto got = open(frame);
+    const auto got = test::open_frame(frame);
     ASSERT_TRUE(got);
     const auto shown = route_header(frame, *got);
     if (!got->global) {
@@ -169,7 +170,7 @@ TEST_P(EveryWay, AnswersComeFromTheOtherEnd) {
     back.from.mac = test::their_mac;
     const auto is_answer = [&](const Way& from) {
         const auto frame = frame_on(from, 8);
-        return answers(frame, *open(frame), ours);
+        return answers(frame, *test::open_frame(frame), ours);
     };
     EXPECT_TRUE(is_answer(back));
     EXPECT_FALSE(is_answer(way));
@@ -187,7 +188,7 @@ TEST_P(EveryWay, AnswersComeFromTheOtherEnd) {
         const auto& theirs = envelope_of(another);
         if (theirs.carrier == ours.carrier && another.to.global == way.to.global) continue;
         const auto frame = frame_on(back, 8);
-        EXPECT_FALSE(answers(frame, *open(frame), theirs)) << another;
+        EXPECT_FALSE(answers(frame, *test::open_frame(frame), theirs)) << another;
     }
 }
 
@@ -195,9 +196,9 @@ TEST_P(EveryWay, SaysWhenItMetCongestion) {
     auto way = GetParam();
     const bool ip = is_v2(way.from.carrier);
     way.to.traffic_class = 3;
-    EXPECT_EQ(open(frame_on(way, 8))->congestion_experienced, ip);
+    EXPECT_EQ(test::open_frame(frame_on(way, 8))->congestion_experienced, ip);
     const auto marked = frame_on(envelope_of(GetParam()), 8, Bth{.fecn = true});
-    EXPECT_EQ(open(marked)->congestion_experienced, !ip);
+    EXPECT_EQ(test::open_frame(marked)->congestion_experienced, !ip);
 }
 
 TEST_P(EveryWay, RefusesWhatIsNoBth) {
@@ -205,8 +206,8 @@ TEST_P(EveryWay, RefusesWhatIsNoBth) {
     auto frame = frame_on(envelope, 0);
     const auto resealed = [&](unsigned flags) {
         frame[envelope.size + 1u] = static_cast<std::byte>(flags);
-        seal(frame, envelope, 0);
-        return open(frame);
+        test::seal_frame(frame, envelope, 0);
+        return test::open_frame(frame);
     };
     EXPECT_TRUE(resealed(0xc0));
     EXPECT_EQ(resealed(0x01).error(), Discard::rx_dropped_bth) << "another transport version";
@@ -239,9 +240,9 @@ TEST_P(Refused, ByItsName) {
     const auto ways = test::ways();
     const auto& way = *std::ranges::find(ways, GetParam().way, &Way::name);
     auto frame = frame_on(way, 8);
-    ASSERT_TRUE(open(frame));
+    ASSERT_TRUE(test::open_frame(frame));
     GetParam().harm(wire::MutableBytes(frame).subspan(Ethernet::size));
-    EXPECT_EQ(open(frame).error(), GetParam().expected);
+    EXPECT_EQ(test::open_frame(frame).error(), GetParam().expected);
 }
 
 // Frames of 8 bytes of payload: 52 bytes of IPv4 packet, 32 behind an IPv6 header.
@@ -287,8 +288,8 @@ TEST(Arrival, UdpChecksumMayBeAnything) {
     for (const std::string name : {"RoceV2Ipv4", "RoceV2Ipv6"}) {
         const auto ways = test::ways();
         auto frame = frame_on(*std::ranges::find(ways, name, &Way::name), 8);
-        wire::store16(frame, open(frame)->bth_at - 2, 0xbeef);
-        EXPECT_TRUE(open(frame)) << name;
+        wire::store16(frame, test::open_frame(frame)->bth_at - 2, 0xbeef);
+        EXPECT_TRUE(test::open_frame(frame)) << name;
     }
 }
 
@@ -296,9 +297,9 @@ TEST(Arrival, PriorityTagIsNoVlan) {
     auto way = test::ways()[1];
     way.from.vlan = 0;
     const auto frame = frame_on(way, 8);
-    ASSERT_TRUE(open(frame));
-    EXPECT_EQ(vlan(frame, *open(frame)), std::nullopt);
-    EXPECT_EQ(service_level(frame, *open(frame)), way.to.sl);
+    ASSERT_TRUE(test::open_frame(frame));
+    EXPECT_EQ(vlan(frame, *test::open_frame(frame)), std::nullopt);
+    EXPECT_EQ(service_level(frame, *test::open_frame(frame)), way.to.sl);
 }
 
 TEST(Arrival, FramesBeyond64KilobytesAreRefused) {
@@ -306,7 +307,7 @@ TEST(Arrival, FramesBeyond64KilobytesAreRefused) {
     frame.resize(70000);
     wire::store16(frame, Ethernet::size + 2, 0xfffc);
     wire::store16(frame, Ethernet::size + 24, 0xfffc - Ipv4::size);
-    EXPECT_EQ(open(frame).error(), Discard::rx_dropped_truncated);
+    EXPECT_EQ(test::open_frame(frame).error(), Discard::rx_dropped_truncated);
 }
 
 }  // namespace

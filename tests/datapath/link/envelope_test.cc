@@ -12,6 +12,7 @@
 #include "datapath/wire/udp.h"
 #include "tests/datapath/link/frames.h"
 #include "tests/support/hex.h"
+#include "tests/support/link_frame.h"
 #include "tests/support/pcap.h"
 
 namespace verbline::link {
@@ -91,7 +92,7 @@ TEST(Envelope, Ipv4ChecksumIsRightForEveryIdentification) {
     const auto envelope = envelope_of(way_named("RoceV2Ipv4"));
     auto frame = frame_on(way_named("RoceV2Ipv4"), 8);
     for (unsigned id = 0; id < 0x10000; id += 5) {
-        seal(frame, envelope, static_cast<std::uint16_t>(id));
+        test::seal_frame(frame, envelope, static_cast<std::uint16_t>(id));
         const auto header = wire::Bytes(frame).subspan(Ethernet::size, Ipv4::size);
         ASSERT_TRUE(Ipv4::checksum_ok(header)) << id;
         ASSERT_EQ(Ipv4::parse(header, frame.size())->identification, id);
@@ -122,7 +123,7 @@ TEST(UdpSourcePort, IsTheKernels) {
     const auto frames = test::read_pcap(std::string(CAPTURES) + "/rxe-v6.pcap");
     unsigned seen = 0;
     for (const auto& frame : frames) {
-        const auto arrival = open(frame.bytes);
+        const auto arrival = test::open_frame(frame.bytes);
         if (!arrival) continue;
         const auto bth = wire::Bth::parse(wire::Bytes(frame.bytes).subspan(arrival->bth_at));
         if (bth->dest != wire::Qpn{0x12}) continue;
@@ -162,7 +163,7 @@ TEST(Envelope, SealsAsTheKernelDoes) {
     for (const auto& [file, expected] : captures) {
         unsigned same = 0;
         for (const auto& frame : test::read_pcap(std::string(CAPTURES) + "/" + file + ".pcap")) {
-            const auto arrival = open(frame.bytes);
+            const auto arrival = test::open_frame(frame.bytes);
             if (!arrival) continue;
             EXPECT_EQ(frame.bytes.size(), arrival->end + wire::icrc_size) << "no padding in these captures";
             const auto envelope = senders_envelope(frame.bytes, *arrival);
@@ -171,7 +172,7 @@ TEST(Envelope, SealsAsTheKernelDoes) {
             ByteVector copy(frame.bytes.size(), std::byte{0xa5});
             std::ranges::copy(wire::Bytes(frame.bytes).first(arrival->end).subspan(arrival->bth_at),
                               copy.begin() + envelope.size);
-            seal(copy, envelope, id);
+            test::seal_frame(copy, envelope, id);
             EXPECT_EQ(to_hex(copy), to_hex(frame.bytes));
             ++same;
         }

@@ -12,6 +12,7 @@
 #include "datapath/link/envelope.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/bth.h"
+#include "tests/support/link_frame.h"
 #include "tests/support/packet.h"
 
 namespace verbline::test {
@@ -72,7 +73,7 @@ inline ByteVector frame_on(const link::Envelope& envelope, std::size_t payload,
     const auto data = pattern(payload);
     frame.insert(frame.end(), data.begin(), data.end());
     frame.resize(frame.size() + bth.pad + link::trailer_size(envelope.carrier));
-    link::seal(frame, envelope, 0x1234);
+    test::seal_frame(frame, envelope, 0x1234);
     return frame;
 }
 inline ByteVector frame_on(const Way& way, std::size_t payload) {

@@ -19,6 +19,7 @@
 #include "datapath/wire/bth.h"
 #include "tests/sim/world.h"
 #include "tests/support/eal.h"
+#include "tests/support/link_frame.h"
 #include "tests/support/packet.h"
 #include "tests/support/pcap.h"
 #include "tests/support/rdma_end.h"
@@ -146,7 +147,7 @@ protected:
         test::ByteVector frame(envelope.size);
         frame.insert(frame.end(), packet.bytes.begin(), packet.bytes.end());
         frame.resize(frame.size() + wire::icrc_size);
-        link::seal(frame, envelope, 1);
+        test::seal_frame(frame, envelope, 1);
         std::array<rte_mbuf*, 1> burst{test::make_packet(frame).release()};
         ASSERT_EQ(peer.tx_burst(0, burst), 1);
         world.run_for(microsecond);

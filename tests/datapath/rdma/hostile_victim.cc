@@ -10,6 +10,7 @@
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/bth.h"
 #include "tests/support/eal.h"
+#include "tests/support/link_frame.h"
 
 namespace verbline::hostile {
 namespace {
@@ -285,7 +286,7 @@ test::ByteVector Victim::build(const Frame& frame) const {
     const auto data = test::pattern(frame.payload, frame.seed);
     bytes.insert(bytes.end(), data.begin(), data.end());
     bytes.resize(bytes.size() + (-frame.payload & 3) - frame.cut + link::trailer_size(outside.carrier));
-    link::seal(bytes, outside, 1);
+    test::seal_frame(bytes, outside, 1);
     return bytes;
 }
 
@@ -301,7 +302,7 @@ void Victim::attack() {
 
 std::string Victim::describe(const rte_mbuf& frame) const {
     const wire::Bytes bytes(rte_pktmbuf_mtod(&frame, const std::byte*), frame.data_len);
-    const auto arrival = link::open(bytes);
+    const auto arrival = test::open_frame(bytes);
     if (!arrival) return "bad frame";
     transport::Packet packet;
     packet.mbuf = const_cast<rte_mbuf*>(&frame);

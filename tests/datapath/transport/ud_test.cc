@@ -7,6 +7,7 @@
 
 #include "datapath/link/mbuf.h"
 #include "tests/datapath/link/frames.h"
+#include "tests/support/link_frame.h"
 
 namespace verbline::transport {
 namespace {
@@ -87,7 +88,7 @@ TEST_P(Ud, ArrivesAsItWasSent) {
 
 TEST_P(Ud, IsReadByTheGeneralWay) {
     const auto got = send(at_peer());
-    const auto arrival = link::open(got.packet.frame());
+    const auto arrival = test::open_frame(got.packet.frame());
     ASSERT_TRUE(arrival);
     EXPECT_EQ(arrival->bth_at, got.packet.arrival.bth_at);
     EXPECT_EQ(arrival->end, got.packet.arrival.end);

@@ -11,6 +11,7 @@
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipv4.h"
 #include "tests/fuzz/datapath/packets.h"
+#include "tests/support/link_frame.h"
 
 using namespace verbline;
 using fuzz::expect;
@@ -45,7 +46,7 @@ void look_at(wire::Bytes frame, const link::Arrival& arrival) {
 }
 
 void check(wire::Bytes frame) {
-    const auto arrival = link::open(frame);
+    const auto arrival = test::open_frame(frame);
     if (!arrival) return;
     expect(arrival->network_at < arrival->bth_at && arrival->bth_at + wire::Bth::size <= arrival->end);
     const auto size = arrival->end + link::trailer_size(arrival->carrier);
@@ -54,8 +55,8 @@ void check(wire::Bytes frame) {
 
     std::vector again(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
     const auto envelope = envelope_of(frame, arrival->carrier, arrival->network_at, arrival->bth_at);
-    link::seal(again, envelope, wire::load16(frame, arrival->network_at + ipv4_id));
-    const auto reopened = link::open(again);
+    test::seal_frame(again, envelope, wire::load16(frame, arrival->network_at + ipv4_id));
+    const auto reopened = test::open_frame(again);
     expect(reopened && reopened->end == arrival->end && reopened->bth_at == arrival->bth_at);
     // An LRH has reserved bits beside its length, which are not kept.
     const auto transport = [&](wire::Bytes bytes) { return bytes.first(size).subspan(arrival->bth_at); };
@@ -105,8 +106,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     frame.resize(frame.size() - (frame.size() - bth_at - link::trailer_size(carrier)) % 4);
     if (tagged) wire::store16(frame, 12, 0x8100);
     dress(frame, at, carrier, global);
-    link::seal(frame, envelope_of(frame, carrier, soft && global ? at + 8 : at, bth_at), 7);
-    const auto arrival = link::open(frame);
+    test::seal_frame(frame, envelope_of(frame, carrier, soft && global ? at + 8 : at, bth_at), 7);
+    const auto arrival = test::open_frame(frame);
     // Nothing but the BTH can be wrong now, or a length beyond what its field holds.
     expect(arrival || arrival.error() == link::Discard::rx_dropped_bth || frame.size() > 4096);
     check(frame);

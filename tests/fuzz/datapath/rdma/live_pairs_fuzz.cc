@@ -9,6 +9,7 @@
 
 #include "datapath/transport/packet.h"
 #include "tests/fuzz/datapath/rdma/live_side.h"
+#include "tests/support/link_frame.h"
 
 using namespace verbline;
 using fuzz::expect, fuzz::Side;
@@ -109,7 +110,7 @@ private:
         std::vector<std::byte> whole(envelope.size);
         whole.insert(whole.end(), body.begin(), body.end());
         whole.resize(whole.size() + wire::icrc_size);
-        link::seal(whole, envelope, 1);
+        test::seal_frame(whole, envelope, 1);
         to.cable.received.push_back(fuzz::make_packet(whole, 2304));
     }
 

@@ -3,6 +3,7 @@
 
 #include "datapath/link/ip_gid.h"
 #include "datapath/transport/packet.h"
+#include "tests/support/link_frame.h"
 
 namespace verbline::fuzz {
 namespace {
@@ -48,7 +49,7 @@ std::uint16_t Cable::tx_burst(std::uint16_t, pmd::Burst burst) noexcept {
         expect_sound(frame);
         transport::Packet packet;
         packet.mbuf = frame;
-        const auto arrival = link::open(packet.frame());
+        const auto arrival = test::open_frame(packet.frame());
         expect(arrival.has_value());
         packet.arrival = *arrival;
         expect(!transport::parse(packet));

@@ -11,6 +11,7 @@
 #include "datapath/rdma/queue_pair.h"
 #include "datapath/wire/bth.h"
 #include "tests/fuzz/datapath/packets.h"
+#include "tests/support/link_frame.h"
 
 using namespace verbline;
 using fuzz::expect;
@@ -184,7 +185,7 @@ void World::arrive(fuzz::Input& input) {
     const std::size_t words = (choice & 8) != 0 ? 64 : input.byte() % 80;
     frame.resize(frame.size() + words * 4, std::byte{choice});
     frame.resize(frame.size() + wire::icrc_size);
-    link::seal(frame, outside, 1);
+    test::seal_frame(frame, outside, 1);
     feed_.next = fuzz::make_packet(frame, 2304);
 
     now_ += 1 + (input.byte() & 0xf) * microsecond;
