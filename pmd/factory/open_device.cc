@@ -26,7 +26,7 @@ struct Opener {
                            options.pool);
     }
     Result<std::unique_ptr<NetDevice>> operator()(const EthernetSpec& spec) const {
-        return Packet::create({.interface = spec.interface}, options.pool);
+        return AfPacket::create({.interface = spec.interface}, options.pool);
     }
     Result<std::unique_ptr<NetDevice>> operator()(const MemifSpec& spec) const {
         return Memif::create({.path = spec.path,

@@ -22,7 +22,7 @@ constexpr std::size_t addresses_size = 2 * RTE_ETHER_ADDR_LEN;
 
 }  // namespace
 
-Result<std::unique_ptr<Packet>> Packet::create(const PacketOptions& options, rte_mempool* pool) {
+Result<std::unique_ptr<AfPacket>> AfPacket::create(const PacketOptions& options, rte_mempool* pool) {
     auto socket = packet::Socket::open(options.interface);
     if (!socket) return std::unexpected(socket.error());
     if (options.only_rdma) {
@@ -33,11 +33,11 @@ Result<std::unique_ptr<Packet>> Packet::create(const PacketOptions& options, rte
         packet::ring_geometry(socket->mtu() + std::size_t{RTE_ETHER_HDR_LEN} + RTE_VLAN_HLEN, options.ring_bytes);
     const auto memory = socket->map_ring(geometry);
     if (!memory) return std::unexpected(memory.error());
-    return std::unique_ptr<Packet>(
-        new Packet(options, std::move(*socket), packet::ReceiveRing(*memory, geometry), pool));
+    return std::unique_ptr<AfPacket>(
+        new AfPacket(options, std::move(*socket), packet::ReceiveRing(*memory, geometry), pool));
 }
 
-Packet::Packet(const PacketOptions& options, packet::Socket socket, packet::ReceiveRing ring, rte_mempool* pool)
+AfPacket::AfPacket(const PacketOptions& options, packet::Socket socket, packet::ReceiveRing ring, rte_mempool* pool)
     : name_("eth:" + options.interface),
       capabilities_{.carries = Carries::ethernet,
                     .max_packet = socket.mtu() + std::uint32_t{RTE_ETHER_HDR_LEN},
@@ -46,7 +46,7 @@ Packet::Packet(const PacketOptions& options, packet::Socket socket, packet::Rece
       socket_(std::move(socket)),
       ring_(std::move(ring)) {}
 
-Result<void> Packet::up() {
+Result<void> AfPacket::up() {
     const auto interface = name_.substr(name_.find(':') + 1);
     if (!socket_.is_up()) {
         return failure(ENETDOWN,
@@ -57,12 +57,12 @@ Result<void> Packet::up() {
     return {};
 }
 
-void Packet::down() {
+void AfPacket::down() {
     is_up_ = false;
     std::ignore = socket_.bind(false);
 }
 
-std::uint16_t Packet::rx_burst(std::uint16_t, Burst burst) noexcept {
+std::uint16_t AfPacket::rx_burst(std::uint16_t, Burst burst) noexcept {
     std::uint16_t n = 0;
     std::uint64_t bytes = 0;
     while (n < burst.size()) {
@@ -86,7 +86,7 @@ std::uint16_t Packet::rx_burst(std::uint16_t, Burst burst) noexcept {
     return n;
 }
 
-rte_mbuf* Packet::receive(const packet::ReceiveRing::Frame& frame) noexcept {
+rte_mbuf* AfPacket::receive(const packet::ReceiveRing::Frame& frame) noexcept {
     auto* const packet = rte_pktmbuf_alloc(pool_);
     if (packet == nullptr) return nullptr;
     auto* tail = packet;
@@ -104,7 +104,7 @@ rte_mbuf* Packet::receive(const packet::ReceiveRing::Frame& frame) noexcept {
     return nullptr;
 }
 
-std::uint16_t Packet::tx_burst(std::uint16_t, Burst burst) noexcept {
+std::uint16_t AfPacket::tx_burst(std::uint16_t, Burst burst) noexcept {
     std::size_t taken = 0;
     while (taken < burst.size()) {
         const auto n = transmit(burst.subspan(taken, std::min(burst.size() - taken, max_burst)));
@@ -116,7 +116,7 @@ std::uint16_t Packet::tx_burst(std::uint16_t, Burst burst) noexcept {
 }
 
 /// One system call. Returns how many frames from the front are done with: sent, or refused and counted.
-std::size_t Packet::transmit(Burst burst) noexcept {
+std::size_t AfPacket::transmit(Burst burst) noexcept {
     std::size_t count = 0;
     for (; count < burst.size() && burst[count]->nb_segs <= max_segments; ++count) {
         std::size_t segments = 0;
@@ -144,7 +144,7 @@ std::size_t Packet::transmit(Burst burst) noexcept {
     return 1;
 }
 
-std::error_code Packet::set_identity(const Identity& identity) {
+std::error_code AfPacket::set_identity(const Identity& identity) {
     if (identity_) std::ignore = socket_.set_membership(false, PACKET_MR_UNICAST, *identity_);
     identity_.reset();
     if (identity.mac == socket_.mac()) return {};
@@ -153,14 +153,14 @@ std::error_code Packet::set_identity(const Identity& identity) {
     return error;
 }
 
-std::error_code Packet::attach_multicast(const MulticastAddress& group) {
+std::error_code AfPacket::attach_multicast(const MulticastAddress& group) {
     return socket_.set_membership(true, PACKET_MR_MULTICAST, group.mac);
 }
-std::error_code Packet::detach_multicast(const MulticastAddress& group) {
+std::error_code AfPacket::detach_multicast(const MulticastAddress& group) {
     return socket_.set_membership(false, PACKET_MR_MULTICAST, group.mac);
 }
 
-void Packet::counters(const CounterVisitor& visit) const {
+void AfPacket::counters(const CounterVisitor& visit) const {
     visit_sums(std::array{&rx_, &tx_}, visit,
                [](const PacketCounters* counters) -> const PacketCounters& { return *counters; });
     kernel_drops_.add(socket_.take_drops());

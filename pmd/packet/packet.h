@@ -44,10 +44,10 @@ struct PacketCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_PACKET_COUNTERS)
 };
 
-class Packet : public NetDevice {
+class AfPacket : public NetDevice {
 public:
     /// Errors are one line: no such interface, not Ethernet, no permission.
-    static Result<std::unique_ptr<Packet>> create(const PacketOptions& options, rte_mempool* pool);
+    static Result<std::unique_ptr<AfPacket>> create(const PacketOptions& options, rte_mempool* pool);
 
     std::string_view name() const override { return name_; }
     const Capabilities& capabilities() const override { return capabilities_; }
@@ -73,7 +73,7 @@ private:
         std::array<std::array<iovec, max_segments>, max_burst> vectors;
     };
 
-    Packet(const PacketOptions& options, packet::Socket socket, packet::ReceiveRing ring, rte_mempool* pool);
+    AfPacket(const PacketOptions& options, packet::Socket socket, packet::ReceiveRing ring, rte_mempool* pool);
     rte_mbuf* receive(const packet::ReceiveRing::Frame& frame) noexcept;
     std::size_t transmit(Burst burst) noexcept;
 

@@ -30,7 +30,7 @@ public:
     void leave(const wire::Gid& mgid, wire::Lid mlid);
 
 private:
-    struct Told {
+    struct Report {
         unsigned users = 0;
         FileDescriptor kernel{};  ///< its membership, where the interface is the kernel's
     };
@@ -45,7 +45,7 @@ private:
     OpenedLink& link_;
     std::mutex& mutex_;
     std::map<wire::MacAddress, unsigned> joined_;
-    std::map<wire::Gid, Told> announced_;  ///< Ethernet: groups reported by IGMP or MLD
+    std::map<wire::Gid, Report> announced_;  ///< Ethernet: groups reported by IGMP or MLD
 };
 
 /// Multicast MAC address of a group as Linux maps it, for every version of RoCE: by RFC 1112 for an IPv4 address in a

@@ -79,9 +79,9 @@ RdmaCmDevice::RdmaCmDevice() {
     std::atexit([] { get().at_exit(); });
 }
 
-Engine* RdmaCmDevice::engine() {
+CmEngine* RdmaCmDevice::engine() {
     if (engine_ != nullptr) return engine_.get();
-    auto started = Engine::start(Process::get(), [this] { close_channels(); });
+    auto started = CmEngine::start(Process::get(), [this] { close_channels(); });
     if (!started) {
         complain(started.error());
         errno = started.error().code;

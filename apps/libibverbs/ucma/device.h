@@ -63,7 +63,7 @@ public:
 private:
     RdmaCmDevice();
     std::shared_ptr<Channel> find(int descriptor);
-    Engine* engine();
+    CmEngine* engine();
     ssize_t write_to_closing(int descriptor, const Command& command);
     void close(Channel& channel) noexcept;
     void close_channels();
@@ -77,7 +77,7 @@ private:
     static constinit ChannelTable table_;
 
     std::mutex mutex_;  ///< locked before the engine's
-    std::unique_ptr<Engine> engine_;
+    std::unique_ptr<CmEngine> engine_;
     std::map<const Channel*, std::shared_ptr<Channel>> channels_;
     bool forking_ = false;
     std::atomic<Channel*> closing_{nullptr};  ///< head of a list, newest first

@@ -32,12 +32,12 @@ constexpr int most_turns = 4;  ///< rounds of receiving before the rest is left 
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> Engine::start(Process& process, std::function<void()> asked) {
+Result<std::unique_ptr<CmEngine>> CmEngine::start(Process& process, std::function<void()> asked) {
     const auto* const devices = process.devices();
     if (devices == nullptr) return failure(errno, "the settings cannot be understood");
     auto loop = control::Loop::create();
     if (!loop) return std::unexpected(loop.error());
-    std::unique_ptr<Engine> engine(new Engine);
+    std::unique_ptr<CmEngine> engine(new CmEngine);
     engine->loop_ = std::move(*loop);
     for (const auto& device : *devices) {
         const auto port = process.open(device.abi);
@@ -61,7 +61,7 @@ Result<std::unique_ptr<Engine>> Engine::start(Process& process, std::function<vo
 }
 
 /// For `verbline show`. Without a socket nothing is shown; everything else works.
-void Engine::show() {
+void CmEngine::show() {
     shown_at_ = telemetry::program_directory() / fmt::format("{}-{}", program_invocation_short_name, getpid());
     auto tables = std::vector<telemetry::Table>{
         {.name = "cm",
@@ -73,12 +73,12 @@ void Engine::show() {
     if (auto opened = telemetry::ProgramServer::open(*loop_, shown_at_, std::move(tables))) shown_ = std::move(*opened);
 }
 
-Engine::~Engine() {
+CmEngine::~CmEngine() {
     for (const auto& port : ports_) port->port().progress().serve({});
     if (loop_ != nullptr) loop_->stop();
 }
 
-Result<void> Engine::add_port(VerbsPort& port) {
+Result<void> CmEngine::add_port(VerbsPort& port) {
     PortNetwork::Surroundings around{
         .on_ready = [this](cm::Endpoint& endpoint) { ready_.push_back(&endpoint); },
         .later = [this](PortNetwork::Task task) { loop_->post(std::move(task)); },
@@ -105,7 +105,7 @@ Result<void> Engine::add_port(VerbsPort& port) {
     return {};
 }
 
-Result<void> Engine::watch_ports() {
+Result<void> CmEngine::watch_ports() {
     for (const auto& port : ports_) {
         auto watch = loop_->watch(port->arrivals(), [this, &port](std::uint32_t) {
             port->clear_arrivals();
@@ -118,7 +118,7 @@ Result<void> Engine::watch_ports() {
     return {};
 }
 
-Result<void> Engine::watch_asked(std::function<void()> asked) {
+Result<void> CmEngine::watch_asked(std::function<void()> asked) {
     asked_ = EventDescriptor::make();
     if (!asked_) return no_descriptors(errno, "rdma_cm");
     auto watch = loop_->watch(asked_.get(), [this, act = std::move(asked)](std::uint32_t) {
@@ -130,17 +130,17 @@ Result<void> Engine::watch_asked(std::function<void()> asked) {
     return {};
 }
 
-void Engine::ask() noexcept {
+void CmEngine::ask() noexcept {
     asked_.signal();
 }
 
-void Engine::leave() {
+void CmEngine::leave() {
     for (const auto& port : ports_) port->port().progress().leave();
 }
 
 /// A DREQ may be lost, and nobody repeats it after the process has ended; the kernel's rdma_cm would, every 4 s. So it
 /// is repeated at a shorter interval until then.
-void Engine::finish() {
+void CmEngine::finish() {
     const auto began = monotonic_now();
     auto repeat = began + repeat_interval;
     for (int look = 1; unanswered() && monotonic_now() < began + farewell; look = std::min(2 * look, longest_look)) {
@@ -154,7 +154,7 @@ void Engine::finish() {
 }
 
 /// Whether a DREP is still missing. Receives pending MADs first.
-bool Engine::unanswered() {
+bool CmEngine::unanswered() {
     return with([this](rdmacm::Service&, Time) {
         return std::ranges::any_of(ports_, [](const auto& port) {
             port->receive();
@@ -164,18 +164,18 @@ bool Engine::unanswered() {
     });
 }
 
-void Engine::repeat_disconnects() {
+void CmEngine::repeat_disconnects() {
     with([this](rdmacm::Service&, Time now) {
         for (const auto& port : ports_) port->manager().repeat_disconnects(now);
     });
 }
 
-void Engine::changed(const std::shared_ptr<Channel>& channel) {
+void CmEngine::changed(const std::shared_ptr<Channel>& channel) {
     if (std::ranges::find(changed_, channel) == changed_.end()) changed_.push_back(channel);
 }
 
 /// Polling one endpoint may make others ready.
-void Engine::poll_ready() {
+void CmEngine::poll_ready() {
     while (!ready_.empty()) {
         const auto now = clock_();
         for (auto* const endpoint : std::exchange(ready_, {})) service_->ready(*endpoint, now);
@@ -184,7 +184,7 @@ void Engine::poll_ready() {
 
 /// Receives pending MADs of the ports that have reported some, and hands polling back to the helpers: this does not
 /// mean that the program polls. Returns false if there were none.
-bool Engine::receive() {
+bool CmEngine::receive() {
     bool received = false;
     for (const auto& port : ports_) {
         if (!port->arrived()) continue;
@@ -197,7 +197,7 @@ bool Engine::receive() {
 
 /// Returns the channels whose queues have changed. Sending polls the port, which may bring in MADs, whose answers are
 /// sent in turn.
-std::vector<std::shared_ptr<Channel>> Engine::settle() {
+std::vector<std::shared_ptr<Channel>> CmEngine::settle() {
     poll_ready();
     for (int turn = 0; turn < most_turns && receive(); ++turn) poll_ready();
     for (const auto& port : ports_)
@@ -210,12 +210,12 @@ std::vector<std::shared_ptr<Channel>> Engine::settle() {
     return std::exchange(changed_, {});
 }
 
-void Engine::arm() {
+void CmEngine::arm() {
     const std::scoped_lock lock(mutex_);
     if (armed_) timer_ = loop_->at(*armed_, [this] { tick(); });
 }
 
-void Engine::tick() {
+void CmEngine::tick() {
     with([this](rdmacm::Service& service, Time now) {
         armed_.reset();
         for (const auto& port : ports_) port->tick(now);
@@ -224,7 +224,7 @@ void Engine::tick() {
     leave();
 }
 
-std::optional<Time> Engine::deadline() const {
+std::optional<Time> CmEngine::deadline() const {
     auto soonest = service_->deadline();
     for (const auto& port : ports_)
         if (const auto due = port->deadline()) soonest = soonest ? std::min(*soonest, *due) : *due;

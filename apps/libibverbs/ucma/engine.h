@@ -39,14 +39,14 @@ namespace verbline::verbs {
 
 class Process;
 
-class Engine {
+class CmEngine {
 public:
     /// Opens all devices of the process; one that cannot be opened is skipped, with a line on standard error. ENODEV:
     /// none is left. `asked` runs on the control thread after `ask`.
-    static Result<std::unique_ptr<Engine>> start(Process& process, std::function<void()> asked = {});
-    Engine(const Engine&) = delete;
-    Engine& operator=(const Engine&) = delete;
-    ~Engine();
+    static Result<std::unique_ptr<CmEngine>> start(Process& process, std::function<void()> asked = {});
+    CmEngine(const CmEngine&) = delete;
+    CmEngine& operator=(const CmEngine&) = delete;
+    ~CmEngine();
 
     /// Calls `act(service, now)` while holding the service. Any thread.
     template <class Act>
@@ -74,7 +74,7 @@ public:
 private:
     /// Holds the service; the destructor releases it as described above.
     struct Held {
-        explicit Held(Engine& held) : engine(held), lock(held.mutex_) {
+        explicit Held(CmEngine& held) : engine(held), lock(held.mutex_) {
             held.holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         }
         Held(const Held&) = delete;
@@ -85,12 +85,12 @@ private:
             lock.unlock();
             for (const auto& channel : changed) channel->settle();
         }
-        Engine& engine;
+        CmEngine& engine;
         std::unique_lock<std::mutex> lock;
         Time now = engine.now();
     };
 
-    Engine() = default;
+    CmEngine() = default;
     Result<void> add_port(VerbsPort& port);
     Result<void> watch_ports();
     Result<void> watch_asked(std::function<void()> asked);

@@ -5,7 +5,7 @@
 /// A port of the verbs library as RDMA CM needs it: addresses, a connection manager over its QP1, neighbours, groups,
 /// and port numbers. This class serves Ethernet; FabricNetwork derives from it.
 ///
-/// Threads: requires the service (Engine), except `arrivals` and `port` (any thread).
+/// Threads: requires the service (CmEngine), except `arrivals` and `port` (any thread).
 
 #include <atomic>
 #include <functional>

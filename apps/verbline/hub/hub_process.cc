@@ -140,7 +140,7 @@ Outcome HubProcess::make_switch() {
 Result<std::unique_ptr<pmd::NetDevice>> HubProcess::open_uplink(const pmd::DeviceSpec& spec) const {
     // Promiscuous: frames are for the lanes' MAC addresses, not for the interface's.
     if (const auto* ethernet = std::get_if<pmd::EthernetSpec>(&spec)) {
-        return pmd::Packet::create({.interface = ethernet->interface, .promiscuous = true}, pool_);
+        return pmd::AfPacket::create({.interface = ethernet->interface, .promiscuous = true}, pool_);
     }
     return pmd::open_device(spec, {.pool = pool_, .mtu = mtu_, .memif_slot = slot_size(), .persistent = false});
 }

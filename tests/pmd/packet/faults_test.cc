@@ -48,9 +48,9 @@ TEST(PacketFaults, ASocketIsOpenedWhollyOrNotAtAllAndDropsByName) {
     space.run("ip link set v1 up");
     space.enter([] {
         const auto tally = test::expect_survives_faults("packet socket", []() -> Outcome {
-            std::array<std::unique_ptr<Packet>, 2> ends;
+            std::array<std::unique_ptr<AfPacket>, 2> ends;
             for (std::size_t i = 0; i < 2; ++i) {
-                auto opened = Packet::create({.interface = i == 0 ? "v0" : "v1"}, test::faulty_pool());
+                auto opened = AfPacket::create({.interface = i == 0 ? "v0" : "v1"}, test::faulty_pool());
                 if (!opened) return opened.error();
                 ends[i] = std::move(*opened);
                 if (auto up = ends[i]->up(); !up) return up.error();

@@ -47,12 +47,12 @@ struct PacketTest : ::testing::Test {
         space->run("ip link set v0 up");
         space->run("ip link set v1 up");
     }
-    Result<std::unique_ptr<Packet>> try_open(const PacketOptions& options) const {
-        Result<std::unique_ptr<Packet>> device = nullptr;
-        space->enter([&] { device = Packet::create(options, packet_pool()); });
+    Result<std::unique_ptr<AfPacket>> try_open(const PacketOptions& options) const {
+        Result<std::unique_ptr<AfPacket>> device = nullptr;
+        space->enter([&] { device = AfPacket::create(options, packet_pool()); });
         return device;
     }
-    std::unique_ptr<Packet> open(const PacketOptions& options) const {
+    std::unique_ptr<AfPacket> open(const PacketOptions& options) const {
         auto device = try_open(options);
         if (!device) throw std::runtime_error(device.error().what);
         EXPECT_TRUE((*device)->up());
@@ -62,12 +62,12 @@ struct PacketTest : ::testing::Test {
     std::optional<test::Namespace> space;
 };
 
-bool readable(const Packet& device, int milliseconds) {
+bool readable(const AfPacket& device, int milliseconds) {
     pollfd wait{.fd = device.rx_event(0), .events = POLLIN};
     return poll(&wait, 1, milliseconds) == 1;
 }
 
-bool send(Packet& device, const test::ByteVector& bytes, std::size_t segment = 2304) {
+bool send(AfPacket& device, const test::ByteVector& bytes, std::size_t segment = 2304) {
     auto* packet = test::make_packet(bytes, segment).release();
     if (device.tx_burst(0, std::span(&packet, 1)) == 1) return true;
     rte_pktmbuf_free(packet);
@@ -75,12 +75,12 @@ bool send(Packet& device, const test::ByteVector& bytes, std::size_t segment = 2
 }
 
 /// The next frame, within the time that anything takes on a busy machine.
-test::Packet receive(Packet& device) {
+test::Packet receive(AfPacket& device) {
     rte_mbuf* packet = nullptr;
     for (unsigned i = 0; i < 20 && device.rx_burst(0, std::span(&packet, 1)) == 0; ++i) readable(device, 500);
     return test::Packet(packet);
 }
-test::Packet receive_now(Packet& device) {
+test::Packet receive_now(AfPacket& device) {
     rte_mbuf* packet = nullptr;
     device.rx_burst(0, std::span(&packet, 1));
     return test::Packet(packet);

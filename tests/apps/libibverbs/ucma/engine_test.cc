@@ -22,7 +22,7 @@ const rdmacm::SocketAddress here{.gid = link::gid_of(wire::ipv4(10, 9, 0, 1)), .
 struct EngineTest : test::VerbsTest {
     void SetUp() override {
         VerbsTest::SetUp();
-        auto started = Engine::start(Process::get());
+        auto started = CmEngine::start(Process::get());
         ASSERT_TRUE(started) << started.error().what;
         engine = std::move(*started);
         connect();
@@ -80,7 +80,7 @@ struct EngineTest : test::VerbsTest {
     }
 
     rdmacm::EventQueue actives, passives;
-    std::unique_ptr<Engine> engine;
+    std::unique_ptr<CmEngine> engine;
 };
 
 TEST_F(EngineTest, TheEndWaitsUntilPeersHaveHeardOfIt) {
