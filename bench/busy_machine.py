@@ -32,7 +32,7 @@ def processes(commands):
             process.wait()
 
 
-# Goes on until whoever started it is gone, however that ended.
+# Runs until its parent process has ended, however that ended.
 COMPUTE = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    for _ in range(1_000_000): pass"
 
 

@@ -56,7 +56,7 @@ std::vector<std::uint32_t> shuffled(std::size_t size) {
     return order;
 }
 
-/// As large as what the manager's table refers to.
+/// As large as the sessions that the manager's table refers to.
 struct Thing : cm::Counted {
     std::array<std::byte, sizeof(cm::Session) - sizeof(cm::Counted)> rest{};
 };
@@ -77,7 +77,7 @@ struct Things {
     std::vector<std::uint32_t> ids;
 };
 
-/// What comes alone: each lookup waits for memory by itself.
+/// Single lookups: each waits for memory by itself.
 template <class Key, class Find>
 void alone(benchmark::State& state, Key&& key, Find&& find) {
     const OtherThread other;
@@ -147,14 +147,14 @@ void remote_lookup_burst(benchmark::State& state) {
 }
 BENCHMARK(remote_lookup_burst)->Arg(1'000)->Arg(1'000'000);
 
-/// Of this thread's time with a core, so that what others do is not taken for ours.
+/// CPU time of this thread, so that other threads' work is not counted.
 double thread_microseconds() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
 }
 
-/// How long one waits who comes when a table must grow, on the way to so many. `longest`: microseconds.
+/// Fills a table, which grows meanwhile. `longest`: microseconds of the longest insertion.
 template <class Insert>
 void grow(benchmark::State& state, Insert&& insert) {
     double longest = 0;
@@ -181,7 +181,7 @@ void remote_grow(benchmark::State& state) {
 }
 BENCHMARK(remote_grow)->Arg(1'100'000)->Iterations(1);
 
-/// A manager with many connections to a peer that is not there: what it would send is written here.
+/// A manager with many connections to a peer that does not exist: this class writes the messages of the peer.
 class Crowd {
 public:
     explicit Crowd(std::size_t size) {
@@ -197,13 +197,13 @@ public:
             std::ignore = endpoints_.back()->poll(now_);
         }
     }
-    /// To these at once, or one after another; each is polled then, as its user does it.
+    /// Delivers a message to each of these connections, in one burst or singly, and polls each as its user would.
     void deliver(std::span<const std::uint32_t> numbers, bool together) {
         std::array<mad::MadBuffer, burst_size> mads;
         std::vector<mad::GmpArrival> burst;
         burst.reserve(burst_size);
         for (std::size_t i = 0; i < numbers.size(); ++i) {
-            // Late, and so of no consequence: what is left is to find the endpoint and to run it.
+            // A late MRA changes nothing: the cost is that of finding the endpoint and running it.
             const wire::CmMra mra{.local_id = numbers[i] + 1, .remote_id = ids_[numbers[i]]};
             burst.push_back({.from = from_, .mad = mads.at(i) = cm::make_mad(mra, 1)});
         }
@@ -324,7 +324,7 @@ private:
     std::vector<cm::EndpointPointer> active_, passive_;
 };
 
-/// Of the whole process: tables have memory of their own beside the heap.
+/// Resident memory of the whole process: tables map memory of their own besides the heap.
 double resident_bytes() {
     std::size_t size = 0, resident = 0;
     std::ifstream("/proc/self/statm") >> size >> resident;

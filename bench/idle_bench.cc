@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 /// @file
-/// How soon a shard that waits looks at what has come. Its device and the benchmark's thread do nothing else.
+/// How soon a sleeping shard handles an arrival. Its device and the benchmark's thread do nothing else.
 
 #include <algorithm>
 #include <atomic>

@@ -205,7 +205,7 @@ void large_messages(benchmark::State& state, SendOperation operation) {
     while (done < posted) turn();
 }
 
-/// What nobody can do without: each end copies each byte once and passes over it once with a CRC-32, here ISA-L's. The
+/// The least possible work: each end copies each byte once and passes over it once with a CRC-32, here ISA-L's. The
 /// frames are as many as a burst, so that they lie in the cache as they would.
 void limit_copy_crc(benchmark::State& state) {
     constexpr std::size_t buffers = 4, packet = 4096;
@@ -232,7 +232,7 @@ void limit_copy_crc(benchmark::State& state) {
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(mebibyte));
 }
 
-/// What a connected queue pair that does nothing keeps allocated, beside what its user sized. Queues grow with the
+/// Heap that an idle, connected queue pair keeps allocated, besides what its user sized. Queues grow with the
 /// requests asked for, responder resources with the READs; what grows with neither is the queue pair.
 void idle_queue_pair(benchmark::State& state) {
     constexpr std::size_t pairs = 1000;

@@ -251,7 +251,7 @@ def verbs_bandwidth(text, size, count):
 
 
 def busy(processes, program, ours):
-    """At most twice what TCP takes, whoever else computes."""
+    """At most twice what TCP takes, beside compute-bound processes."""
     def measure(_):
         built("apps/libibverbs/libibverbs.so.1.14.0")
         try:

@@ -62,7 +62,7 @@ rte_mbuf* make_frame(unsigned from, unsigned to) {
     return frame;
 }
 
-/// Of `lanes` the first sends to the second.
+/// A switch with `lanes` lanes, of which the first sends to the second.
 struct Bed {
     Bed(unsigned lanes, bool guarded) {
         for (unsigned i = 0; i < lanes; ++i) {

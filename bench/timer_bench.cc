@@ -59,7 +59,7 @@ void advance_idle(benchmark::State& state) {
     }
 }
 
-/// A poll loop of 200 ns with timers moved as they fire: what a poll costs, all told.
+/// A poll loop of 200 ns with timers moved as they fire: the total cost of a poll.
 void advance_busy(benchmark::State& state) {
     const auto count = static_cast<std::size_t>(state.range(0));
     Armed armed(count);

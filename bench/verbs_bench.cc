@@ -34,13 +34,13 @@ std::uint64_t median(std::vector<std::uint64_t> of) {
     return *middle;
 }
 
-/// Without a system call, in which another thread could receive it.
+/// Waits without a system call, as another thread could receive the answer during one.
 void wait_for_the_answer() {
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
     while (std::chrono::steady_clock::now() < until) {}
 }
 
-/// What the sender executes. The time that this takes adds instructions: timers are due, clocks are set.
+/// Instructions of the sender. The slowdown adds some: timers are due, clocks are set.
 void send_locked(benchmark::State& state) {
     auto& connection = bench::VerbsConnection::only();
     auto& sender = connection.sender();

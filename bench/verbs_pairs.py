@@ -22,7 +22,7 @@ class Failed(Exception):
 
 
 def listening(port):
-    """Whether somebody accepts connections: looked up, so that the server meets its client first."""
+    """Whether a server listens: looked up, as a connection would be taken for the client's."""
     table = subprocess.run(["ss", "-Hltn", f"sport = :{port}"], capture_output=True, text=True, check=True)
     return bool(table.stdout.strip())
 

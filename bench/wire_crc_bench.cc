@@ -27,7 +27,7 @@ std::vector<std::byte> roce_packet(std::size_t size) {
     return packet;
 }
 
-/// From the LRH through the VCRC.
+/// A packet from the LRH through the VCRC.
 std::vector<std::byte> ib_packet(std::size_t size) {
     std::vector<std::byte> packet(size + vcrc_size);
     Lrh{.packet_words = static_cast<std::uint16_t>(size / 4)}.emit(std::span(packet).first<Lrh::size>());

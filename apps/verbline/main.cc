@@ -20,8 +20,8 @@ Outcome main(std::vector<std::string> words) {
     return run(arguments->command, {.eal_arguments = std::move(arguments->eal)});
 }
 
-/// On whatever thread: nothing here can go on without memory, and what is half done is better left than unwound. The
-/// next start clears away what this one leaves, as after a kill.
+/// Any thread: no command can continue without memory, and unwinding half-done work is riskier than leaving it. The
+/// next start removes what this one leaves, as after a kill.
 [[noreturn]] void end_without_memory() {
     constexpr std::string_view line = "verbline: out of memory; give it more, or serve fewer\n";
     [[maybe_unused]] const auto n = write(STDERR_FILENO, line.data(), line.size());

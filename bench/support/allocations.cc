@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 
-// glibc's allocator under the names that it exports for those who put their own functions in front of it.
+// glibc's allocator, by the names that it exports for programs that replace malloc.
 extern "C" {
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// How often this process has asked for memory, from malloc, new and their relatives. Whoever calls it must be linked
-/// with allocations.cc.
+/// Counts the calls of malloc, new and their relatives in this process. A benchmark that uses it must be linked with
+/// allocations.cc.
 
 #include <cstdint>
 

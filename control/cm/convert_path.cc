@@ -21,7 +21,7 @@ wire::CmPath to_message(const Path& path) {
             .hop_limit = path.hop_limit,
             .service_level = path.sl,
             .subnet_local = path.subnet_local,
-            // Once there and back; the peer's delay is added by who knows it (12.7.34).
+            // The round trip; the side that knows the peer's delay adds it (12.7.34).
             .ack_timeout = static_cast<std::uint8_t>(std::min(path.packet_lifetime + 1, 31))};
 }
 

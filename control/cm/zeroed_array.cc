@@ -33,7 +33,7 @@ std::byte* map(std::size_t bytes) {
     return static_cast<std::byte*>(at);
 }
 
-/// From more than is needed, the part that huge pages can stand for.
+/// Maps more than is needed and keeps the part aligned to huge pages.
 void* map_huge(std::size_t bytes) {
     const auto mapped = round_up(bytes, cache_line) + huge_page;
     auto* const first = map(mapped);

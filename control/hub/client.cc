@@ -63,7 +63,7 @@ std::unexpected<Error> unexpected_answer(std::string_view who) {
     return failure(EPROTO, fmt::format("{} answered what was not asked", who));
 }
 
-/// What there is nothing to say to but that it is done.
+/// Sends a request whose only positive answer is Done.
 Result<void> request(const Lane& lane, const Message& what) {
     const auto answer = ask(lane.control, what, "the hub", lane.direct_news);
     if (!answer) return std::unexpected(answer.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direct links: what is asked here is answered by news.
+// Direct links: the hub answers these requests by DirectNews.
 #include <utility>
 
 #include <sys/socket.h>

@@ -112,7 +112,7 @@ void put(Text<size>& field, std::string_view text) {
     text.copy(field.data(), size);
 }
 
-/// What a terminal, a log or a table can show without harm.
+/// The text with all but printable ASCII replaced, safe to show in terminals, logs and tables.
 template <std::size_t size>
 std::string printable(const Text<size>& field) {
     std::string text(field.begin(), std::ranges::find(field, '\0'));

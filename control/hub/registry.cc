@@ -14,7 +14,7 @@
 namespace verbline::hub {
 namespace {
 
-/// Of our own: locally administered, and not the 02:00:00:00 of LIDs on a soft fabric.
+/// Prefix of assigned MAC addresses: locally administered, and not the 02:00:00:00 of LIDs on a soft fabric.
 constexpr std::array mac_prefix{std::byte{0x06}, std::byte{0x76}};
 
 constexpr bool is_ipv4(const InterfaceAddress& address) {
@@ -156,7 +156,7 @@ Registry::Answer<void> Registry::release(LaneId lane, const Release& port) {
     return {};
 }
 
-/// Numbers go round, so that what was released lately is not another's at once.
+/// Assigns ports round-robin, so that a port just released is not assigned to another program at once.
 std::optional<std::uint16_t> Registry::choose_port(std::uint16_t space) {
     for (unsigned tried = first_ephemeral_port; tried <= last_ephemeral_port; ++tried) {
         const auto port = next_ephemeral_;

@@ -29,7 +29,7 @@ bool send_to(int fd, const Message& message) {
     return send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
 }
 
-/// As the kernel knows the process at the other end; what it says of itself proves nothing.
+/// The process at the other end, as the kernel knows it: its own statements prove nothing.
 std::optional<Peer> peer_of(int fd) {
     ucred peer{};
     socklen_t size = sizeof(peer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two clients are given the ends of a socket; what they do with it is not the hub's to see.
+// Direct links: two clients get one end of a socket each; the hub does not see what they exchange.
 #include <algorithm>
 #include <array>
 #include <cerrno>

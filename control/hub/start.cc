@@ -56,7 +56,7 @@ Result<FileDescriptor> open_file(const std::filesystem::path& path, int flags) {
     _exit(1);
 }
 
-/// Of what it said, without the name of the program in front.
+/// The last line of its output, without the name of the program in front.
 std::string last_line(const std::filesystem::path& file) {
     std::ifstream in(file);
     std::string line, last;

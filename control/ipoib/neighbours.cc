@@ -117,7 +117,7 @@ void IpoibNeighbours::find(Ticket ticket, const wire::Gid& address, Found found)
         return found(agent_.port().gid());
     }
     waiting_.insert_or_assign(ticket, Waiting{address, std::move(found)});
-    // Who may not ask yet waits; once let in, all are asked for.
+    // Before the broadcast group is joined, requests wait; on joining, all are sent.
     if (group_) ask(address);
 }
 

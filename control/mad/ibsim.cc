@@ -135,7 +135,7 @@ void IbsimTransport::read_data() {
         if (!datagram) {
             counters_.rx_dropped_bad_length.add();
         } else if (datagram->status != 0) {
-            counters_.tx_undeliverable.add();  // whoever waits for an answer will time out
+            counters_.tx_undeliverable.add();  // a request will time out
         } else {
             deliver(loop_.now(), {.lid = datagram->slid, .qpn = datagram->sqpn}, datagram->mad);
         }

@@ -6,7 +6,7 @@
 
 namespace verbline::mad {
 
-/// On the loop's thread.
+/// Runs on the loop's thread.
 class TransportChannel::Sender {
 public:
     explicit Sender(Transport& transport) : transport_(&transport) {}

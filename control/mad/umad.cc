@@ -188,7 +188,7 @@ bool UmadTransport::read_one() {
     if (agent < 0) return false;
     constexpr int smallest = wire::Mad::size;
     if (umad_status(umad) != 0) {
-        counters_.tx_undeliverable.add();  // our own request, come back: whoever waits for an answer will time out
+        counters_.tx_undeliverable.add();  // our own request, returned: its transaction will time out
         return true;
     }
     if (length < smallest || length > static_cast<int>(wire::mad_size)) {

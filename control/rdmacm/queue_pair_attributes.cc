@@ -67,7 +67,7 @@ QueuePairAttributes ready_to_send(const Id& id) {
 
 Result<QueuePairAttributes> queue_pair_attributes(const Id& id, transport::QueuePairState state) {
     if (id.datagram() || !id.connection.endpoint) {
-        // Not connected: whatever is asked for, these are all that there are.
+        // Not connected: the attributes of INIT are all that there are, whatever the state.
         auto attributes = init(id);
         attributes.state = state;
         return attributes;

@@ -11,7 +11,7 @@
 namespace verbline::telemetry {
 namespace {
 
-/// Of the library's 16 KiB, less the command's name and brackets.
+/// Bytes of a reply: the library's 16 KiB, less the command's name and brackets.
 constexpr std::size_t reply_budget = 16 * 1024 - 512;
 
 std::string text(const Json& value) {

@@ -14,8 +14,8 @@
 
 namespace verbline::ipoib {
 
-/// Of a packet that begins at its IP header; in 0xc000..0xffff, as link::udp_source_port. Fragments count by their
-/// addresses alone, and what is not IPv4 (ARP) is one flow.
+/// The UDP source port for a packet that begins at its IP header: 0xc000..0xffff, as link::udp_source_port. Fragments
+/// are hashed by their addresses alone; all packets other than IPv4 (ARP) are one flow.
 constexpr std::uint16_t flow_port(wire::Bytes packet) noexcept {
     constexpr std::uint64_t multiplier = 0x9e37'79b9'7f4a'7c15;  // 2^64 by the golden ratio (Knuth, 6.4)
     constexpr std::uint32_t lowest = 0xc000;

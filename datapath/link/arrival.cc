@@ -40,7 +40,7 @@ void arrived(Arrival& out, wire::Bytes frame, Carrier carrier, std::size_t netwo
     out.end = static_cast<std::uint32_t>(network_at + through_icrc - icrc_size);
 }
 
-/// From BTH to ICRC everything comes in words (IBTA volume 1, 9.2), and so do the headers before it.
+/// From BTH to ICRC the length is a multiple of 4 bytes (IBTA volume 1, 9.2), as is that of the headers before it.
 bool possible(std::size_t through_icrc, IcrcOver first) {
     return through_icrc >= wire::icrc_headers(first) + icrc_size && through_icrc % 4 == 0;
 }

@@ -57,7 +57,7 @@ bool guarded_copy(std::byte* to, const std::byte* from, std::size_t size) noexce
 }
 
 std::optional<std::uint64_t> guarded_compare_swap(std::byte* at, std::uint64_t compare, std::uint64_t swap) noexcept {
-    // The compiler may keep what it likes in registers across the jump, but not a volatile.
+    // The compiler may keep any variable in a register across the jump, except a volatile one.
     volatile std::uint64_t before = compare;
     const bool done = aligned(at) && guarded([&] {
                           std::uint64_t expected = compare;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What a neighbour engine tells its caller to do.
+/// Actions of a neighbour engine, which its caller carries out.
 
 #include <optional>
 #include <variant>

@@ -60,7 +60,7 @@ void Cache::learn(const Gid& address, const LinkAddress& link, Time now, Actions
     doubt(known, now);
 }
 
-/// Not verified, or no longer.
+/// Reachability is not verified, or no longer: DELAY for a maintained entry, else STALE.
 void Cache::doubt(Known known, Time now) {
     auto& entry = known->second;
     entry.state = maintained(entry) ? NeighbourState::delay : NeighbourState::stale;
@@ -156,7 +156,7 @@ Cache::Known Cache::insert(const Gid& address, Time now) {
     return known;
 }
 
-/// Removes a neighbour, and tells the caller if it asked for it.
+/// Removes a neighbour: Failed if it was not resolved, Removed if it was and the caller had asked for it.
 void Cache::drop(Known known, Actions& out) {
     const auto& [address, entry] = *known;
     if (!entry.link) {

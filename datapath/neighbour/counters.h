@@ -69,7 +69,7 @@ public:
     void add(Family family, Event event) { counters_[index(family)][index(event)].add(); }
     void add(const wire::Gid& address, Event event) { add(family_of(address), event); }
 
-    /// Of both families.
+    /// The sum of both families.
     std::uint64_t value(Event event) const {
         return counters_[0][index(event)].value() + counters_[1][index(event)].value();
     }

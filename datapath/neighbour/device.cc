@@ -31,7 +31,7 @@ wire::MutableBytes first_segment(rte_mbuf& packet) {
     return {rte_pktmbuf_mtod(&packet, std::byte*), packet.data_len};
 }
 
-/// Whether it may be ARP, ND, a ping or about groups. All else, RoCE above all, is decided on by two loads.
+/// Whether the packet may be ARP, ND, ICMP echo, IGMP or MLD. All else, such as RoCE, is ruled out by two loads.
 bool concerns_us(const rte_mbuf& packet) {
     constexpr std::size_t type_at = 12, protocol_at = wire::Ethernet::size + 9,
                           next_header_at = wire::Ethernet::size + 6;

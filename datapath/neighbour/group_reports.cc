@@ -129,7 +129,7 @@ void GroupReports::change(Group& group, const wire::Gid& gid, std::vector<GroupR
         group.reported_last = true;
         return;
     }
-    // RFC 2236, 3: once, and only by who reported last.
+    // RFC 2236, 3: once, and only by the host that reported last.
     group.changes = 0;
     if (!group.reported_last) return;
     out.push_back(older_packet(gid, true, source_));

@@ -7,8 +7,8 @@
 ///     solicit(gid) ──> frame ──> link        link ──> received(frame) ──> reply
 ///     lookup(gid)  ──> MAC                   tick(now) ──> probes, announcements
 ///
-/// An entry is valid for `Parameters::forget` after the neighbour was last heard of. Retransmission of requests is left
-/// to the caller. fe80::<EUI-64 of the MAC address> is always a local address.
+/// An entry is valid for `Parameters::forget` after the neighbour's last message. Retransmission of requests is left to
+/// the caller. fe80::<EUI-64 of the MAC address> is always a local address.
 ///
 /// Local addresses are used at once, while the probe is under way: `conflict` reports if another host has one.
 ///

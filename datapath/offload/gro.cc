@@ -24,7 +24,7 @@ constexpr std::uint32_t max_packet = 0xffff;  ///< IPv4's total length
 constexpr std::uint64_t large_requests = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG;
 constexpr std::uint64_t unfinished = RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_IP_CKSUM;
 
-/// What a packet means to the flows that are being merged.
+/// How a packet relates to the flows that are being merged.
 enum class Role : std::uint8_t {
     unrelated,  ///< not TCP over IPv4
     unclear,    ///< TCP, of whichever flow: a fragment, or not understood

@@ -53,7 +53,7 @@ bool Engine::receive_all() noexcept {
     return busy || n != 0;
 }
 
-/// Packets kept for reordering must not starve reception, whoever holds the other buffers: unless the pool has a
+/// Packets kept for reordering must not starve reception, wherever the other buffers are: unless the pool has a
 /// burst's worth, some are evicted. A device does not report an empty pool; a burst that is not full is the only sign.
 void Engine::reserve_for_receive() noexcept {
     std::array<rte_mbuf*, pmd::max_burst> reserve;

@@ -15,7 +15,7 @@ namespace verbline::rdma {
 class Device;
 
 /// Owns a key; movable only. The destructor and move assignment invalidate the key that the handle has, even if windows
-/// are bound to its region: these are unbound, as nobody could release the key later.
+/// are bound to its region: these are unbound, as the key could not be released later.
 class KeyHandle {
 public:
     KeyHandle(KeyHandle&& other) noexcept : device_(std::exchange(other.device_, nullptr)), key_(other.key_) {}

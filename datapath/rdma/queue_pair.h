@@ -98,7 +98,7 @@ public:
     }
     void withdraw() noexcept { pair().withdraw(); }  ///< discards the staged requests
     void publish() noexcept { pair().publish(); }
-    /// Any thread: rings the doorbell, for whoever polls the shard next.
+    /// Any thread: rings the doorbell, which the next poll of the shard serves.
     void ring() noexcept { engine().ring(pair()); }
     /// The shard's thread, which needs no doorbell: transmits what was published, then polls (Engine::send). Returns
     /// false if that has to wait for the next poll.

@@ -62,7 +62,7 @@ public:
     wire::Psn next_psn() { return wire::Psn(next_psn_++); }
 
 private:
-    /// What the headers in front of the BTH say: whom the packet is for, and whether it is from us.
+    /// Destination and source by the headers in front of the BTH: for us, for a group, sent by this port.
     struct Addressed {
         bool ours = false, group = false, from_us = false;
     };

@@ -78,7 +78,7 @@ Verdict SourceGuard::check_ipv6(wire::Bytes packet) const noexcept {
     const auto next_header = wire::load8(packet, 6);
     const std::size_t length = wire::load16(packet, 4);
     const auto payload = packet.subspan(wire::Ipv6::size);
-    // Only the beginning matters, of a packet that claims more than there is.
+    // The packet may claim to be longer than it is; only its beginning matters.
     return check_upper(next_header, payload.first(std::min(length, payload.size())));
 }
 

@@ -24,7 +24,7 @@ namespace verbline::pmd::pcapng {
 /// As registered at tcpdump.org.
 enum class LinkType : std::uint16_t {
     ethernet = 1,
-    raw_ip = 101,      ///< IPv4 or IPv6, told apart by the version
+    raw_ip = 101,      ///< IPv4 or IPv6, distinguished by the version
     infiniband = 197,  ///< from the LRH to the VCRC, put into ERF records of type INFINIBAND: Wireshark 4 knows
                        ///< InfiniBand packets only so, and not as LINKTYPE_INFINIBAND (247)
 };

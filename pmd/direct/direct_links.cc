@@ -138,7 +138,7 @@ bool DirectLinks::look_after_links(Time now) {
     return changed;
 }
 
-/// Whether the peer's link has come into another state, or has gone.
+/// Upkeep of a peer's link. True if its state has changed, or it has gone.
 bool DirectLinks::look_after(Peer& peer, Time now) {
     auto& link = *peer.link;
     const bool up = link.pair().link_up();

@@ -8,7 +8,7 @@
 namespace verbline::pmd {
 namespace {
 
-/// Whether flipping a bit in the packet would show in someone else's.
+/// Whether another mbuf shares the packet's data, so that a flipped bit would appear in it, too.
 bool shared(const rte_mbuf* packet) {
     for (; packet != nullptr; packet = packet->next) {
         if (!RTE_MBUF_DIRECT(packet) || rte_mbuf_refcnt_read(packet) > 1) return true;

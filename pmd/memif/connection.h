@@ -19,7 +19,7 @@ namespace verbline::pmd::memif {
 struct MemifOptions {
     std::string path;          ///< of the socket
     bool server = false;       ///< the server listens; the client owns the memory
-    std::uint32_t id = 0;      ///< tells apart interfaces on one socket
+    std::uint32_t id = 0;      ///< distinguishes interfaces on one socket
     std::uint16_t queues = 1;  ///< in each direction; the same on both sides
     unsigned log2_ring_size = 10;
     std::uint32_t buffer_size = 2304;  ///< bytes in a slot; a longer frame takes several

@@ -80,7 +80,7 @@ std::uint16_t Consumer::receive(Burst burst, Counters counters) {
     return static_cast<std::uint16_t>(n);
 }
 
-/// The next frame into `packet`, which is freed if there is none to be had.
+/// Copies the next frame into `packet`. Null: the frame is malformed or no buffer is free; `packet` has been freed.
 rte_mbuf* Consumer::take(rte_mbuf* packet, std::uint16_t& available, Counters& counters) {
     rte_mbuf* tail = packet;
     bool whole = true;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr unsigned max_links = 40;  // MAXSYMLINKS of Linux
 
-/// From the root directory, one component after the other. Nothing is followed by the kernel.
+/// Walks a path from the root directory, one component at a time; the kernel follows no links.
 class Walk {
 public:
     Walk(std::string_view advice, const Trust& trust) : advice_(advice), trust_(trust) {}
@@ -110,7 +110,7 @@ private:
     fs::path place_;              ///< where we are, for messages
     FileDescriptor at_;           ///< the directory we are in
     bool shared_ = false;         ///< others may write to it
-    uid_t top_ = 0;               ///< who owns the root directory
+    uid_t top_ = 0;               ///< owner of the root directory
     unsigned links_ = 0;
 };
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint16_t tcp_checksum_at = 16, udp_checksum_at = 6;
 constexpr unsigned max_l3_length = 511;  // the mbuf's field has 9 bits
 
-/// What the packet itself says of the headers before its checksummed part.
+/// The IP header in front of the checksummed part, as the packet itself has it.
 struct NetworkHeader {
     std::uint32_t at;      ///< offset
     std::uint32_t length;  ///< up to where checksumming starts
@@ -67,7 +67,7 @@ std::optional<NetworkHeader> network_header(rte_mbuf& packet, Carries carries, s
     return NetworkHeader{at, end - at, 6, ip->proto};
 }
 
-/// As the kernel would finish it: the field already holds the pseudo-header's sum.
+/// Completes the checksum as the kernel would: the field already holds the pseudo-header's sum.
 bool sum_now(const VnetHeader& header, rte_mbuf& packet) {
     std::uint16_t sum = 0;
     if (rte_raw_cksum_mbuf(&packet, header.csum_start, packet.pkt_len - header.csum_start, &sum) != 0) return false;

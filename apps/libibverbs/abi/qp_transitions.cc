@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t type_count = 5;
 
-/// Where a type stands in the rows below.
+/// The column of a type in the rows below.
 constexpr std::optional<std::size_t> column(ibv_qp_type type) {
     switch (type) {
         case IBV_QPT_UD: return 0;
@@ -34,7 +34,7 @@ constexpr Masks all(int mask) {
     return {mask, mask, mask, mask, mask};
 }
 
-// What belongs together. "Path" stands for what may be changed about a connection in every state it has.
+// Attributes that belong together. `path_attributes` may be changed in every state of a connection.
 constexpr int place = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 constexpr int current = IBV_QP_CUR_STATE;
 constexpr int path_attributes = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS;
@@ -98,7 +98,7 @@ constexpr Transition transitions[] = {
     {IBV_QPS_ERR, IBV_QPS_ERR},
 };
 
-/// Half of an XRC connection each: programs set both up alike, and Linux takes no notice of what is the other half's.
+/// Attributes of the other half of an XRC connection: programs set up both halves alike, and Linux ignores these.
 constexpr int of_other_half(ibv_qp_type type) {
     switch (type) {
         case IBV_QPT_XRC_SEND: return responder;

@@ -17,7 +17,7 @@ namespace {
 struct Rate {
     int rate;  ///< ibv_rate
     int mbps;
-    int multiple = -1;  ///< of 2.5 Gb/s; those whose lanes run at 14 or 25 Gb/s are none, but 28 and 50 are by decree
+    int multiple = -1;  ///< of 2.5 Gb/s; -1 (none) for lanes of 14 or 25 Gb/s, except 28 and 50, as in libibverbs
 };
 
 constexpr Rate rates[] = {

@@ -25,7 +25,7 @@ struct File {
     }
 };
 
-/// How much was read until the end or until `room` was full; -1 and errno.
+/// Reads until the end of the file or until `room` is full. Returns the bytes read, or -1 and errno.
 ssize_t read_all(int descriptor, std::span<char> room) {
     std::size_t size = 0;
     while (size < room.size()) {
@@ -37,7 +37,7 @@ ssize_t read_all(int descriptor, std::span<char> room) {
     return static_cast<ssize_t>(size);
 }
 
-/// Of the rdma_cm device, which is ours wherever sysfs is, and whatever it says: RDMA_USER_CM_ABI_VERSION.
+/// RDMA_USER_CM_ABI_VERSION of the rdma_cm device, which is always ours: sysfs is not asked.
 constexpr std::string_view rdma_cm_version = "4";
 
 bool is_rdma_cm_version(std::string_view path) {

@@ -4,8 +4,8 @@
 // concern the rdma_cm device nor would close a descriptor of the library are passed on to the next definition, at the
 // cost of one table lookup.
 //
-// They are defined under other names and given to the linker as what they are, since the C library's headers have
-// their own ideas of these names: attributes, variadic arguments, checked variants.
+// They are defined under other names, with the real ones as assembler labels, since the C library's headers declare the
+// real names with attributes, variadic arguments or checked variants.
 
 #include <algorithm>
 #include <cerrno>
@@ -97,7 +97,7 @@ bool takes_mode(int flags) {
     return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/// The range without what is the library's own. The first error, as the one call would give it.
+/// Closes the range except the library's own descriptors. Stops at the first error, as close_range would return it.
 int close_around_ours(unsigned first, unsigned last, int flags) {
     const auto end = static_cast<unsigned>(DescriptorSet::capacity);
     for (auto from = first;;) {

@@ -4,7 +4,7 @@
 // (fault_mask.h, datapath/memory/guarded.h); the program gets the answers that it would get without us, and its
 // handlers the faults that are its own. All is async-signal-safe.
 //
-// As in descriptors.cc, ours have other names here.
+// As in descriptors.cc, the functions are defined under other names.
 
 #include <array>
 #include <atomic>
@@ -121,7 +121,8 @@ bool is_fault(int signal) {
     return signal == SIGSEGV || signal == SIGBUS;
 }
 
-/// A child that runs in its parent's memory has masks and handlers of its own: what is kept here is not about it.
+/// True in a child that runs in its parent's memory: it has masks and handlers of its own, and the state here is the
+/// parent's.
 bool borrows() {
     return Owner::caller() == Owner::Caller::borrower;
 }
@@ -138,7 +139,7 @@ int set_mask(SetMask* next, int how, const sigset_t* set, sigset_t* before) {
     return 0;
 }
 
-/// A program that was started with them blocked.
+/// For a program that was started with the two signals blocked.
 void unblock_inherited() {
     sigset_t inherited;
     sigprocmask_by_number(SIG_SETMASK, nullptr, &inherited);

@@ -50,7 +50,7 @@ bool served(const sockaddr_un& address) {
     return connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN;
 }
 
-/// Of the socket and of what is above it, as far as they are there.
+/// Checks the owners of the socket and of the directories above it, as far as they exist.
 Result<void> check_owners(const pmd::MemifSpec& memif) {
     auto good = pmd::check_path(memif.path,
                                 "use a directory that only root and you may write to, or name whom you trust with "

@@ -129,7 +129,7 @@ Result<void> check_preload(const fs::path& program, const fs::path& library) {
     const auto script_by = interpreter(program);
     const auto& loaded = script_by.empty() ? program : script_by;
     const auto kind = elf_kind(loaded);
-    if (!kind && kind.error().code == EACCES) return {};  // executable without being readable: the loader will tell
+    if (!kind && kind.error().code == EACCES) return {};  // executable, but not readable: left to the loader
     if (!kind && script_by.empty() && kind.error().code == ENOEXEC) return {};  // a script without #!: sh runs it
     if (!kind) return failure(kind.error().code, fmt::format("{}: {}", program.string(), kind.error().what));
     if (!kind->same_architecture(*ours))

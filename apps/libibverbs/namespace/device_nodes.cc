@@ -53,7 +53,7 @@ struct Entry {
 /// `pts` in the file system it comes from (fs/devpts), which a mount of the file alone is cut off from.
 constexpr std::string_view old_dev = ".machine";
 
-/// What is in /dev, detached from it.
+/// Copies the entries of /dev, as detached mounts and symbolic links.
 Result<std::vector<Entry>> copy_of_dev() {
     std::vector<Entry> entries;
     std::error_code problem;

@@ -278,7 +278,7 @@ int ibv_query_ece(ibv_qp*, ibv_ece*) {
     return errno = EOPNOTSUPP;
 }
 int ibv_set_ece(ibv_qp*, ibv_ece* ece) {
-    // None is what we have.
+    // This device has no ECE options: vendor id 0.
     return ece->vendor_id == 0 ? 0 : (errno = EOPNOTSUPP);
 }
 

@@ -127,7 +127,7 @@ Result<void> VerbsQueuePair::to_rts(ibv_qp_state from, int mask) {
     return from == IBV_QPS_RTR ? native_->ready_to_send(ready_to_send()) : native_->resume();
 }
 
-/// What may be changed without a new connection.
+/// Applies the attributes that may change without a new connection.
 Result<void> VerbsQueuePair::change(int mask) {
     if ((mask & IBV_QP_ACCESS_FLAGS) != 0) native_->set_access(to_access(attributes_.qp_access_flags));
     if ((mask & IBV_QP_QKEY) != 0) native_->set_qkey(wire::QKey{attributes_.qkey});

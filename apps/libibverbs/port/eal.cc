@@ -47,8 +47,8 @@ struct Started {
 Started initialise(std::vector<char*>& argv) noexcept {
     char* text = nullptr;
     std::size_t size = 0;
-    // What it has to say is not for the program's standard error. The stream stays open: DPDK writes to it whenever it
-    // likes. It is small.
+    // DPDK's log must not appear on the program's standard error. The stream stays open, as DPDK may write to it at any
+    // time. It is small.
     auto* const stream = open_memstream(&text, &size);
     if (stream != nullptr) rte_openlog_stream(stream);
     const int code = rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0 ? rte_errno : 0;

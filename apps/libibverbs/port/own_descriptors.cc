@@ -120,7 +120,7 @@ void OwnDescriptors::abandon() noexcept {
     unmarkable_.clear();
 }
 
-/// For a number of ours: whether our file is still behind it, as far as the file can be marked. False only if the
+/// Whether a descriptor of ours still refers to our file, as far as the file can be marked. False only if the
 /// number is free or its file lacks the mark; any other failure of the call is inconclusive.
 bool OwnDescriptors::is_in_place(int descriptor) noexcept {
     const int before = errno;
@@ -175,7 +175,7 @@ int __wrap_eventfd(unsigned count, int flags) {
     return OwnDescriptors::adopt(__real_eventfd(count, flags));
 }
 
-/// For a descriptor that was given to fdopen.
+/// Releases a descriptor that was passed to fdopen.
 int __wrap_fclose(std::FILE* file) {
     OwnDescriptors::release(fileno(file));
     return __real_fclose(file);
@@ -188,8 +188,8 @@ int __wrap_memfd_create(const char* name, unsigned flags) {
     return OwnDescriptors::adopt(__real_memfd_create(name, flags));
 }
 
-/// libnl is no part of the library, so it is given the socket; what it closes is told below. An older one that takes
-/// none has one of its own, with a low number.
+/// libnl is a shared library, whose own calls are not wrapped: it gets a socket made here, which __wrap_nl_socket_free
+/// releases. An older libnl that accepts none opens its own, with a low number.
 int __wrap_nl_connect(nl_sock* socket, int protocol) {
     const int descriptor = __wrap_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
     sockaddr_nl any{};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Tells which process owns the library's state, and whether the caller runs in that process.
+/// Determines which process owns the library's state, and whether the caller runs in that process.
 ///
 /// A child may have a copy of the state (fork, _Fork, clone) or run in its parent's memory (vfork, and posix_spawn and
 /// clone with CLONE_VM). Fork handlers report the first of these only. So the owner's process id lies on a page that

@@ -77,7 +77,7 @@ public:
 
     /// General services (QP1), created by the first call. Sends are transmitted at once; `Gsi::on_ready` reports
     /// pending MADs. A thread that drains them and then sleeps must call Progress::leave first, or the next MAD waits
-    /// until the helper notices that nobody polls.
+    /// until the helper notices that no thread polls.
     Result<mad::Gsi*> gsi();
 
     /// Receives asynchronous events, on the thread that polls or that runs the link's upkeep; must not block.

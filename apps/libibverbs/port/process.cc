@@ -22,7 +22,7 @@
 namespace verbline::verbs {
 namespace {
 
-/// In place of the table of operations of an rdma-core provider: as large as any, and empty.
+/// Stands for the operations table of an rdma-core provider: as large as any, and empty.
 constexpr std::array<void*, 64> no_operations{};
 
 void name_device(DeviceEntry& entry, const std::string& name, unsigned index) {

@@ -64,7 +64,7 @@ Result<void> query_gids(const Command& command, const rdma_ucm_query& input, con
 Result<void> query_paths(const Command& command, const rdma_ucm_query& input, const Route& route) {
     constexpr std::size_t head = sizeof(rdma_ucm_query_path_resp);
     const auto room = (command.room() - head) / sizeof(ib_path_rec_data);
-    // That structure ends in an array without a size, which C++ knows no value of.
+    // That structure ends in a flexible array member, which standard C++ lacks.
     const std::array<__u32, 2> header{static_cast<__u32>(route.paths.size()), 0};
     static_assert(sizeof(header) == head);
     if (auto responded = command.respond(input.response, header); !responded) return responded;

@@ -6,7 +6,7 @@
 namespace verbline::verbs {
 namespace {
 
-/// By number; null: unassigned.
+/// Handlers of commands, by command number; null: unassigned.
 constexpr auto handlers = [] {
     std::array<CommandHandler, RDMA_USER_CM_CMD_JOIN_MCAST + 1> table{};
     table[RDMA_USER_CM_CMD_CREATE_ID] = create_id;

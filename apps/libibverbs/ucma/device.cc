@@ -159,7 +159,7 @@ ssize_t RdmaCmDevice::write(int descriptor, const void* bytes, std::size_t size)
 }
 
 /// Another thread is in close(). With the kernel, a GET_EVENT that starts before close() has finished blocks for ever,
-/// as closing wakes nobody; rping does this: its main thread closes the channel on which another waits for events.
+/// as closing does not wake it; rping does this: its main thread closes the channel on which another waits for events.
 ssize_t RdmaCmDevice::write_to_closing(int descriptor, const Command& command) {
     const int flags = command.number() == RDMA_USER_CM_CMD_GET_EVENT ? fcntl(descriptor, F_GETFL) : -1;
     if (flags < 0 || (flags & (O_NONBLOCK | O_PATH)) != 0) return fail(EBADF);

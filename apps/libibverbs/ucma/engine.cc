@@ -138,8 +138,8 @@ void CmEngine::leave() {
     for (const auto& port : ports_) port->port().progress().leave();
 }
 
-/// A DREQ may be lost, and nobody repeats it after the process has ended; the kernel's rdma_cm would, every 4 s. So it
-/// is repeated at a shorter interval until then.
+/// A DREQ may be lost, and is not retransmitted once the process has ended; the kernel's rdma_cm would, every 4 s. So
+/// it is repeated at a shorter interval until then.
 void CmEngine::finish() {
     const auto began = monotonic_now();
     auto repeat = began + repeat_interval;

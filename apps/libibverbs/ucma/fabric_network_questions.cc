@@ -12,7 +12,7 @@
 namespace verbline::verbs {
 namespace {
 
-/// Of a group's users; those below are the port's own.
+/// The user id of a multicast join's ticket; smaller ids are the port's own.
 sa::UserId user_of(rdmacm::NetworkPort::Ticket ticket) {
     return sa::UserId{ticket + (std::uint64_t{1} << 32)};
 }
@@ -30,7 +30,7 @@ rdmacm::JoinedGroup joined_group(const wire::Gid& mgid, const sa::Group& group) 
             .pkey = group.pkey};
 }
 
-/// As verbs give it for errors of the subnet administrator.
+/// Maps a failure of a path query: ETIMEDOUT if the subnet administrator did not answer, else EHOSTUNREACH.
 Error error_of(const VerbsPort& port, const wire::Gid& to, const sa::Failure& why) {
     const bool silent = why.reason == sa::Failure::Reason::timed_out;
     return {silent ? ETIMEDOUT : EHOSTUNREACH,

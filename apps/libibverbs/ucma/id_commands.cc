@@ -15,7 +15,7 @@ using rdmacm::IdNumber;
 using rdmacm::PortSpace;
 using rdmacm::QueuePairType;
 
-/// What ids of a port space have; those of RDMA_PS_IB have what the program says.
+/// The queue pair type of ids of a port space; for RDMA_PS_IB the type that the program names.
 std::optional<QueuePairType> queue_pair_type(PortSpace space, std::uint8_t wanted) {
     if (!rdmacm::valid(space)) return std::nullopt;
     if (space != PortSpace::ib) return rdmacm::datagrams(space) ? QueuePairType::ud : QueuePairType::rc;

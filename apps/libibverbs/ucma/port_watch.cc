@@ -15,7 +15,7 @@ namespace {
 
 using host::InterfaceWatch;
 
-/// Those that the kernel no longer has. All, if the interface has another MAC address: ours is in every packet.
+/// The addresses that the kernel no longer has. All, if the MAC address has changed: every packet carries the old one.
 std::vector<wire::Gid> missing_of(const OpenedLink& link, const host::InterfaceAddresses& now) {
     std::vector<wire::Gid> missing;
     const auto in = [](const auto& list, const wire::Gid& gid) {

@@ -73,7 +73,7 @@ std::string examples(const Manual& manual) {
     return out;
 }
 
-/// What is in brackets stays on one line.
+/// Folds a synopsis; text in brackets stays on one line.
 std::string fold_synopsis(std::string text, std::size_t column) {
     constexpr char glue = '\f';
     int depth = 0;

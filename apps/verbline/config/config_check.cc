@@ -19,7 +19,7 @@
 namespace verbline::cli {
 namespace {
 
-/// What is wrong, and where; nothing if all is well.
+/// An error of the configuration, and its line. As a Verdict: none if the configuration is valid.
 struct Fault {
     unsigned line;
     std::string reason;
@@ -82,7 +82,7 @@ Verdict check_port(const PortConfig& port) {
     return check_mtu(port);
 }
 
-/// What must differ between two ports, or between two devices of one.
+/// A device belongs to one port, once.
 Verdict check_devices(const std::vector<PortConfig>& ports) {
     std::vector<std::string_view> seen;
     for (const auto& port : ports)

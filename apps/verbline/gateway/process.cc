@@ -15,7 +15,7 @@
 namespace verbline::cli {
 namespace {
 
-/// Those of the ports' devices that the PCI bus must be searched for.
+/// The ports' PCI devices, which EAL has to probe.
 std::vector<std::string> pci_devices(const GatewayConfig& config) {
     std::vector<std::string> found;
     for (const auto& port : config.ports) {

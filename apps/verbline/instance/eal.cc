@@ -125,7 +125,7 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const Machine&
         add({"--no-huge", "--no-shconf", "-m", fmt::to_string(options.memory_mb)});
     for (const auto& device : options.pci_devices) add({"-a", device});
     if (options.pci_devices.empty()) add({"--no-pci"});
-    // Telemetry warns that nobody uses its older protocol.
+    // Telemetry warns that its older protocol is not used.
     add({"--log-level", "warning", "--log-level", "lib.telemetry:error"});
     return out;
 }

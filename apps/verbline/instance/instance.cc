@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view prefix_of_all = "verbline-";
 
-/// As rte_eal_init chooses it, but for /tmp, which it would share with every other user.
+/// The directory that rte_eal_init chooses, except /tmp, which it would share with every other user.
 std::filesystem::path base_directory() {
     if (const char* given = std::getenv("RUNTIME_DIRECTORY")) return given;
     if (getuid() == 0) return "/var/run";

@@ -113,7 +113,7 @@ private:
         return {};
     }
 
-    /// Of the words from `first` on; none: all that there are.
+    /// The tables that the words from `first` on name; none: all tables.
     std::expected<std::vector<std::string>, Failure> wanted_tables(std::size_t first) const {
         std::vector<std::string> wanted;
         for (std::size_t i = first; i < words_.size(); ++i) {
