@@ -8,7 +8,17 @@
 
 namespace verbline::wire {
 
-enum class IpProtocol : std::uint8_t { hop_by_hop = 0, icmp = 1, igmp = 2, tcp = 6, udp = 17, icmpv6 = 58 };
+enum class IpProtocol : std::uint8_t {
+    hop_by_hop = 0,
+    icmp = 1,
+    igmp = 2,
+    tcp = 6,
+    udp = 17,
+    routing = 43,
+    fragment = 44,
+    icmpv6 = 58,
+    destination_options = 60,
+};
 enum class Ecn : std::uint8_t { not_capable = 0, capable_1 = 1, capable_0 = 2, congestion_experienced = 3 };
 
 }  // namespace verbline::wire

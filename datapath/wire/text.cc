@@ -50,6 +50,19 @@ std::optional<std::array<std::byte, count>> colon_separated(std::string_view tex
     return bytes;
 }
 
+/// An address and the length of its prefix.
+template <class Prefix, unsigned max_length>
+std::optional<Prefix> prefix(std::string_view text) {
+    const auto slash = text.find('/');
+    if (slash == text.npos) return std::nullopt;
+    const auto address = from_string<decltype(Prefix::address)>(text.substr(0, slash));
+    const auto digits = text.substr(slash + 1);
+    std::uint8_t length = 0;
+    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), length);
+    if (!address || error != std::errc{} || end != digits.end() || length > max_length) return std::nullopt;
+    return Prefix{*address, length};
+}
+
 std::optional<std::array<std::byte, 16>> ipv6_bytes(std::string_view text) {
     std::array<std::byte, 16> bytes{};
     if (inet_pton(AF_INET6, std::string(text).c_str(), bytes.data()) != 1) return std::nullopt;
@@ -73,6 +86,9 @@ std::string to_string(const Ipv4Prefix& prefix) {
 }
 std::string to_string(const Ipv6Address& address) {
     return ipv6_text(address.bytes);
+}
+std::string to_string(const Ipv6Prefix& prefix) {
+    return fmt::format("{}/{}", to_string(prefix.address), prefix.length);
 }
 std::string to_string(const MacAddress& address) {
     return with_colons(address.bytes);
@@ -124,20 +140,18 @@ std::optional<Ipv4Address> from_string(std::string_view text) {
 
 template <>
 std::optional<Ipv4Prefix> from_string(std::string_view text) {
-    const auto slash = text.find('/');
-    if (slash == text.npos) return std::nullopt;
-    const auto address = from_string<Ipv4Address>(text.substr(0, slash));
-    const auto digits = text.substr(slash + 1);
-    std::uint8_t length = 0;
-    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), length);
-    if (!address || error != std::errc{} || end != digits.end() || length > 32) return std::nullopt;
-    return Ipv4Prefix{*address, length};
+    return prefix<Ipv4Prefix, 32>(text);
 }
 
 template <>
 std::optional<Ipv6Address> from_string(std::string_view text) {
     const auto bytes = ipv6_bytes(text);
     return bytes ? std::optional(Ipv6Address{*bytes}) : std::nullopt;
+}
+
+template <>
+std::optional<Ipv6Prefix> from_string(std::string_view text) {
+    return prefix<Ipv6Prefix, 128>(text);
 }
 
 template <>

@@ -23,6 +23,7 @@ namespace verbline::wire {
 std::string to_string(Ipv4Address address);
 std::string to_string(const Ipv4Prefix& prefix);
 std::string to_string(const Ipv6Address& address);
+std::string to_string(const Ipv6Prefix& prefix);
 std::string to_string(const MacAddress& address);
 std::string to_string(const IpoibAddress& address);
 std::string to_string(const Gid& gid);
@@ -41,6 +42,8 @@ template <>
 std::optional<Ipv4Prefix> from_string(std::string_view text);
 template <>
 std::optional<Ipv6Address> from_string(std::string_view text);
+template <>
+std::optional<Ipv6Prefix> from_string(std::string_view text);
 template <>
 std::optional<MacAddress> from_string(std::string_view text);
 template <>

@@ -6,8 +6,10 @@
 
 #include <array>
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace verbline::wire {
 
@@ -120,6 +122,35 @@ struct Ipv6Address {
     std::array<std::byte, 16> bytes{};
     constexpr auto operator<=>(const Ipv6Address&) const = default;
 };
+
+constexpr bool is_multicast(const Ipv6Address& a) {
+    return a.bytes[0] == std::byte{0xff};
+}
+/// fe80::/10 (RFC 4291, 2.5.6).
+constexpr bool is_link_local(const Ipv6Address& a) {
+    return a.bytes[0] == std::byte{0xfe} && (a.bytes[1] & std::byte{0xc0}) == std::byte{0x80};
+}
+
+/// An address and how many of its leading bits name the network: fd76::1/64.
+struct Ipv6Prefix {
+    Ipv6Address address{};
+    std::uint8_t length = 0;  ///< 0..128
+
+    constexpr Ipv6Address network() const {
+        Ipv6Address out = address;
+        for (unsigned i = 0, left = length; i < out.bytes.size(); ++i) {
+            const unsigned bits = left < 8 ? left : 8;
+            out.bytes[i] &= static_cast<std::byte>(0xff00u >> bits);
+            left -= bits;
+        }
+        return out;
+    }
+    constexpr bool contains(const Ipv6Address& a) const { return Ipv6Prefix{a, length}.network() == network(); }
+    constexpr auto operator<=>(const Ipv6Prefix&) const = default;
+};
+
+template <class Address>
+using PrefixOf = std::conditional_t<std::same_as<Address, Ipv4Address>, Ipv4Prefix, Ipv6Prefix>;
 
 /// The 20-byte link-layer address of IPoIB: 8 bits of flags, QPN, GID (RFC 4391, 9.1.1).
 struct IpoibAddress {

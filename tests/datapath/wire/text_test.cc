@@ -36,6 +36,15 @@ TEST(Text, Ipv4Prefix) {
                                 "10.1.0.1/24 ", "10.1.0/24", "/24", "10.1.0.1/255.255.255.0", "10.1.0.1/0x8"});
 }
 
+TEST(Text, Ipv6Prefix) {
+    const auto address = *from_string<Ipv6Address>("fd76:1::1");
+    expect_both_ways(Ipv6Prefix{address, 64}, "fd76:1::1/64");
+    expect_both_ways(Ipv6Prefix{{}, 0}, "::/0");
+    expect_both_ways(Ipv6Prefix{address, 128}, "fd76:1::1/128");
+    expect_refused<Ipv6Prefix>(
+        {"", "fd76::1", "fd76::1/", "fd76::1/129", "fd76::1/-1", "fd76::1/64/", "/64", "10.1.0.1/24", "fd76::1/64 "});
+}
+
 TEST(Text, Ipv6AddressAndGid) {
     const auto address = from_string<Ipv6Address>("fe80::2:c903:0:1");
     ASSERT_TRUE(address);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/wire/types.h"
 
+#include <string_view>
+
 #include <gtest/gtest.h>
 
+#include "datapath/wire/text.h"
 #include "tests/datapath/wire/golden.h"
 
 namespace verbline::wire {
@@ -36,6 +39,26 @@ TEST(Gid, HasTwoHalves) {
     EXPECT_EQ(test::to_hex(gid.bytes), "fe800000000000000002c90300000001");
     EXPECT_EQ(gid.prefix(), default_subnet_prefix);
     EXPECT_EQ(gid.interface_id(), Guid{0x0002'c903'0000'0001});
+}
+
+TEST(Ipv6Prefix, NamesItsNetwork) {
+    const auto address = [](std::string_view text) { return *from_string<Ipv6Address>(text); };
+    const auto whole = address("fd76:1:2:3ff:4:5:6:7");
+    EXPECT_EQ((Ipv6Prefix{whole, 64}.network()), address("fd76:1:2:3ff::"));
+    EXPECT_EQ((Ipv6Prefix{whole, 57}.network()), address("fd76:1:2:380::"));
+    EXPECT_EQ((Ipv6Prefix{whole, 0}.network()), Ipv6Address{});
+    EXPECT_EQ((Ipv6Prefix{whole, 128}.network()), whole);
+    EXPECT_TRUE((Ipv6Prefix{whole, 57}.contains(address("fd76:1:2:380::1"))));
+    EXPECT_FALSE((Ipv6Prefix{whole, 57}.contains(address("fd76:1:2:37f::1"))));
+}
+
+TEST(Ipv6Address, KnowsItsScope) {
+    const auto address = [](std::string_view text) { return *from_string<Ipv6Address>(text); };
+    EXPECT_TRUE(is_multicast(address("ff02::1")));
+    EXPECT_FALSE(is_multicast(address("fe80::1")));
+    EXPECT_TRUE(is_link_local(address("fe80::1")));
+    EXPECT_TRUE(is_link_local(address("febf::1")));
+    EXPECT_FALSE(is_link_local(address("fec0::1")));
 }
 
 TEST(Ipv4Prefix, NamesItsNetwork) {
