@@ -3,6 +3,7 @@
 
 #include <rte_mbuf.h>
 
+#include "datapath/forward/trim.h"
 #include "datapath/offload/checksum.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ipv4.h"
@@ -28,18 +29,6 @@ bool checksum_ok(const rte_mbuf& packet, wire::Bytes header) {
 bool is_martian(Ipv4Address source, Ipv4Address destination) {
     const bool stays_here = destination == broadcast || wire::is_multicast(destination);
     return is_martian_source(source) && !(source == Ipv4Address{} && stays_here);
-}
-
-void trim(rte_mbuf& packet, std::uint32_t length) {
-    auto* last = &packet;
-    auto left = length;
-    std::uint16_t segments = 1;
-    for (; left > last->data_len; last = last->next, ++segments) left -= last->data_len;
-    last->data_len = static_cast<std::uint16_t>(left);
-    rte_pktmbuf_free(last->next);
-    last->next = nullptr;
-    packet.nb_segs = segments;
-    packet.pkt_len = length;
 }
 
 }  // namespace
