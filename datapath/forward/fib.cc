@@ -3,81 +3,170 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <thread>
 #include <utility>
 
 #include <rte_errno.h>
 #include <rte_fib.h>
+#include <rte_fib6.h>
 #include <rte_memory.h>
 #include <rte_rcu_qsbr.h>
 
 #include <fmt/format.h>
 
+#include "datapath/wire/text.h"
+
 namespace verbline::forward {
 namespace {
 
-constexpr std::uint32_t bits(wire::Ipv4Address address) {
-    return static_cast<std::uint32_t>(address);
+constexpr std::size_t chunk = 64;  ///< of a bulk lookup
+
+/// Of a table: of a tree, if there are trees.
+template <class Config>
+int capacity(const Config& config) {
+    return static_cast<int>(config.tree_routes > 0 ? config.tree_routes : config.max_routes);
 }
 
-std::string text(const Prefix& prefix) {
-    const auto a = bits(prefix.address);
-    return fmt::format("{}.{}.{}.{}/{}", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255, prefix.length);
-}
+/// DPDK's functions for one family. Its "dummy" type is its tree.
+template <class Address>
+struct Engine;
 
+template <>
+struct Engine<wire::Ipv4Address> {
+    static constexpr unsigned max_length = 32;
+    static constexpr std::string_view family = "IPv4";
+
+    static std::uint32_t bits(wire::Ipv4Address address) { return static_cast<std::uint32_t>(address); }
+    static rte_fib* create(const std::string& name, const Fib::Config& config) {
+        rte_fib_conf tables{};
+        tables.type = config.tree_routes > 0 ? RTE_FIB_DUMMY : RTE_FIB_DIR24_8;
+        tables.default_nh = NextHopTable<wire::Ipv4Address>::unreachable;
+        tables.max_routes = capacity(config);
+        tables.dir24_8.nh_sz = RTE_FIB_DIR24_8_2B;
+        tables.dir24_8.num_tbl8 = config.max_long;
+        return rte_fib_create(name.c_str(), SOCKET_ID_ANY, &tables);
+    }
+    static void free(rte_fib* table) { rte_fib_free(table); }
+    static int add(rte_fib* table, const Prefix& prefix, std::uint64_t next_hop) {
+        return rte_fib_add(table, bits(prefix.address), prefix.length, next_hop);
+    }
+    static int remove(rte_fib* table, const Prefix& prefix) {
+        return rte_fib_delete(table, bits(prefix.address), prefix.length);
+    }
+    static void lookup(rte_fib* table, std::span<const wire::Ipv4Address> to, std::uint64_t* next_hops) {
+        std::array<std::uint32_t, chunk> addresses;
+        std::ranges::transform(to, addresses.begin(), bits);
+        rte_fib_lookup_bulk(table, addresses.data(), next_hops, static_cast<int>(to.size()));
+    }
+};
+
+template <>
+struct Engine<wire::Ipv6Address> {
+    static constexpr unsigned max_length = 128;
+    static constexpr std::string_view family = "IPv6";
+    using Bytes = std::uint8_t[RTE_FIB6_IPV6_ADDR_SIZE];
+
+    static rte_fib6* create(const std::string& name, const Ipv6Fib::Config& config) {
+        rte_fib6_conf tables{};
+        tables.type = config.tree_routes > 0 ? RTE_FIB6_DUMMY : RTE_FIB6_TRIE;
+        tables.default_nh = NextHopTable<wire::Ipv6Address>::unreachable;
+        tables.max_routes = capacity(config);
+        tables.trie.nh_sz = RTE_FIB6_TRIE_2B;
+        tables.trie.num_tbl8 = config.max_long;
+        return rte_fib6_create(name.c_str(), SOCKET_ID_ANY, &tables);
+    }
+    static void free(rte_fib6* table) { rte_fib6_free(table); }
+    static int add(rte_fib6* table, const Ipv6Prefix& prefix, std::uint64_t next_hop) {
+        Bytes address;
+        std::memcpy(address, prefix.address.bytes.data(), sizeof address);
+        return rte_fib6_add(table, address, prefix.length, next_hop);
+    }
+    static int remove(rte_fib6* table, const Ipv6Prefix& prefix) {
+        Bytes address;
+        std::memcpy(address, prefix.address.bytes.data(), sizeof address);
+        return rte_fib6_delete(table, address, prefix.length);
+    }
+    static void lookup(rte_fib6* table, std::span<const wire::Ipv6Address> to, std::uint64_t* next_hops) {
+        Bytes addresses[chunk];
+        for (std::size_t i = 0; i < to.size(); ++i) std::memcpy(addresses[i], to[i].bytes.data(), sizeof addresses[i]);
+        rte_fib6_lookup_bulk(table, addresses, next_hops, static_cast<int>(to.size()));
+    }
+};
+
+template <class Prefix>
 Result<void> check(const Prefix& prefix) {
-    if (prefix.length > 32) return failure(EINVAL, text(prefix) + ": an IPv4 prefix has at most 32 bits");
-    const auto host_bits = prefix.length == 32 ? 0 : ~std::uint32_t{0} >> prefix.length;
-    if ((bits(prefix.address) & host_bits) != 0) {
-        return failure(EINVAL, text(prefix) + ": bits behind the prefix are set; give the network's address");
+    using Family = Engine<decltype(prefix.address)>;
+    if (prefix.length > Family::max_length) {
+        return failure(EINVAL, fmt::format("{}: an {} prefix has at most {} bits", to_string(prefix), Family::family,
+                                           Family::max_length));
+    }
+    if (prefix.network() != prefix.address) {
+        return failure(EINVAL, to_string(prefix) + ": bits behind the prefix are set; give the network's address");
     }
     return {};
 }
 
-int apply(rte_fib* table, const Prefix& prefix, std::optional<NextHopTable::Index> next_hop) {
-    if (!next_hop) return rte_fib_delete(table, bits(prefix.address), prefix.length);
-    return rte_fib_add(table, bits(prefix.address), prefix.length, *next_hop);
+template <class Table, class Prefix, class Index>
+int apply(Table* table, const Prefix& prefix, std::optional<Index> next_hop) {
+    using Family = Engine<decltype(prefix.address)>;
+    return next_hop ? Family::add(table, prefix, *next_hop) : Family::remove(table, prefix);
 }
 
 }  // namespace
 
-void Fib::Free::operator()(rte_fib* table) const {
-    rte_fib_free(table);
+template <class Address>
+void BasicFib<Address>::Free::operator()(typename Types::Table* table) const {
+    Engine<Address>::free(table);
 }
 
-Result<std::unique_ptr<Fib>> Fib::create(const Config& config, rte_rcu_qsbr& readers) {
-    rte_fib_conf tables{};
-    tables.type = RTE_FIB_DIR24_8;
-    tables.default_nh = NextHopTable::unreachable;
-    tables.max_routes = static_cast<int>(config.max_routes);
-    tables.dir24_8.nh_sz = RTE_FIB_DIR24_8_2B;
-    tables.dir24_8.num_tbl8 = config.max_long;
+template <class Address>
+Result<std::unique_ptr<BasicFib<Address>>> BasicFib<Address>::create(const Config& config, rte_rcu_qsbr& readers) {
+    auto first = config;
+    first.tree_routes = std::min(config.tree_routes, config.max_routes);
+    auto tables = make_tables(first);
+    if (!tables) return std::unexpected(tables.error());
+    return std::unique_ptr<BasicFib>(new BasicFib(first, readers, std::move(*tables)));
+}
+
+template <class Address>
+auto BasicFib<Address>::make_tables(const Config& config) -> Result<Tables> {
+    const bool trees = config.tree_routes > 0;
     const auto create_table = [&](const char* suffix) {
-        return Table(rte_fib_create((config.name + suffix).c_str(), SOCKET_ID_ANY, &tables));
+        return Table(Engine<Address>::create(config.name + suffix, config));
     };
-    auto first = create_table(".a"), second = create_table(".b");
-    if (!first || !second) {
-        return failure(rte_errno, fmt::format("cannot create the route tables of {}: {}; they take 64 MB of EAL memory",
-                                              config.name, rte_strerror(rte_errno)));
+    Tables tables{create_table(trees ? ".s" : ".a"), create_table(trees ? ".t" : ".b")};
+    if (!tables.published || !tables.idle) {
+        return failure(rte_errno,
+                       fmt::format("cannot create the {} route tables of {}: {}; they take {} MB of EAL memory or more",
+                                   Engine<Address>::family, config.name, rte_strerror(rte_errno), trees ? 1 : 64));
     }
-    return std::unique_ptr<Fib>(new Fib(readers, std::move(first), std::move(second), config.max_next_hops));
+    return tables;
 }
 
-Fib::Fib(rte_rcu_qsbr& readers, Table first, Table second, std::size_t max_next_hops)
-    : readers_(readers),
-      published_owner_(std::move(first)),
-      idle_(std::move(second)),
+template <class Address>
+BasicFib<Address>::BasicFib(const Config& config, rte_rcu_qsbr& readers, Tables tables)
+    : config_(config),
+      readers_(readers),
+      published_owner_(std::move(tables.published)),
+      idle_(std::move(tables.idle)),
       published_(published_owner_.get()),
-      next_hops_(max_next_hops) {}
+      next_hops_(config.max_next_hops) {}
 
-Fib::~Fib() = default;
+template <class Address>
+BasicFib<Address>::~BasicFib() = default;
 
-Result<void> Fib::replace(const Prefix& prefix, const NextHop& next_hop) {
+template <class Address>
+Result<void> BasicFib<Address>::replace(const Prefix& prefix, const NextHop& next_hop) {
     if (auto valid = check(prefix); !valid) return valid;
     // First, because it makes the next-hop numbers that the last change freed available again.
     if (auto ready = catch_up(); !ready) return ready;
+    const bool full = config_.tree_routes > 0 && routes_.size() >= config_.tree_routes && !routes_.contains(prefix);
+    if (full) {
+        if (auto grown = grow(); !grown) return grown;
+    }
     const auto index = next_hops_.acquire(next_hop);
-    if (!index) return failure(ENOSPC, text(prefix) + ": too many different next hops; the route is not used");
+    if (!index) return failure(ENOSPC, to_string(prefix) + ": too many different next hops; the route is not used");
     if (auto done = publish({prefix, index}); !done) {
         next_hops_.release(*index);
         return done;
@@ -87,9 +176,10 @@ Result<void> Fib::replace(const Prefix& prefix, const NextHop& next_hop) {
     return {};
 }
 
-Result<void> Fib::remove(const Prefix& prefix) {
+template <class Address>
+Result<void> BasicFib<Address>::remove(const Prefix& prefix) {
     const auto route = routes_.find(prefix);
-    if (route == routes_.end()) return failure(ENOENT, text(prefix) + ": there is no route to remove");
+    if (route == routes_.end()) return failure(ENOENT, to_string(prefix) + ": there is no route to remove");
     if (auto ready = catch_up(); !ready) return ready;
     if (auto done = publish({prefix, std::nullopt}); !done) return done;
     next_hops_.release(route->second);
@@ -97,22 +187,53 @@ Result<void> Fib::remove(const Prefix& prefix) {
     return {};
 }
 
-Result<void> Fib::catch_up() {
-    if (!behind_) return {};
+/// Replaces the trees, which are equal, by tables.
+template <class Address>
+Result<void> BasicFib<Address>::grow() {
+    auto config = config_;
+    config.tree_routes = 0;
+    auto tables = make_tables(config);
+    if (!tables) return std::unexpected(tables.error());
+    for (auto* table : {tables->published.get(), tables->idle.get()}) {
+        for (const auto& [prefix, index] : routes_) {
+            if (const int error = apply(table, prefix, std::optional(index)); error != 0) {
+                return failure(-error, to_string(prefix) + ": the route tables refused what the tree took");
+            }
+        }
+    }
+    published_.store(tables->published.get(), std::memory_order_release);
+    grace_ = rte_rcu_qsbr_start(&readers_);
+    wait_for_readers();
+    published_owner_ = std::move(tables->published);
+    idle_ = std::move(tables->idle);
+    config_ = config;
+    return {};
+}
+
+/// Until none can hold what was published before `grace_`.
+template <class Address>
+void BasicFib<Address>::wait_for_readers() {
     while (rte_rcu_qsbr_check(&readers_, grace_, false) == 0) std::this_thread::yield();
+}
+
+template <class Address>
+Result<void> BasicFib<Address>::catch_up() {
+    if (!behind_) return {};
+    wait_for_readers();
     // The change succeeded on the other table, which was equal to this one, so it should here.
     if (const int error = apply(idle_.get(), behind_->prefix, behind_->next_hop); error != 0) {
-        return failure(-error, text(behind_->prefix) + ": the second route table refused what the first took");
+        return failure(-error, to_string(behind_->prefix) + ": the second route table refused what the first took");
     }
     behind_.reset();
     next_hops_.recycle();
     return {};
 }
 
-Result<void> Fib::publish(const Change& change) {
+template <class Address>
+Result<void> BasicFib<Address>::publish(const Change& change) {
     if (const int error = apply(idle_.get(), change.prefix, change.next_hop); error != 0) {
         return failure(-error, fmt::format("{}: the route table is full ({}); the route is not used",
-                                           text(change.prefix), rte_strerror(-error)));
+                                           to_string(change.prefix), rte_strerror(-error)));
     }
     std::swap(published_owner_, idle_);
     published_.store(published_owner_.get(), std::memory_order_release);
@@ -121,26 +242,28 @@ Result<void> Fib::publish(const Change& change) {
     return {};
 }
 
-std::vector<Route> Fib::routes() const {
+template <class Address>
+std::vector<BasicRoute<Address>> BasicFib<Address>::routes() const {
     std::vector<Route> out;
     out.reserve(routes_.size());
     for (const auto& [prefix, index] : routes_) out.push_back({prefix, next_hops_.at(index)});
     return out;
 }
 
-void Fib::lookup(std::span<const wire::Ipv4Address> destinations, std::span<NextHop> next_hops) const noexcept {
-    constexpr std::size_t chunk = 64;
-    std::array<std::uint32_t, chunk> addresses;
+template <class Address>
+void BasicFib<Address>::lookup(std::span<const Address> destinations, std::span<NextHop> next_hops) const noexcept {
     std::array<std::uint64_t, chunk> indices;
     auto* const table = published_.load(std::memory_order_acquire);
     for (std::size_t at = 0; at < destinations.size(); at += chunk) {
         const auto part = destinations.subspan(at, std::min(chunk, destinations.size() - at));
-        std::ranges::transform(part, addresses.begin(), bits);
-        rte_fib_lookup_bulk(table, addresses.data(), indices.data(), static_cast<int>(part.size()));
+        Engine<Address>::lookup(table, part, indices.data());
         for (std::size_t i = 0; i < part.size(); ++i) {
-            next_hops[at + i] = next_hops_.at(static_cast<NextHopTable::Index>(indices[i]));
+            next_hops[at + i] = next_hops_.at(static_cast<Index>(indices[i]));
         }
     }
 }
+
+template class BasicFib<wire::Ipv4Address>;
+template class BasicFib<wire::Ipv6Address>;
 
 }  // namespace verbline::forward

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// IPv4 longest-prefix match (RFC 1812, 5.2.4.3) over rte_fib: DIR24-8, a next hop in one memory access for most
-/// prefixes.
+/// Longest-prefix match (RFC 1812, 5.2.4.3): IPv4 over rte_fib (DIR24-8: a next hop in one memory access for most
+/// prefixes), IPv6 over rte_fib6 (a trie of 24, then 8 bits a step).
 ///
 /// One writer, the control thread; any number of shards read. DPDK 22.11's rte_fib may recycle a tbl8 group during one
 /// change, so a reader that has just followed a pointer into that group could read another prefix's next hop. Therefore
@@ -15,7 +15,9 @@
 ///     shard:   reads the published table; reports a quiescent state to the rte_rcu_qsbr between bursts
 ///
 /// A change is thus atomic for readers. It waits at most for one poll of each shard, and mostly not at all, since the
-/// wait is for the previous change. Each table is 32 MB (2-byte next hops), a fixed size.
+/// wait is for the previous change. Each table is 32 MB (2-byte next hops), and half a kilobyte for each group of
+/// longer prefixes; a fixed size. As most hosts have few IPv6 routes, these are first kept in a binary tree of each
+/// route's bits (rte_rib6), which takes a few kilobytes; one route too many replaces both trees by tables.
 ///
 /// The shards must be registered with the rte_rcu_qsbr and go offline (rte_rcu_qsbr_thread_offline) before they sleep;
 /// the writer must not be one of its readers, or it would wait for itself.
@@ -35,32 +37,62 @@
 #include "pmd/base/error.h"
 
 struct rte_fib;
+struct rte_fib6;
 struct rte_rcu_qsbr;
 
 namespace verbline::forward {
 
-using Prefix = wire::Ipv4Prefix;  ///< bits behind the prefix are zero
-
-struct Route {
-    Prefix prefix;
-    NextHop next_hop;
-    auto operator<=>(const Route&) const = default;
+/// What differs between the families.
+template <class Address>
+struct FibTypes;
+template <>
+struct FibTypes<wire::Ipv4Address> {
+    using Table = rte_fib;
+    static constexpr const char* name = "fib";
+    static constexpr std::uint32_t max_long = 1'024;
+    static constexpr std::uint32_t tree_routes = 0;
+};
+template <>
+struct FibTypes<wire::Ipv6Address> {
+    using Table = rte_fib6;
+    static constexpr const char* name = "fib6";
+    static constexpr std::uint32_t max_long = 16'384;  ///< rte_fib6 reserves five for a /64, thirteen for a /128
+    static constexpr std::uint32_t tree_routes = 64;
 };
 
-class Fib {
+using Prefix = wire::Ipv4Prefix;  ///< bits behind the prefix are zero
+using Ipv6Prefix = wire::Ipv6Prefix;
+
+template <class Address>
+struct BasicRoute {
+    wire::PrefixOf<Address> prefix;
+    BasicNextHop<Address> next_hop;
+    auto operator<=>(const BasicRoute&) const = default;
+};
+using Route = BasicRoute<wire::Ipv4Address>;
+
+/// Address: wire::Ipv4Address or wire::Ipv6Address.
+template <class Address>
+class BasicFib {
 public:
+    using Types = FibTypes<Address>;
+    using Prefix = wire::PrefixOf<Address>;
+    using NextHop = BasicNextHop<Address>;
+    using Route = BasicRoute<Address>;
+
     struct Config {
-        std::string name = "fib";           ///< unique in the process, at most 16 characters
-        std::uint32_t max_routes = 16'384;  ///< about 0.3 kB each
-        std::uint32_t max_long = 1'024;     ///< /24 networks that may hold longer prefixes; a multiple of 64
+        std::string name = Types::name;            ///< unique in the process, at most 16 characters
+        std::uint32_t max_routes = 16'384;         ///< about 0.3 kB each
+        std::uint32_t max_long = Types::max_long;  ///< groups for prefixes longer than /24; a multiple of 64
         std::uint16_t max_next_hops = 4'096;
+        std::uint32_t tree_routes = Types::tree_routes;  ///< up to so many are in a tree; 0: in tables at once
     };
 
     /// `readers` must outlive the Fib. No shard may read the Fib when it is destroyed.
-    static Result<std::unique_ptr<Fib>> create(const Config& config, rte_rcu_qsbr& readers);
-    ~Fib();
-    Fib(const Fib&) = delete;
-    Fib& operator=(const Fib&) = delete;
+    static Result<std::unique_ptr<BasicFib>> create(const Config& config, rte_rcu_qsbr& readers);
+    ~BasicFib();
+    BasicFib(const BasicFib&) = delete;
+    BasicFib& operator=(const BasicFib&) = delete;
 
     // Writer:
 
@@ -77,30 +109,43 @@ public:
 
     /// Stores the next hop of `destinations[i]` in `next_hops[i]`, which must have as many elements; `unreachable` if
     /// there is no route.
-    void lookup(std::span<const wire::Ipv4Address> destinations, std::span<NextHop> next_hops) const noexcept;
+    void lookup(std::span<const Address> destinations, std::span<NextHop> next_hops) const noexcept;
 
 private:
+    using Index = typename NextHopTable<Address>::Index;
     /// A change of one table: the prefix's new next-hop number, or none to remove its route.
     struct Change {
         Prefix prefix;
-        std::optional<NextHopTable::Index> next_hop;
+        std::optional<Index> next_hop;
     };
     struct Free {
-        void operator()(rte_fib* table) const;
+        void operator()(typename Types::Table* table) const;
     };
-    using Table = std::unique_ptr<rte_fib, Free>;
+    using Table = std::unique_ptr<typename Types::Table, Free>;
+    struct Tables {
+        Table published, idle;
+    };
 
-    Fib(rte_rcu_qsbr& readers, Table first, Table second, std::size_t max_next_hops);
+    BasicFib(const Config& config, rte_rcu_qsbr& readers, Tables tables);
+    static Result<Tables> make_tables(const Config& config);
+    void wait_for_readers();
+    Result<void> grow();
     Result<void> catch_up();
     Result<void> publish(const Change& change);
 
+    Config config_;  ///< `tree_routes` is 0 once the trees are gone
     rte_rcu_qsbr& readers_;
     Table published_owner_, idle_;
-    std::atomic<rte_fib*> published_;
-    NextHopTable next_hops_;
-    std::map<Prefix, NextHopTable::Index> routes_;
+    std::atomic<typename Types::Table*> published_;
+    NextHopTable<Address> next_hops_;
+    std::map<Prefix, Index> routes_;
     std::optional<Change> behind_;  ///< the change not yet applied to `idle_`
     std::uint64_t grace_ = 0;       ///< the RCU token of the last publication
 };
+
+extern template class BasicFib<wire::Ipv4Address>;
+extern template class BasicFib<wire::Ipv6Address>;
+using Fib = BasicFib<wire::Ipv4Address>;
+using Ipv6Fib = BasicFib<wire::Ipv6Address>;
 
 }  // namespace verbline::forward

@@ -16,29 +16,37 @@
 
 namespace verbline::forward {
 
-struct NextHop {
-    enum class Kind : std::uint8_t {
-        unreachable,  ///< no route; the sender gets ICMP destination unreachable
-        blackhole,    ///< dropped silently
-        local,        ///< a local address: for the host that this router runs on
-        on_link,      ///< the destination itself is a neighbour on `interface`
-        via,          ///< forwarded to the neighbour `gateway` on `interface`
-    };
+enum class NextHopKind : std::uint8_t {
+    unreachable,  ///< no route; the sender gets ICMP destination unreachable
+    blackhole,    ///< dropped silently
+    local,        ///< a local address: for the host that this router runs on
+    on_link,      ///< the destination itself is a neighbour on `interface`
+    via,          ///< forwarded to the neighbour `gateway` on `interface`
+};
+
+/// Address: wire::Ipv4Address or wire::Ipv6Address.
+template <class Address>
+struct BasicNextHop {
+    using Kind = NextHopKind;
 
     Kind kind = Kind::unreachable;
     InterfaceId interface{};
-    wire::Ipv4Address gateway{};  ///< only for `via`
+    Address gateway{};  ///< only for `via`
 
-    auto operator<=>(const NextHop&) const = default;
+    auto operator<=>(const BasicNextHop&) const = default;
 };
+using NextHop = BasicNextHop<wire::Ipv4Address>;
+using Ipv6NextHop = BasicNextHop<wire::Ipv6Address>;
 static_assert(sizeof(NextHop) == 8, "eight to a cache line");
 
 /// Next hops by number, each stored once and reference-counted. Number 0 is always `unreachable`.
 ///
 /// Readers call `at` with numbers from the FIB. The writer counts references; a number without references is reused
 /// only after `recycle`, which its owner calls when no reader can hold that number any more.
+template <class Address>
 class NextHopTable {
 public:
+    using NextHop = BasicNextHop<Address>;
     using Index = std::uint16_t;
     static constexpr Index unreachable = 0;
 
