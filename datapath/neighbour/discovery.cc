@@ -135,6 +135,7 @@ std::size_t write_discovery(wire::MutableBytes out, const Message& message, bool
     const auto destination = to_group ? multicast_group_of(message) : message.subject;
     const wire::NeighbourMessage body{
         .type = message.asks ? wire::icmpv6_type::neighbour_solicitation : wire::icmpv6_type::neighbour_advertisement,
+        .router = message.router,
         .solicited = message.solicited,
         .override_cached = !message.asks && message.overrides,
         .target = link::ipv6_of(message.asks ? message.subject : source)};

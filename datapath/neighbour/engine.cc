@@ -94,7 +94,9 @@ void Engine::answer(const Message& request, const std::optional<LinkAddress>& to
     if (!answers_.take(now)) return counters_.add(request.subject, Event::tx_dropped_rate);
     counters_.add(request.subject, Event::tx_replies);
     const bool to_all = !request.speaker && family_of(request.subject) == Family::ipv6;
-    out.emplace_back(Send{reply(own_, request.subject, request.speaker), to_all ? std::nullopt : to});
+    auto message = reply(own_, request.subject, request.speaker);
+    message.router = parameters_.router;
+    out.emplace_back(Send{message, to_all ? std::nullopt : to});
 }
 
 void Engine::solicit(const Cache::Solicit& solicit, Time now, Actions& out) {
@@ -109,8 +111,9 @@ void Engine::solicit(const Cache::Solicit& solicit, Time now, Actions& out) {
 void Engine::announce_once(const LocalAddresses::Due& due, Time now, Actions& out) {
     if (!multicasts_.take(now)) return counters_.add(due.address, Event::tx_dropped_rate);
     counters_.add(due.address, Event::tx_announcements);
-    out.emplace_back(
-        Send{due.probe ? request(own_, std::nullopt, due.address) : announcement(own_, due.address), std::nullopt});
+    auto message = due.probe ? request(own_, std::nullopt, due.address) : announcement(own_, due.address);
+    message.router = !due.probe && parameters_.router;
+    out.emplace_back(Send{message, std::nullopt});
 }
 
 /// Turns what the cache wants into actions.

@@ -34,6 +34,7 @@ struct Message {
     std::optional<LinkAddress> sender{};  ///< of the frame, on links that show it
     bool solicited = false;               ///< a statement in reply to a request
     bool overrides = true;                ///< may replace a known link-layer address (override flag)
+    bool router = false;                  ///< a statement of a router (ND's router flag); not read
     bool operator==(const Message&) const = default;
 };
 

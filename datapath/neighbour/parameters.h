@@ -22,6 +22,8 @@ enum class Use : std::uint8_t {
 struct Parameters {
     Use use = Use::maintained;
 
+    bool router = false;  ///< local addresses are a router's, which ND says (RFC 4861, 4.4)
+
     Time first_retry = 200 * millisecond;  ///< the first repeat comes early: most losses are of single packets
     Time retry = second;                   ///< RETRANS_TIMER
     unsigned multicast_tries = 3;          ///< MAX_MULTICAST_SOLICIT
