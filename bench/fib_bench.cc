@@ -72,7 +72,8 @@ struct World {
     }
     rte_rcu_qsbr* readers = nullptr;
     std::unique_ptr<forward::Fib> fib;
-    forward::NeighbourTable<link::Destination> table;
+    forward::NeighbourCounters counters;
+    forward::NeighbourTable<link::Destination> table{{}, counters};
     std::vector<Ipv4Address> destinations = std::vector<Ipv4Address>(packets);
 };
 

@@ -19,6 +19,7 @@
 
 #include "bench/support/eal.h"
 #include "bench/support/quiet_device.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/router/shard.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipv4.h"
@@ -104,7 +105,7 @@ struct Gateway {
                 kind == router::PortSetup::Kind::ipoib
                     ? ipoib::destination(us, {.dlid = wire::Lid{4}}, wire::Qpn{0x49}, wire::ether_type::ipv4)
                     : link::ethernet_destination(station(2), station(3), wire::ether_type::ipv4);
-            command(router::SetNeighbour{out, Source::destination(flow), to});
+            command(router::SetNeighbour{out, link::gid_of(Source::destination(flow)), to});
         }
     }
     ~Gateway() {

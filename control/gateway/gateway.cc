@@ -60,6 +60,9 @@ Outcome Gateway::make_pool_and_fib() {
     auto fib = forward::Fib::create({}, *readers_);
     if (!fib) return fault(fib.error().what);
     fib_ = std::move(*fib);
+    auto ipv6_fib = forward::Ipv6Fib::create({}, *readers_);
+    if (!ipv6_fib) return fault(ipv6_fib.error().what);
+    ipv6_fib_ = std::move(*ipv6_fib);
     return {};
 }
 
@@ -80,6 +83,7 @@ Outcome Gateway::make_shard() {
     if (!link) return fault(link.error().what);
     shard_link_ = std::move(*link);
     router::ShardSetup setup{.fib = fib_.get(),
+                             .ipv6_fib = ipv6_fib_.get(),
                              .readers = readers_.get(),
                              .pool = pool_,
                              .commands = &shard_link_->commands(),
@@ -94,7 +98,7 @@ Outcome Gateway::make_shard() {
 
 Outcome Gateway::start_ports() {
     for (auto& port : ports_) {
-        port->start(loop_, *shard_link_, *pool_);
+        port->start(loop_, *shard_link_, *pool_, !setup_.deliver_all_to_kernel);
         port->port().on_change([this] { report_when_ready(); });
         if (auto* ipoib = port->ipoib()) {
             ipoib->on_trouble(
@@ -114,7 +118,7 @@ Outcome Gateway::configure_kernel() {
     auto netlink = host::Netlink::open(config_.netns);
     if (!netlink) return fault(netlink.error().what);
     auto follower = router::KernelFollower::open(
-        loop_, config_.netns, *fib_, [this](forward::InterfaceId id, const host::InterfaceState& state) {
+        loop_, config_.netns, {*fib_, *ipv6_fib_}, [this](forward::InterfaceId id, const host::InterfaceState& state) {
             ports_[static_cast<std::size_t>(id)]->port().set_addresses(state.addresses);
         });
     if (!follower) return fault(follower.error().what);
@@ -204,8 +208,13 @@ void Gateway::report_when_ready() {
 }
 
 View Gateway::view() {
-    return {
-        .config = config_, .ports = ports_, .fib = *fib_, .shard = *shard_, .follower = *follower_, .now = loop_.now()};
+    return {.config = config_,
+            .ports = ports_,
+            .fib = *fib_,
+            .ipv6_fib = *ipv6_fib_,
+            .shard = *shard_,
+            .follower = *follower_,
+            .now = loop_.now()};
 }
 
 }  // namespace verbline::gateway

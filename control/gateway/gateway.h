@@ -86,6 +86,7 @@ private:
     rte_mempool* pool_ = nullptr;  ///< goes with the EAL
     std::unique_ptr<rte_rcu_qsbr, FreeReaders> readers_;
     std::unique_ptr<forward::Fib> fib_;
+    std::unique_ptr<forward::Ipv6Fib> ipv6_fib_;
     std::unique_ptr<router::ShardLink> shard_link_;
     std::unique_ptr<pmd::CaptureFile> capture_;  ///< of all ports; outlives their devices
     std::vector<std::unique_ptr<GatewayPort>> ports_;

@@ -150,8 +150,9 @@ router::PortSetup GatewayPort::shard_setup() const {
             .mtu = port_config_.mtu};
 }
 
-void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool) {
-    const router::ControlPort::Setup setup{.id = id_, .name = name(), .device = device_.get(), .pool = &pool};
+void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool, bool forwards) {
+    const router::ControlPort::Setup setup{
+        .id = id_, .name = name(), .device = device_.get(), .pool = &pool, .forwards = forwards};
     const wire::Qpn qpn{first_qpn + static_cast<std::uint32_t>(id_)};
     if (transport_) {
         agent_ = std::make_unique<sa::Agent>(*transport_, loop);

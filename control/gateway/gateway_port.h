@@ -40,7 +40,8 @@ public:
     /// object.
     Outcome open_devices(rte_mempool& pool, pmd::CaptureFile* capture);
     router::PortSetup shard_setup() const;
-    void start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool);
+    /// `forwards`: of a gateway, not a host.
+    void start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool, bool forwards);
 
     /// Takes the port down and begins to leave its groups. The loop has to run until `left`.
     void leave();

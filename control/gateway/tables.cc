@@ -9,13 +9,12 @@
 
 #include "control/sa/path_cache.h"
 #include "control/telemetry/counters.h"
-#include "datapath/link/ip_gid.h"
+#include "datapath/link/interface_address.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::gateway {
 namespace {
 
-using forward::NextHop;
 using telemetry::Json;
 
 std::string seconds(Time t) {
@@ -73,7 +72,7 @@ Json neighbours(const View& gateway) {
     for (const auto& port : gateway.ports) {
         for (const auto& [address, link, state, age] : port->port().neighbours()) {
             rows.push_back({{"port", port->name()},
-                            {"address", to_string(link::ipv4_of(address).value_or(wire::Ipv4Address{}))},
+                            {"address", link::address_text(address)},
                             {"link_address", neighbour::to_string(link)},
                             {"state", std::string(to_string(state))},
                             {"age_s", seconds(age)}});
@@ -173,26 +172,32 @@ Json multicast(const View& gateway) {
     return rows;
 }
 
-std::string_view text(NextHop::Kind kind) {
+std::string_view text(forward::NextHopKind kind) {
     switch (kind) {
-        case NextHop::Kind::unreachable: return "unreachable";
-        case NextHop::Kind::blackhole: return "blackhole";
-        case NextHop::Kind::local: return "local";
-        case NextHop::Kind::on_link: return "on-link";
-        case NextHop::Kind::via: return "via";
+        case forward::NextHopKind::unreachable: return "unreachable";
+        case forward::NextHopKind::blackhole: return "blackhole";
+        case forward::NextHopKind::local: return "local";
+        case forward::NextHopKind::on_link: return "on-link";
+        case forward::NextHopKind::via: return "via";
     }
     return "";
 }
 
-Json routes(const View& gateway) {
-    auto rows = Json::array();
-    for (const auto& [prefix, hop] : gateway.fib.routes()) {
-        const bool leads_out = hop.kind == NextHop::Kind::on_link || hop.kind == NextHop::Kind::via;
+template <class Fib>
+void add_routes(const View& gateway, const Fib& fib, Json& rows) {
+    for (const auto& [prefix, hop] : fib.routes()) {
+        const bool leads_out = hop.kind == forward::NextHopKind::on_link || hop.kind == forward::NextHopKind::via;
         rows.push_back({{"prefix", to_string(prefix)},
                         {"kind", std::string(text(hop.kind))},
-                        {"via", hop.kind == NextHop::Kind::via ? to_string(hop.gateway) : ""},
+                        {"via", hop.kind == forward::NextHopKind::via ? to_string(hop.gateway) : ""},
                         {"port", leads_out ? gateway.ports[static_cast<std::size_t>(hop.interface)]->name() : ""}});
     }
+}
+
+Json routes(const View& gateway) {
+    auto rows = Json::array();
+    add_routes(gateway, gateway.fib, rows);
+    add_routes(gateway, gateway.ipv6_fib, rows);
     return rows;
 }
 

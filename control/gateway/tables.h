@@ -22,6 +22,7 @@ struct View {
     const GatewayConfig& config;
     const std::vector<std::unique_ptr<GatewayPort>>& ports;
     const forward::Fib& fib;
+    const forward::Ipv6Fib& ipv6_fib;
     const router::Shard& shard;
     const router::KernelFollower& follower;
     Time now = 0;

@@ -15,11 +15,11 @@
 
 namespace verbline::host {
 
-/// An interface's state in the kernel. The first address is the default source address.
+/// An interface's state in the kernel. The first address of a family is its default source address.
 struct InterfaceState {
     bool up = false;
     std::uint32_t mtu = 0;
-    std::vector<wire::Ipv4Prefix> addresses;
+    std::vector<link::InterfaceAddress> addresses;
     bool operator==(const InterfaceState&) const = default;
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Changes of the kernel's links, IPv4 addresses and IPv4 routes, as values.
+/// Changes of the kernel's links, IP addresses and routes, as values.
 ///
 /// `Resync`: discard all state, a full dump follows; until `Synced` the state is incomplete, and absence of an object
 /// means nothing. A receiver starts as if it had just received `Resync`.
@@ -16,6 +16,7 @@
 
 #include <linux/rtnetlink.h>
 
+#include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
 
 namespace verbline::host {
@@ -27,26 +28,32 @@ struct Link {
     std::uint32_t mtu = 0;
 };
 
-/// One next hop of a route.
-struct Hop {
+/// One next hop of a route. Address: wire::Ipv4Address or wire::Ipv6Address.
+template <class Address>
+struct BasicHop {
     int ifindex = 0;
-    wire::Ipv4Address gateway{};  ///< 0: the destination is on the link
-    bool usable = true;           ///< false: the kernel has declared it dead, or the gateway is no IPv4 address
-    bool operator==(const Hop&) const = default;
+    Address gateway{};   ///< 0: the destination is on the link
+    bool usable = true;  ///< false: the kernel has declared it dead, or the gateway is of another family
+    bool operator==(const BasicHop&) const = default;
 };
 
 /// A route with the attributes by which the kernel distinguishes routes: two that differ in any member can coexist.
-struct Route {
-    wire::Ipv4Prefix prefix{};
+template <class Address>
+struct BasicRoute {
+    wire::PrefixOf<Address> prefix{};
     std::uint32_t table = RT_TABLE_MAIN;
     std::uint32_t metric = 0;
     std::uint8_t tos = 0;
     std::uint8_t type = RTN_UNICAST;
     std::uint8_t protocol = RTPROT_UNSPEC;
-    wire::Ipv4Address preferred_source{};
-    std::vector<Hop> hops;  ///< none for blackhole, unreachable, prohibit; several: multipath
-    bool operator==(const Route&) const = default;
+    Address preferred_source{};
+    std::vector<BasicHop<Address>> hops;  ///< none for blackhole, unreachable, prohibit; several: multipath
+    bool operator==(const BasicRoute&) const = default;
 };
+using Hop = BasicHop<wire::Ipv4Address>;
+using Route = BasicRoute<wire::Ipv4Address>;
+using Ipv6Hop = BasicHop<wire::Ipv6Address>;
+using Ipv6Route = BasicRoute<wire::Ipv6Address>;
 
 /// Position of a route among those of equal prefix, table, TOS and metric, of which the kernel uses the first.
 enum class Place : std::uint8_t { first, last, instead_of_first };
@@ -59,23 +66,29 @@ struct LinkRemoved {
 };
 struct AddressAdded {
     int ifindex;
-    wire::Ipv4Prefix address;
+    link::InterfaceAddress address;
 };
 struct AddressRemoved {
     int ifindex;
-    wire::Ipv4Prefix address;
+    link::InterfaceAddress address;
 };
-struct RouteAdded {
-    Route route;
+template <class Address>
+struct BasicRouteAdded {
+    BasicRoute<Address> route;
     Place place = Place::first;
 };
-struct RouteRemoved {
-    Route route;
+template <class Address>
+struct BasicRouteRemoved {
+    BasicRoute<Address> route;
 };
+using RouteAdded = BasicRouteAdded<wire::Ipv4Address>;
+using RouteRemoved = BasicRouteRemoved<wire::Ipv4Address>;
+using Ipv6RouteAdded = BasicRouteAdded<wire::Ipv6Address>;
+using Ipv6RouteRemoved = BasicRouteRemoved<wire::Ipv6Address>;
 struct Resync {};
 struct Synced {};
 
-using KernelEvent =
-    std::variant<LinkChanged, LinkRemoved, AddressAdded, AddressRemoved, RouteAdded, RouteRemoved, Resync, Synced>;
+using KernelEvent = std::variant<LinkChanged, LinkRemoved, AddressAdded, AddressRemoved, RouteAdded, RouteRemoved,
+                                 Ipv6RouteAdded, Ipv6RouteRemoved, Resync, Synced>;
 
 }  // namespace verbline::host

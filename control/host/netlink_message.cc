@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/host/netlink_message.h"
 
+#include <algorithm>
+#include <concepts>
 #include <cstring>
 #include <memory>
 
 #include <linux/if.h>
+#include <linux/if_addr.h>
 #include <netlink/attr.h>
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
 
-#include <arpa/inet.h>
-
 #include "control/host/netlink_socket.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/wire/bytes.h"
 
 namespace verbline::host {
 
@@ -34,6 +37,11 @@ public:
         if (attribute == nullptr || nla_len(attribute) < 4) return std::nullopt;
         return nla_get_u32(attribute);
     }
+    wire::Bytes bytes(int type) const {
+        const auto* attribute = nlmsg_find_attr(message_, sizeof(Header), type);
+        if (attribute == nullptr) return {};
+        return {static_cast<const std::byte*>(nla_data(attribute)), static_cast<std::size_t>(nla_len(attribute))};
+    }
     std::string text(int type) const {
         const auto* attribute = nlmsg_find_attr(message_, sizeof(Header), type);
         if (attribute == nullptr) return {};
@@ -47,17 +55,29 @@ private:
     nlmsghdr* message_;
 };
 
-wire::Ipv4Address from_network(std::uint32_t address) {
-    return wire::Ipv4Address{ntohl(address)};
+template <class Address>
+constexpr int family_of = std::same_as<Address, wire::Ipv4Address> ? AF_INET : AF_INET6;
+template <class Address>
+constexpr unsigned bits_of = std::same_as<Address, wire::Ipv4Address> ? 32 : 128;
+
+/// Of as many bytes as its family has.
+template <class Address>
+Address from_network(wire::Bytes bytes) {
+    if constexpr (std::same_as<Address, wire::Ipv4Address>) {
+        return Address{wire::load32(bytes, 0)};
+    } else {
+        Address address;
+        std::ranges::copy(bytes, address.bytes.begin());
+        return address;
+    }
 }
 
-std::optional<wire::Ipv4Address> ipv4_of(nl_addr* address) {
-    if (address == nullptr || nl_addr_get_family(address) != AF_INET) return std::nullopt;
-    if (nl_addr_get_len(address) == 0) return wire::Ipv4Address{};
-    if (nl_addr_get_len(address) != 4) return std::nullopt;
-    std::uint32_t value = 0;
-    std::memcpy(&value, nl_addr_get_binary_addr(address), sizeof(value));
-    return from_network(value);
+template <class Address>
+std::optional<Address> address_of(nl_addr* address) {
+    if (address == nullptr || nl_addr_get_family(address) != family_of<Address>) return std::nullopt;
+    if (nl_addr_get_len(address) == 0) return Address{};
+    if (nl_addr_get_len(address) != sizeof(Address)) return std::nullopt;
+    return from_network<Address>({static_cast<const std::byte*>(nl_addr_get_binary_addr(address)), sizeof(Address)});
 }
 
 std::optional<KernelEvent> parse_link(nlmsghdr& message) {
@@ -72,48 +92,74 @@ std::optional<KernelEvent> parse_link(nlmsghdr& message) {
                         .mtu = link->number(IFLA_MTU).value_or(0)}};
 }
 
-std::optional<KernelEvent> parse_address(nlmsghdr& message) {
-    const auto view = View<ifaddrmsg>::over(message);
-    if (!view || (*view)->ifa_family != AF_INET || (*view)->ifa_prefixlen > 32) return std::nullopt;
-    const auto local = view->number(IFA_LOCAL);  // IFA_ADDRESS would be the peer's on a point-to-point link
-    if (!local) return std::nullopt;
-    const int ifindex = static_cast<int>((*view)->ifa_index);
-    const wire::Ipv4Prefix address{from_network(*local), (*view)->ifa_prefixlen};
+template <class Address>
+std::optional<KernelEvent> parse_address(nlmsghdr& message, const View<ifaddrmsg>& view, int type) {
+    const auto local = view.bytes(type);
+    if (local.size() != sizeof(Address) || view->ifa_prefixlen > bits_of<Address>) return std::nullopt;
+    const int ifindex = static_cast<int>(view->ifa_index);
+    const link::InterfaceAddress address{link::gid_of(from_network<Address>(local)), view->ifa_prefixlen};
     if (message.nlmsg_type == RTM_DELADDR) return AddressRemoved{ifindex, address};
     return AddressAdded{ifindex, address};
 }
 
-Hop hop_of(rtnl_nexthop* nexthop) {
-    const auto gateway = ipv4_of(rtnl_route_nh_get_gateway(nexthop));
-    const bool dead = (rtnl_route_nh_get_flags(nexthop) & RTNH_F_DEAD) != 0;
-    const bool foreign = rtnl_route_nh_get_via(nexthop) != nullptr;  // RTA_VIA: a gateway of another family
-    return {rtnl_route_nh_get_ifindex(nexthop), gateway.value_or(wire::Ipv4Address{}), !dead && !foreign};
+std::optional<KernelEvent> parse_address(nlmsghdr& message) {
+    const auto view = View<ifaddrmsg>::over(message);
+    if (!view) return std::nullopt;
+    // On a point-to-point link, IFA_ADDRESS would be the peer's.
+    if ((*view)->ifa_family == AF_INET) return parse_address<wire::Ipv4Address>(message, *view, IFA_LOCAL);
+    if ((*view)->ifa_family != AF_INET6) return std::nullopt;
+    // Not the interface's yet, or never (RFC 4862, 5.4): the kernel tells when it is.
+    const bool added = message.nlmsg_type == RTM_NEWADDR;
+    if (added && ((*view)->ifa_flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0) return std::nullopt;
+    const int type = view->bytes(IFA_LOCAL).empty() ? IFA_ADDRESS : IFA_LOCAL;
+    return parse_address<wire::Ipv6Address>(message, *view, type);
 }
 
-std::optional<KernelEvent> parse_route(nlmsghdr& message, bool dumped) {
-    const auto view = View<rtmsg>::over(message);
-    if (!view || (*view)->rtm_family != AF_INET || (*view)->rtm_dst_len > 32) return std::nullopt;
-    if (((*view)->rtm_flags & RTM_F_CLONED) != 0) return std::nullopt;  // not a route, but a cached decision
+template <class Address>
+BasicHop<Address> hop_of(rtnl_nexthop* nexthop) {
+    const auto gateway = address_of<Address>(rtnl_route_nh_get_gateway(nexthop));
+    const bool dead = (rtnl_route_nh_get_flags(nexthop) & RTNH_F_DEAD) != 0;
+    const bool foreign = rtnl_route_nh_get_via(nexthop) != nullptr;  // RTA_VIA: a gateway of another family
+    return {rtnl_route_nh_get_ifindex(nexthop), gateway.value_or(Address{}), !dead && !foreign};
+}
+
+Place place_of(const nlmsghdr& message, bool dumped) {
+    if (!dumped && (message.nlmsg_flags & NLM_F_REPLACE) != 0) return Place::instead_of_first;
+    return dumped || (message.nlmsg_flags & NLM_F_APPEND) != 0 ? Place::last : Place::first;
+}
+
+template <class Address>
+std::optional<KernelEvent> parse_route(nlmsghdr& message, const rtmsg& header, bool dumped) {
+    if (header.rtm_dst_len > bits_of<Address>) return std::nullopt;
     rtnl_route* raw = nullptr;
     if (rtnl_route_parse(&message, &raw) < 0) return std::nullopt;
     const RtnlRoute parsed(raw);
 
-    const auto destination = ipv4_of(rtnl_route_get_dst(raw));
+    const auto destination = address_of<Address>(rtnl_route_get_dst(raw));
     if (!destination) return std::nullopt;
-    Route route{.prefix = {*destination, (*view)->rtm_dst_len},
-                .table = rtnl_route_get_table(raw),
-                .metric = rtnl_route_get_priority(raw),
-                .tos = rtnl_route_get_tos(raw),
-                .type = rtnl_route_get_type(raw),
-                .protocol = rtnl_route_get_protocol(raw),
-                .preferred_source = ipv4_of(rtnl_route_get_pref_src(raw)).value_or(wire::Ipv4Address{})};
-    for (int i = 0; i < rtnl_route_get_nnexthops(raw); ++i) route.hops.push_back(hop_of(rtnl_route_nexthop_n(raw, i)));
+    BasicRoute<Address> route{.prefix = {*destination, header.rtm_dst_len},
+                              .table = rtnl_route_get_table(raw),
+                              .metric = rtnl_route_get_priority(raw),
+                              .tos = rtnl_route_get_tos(raw),
+                              .type = rtnl_route_get_type(raw),
+                              .protocol = rtnl_route_get_protocol(raw),
+                              .preferred_source = address_of<Address>(rtnl_route_get_pref_src(raw)).value_or(Address{}),
+                              .hops = {}};
+    for (int i = 0; i < rtnl_route_get_nnexthops(raw); ++i) {
+        route.hops.push_back(hop_of<Address>(rtnl_route_nexthop_n(raw, i)));
+    }
+    if (message.nlmsg_type == RTM_DELROUTE) return BasicRouteRemoved<Address>{std::move(route)};
+    return BasicRouteAdded<Address>{std::move(route), place_of(message, dumped)};
+}
 
-    if (message.nlmsg_type == RTM_DELROUTE) return RouteRemoved{std::move(route)};
-    auto place = Place::first;
-    if (dumped || (message.nlmsg_flags & NLM_F_APPEND) != 0) place = Place::last;
-    if (!dumped && (message.nlmsg_flags & NLM_F_REPLACE) != 0) place = Place::instead_of_first;
-    return RouteAdded{std::move(route), place};
+std::optional<KernelEvent> parse_route(nlmsghdr& message, bool dumped) {
+    const auto view = View<rtmsg>::over(message);
+    if (!view || ((*view)->rtm_flags & RTM_F_CLONED) != 0) return std::nullopt;  // not a route, but a cached decision
+    const rtmsg& header = *view->operator->();
+    if (header.rtm_src_len != 0) return std::nullopt;  // for some sources only
+    if (header.rtm_family == AF_INET) return parse_route<wire::Ipv4Address>(message, header, dumped);
+    if (header.rtm_family == AF_INET6) return parse_route<wire::Ipv6Address>(message, header, dumped);
+    return std::nullopt;
 }
 
 }  // namespace

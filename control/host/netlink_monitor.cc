@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "control/host/netlink_message.h"
+#include "datapath/link/ip_gid.h"
 
 namespace verbline::host {
 
@@ -17,7 +18,8 @@ constexpr int max_datagrams = 64;  ///< per call, so that the control thread get
 Result<std::unique_ptr<NetlinkMonitor>> NetlinkMonitor::open(const std::string& netns) {
     auto socket = NetlinkSocket::open(netns);
     if (!socket) return std::unexpected(socket.error());
-    for (const auto group : {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_NEXTHOP}) {
+    for (const auto group : {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_IFADDR,
+                             RTNLGRP_IPV6_ROUTE, RTNLGRP_NEXTHOP}) {
         if (const auto done = socket->subscribe(group); !done) return std::unexpected(done.error());
     }
     std::unique_ptr<NetlinkMonitor> monitor(new NetlinkMonitor(std::move(*socket)));
@@ -77,7 +79,10 @@ bool NetlinkMonitor::may_silence_others(const KernelEvent& event) {
         return false;
     }
     if (const auto* removed = std::get_if<LinkRemoved>(&event)) return down_.erase(removed->ifindex) == 0;
-    return std::holds_alternative<AddressRemoved>(event);
+    // It replaces all hops of an IPv6 route, and tells of the new one only.
+    if (const auto* added = std::get_if<Ipv6RouteAdded>(&event)) return added->place == Place::instead_of_first;
+    const auto* gone = std::get_if<AddressRemoved>(&event);
+    return gone != nullptr && link::ipv4_of(gone->address.gid);  // the routes of an IPv6 address stay without it
 }
 
 Result<void> NetlinkMonitor::begin_dump() {

@@ -2,13 +2,14 @@
 #pragma once
 
 /// @file
-/// Follows the kernel's links, IPv4 addresses and IPv4 routes in one network namespace.
+/// Follows the kernel's links, IP addresses and routes in one network namespace.
 ///
 ///     open ──> everything there is, Synced ──> changes ──> Resync, everything there is, Synced ──> changes ──> ...
 ///
 /// Changes and dumps come over one socket, hence in the kernel's order without gaps. Everything is dumped again when
 /// messages were lost (ENOBUFS), and after changes whose consequences the kernel does not announce: routes that vanish
-/// with a link going down, with the address they name as source (Linux before 6.7), or with a nexthop object.
+/// with a link going down, with the IPv4 address they name as source (Linux before 6.7), or with a nexthop object; hops
+/// of a replaced IPv6 route.
 ///
 /// Owned by one thread. Give `fd()` to the control loop and call `receive()` whenever it is readable.
 
@@ -25,7 +26,7 @@ namespace verbline::host {
 
 #define VERBLINE_NETLINK_COUNTERS(X)                                                           \
     X(netlink_rx_events, "links, addresses and routes that the kernel reported")               \
-    X(netlink_rx_ignored, "kernel messages that concern no link, IPv4 address or IPv4 route")  \
+    X(netlink_rx_ignored, "kernel messages that concern no link, IP address or route")         \
     X(netlink_rx_overruns, "times that kernel messages were lost because the socket was full") \
     X(netlink_dumps, "times that everything was asked for")
 

@@ -14,9 +14,10 @@
 ///
 /// Of the routes of one prefix the local table's come first, then main, then default; within a table the lowest metric,
 /// and then the kernel's own order. A route is passed over if it is not usable by us: a link that is down or not
-/// ours, a gateway that is no IPv4 address, a TOS (routes with one are ignored). Of a multipath route the first usable
+/// ours, a gateway of another family, a TOS (routes with one are ignored). Of a multipath route the first usable
 /// hop is taken. An address of any interface, ours or not, is local. One deviation: the tables are merged, so that a
-/// longer prefix in main wins over a shorter one in the local table, where the kernel would look no further.
+/// longer prefix in main wins over a shorter one in the local table, where the kernel would look no further. The hops
+/// of an IPv6 route are routes of their own, as in the kernel, which adds and removes them one by one.
 ///
 /// Between Resync and Synced nothing is changed, so the FIB goes on with what it has. Pure: no I/O. Owned by the
 /// control thread.
@@ -42,14 +43,19 @@ struct RouteMirrorCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_ROUTE_MIRROR_COUNTERS)
 };
 
-class RouteMirror {
+/// Of one family: Address is wire::Ipv4Address or wire::Ipv6Address.
+template <class Address>
+class BasicRouteMirror {
 public:
+    using Prefix = wire::PrefixOf<Address>;
+    using NextHop = forward::BasicNextHop<Address>;
+
     struct Set {
-        wire::Ipv4Prefix prefix;
-        forward::NextHop next_hop;
+        Prefix prefix;
+        NextHop next_hop;
     };
     struct Unset {
-        wire::Ipv4Prefix prefix;
+        Prefix prefix;
     };
     using Action = std::variant<Set, Unset>;
     using Actions = std::vector<Action>;
@@ -62,20 +68,23 @@ public:
     const RouteMirrorCounters& counters() const { return counters_; }
 
 private:
+    using Route = BasicRoute<Address>;
+    using RouteAdded = BasicRouteAdded<Address>;
+    using RouteRemoved = BasicRouteRemoved<Address>;
     struct Slot {
         std::vector<Route> routes;  ///< best first
-        std::optional<forward::NextHop> published;
+        std::optional<NextHop> published;
     };
-    using Slots = std::map<wire::Ipv4Prefix, Slot>;
+    using Slots = std::map<Prefix, Slot>;
 
     void link(int ifindex, bool up, Actions& out);
     void add(const RouteAdded& added, Actions& out);
     void remove(const Route& route, Actions& out);
     void forget();
 
-    std::optional<forward::NextHop> wanted(const Slot& slot) const;
-    std::optional<forward::NextHop> next_hop_of(const Route& route) const;
-    Slots::iterator reconcile(Slots::iterator slot, Actions& out);
+    std::optional<NextHop> wanted(const Slot& slot) const;
+    std::optional<NextHop> next_hop_of(const Route& route) const;
+    typename Slots::iterator reconcile(typename Slots::iterator slot, Actions& out);
     void reconcile_all(Actions& out);
 
     Slots slots_;
@@ -84,5 +93,10 @@ private:
     bool synced_ = false;
     RouteMirrorCounters counters_;
 };
+
+extern template class BasicRouteMirror<wire::Ipv4Address>;
+extern template class BasicRouteMirror<wire::Ipv6Address>;
+using RouteMirror = BasicRouteMirror<wire::Ipv4Address>;
+using Ipv6RouteMirror = BasicRouteMirror<wire::Ipv6Address>;
 
 }  // namespace verbline::host

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/router/ethernet_port.h"
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "datapath/link/ethernet_interface.h"
 
@@ -24,12 +26,34 @@ void EthernetPort::carrier_changed() {
     }
 }
 
+/// Refused, the device receives all groups.
+void EthernetPort::listen(const std::vector<wire::Gid>& groups) {
+    std::vector<wire::MacAddress> wanted;
+    for (const auto& group : groups) wanted.push_back(link::multicast_mac(link::Carrier::roce_v2_ipv6, group));
+    const auto in = [](const std::vector<wire::MacAddress>& list, const wire::MacAddress& mac) {
+        return std::ranges::find(list, mac) != list.end();
+    };
+    for (const auto& mac : groups_) {
+        if (!in(wanted, mac)) (void)device().detach_multicast({.mac = mac});
+    }
+    for (const auto& mac : wanted) {
+        if (!in(groups_, mac)) (void)device().attach_multicast({.mac = mac});
+    }
+    groups_ = std::move(wanted);
+}
+
 void EthernetPort::locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) {
     located(link::ethernet_destination(mac_, std::get<wire::MacAddress>(hardware), type));
 }
 
 std::optional<link::Destination> EthernetPort::broadcast(wire::EtherType type) const {
     return link::ethernet_destination(mac_, wire::broadcast_mac, type);
+}
+
+std::optional<link::Destination> EthernetPort::multicast(const wire::Ipv6Address& group) const {
+    auto to = link::ethernet_destination(mac_, wire::broadcast_mac, wire::ether_type::ipv6);
+    link::set_ethernet_group(to, group);
+    return to;
 }
 
 wire::MacAddress derived_mac(std::string_view instance, std::string_view port) {

@@ -17,10 +17,13 @@ public:
 
 private:
     void carrier_changed() override;
+    void listen(const std::vector<wire::Gid>& groups) override;
     void locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) override;
     std::optional<link::Destination> broadcast(wire::EtherType type) const override;
+    std::optional<link::Destination> multicast(const wire::Ipv6Address& group) const override;
 
     wire::MacAddress mac_;
+    std::vector<wire::MacAddress> groups_;  ///< attached
 };
 
 /// A locally administered MAC address for a device without one, derived from the names so that neighbours need not

@@ -6,13 +6,11 @@
 
 namespace verbline::router {
 
-using host::RouteMirror;
-
 Result<std::unique_ptr<KernelFollower>> KernelFollower::open(control::Loop& loop, const std::string& netns,
-                                                             forward::Fib& fib, OnInterface on_interface) {
+                                                             const Fibs& fibs, OnInterface on_interface) {
     auto monitor = host::NetlinkMonitor::open(netns);
     if (!monitor) return std::unexpected(monitor.error());
-    std::unique_ptr<KernelFollower> self(new KernelFollower(fib, std::move(*monitor), std::move(on_interface)));
+    std::unique_ptr<KernelFollower> self(new KernelFollower(fibs, std::move(*monitor), std::move(on_interface)));
     auto watch = loop.watch(self->monitor_->fd(), [follower = self.get()](std::uint32_t) { follower->receive(); });
     if (!watch) return std::unexpected(watch.error());
     self->watch_ = std::move(*watch);
@@ -20,7 +18,8 @@ Result<std::unique_ptr<KernelFollower>> KernelFollower::open(control::Loop& loop
 }
 
 void KernelFollower::attach(int ifindex, forward::InterfaceId id) {
-    play(routes_.attach(ifindex, id));
+    play(fibs_.ipv4, routes_.attach(ifindex, id));
+    play(fibs_.ipv6, ipv6_routes_.attach(ifindex, id));
     play(interfaces_.attach(ifindex, id));
 }
 
@@ -32,20 +31,23 @@ void KernelFollower::receive() {
         return watch_.cancel();
     }
     for (const auto& event : *events) {
-        play(routes_.received(event));
+        play(fibs_.ipv4, routes_.received(event));
+        play(fibs_.ipv6, ipv6_routes_.received(event));
         play(interfaces_.received(event));
     }
 }
 
-void KernelFollower::play(const RouteMirror::Actions& actions) {
-    for (const auto& action : actions) {
-        if (const auto* set = std::get_if<RouteMirror::Set>(&action)) {
-            if (!fib_.replace(set->prefix, set->next_hop)) counters_.routes_refused.add();
+template <class Fib, class Actions>
+void KernelFollower::play(Fib& fib, const Actions& actions) {
+    const auto perform = [&]<class Action>(const Action& action) {
+        if constexpr (requires { action.next_hop; }) {
+            if (!fib.replace(action.prefix, action.next_hop)) counters_.routes_refused.add();
         } else {
             // One that was refused above is not there to be removed.
-            (void)fib_.remove(std::get<RouteMirror::Unset>(action).prefix);
+            (void)fib.remove(action.prefix);
         }
-    }
+    };
+    for (const auto& action : actions) std::visit(perform, action);
 }
 
 void KernelFollower::play(const host::InterfaceMirror::Actions& actions) {
@@ -55,6 +57,9 @@ void KernelFollower::play(const host::InterfaceMirror::Actions& actions) {
 void KernelFollower::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
     routes_.counters().each(visit);
+    ipv6_routes_.counters().each([&](std::string_view name, std::uint64_t value, std::string_view help) {
+        visit("ipv6_" + std::string(name), value, help);
+    });
     monitor_->counters().each(visit);
 }
 

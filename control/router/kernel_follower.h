@@ -4,8 +4,8 @@
 /// @file
 /// Follows the kernel: its routes go to the forwarding table, its interfaces' addresses to our ports.
 ///
-///     netlink ──> NetlinkMonitor ──┬─> RouteMirror ─────> forward::Fib
-///                                  └─> InterfaceMirror ─> on_interface ─> Port::set_addresses
+///     netlink ──> NetlinkMonitor ──┬─> RouteMirror, one for each family ─> forward::Fib, forward::Ipv6Fib
+///                                  └─> InterfaceMirror ─> on_interface ──> Port::set_addresses
 ///
 /// Owned by the control thread.
 
@@ -33,9 +33,15 @@ class KernelFollower {
 public:
     using OnInterface = std::function<void(forward::InterfaceId, const host::InterfaceState&)>;
 
+    /// Not owned.
+    struct Fibs {
+        forward::Fib& ipv4;
+        forward::Ipv6Fib& ipv6;
+    };
+
     /// `netns`: as in `ip netns`; empty: the caller's own.
-    static Result<std::unique_ptr<KernelFollower>> open(control::Loop& loop, const std::string& netns,
-                                                        forward::Fib& fib, OnInterface on_interface);
+    static Result<std::unique_ptr<KernelFollower>> open(control::Loop& loop, const std::string& netns, const Fibs& fibs,
+                                                        OnInterface on_interface);
 
     /// Maps the kernel's interface `ifindex` to our port `id`.
     void attach(int ifindex, forward::InterfaceId id);
@@ -43,17 +49,19 @@ public:
     void counters(const CounterVisitor& visit) const;
 
 private:
-    KernelFollower(forward::Fib& fib, std::unique_ptr<host::NetlinkMonitor> monitor, OnInterface on_interface)
-        : fib_(fib), monitor_(std::move(monitor)), on_interface_(std::move(on_interface)) {}
+    KernelFollower(const Fibs& fibs, std::unique_ptr<host::NetlinkMonitor> monitor, OnInterface on_interface)
+        : fibs_(fibs), monitor_(std::move(monitor)), on_interface_(std::move(on_interface)) {}
 
     void receive();
-    void play(const host::RouteMirror::Actions& actions);
+    template <class Fib, class Actions>
+    void play(Fib& fib, const Actions& actions);
     void play(const host::InterfaceMirror::Actions& actions);
 
-    forward::Fib& fib_;
+    Fibs fibs_;
     std::unique_ptr<host::NetlinkMonitor> monitor_;
     OnInterface on_interface_;
     host::RouteMirror routes_;
+    host::Ipv6RouteMirror ipv6_routes_;
     host::InterfaceMirror interfaces_;
     KernelFollowerCounters counters_;
     control::Watch watch_;

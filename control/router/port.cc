@@ -8,43 +8,63 @@
 
 #include "datapath/link/ip_gid.h"
 #include "datapath/neighbour/arp.h"
+#include "datapath/neighbour/discovery.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ethernet.h"
 
 namespace verbline::router {
 namespace {
 
-/// Of an address that came as an IPv4 address.
-wire::Ipv4Address ipv4_of(const wire::Gid& gid) {
-    return link::ipv4_of(gid).value_or(wire::Ipv4Address{});
+constexpr auto all_routers = wire::Gid::of(0xff02'0000'0000'0000, wire::Guid{2});  // RFC 4291, 2.7.1
+
+wire::EtherType ether_type_of(const wire::Gid& address) {
+    return neighbour::family_of(address) == neighbour::Family::ipv4 ? wire::ether_type::ipv4 : wire::ether_type::ipv6;
+}
+
+/// Of a packet handed up; `like` has the link's kind of address.
+neighbour::Read read(wire::EtherType type, wire::Bytes packet, const neighbour::LinkAddress& like) {
+    if (type == wire::ether_type::arp) return neighbour::read_arp(packet, like);
+    if (type != wire::ether_type::ipv6) return {};
+    return std::visit([&]<class Address>(const Address&) { return neighbour::read_discovery<Address>(packet); }, like);
+}
+
+neighbour::Parameters parameters_of(const ControlPort::Setup& setup) {
+    return {.router = setup.forwards};
 }
 
 }  // namespace
 
 ControlPort::ControlPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const neighbour::LinkAddress& like)
-    : loop_(loop), shard_(shard), setup_(setup), engine_(like) {}
+    : loop_(loop), shard_(shard), setup_(setup), engine_(like, parameters_of(setup)) {}
 
 void ControlPort::handle(const Unresolved& event) {
     if (!up_) return shard_.send(FailNeighbour{id(), event.address});
-    play(engine_.resolve(link::gid_of(event.address), loop_.now()));
+    play(engine_.resolve(event.address, loop_.now()));
 }
 
 void ControlPort::handle(const Punted& event) {
-    if (event.type == wire::ether_type::arp && up_) {
-        play(engine_.received(neighbour::read_arp(offload::first_segment(*event.packet), engine_.link()), loop_.now()));
-    } else {
-        counters_.rx_dropped_punted_type.add();
-    }
+    const auto message = read(event.type, offload::first_segment(*event.packet), engine_.link());
     rte_pktmbuf_free(event.packet);
+    if (message.kind == neighbour::Kind::other || !up_) return counters_.rx_dropped_punted_type.add();
+    play(engine_.received(message, loop_.now()));
 }
 
-void ControlPort::set_addresses(const std::vector<wire::Ipv4Prefix>& addresses) {
+void ControlPort::set_addresses(const std::vector<link::InterfaceAddress>& addresses) {
     if (addresses == addresses_) return;
     addresses_ = addresses;
-    shard_.send(SetAddress{id(), addresses.empty() ? wire::Ipv4Address{} : addresses.front().address});
-    std::vector<link::InterfaceAddress> gids;
-    for (const auto& [address, length] : addresses) gids.push_back({link::gid_of(address), length});
-    play(engine_.set_addresses(gids, loop_.now()));
+    SetAddress sources{.port = id()};
+    for (const auto& [gid, length] : addresses) {
+        const auto ipv4 = link::ipv4_of(gid);
+        const auto ipv6 = link::ipv6_of(gid);
+        auto& source = wire::is_link_local(ipv6) ? sources.link_local : sources.ipv6;
+        if (ipv4 && sources.address == wire::Ipv4Address{}) sources.address = *ipv4;
+        if (!ipv4 && source == wire::Ipv6Address{}) source = ipv6;
+    }
+    shard_.send(sources);
+    auto groups = neighbour::groups_of(addresses);
+    if (setup_.forwards) groups.push_back(all_routers);
+    listen(groups);
+    play(engine_.set_addresses(addresses, loop_.now()));
     announce();
 }
 
@@ -62,7 +82,9 @@ void ControlPort::announce() {
 
 void ControlPort::link_is_up(const neighbour::LinkAddress& hardware) {
     engine_.set_link(hardware);
-    if (const auto to = broadcast(wire::ether_type::ipv4)) shard_.send(SetBroadcast{id(), *to});
+    if (const auto to = broadcast(wire::ether_type::ipv4)) {
+        shard_.send(SetBroadcast{id(), *to, multicast(link::ipv6_of(neighbour::all_nodes))});
+    }
     set_up(true);
     announce();
     locate_all();
@@ -78,7 +100,7 @@ void ControlPort::set_up(bool up) {
 }
 
 void ControlPort::locate_all() {
-    for (const auto& [ip, hardware] : std::map(announced_)) run(neighbour::Resolved{link::gid_of(ip), hardware});
+    for (const auto& [address, hardware] : std::map(announced_)) run(neighbour::Resolved{address, hardware});
 }
 
 void ControlPort::play(const neighbour::Actions& actions) {
@@ -87,11 +109,16 @@ void ControlPort::play(const neighbour::Actions& actions) {
 }
 
 void ControlPort::run(const neighbour::Send& action) {
-    std::vector<std::byte> packet(neighbour::max_arp_size);
-    packet.resize(neighbour::write_arp(packet, action.message, action.to));
+    const auto& message = action.message;
+    const bool ipv4 = neighbour::family_of(message.speaker.value_or(message.subject)) == neighbour::Family::ipv4;
+    std::vector<std::byte> packet(std::max(neighbour::max_arp_size, neighbour::max_discovery_size));
+    packet.resize(ipv4 ? neighbour::write_arp(packet, message, action.to)
+                       : neighbour::write_discovery(packet, message, action.to.has_value()));
     if (action.to) {
-        locate(*action.to, wire::ether_type::arp,
+        locate(*action.to, ipv4 ? wire::ether_type::arp : wire::ether_type::ipv6,
                [this, packet](const link::Destination& to) { transmit(packet, to); });
+    } else if (!ipv4) {
+        send_to_group(neighbour::multicast_group_of(message), std::move(packet));
     } else if (const auto to = broadcast(wire::ether_type::arp)) {
         transmit(packet, *to);
     } else {
@@ -100,24 +127,36 @@ void ControlPort::run(const neighbour::Send& action) {
 }
 
 void ControlPort::run(const neighbour::Resolved& action) {
-    const auto ip = ipv4_of(action.address);
-    announced_.insert_or_assign(ip, action.link);
-    locate(action.link, wire::ether_type::ipv4, [this, ip, hardware = action.link](const link::Destination& to) {
-        const auto announced = announced_.find(ip);
+    const auto& address = action.address;
+    announced_.insert_or_assign(address, action.link);
+    locate(action.link, ether_type_of(address), [this, address, hardware = action.link](const link::Destination& to) {
+        const auto announced = announced_.find(address);
         if (announced == announced_.end() || announced->second != hardware)
             return;  // changed while the destination was resolved
-        shard_.send(SetNeighbour{id(), ip, to});
+        shard_.send(SetNeighbour{id(), address, to});
     });
 }
 
 void ControlPort::run(const neighbour::Failed& action) {
-    announced_.erase(ipv4_of(action.address));
-    shard_.send(FailNeighbour{id(), ipv4_of(action.address)});
+    announced_.erase(action.address);
+    shard_.send(FailNeighbour{id(), action.address});
 }
 
 void ControlPort::run(const neighbour::Removed& action) {
-    announced_.erase(ipv4_of(action.address));
-    shard_.send(ForgetNeighbour{id(), ipv4_of(action.address)});
+    announced_.erase(action.address);
+    shard_.send(ForgetNeighbour{id(), action.address});
+}
+
+std::optional<link::Destination> ControlPort::multicast(const wire::Ipv6Address&) const {
+    return broadcast(wire::ether_type::ipv6);
+}
+
+void ControlPort::send_to_group(const wire::Gid& group, std::vector<std::byte> packet) {
+    if (const auto to = multicast(link::ipv6_of(group))) {
+        transmit(packet, *to);
+    } else {
+        counters_.control_tx_dropped_no_path.add();
+    }
 }
 
 void ControlPort::transmit(wire::Bytes packet, const link::Destination& to) {
@@ -137,6 +176,7 @@ void ControlPort::schedule() {
 void ControlPort::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
     engine_.counters().each(neighbour::Family::ipv4, visit);
+    engine_.counters().each(neighbour::Family::ipv6, visit);
 }
 
 }  // namespace verbline::router

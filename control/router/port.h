@@ -4,7 +4,7 @@
 /// @file
 /// The control thread's side of a port: its addresses, its neighbours, and how to reach them.
 ///
-///     shard ── Unresolved, ARP ──> Port ──> Engine ─── Resolved  ──> locate (a MAC; or QPN and GID, by a path) ──┐
+///     shard ── Unresolved, ARP, ND ──> Port ──> Engine ─── Resolved  ──> locate (a MAC; or QPN and GID, by a path) ──┐
 ///     shard <── SetNeighbour, FailNeighbour, ForgetNeighbour, Transmit <──────────────────────────────────────────┘
 ///
 /// Link types differ in how a hardware address becomes a destination (`locate`) and where broadcasts go (`broadcast`).
@@ -28,7 +28,7 @@ struct rte_mempool;
 namespace verbline::router {
 
 #define VERBLINE_PORT_COUNTERS(X)                                                                           \
-    X(control_tx_packets, "packets of the control thread's own (ARP) handed to the shard")                  \
+    X(control_tx_packets, "packets of the control thread's own (ARP, ND) handed to the shard")              \
     X(control_tx_dropped_no_mbuf, "packets of the control thread's own not sent for want of an mbuf")       \
     X(control_tx_dropped_no_path, "packets of the control thread's own for a destination without any path") \
     X(rx_dropped_punted_type, "packets handed up that the control thread has no use for")
@@ -43,7 +43,8 @@ public:
         forward::InterfaceId id{};
         std::string name;
         pmd::NetDevice* device = nullptr;  ///< not owned
-        rte_mempool* pool = nullptr;       ///< for ARP packets
+        rte_mempool* pool = nullptr;       ///< for ARP and ND packets
+        bool forwards = false;             ///< a router, which its advertisements say (RFC 4861, 4.4)
     };
 
     ControlPort(const ControlPort&) = delete;
@@ -54,8 +55,9 @@ public:
     void handle(const Unresolved& event);
     void handle(const Punted& event);
 
-    /// Sets the addresses of the port's interface, as the kernel has them; the first is the default source address.
-    void set_addresses(const std::vector<wire::Ipv4Prefix>& addresses);
+    /// Sets the addresses of the port's interface, as the kernel has them; the first of a family is its default source
+    /// address, of IPv6 the first that is not link-local.
+    void set_addresses(const std::vector<link::InterfaceAddress>& addresses);
 
     forward::InterfaceId id() const { return setup_.id; }
     const std::string& name() const { return setup_.name; }
@@ -69,7 +71,7 @@ public:
     /// Called whenever `up` or `carrier` changes.
     void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
-    const std::vector<wire::Ipv4Prefix>& addresses() const { return addresses_; }
+    const std::vector<link::InterfaceAddress>& addresses() const { return addresses_; }
     std::vector<neighbour::Neighbour> neighbours() const { return engine_.neighbours(loop_.now()); }
     virtual void counters(const CounterVisitor& visit) const;
 
@@ -84,6 +86,13 @@ protected:
     /// Resolves the destination of a neighbour and calls `located`, now or later; never, if there is no path.
     virtual void locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) = 0;
     virtual std::optional<link::Destination> broadcast(wire::EtherType type) const = 0;
+    /// Replaces the IPv6 groups that the port must hear; the default is that its broadcasts bring them.
+    virtual void listen(const std::vector<wire::Gid>&) {}
+    /// The destination of an IPv6 group; the default is `broadcast`, where every neighbour hears it.
+    virtual std::optional<link::Destination> multicast(const wire::Ipv6Address& group) const;
+    /// Sends a packet of ours to an IPv6 group; the default, to `multicast`.
+    virtual void send_to_group(const wire::Gid& group, std::vector<std::byte> packet);
+    void transmit(wire::Bytes packet, const link::Destination& to);
 
     /// The link is usable, with our hardware address `hardware`. May be repeated when anything about the link has
     /// changed.
@@ -104,7 +113,6 @@ private:
     void run(const neighbour::Resolved& action);
     void run(const neighbour::Failed& action);
     void run(const neighbour::Removed& action);
-    void transmit(wire::Bytes packet, const link::Destination& to);
     void set_up(bool up);
     void schedule();
 
@@ -113,9 +121,9 @@ private:
     Setup setup_;
     bool up_ = false, carrier_ = false;
     std::function<void()> changed_ = [] {};
-    std::vector<wire::Ipv4Prefix> addresses_;
+    std::vector<link::InterfaceAddress> addresses_;
     neighbour::Engine engine_;
-    std::map<wire::Ipv4Address, neighbour::LinkAddress> announced_;  ///< neighbours sent to the shard, or about to be
+    std::map<wire::Gid, neighbour::LinkAddress> announced_;  ///< neighbours sent to the shard, or about to be
     control::Timer timer_;
 };
 

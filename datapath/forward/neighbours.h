@@ -2,17 +2,18 @@
 #pragma once
 
 /// @file
-/// Neighbour table: (interface, IPv4 address) -> link-layer address, with the packets queued for resolution. Owned by
-/// one shard.
+/// Neighbour table: (interface, IP address) -> link-layer address, with the packets queued for resolution. Owned by one
+/// shard. One table for each family.
 ///
 ///                enqueue: `first`, resolve it
 ///        none ───────────────────────────────> pending ──┬─ set ─────> resolved ──┬─ set: another address
 ///         ^                                  enqueue:    │                        │
 ///         └────── fail, expire, remove ──────  wait  ────┴──────────  remove  ────┘
 ///
-/// An open-addressing index with linear probing, at most half full: a slot holds the whole key (48 bits) and the number
-/// of an entry (16 bits), so that one cache line answers most lookups before the entry itself is touched. The hash is
-/// seeded, so that senders cannot choose addresses that collide.
+/// An open-addressing index with linear probing, at most half full: a slot holds 48 bits of the key and the number of
+/// an entry (16 bits), so that one cache line answers most lookups before the entry itself is touched. An IPv4 key has
+/// 48 bits; those of an IPv6 key are a hash, and the entry has the key itself. The hash is seeded, so that senders
+/// cannot choose addresses that collide.
 ///
 /// Bounded in every direction: `capacity` entries, of which `max_pending` unresolved, each with `max_waiting` packets;
 /// nothing is allocated after construction. The table owns queued packets. Time is the caller's.
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -32,17 +34,21 @@
 #include <rte_prefetch.h>
 
 #include "datapath/forward/interface_id.h"
+#include "datapath/wire/bytes.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/time.h"
 
 namespace verbline::forward {
 
-struct NeighbourKey {
+template <class Address>
+struct BasicNeighbourKey {
     InterfaceId interface{};
-    wire::Ipv4Address address{};
-    auto operator<=>(const NeighbourKey&) const = default;
+    Address address{};
+    auto operator<=>(const BasicNeighbourKey&) const = default;
 };
+using NeighbourKey = BasicNeighbourKey<wire::Ipv4Address>;
+using Ipv6NeighbourKey = BasicNeighbourKey<wire::Ipv6Address>;
 
 enum class NeighbourState : std::uint8_t { none, pending, resolved };
 
@@ -63,9 +69,12 @@ struct NeighbourCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_NEIGHBOUR_COUNTERS)
 };
 
-template <class Address>
+/// Address: the link-layer address, or whatever else it takes to send to a neighbour.
+template <class Address, class IpAddress = wire::Ipv4Address>
 class NeighbourTable {
 public:
+    using NeighbourKey = BasicNeighbourKey<IpAddress>;
+
     static constexpr std::size_t max_waiting = 3;  ///< as the kernel's IPoIB (IPOIB_MAX_PATH_REC_QUEUE)
 
     struct Config {
@@ -82,12 +91,14 @@ public:
         std::span<rte_mbuf*> span() { return std::span(packets).first(size); }
     };
 
-    explicit NeighbourTable(const Config& config = {})
+    /// `counters` must outlive the table; several may share them.
+    NeighbourTable(const Config& config, NeighbourCounters& counters)
         : config_(config),
           multiplier_((config.seed ^ 0x9e37'79b9'7f4a'7c15) | 1),
           shift_(64 - std::bit_width(std::bit_ceil(2u * config.capacity) - 1)),
           slots_(std::bit_ceil(2u * config.capacity), empty),
-          entries_(config.capacity) {
+          entries_(config.capacity),
+          counters_(counters) {
         for (auto i = config.capacity; i-- > 0;) free_.push_back(i);
         pending_.reserve(config.max_pending);
     }
@@ -98,25 +109,25 @@ public:
     }
 
     /// The address of a resolved neighbour, or null. Valid until the table is next changed.
-    const Address* lookup(const NeighbourKey& key) const { return address_at(find(pack(key))); }
+    const Address* lookup(const NeighbourKey& key) const { return address_at(find(key)); }
     /// Before a `lookup` of several keys, call this for each, so that their cache misses overlap.
     void prefetch(const NeighbourKey& key) const { rte_prefetch0(&slots_[home(pack(key))]); }
     /// The same as `lookup` for several keys, at most a few bursts, for all of which `prefetch` was called.
     void lookup(std::span<const NeighbourKey> keys, std::span<const Address*> addresses) const {
         for (std::size_t i = 0; i < keys.size(); ++i) {
-            addresses[i] = address_at(find(pack(keys[i])));
+            addresses[i] = address_at(find(keys[i]));
             rte_prefetch0(addresses[i]);
         }
     }
     NeighbourState state(const NeighbourKey& key) const {
-        const auto slot = find(pack(key));
+        const auto slot = find(key);
         return slots_[slot] == empty ? NeighbourState::none : entry_at(slot).state;
     }
 
     /// Queues `packet` for an unresolved neighbour and takes ownership. If the queue is full, the oldest packet is
     /// dropped.
     Enqueued enqueue(const NeighbourKey& key, rte_mbuf* packet, Time now) {
-        auto slot = find(pack(key));
+        auto slot = find(key);
         const bool fresh = slots_[slot] == empty;
         if (fresh && (pending_.size() == config_.max_pending || !insert(slot, key))) {
             counters_.dropped_neighbours_full.add();
@@ -147,7 +158,7 @@ public:
         Waiting waited;
     };
     Set set(const NeighbourKey& key, const Address& address) {
-        const auto slot = find(pack(key));
+        const auto slot = find(key);
         if (slots_[slot] == empty && !insert(slot, key)) return {};
         auto& entry = entry_at(slot);
         if (entry.state == NeighbourState::pending) forget_pending(number(slots_[slot]));
@@ -159,7 +170,7 @@ public:
     /// Resolution failed: removes a pending neighbour and returns its queued packets, each of which deserves an ICMP
     /// error. Resolved neighbours are unaffected.
     Waiting fail(const NeighbourKey& key) {
-        const auto slot = find(pack(key));
+        const auto slot = find(key);
         if (slots_[slot] == empty || entry_at(slot).state != NeighbourState::pending) return {};
         counters_.neighbours_failed.add();
         return take_out(slot);
@@ -167,7 +178,7 @@ public:
 
     /// Removes the neighbour in any state, and frees packets queued for it.
     void remove(const NeighbourKey& key) {
-        const auto slot = find(pack(key));
+        const auto slot = find(key);
         if (slots_[slot] == empty) return;
         auto waited = take_out(slot);
         counters_.dropped_neighbour_removed.add(waited.size);
@@ -189,7 +200,6 @@ public:
 
     std::size_t size() const { return entries_.size() - free_.size(); }
     std::size_t pending() const { return pending_.size(); }
-    const NeighbourCounters& counters() const { return counters_; }
 
 private:
     using Number = std::uint16_t;
@@ -204,8 +214,18 @@ private:
     static constexpr std::uint64_t empty = ~std::uint64_t{0};  ///< entry 65535, which no table has
     static_assert(std::numeric_limits<decltype(Config::capacity)>::max() == 0xffff);
 
-    static constexpr std::uint64_t pack(const NeighbourKey& key) {
-        return std::uint64_t{static_cast<std::uint16_t>(key.interface)} << 32 | static_cast<std::uint32_t>(key.address);
+    static constexpr bool whole_key_in_slot = std::same_as<IpAddress, wire::Ipv4Address>;
+
+    /// The 48 bits of a key that its slot holds.
+    std::uint64_t pack(const NeighbourKey& key) const {
+        const std::uint64_t interface{static_cast<std::uint16_t>(key.interface)};
+        if constexpr (whole_key_in_slot) {
+            return interface << 32 | static_cast<std::uint32_t>(key.address);
+        } else {
+            const wire::Bytes address(key.address.bytes);
+            const auto high = ((wire::load64(address, 0) ^ config_.seed) + interface) * multiplier_;
+            return ((high >> 32 ^ high ^ wire::load64(address, 8)) * multiplier_) >> 16;
+        }
     }
     static constexpr std::uint64_t key_of(std::uint64_t slot) { return slot >> 16; }
     static constexpr Number number(std::uint64_t slot) { return static_cast<Number>(slot); }
@@ -215,10 +235,14 @@ private:
     std::size_t next(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 
     /// The slot of the key, or the empty one where it belongs. The table always has an empty slot.
-    std::size_t find(std::uint64_t key) const {
-        auto slot = home(key);
-        while (slots_[slot] != empty && key_of(slots_[slot]) != key) slot = next(slot);
+    std::size_t find(const NeighbourKey& key) const {
+        const auto packed = pack(key);
+        auto slot = home(packed);
+        while (slots_[slot] != empty && !holds(slot, packed, key)) slot = next(slot);
         return slot;
+    }
+    bool holds(std::size_t slot, std::uint64_t packed, const NeighbourKey& key) const {
+        return key_of(slots_[slot]) == packed && (whole_key_in_slot || entry_at(slot).key == key);
     }
     Entry& entry_at(std::size_t slot) { return entries_[number(slots_[slot])]; }
     const Entry& entry_at(std::size_t slot) const { return entries_[number(slots_[slot])]; }
@@ -271,7 +295,7 @@ private:
     std::vector<Entry> entries_;
     std::vector<Number> free_;
     std::vector<Number> pending_;  ///< in the order of their deadlines
-    NeighbourCounters counters_;
+    NeighbourCounters& counters_;
 };
 
 }  // namespace verbline::forward

@@ -52,7 +52,7 @@ void IpoibInterface::detach(const pmd::MulticastAddress& group) {
 }
 
 void IpoibInterface::receive(link::Reception& out) noexcept {
-    out.ip_count = out.punt_count = 0;
+    out.ip_count = out.ipv6_count = out.punt_count = 0;
     std::array<rte_mbuf*, pmd::max_burst> frames;
     const auto received = poll_device(frames, out.idle);
     for (auto* frame : received) {
@@ -103,6 +103,10 @@ void IpoibInterface::accept(rte_mbuf* payload, link::Reception& out) noexcept {
         counters_.rx_packets.add();
         counters_.rx_bytes.add(payload->pkt_len);
         out.ip[out.ip_count++] = payload;
+    } else if (header->type == wire::ether_type::ipv6) {
+        counters_.rx_packets.add();
+        counters_.rx_bytes.add(payload->pkt_len);
+        out.ipv6[out.ipv6_count++] = payload;
     } else if (header->type == wire::ether_type::arp) {
         counters_.rx_punted.add();
         out.punts[out.punt_count++] = {header->type, payload};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/link/ethernet_interface.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include <rte_mbuf.h>
 
+#include "datapath/link/ip_gid.h"
 #include "datapath/link/mbuf.h"
 #include "datapath/link/transmit.h"
 #include "datapath/offload/packet.h"
@@ -21,8 +22,13 @@ Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wir
     return destination;
 }
 
+void set_ethernet_group(Destination& destination, const wire::Ipv6Address& group) {
+    const auto mac = multicast_mac(Carrier::roce_v2_ipv6, gid_of(group));  // of any IPv6 packet
+    std::ranges::copy(mac.bytes, destination.header.bytes.begin());
+}
+
 void EthernetInterface::receive(Reception& out) noexcept {
-    out.ip_count = out.punt_count = 0;
+    out.ip_count = out.ipv6_count = out.punt_count = 0;
     std::array<rte_mbuf*, pmd::max_burst> frames;
     const auto received = poll_device(frames, out.idle);
     for (auto* frame : received) accept(frame, out);
@@ -44,6 +50,10 @@ void EthernetInterface::accept(rte_mbuf* frame, Reception& out) noexcept {
         counters_.rx_packets.add();
         counters_.rx_bytes.add(frame->pkt_len);
         out.ip[out.ip_count++] = frame;
+    } else if (header->type == wire::ether_type::ipv6) {
+        counters_.rx_packets.add();
+        counters_.rx_bytes.add(frame->pkt_len);
+        out.ipv6[out.ipv6_count++] = frame;
     } else if (header->type == wire::ether_type::arp) {
         counters_.rx_punted.add();
         out.punts[out.punt_count++] = {header->type, frame};

@@ -20,6 +20,8 @@ struct EthernetCounters {
 
 /// Builds a destination on an Ethernet link, for packets of EtherType `type`.
 Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wire::EtherType type);
+/// Makes any destination on an Ethernet link that of an IPv6 group (RFC 2464, 7).
+void set_ethernet_group(Destination& destination, const wire::Ipv6Address& group);
 
 class EthernetInterface final : public Interface {
 public:

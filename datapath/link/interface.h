@@ -33,9 +33,10 @@ struct Punt {
 
 /// The result of one poll of a link. The caller owns the mbufs.
 struct Reception {
-    std::array<rte_mbuf*, pmd::max_burst> ip;
+    std::array<rte_mbuf*, pmd::max_burst> ip;    ///< IPv4, as the link says
+    std::array<rte_mbuf*, pmd::max_burst> ipv6;  ///< likewise
     std::array<Punt, pmd::max_burst> punts;
-    std::uint16_t ip_count = 0, punt_count = 0;
+    std::uint16_t ip_count = 0, ipv6_count = 0, punt_count = 0;
     bool idle = true;  ///< the device had no packets
 };
 

@@ -2,7 +2,6 @@
 #include "datapath/link/interface_address.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -39,20 +38,19 @@ InterfaceAddress network_of(const InterfaceAddress& address) {
 }
 
 std::string to_string(const InterfaceAddress& address) {
-    if (const auto ipv4 = ipv4_of(address.gid)) return to_string(wire::Ipv4Prefix{*ipv4, address.length});
-    return fmt::format("{}/{}", to_string(address.gid), address.length);
+    return fmt::format("{}/{}", address_text(address.gid), address.length);
+}
+
+std::string address_text(const wire::Gid& gid) {
+    const auto ipv4 = ipv4_of(gid);
+    return ipv4 ? to_string(*ipv4) : to_string(gid);
 }
 
 std::optional<InterfaceAddress> parse_interface_address(std::string_view text) {
     if (const auto ipv4 = wire::from_string<wire::Ipv4Prefix>(text)) return {{gid_of(ipv4->address), ipv4->length}};
-    const auto slash = text.find('/');
-    if (slash == text.npos) return std::nullopt;
-    const auto ipv6 = wire::from_string<wire::Ipv6Address>(text.substr(0, slash));
-    const auto digits = text.substr(slash + 1);
-    std::uint8_t length = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-    if (!ipv6 || error != std::errc{} || end != digits.data() + digits.size() || length > 128) return std::nullopt;
-    const InterfaceAddress address{gid_of(*ipv6), length};
+    const auto ipv6 = wire::from_string<wire::Ipv6Prefix>(text);
+    if (!ipv6) return std::nullopt;
+    const InterfaceAddress address{gid_of(ipv6->address), ipv6->length};
     if (ipv4_of(address.gid)) return std::nullopt;  // ::ffff:10.0.0.1/120 would be read as an IPv4 prefix
     return address;
 }

@@ -28,6 +28,8 @@ bool usable(const InterfaceAddress& address);
 InterfaceAddress network_of(const InterfaceAddress& address);
 
 std::string to_string(const InterfaceAddress& address);
+/// The address alone: "10.99.0.1" or "fd76::1".
+std::string address_text(const wire::Gid& gid);
 /// Parses "10.99.0.1/16" or "fd76::1/64"; none if the text is neither. Does not require `usable`, so networks parse
 /// too.
 std::optional<InterfaceAddress> parse_interface_address(std::string_view text);

@@ -56,30 +56,35 @@ struct SetCarrier {
 struct SetBroadcast {
     InterfaceId port{};
     link::Destination to;
+    std::optional<link::Destination> ipv6{};  ///< of IPv6 groups; on Ethernet with any group's MAC address
 };
 
-/// Sets the source address of ICMP errors about packets from this port; 0.0.0.0: none, and no errors are sent.
+/// Sets the source addresses of ICMP errors about packets from this port; zero: none, and no errors are sent.
 struct SetAddress {
     InterfaceId port{};
     wire::Ipv4Address address{};
+    wire::Ipv6Address ipv6{};        ///< not link-local
+    wire::Ipv6Address link_local{};  ///< of errors to link-local addresses
 };
+
+// Neighbours' addresses are GIDs: IPv6, or IPv4 mapped (datapath/link/ip_gid.h).
 
 struct SetNeighbour {
     InterfaceId port{};
-    wire::Ipv4Address address{};
+    wire::Gid address{};
     link::Destination to;
 };
 
 /// Removes a neighbour, which is resolved again when next needed.
 struct ForgetNeighbour {
     InterfaceId port{};
-    wire::Ipv4Address address{};
+    wire::Gid address{};
 };
 
 /// Resolution failed: packets queued for the neighbour are undeliverable.
 struct FailNeighbour {
     InterfaceId port{};
-    wire::Ipv4Address address{};
+    wire::Gid address{};
 };
 
 /// Sends a packet, which begins at its network header.
@@ -98,10 +103,10 @@ using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, Se
 /// A packet is queued for this neighbour. Emitted once until the neighbour is set, fails or expires.
 struct Unresolved {
     InterfaceId port{};
-    wire::Ipv4Address address{};
+    wire::Gid address{};  ///< as above
 };
 
-/// A non-IP packet (ARP).
+/// A packet that resolves addresses: ARP, or neighbour discovery from its IPv6 header on.
 struct Punted {
     InterfaceId port{};
     wire::EtherType type{};

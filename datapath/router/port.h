@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "datapath/ipoib/interface.h"
 #include "datapath/link/ethernet_interface.h"
@@ -47,12 +48,15 @@ struct ShardPort {
     std::variant<std::unique_ptr<link::EthernetInterface>, std::unique_ptr<ipoib::IpoibInterface>> any;
     pmd::NetDevice& kernel;
     std::uint32_t mtu;
-    bool carrier = false;                          ///< the link's state, as the control thread last saw it
-    wire::Ipv4Address address{};                   ///< source of ICMP errors; 0.0.0.0: none
-    std::optional<link::Destination> broadcast{};  ///< where IP broadcasts and multicasts go
+    bool carrier = false;                               ///< the link's state, as the control thread last saw it
+    SetAddress addresses{};                             ///< sources of ICMP errors
+    std::optional<link::Destination> broadcast{};       ///< where IPv4 broadcasts and multicasts go
+    std::optional<link::Destination> ipv6_multicast{};  ///< likewise; on Ethernet with any group's MAC address
 
 private:
     link::Interface* link_ = std::visit([](auto& l) -> link::Interface* { return l.get(); }, any);
 };
+
+using Ports = std::vector<std::unique_ptr<ShardPort>>;
 
 }  // namespace verbline::router

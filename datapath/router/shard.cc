@@ -44,8 +44,11 @@ struct Executor {
         if (auto* link = port(c.port).ipoib()) link->detach(c.group);
     }
     void operator()(const SetCarrier& c) const { port(c.port).carrier = c.carrier; }
-    void operator()(const SetBroadcast& c) const { port(c.port).broadcast = c.to; }
-    void operator()(const SetAddress& c) const { port(c.port).address = c.address; }
+    void operator()(const SetBroadcast& c) const {
+        port(c.port).broadcast = c.to;
+        port(c.port).ipv6_multicast = c.ipv6;
+    }
+    void operator()(const SetAddress& c) const { port(c.port).addresses = c; }
     void operator()(const SetNeighbour& c) const { router.set_neighbour(port(c.port), c.address, c.to); }
     void operator()(const ForgetNeighbour& c) const { router.forget_neighbour(port(c.port), c.address); }
     void operator()(const FailNeighbour& c) const { router.fail_neighbour(port(c.port), c.address, now); }
@@ -60,7 +63,7 @@ Shard::Shard(const ShardSetup& setup)
       commands_(*setup.commands),
       events_(*setup.events, setup.wake_control),
       ports_(make_ports(setup)),
-      router_(ports_, *setup.fib, *setup.pool, events_, setup.deliver_all_to_kernel),
+      router_(ports_, {setup.fib, setup.ipv6_fib}, *setup.pool, events_, setup.deliver_all_to_kernel),
       idle_(ports_, setup.wake) {
     rte_rcu_qsbr_thread_register(&readers_, reader_);
     rte_rcu_qsbr_thread_online(&readers_, reader_);
@@ -114,6 +117,9 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     if (received.ip_count > 0) {
         const auto packets = pmd::Burst(received.ip).first(received.ip_count);
         router_.from_link(port, packets.first(offload::coalesce(packets)), now);
+    }
+    if (received.ipv6_count > 0) {
+        router_.from_link_ipv6(port, pmd::Burst(received.ipv6).first(received.ipv6_count), now);
     }
     return !received.idle;
 }

@@ -36,8 +36,9 @@ struct ShardSetup {
     std::uint16_t queue = 0;       ///< this shard's queue of every device
     std::vector<PortSetup> ports;  ///< an InterfaceId is the index of a port
     forward::Fib* fib = nullptr;
-    rte_rcu_qsbr* readers = nullptr;  ///< RCU state of the FIB's readers; the shard is reader number `queue`
-    rte_mempool* pool = nullptr;      ///< for segments, fragments and ICMP errors
+    forward::Ipv6Fib* ipv6_fib = nullptr;  ///< null: IPv6 is not carried
+    rte_rcu_qsbr* readers = nullptr;       ///< RCU state of the FIBs' readers; the shard is reader number `queue`
+    rte_mempool* pool = nullptr;           ///< for segments, fragments and ICMP errors
     Ring<Command>* commands = nullptr;
     Ring<Event>* events = nullptr;
     const EventDescriptor* wake_control = nullptr;  ///< signalled when there are events; null: nothing is

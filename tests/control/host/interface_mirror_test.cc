@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "datapath/link/ip_gid.h"
+
 namespace verbline::host {
 namespace {
 
 constexpr int mirrored = 3;
 constexpr forward::InterfaceId mirrored_id{5};
-constexpr wire::Ipv4Prefix first{wire::ipv4(10, 1, 0, 1), 24}, second_address{wire::ipv4(10, 1, 0, 2), 24};
+constexpr link::InterfaceAddress first_address{link::gid_of(wire::ipv4(10, 1, 0, 1)), 24},
+    second_address{link::gid_of(wire::ipv4(10, 1, 0, 2)), 24};
 
 struct MirroredInterface : testing::Test {
     InterfaceMirror mirror;
@@ -16,7 +19,7 @@ struct MirroredInterface : testing::Test {
     MirroredInterface() {
         mirror.attach(mirrored, mirrored_id);
         mirror.received(LinkChanged{{.ifindex = mirrored, .name = "mirrored", .up = true, .mtu = 1500}});
-        mirror.received(AddressAdded{mirrored, first});
+        mirror.received(AddressAdded{mirrored, first_address});
     }
 };
 
@@ -24,16 +27,17 @@ TEST_F(MirroredInterface, TellsEverythingAtOnceWhenItIsKnown) {
     const auto actions = mirror.received(Synced{});
     ASSERT_EQ(actions.size(), 1u);
     EXPECT_EQ(actions[0].interface, mirrored_id);
-    EXPECT_EQ(actions[0].state, (InterfaceState{true, 1500, {first}}));
-    EXPECT_TRUE(mirror.received(AddressAdded{mirrored, first}).empty()) << "nothing new";
+    EXPECT_EQ(actions[0].state, (InterfaceState{true, 1500, {first_address}}));
+    EXPECT_TRUE(mirror.received(AddressAdded{mirrored, first_address}).empty()) << "nothing new";
     EXPECT_TRUE(mirror.received(AddressAdded{mirrored + 1, second_address}).empty()) << "not ours";
 }
 
 TEST_F(MirroredInterface, TellsEachChange) {
     mirror.received(Synced{});
     EXPECT_EQ(mirror.received(AddressAdded{mirrored, second_address})[0].state.addresses,
-              (std::vector{first, second_address}));
-    EXPECT_EQ(mirror.received(AddressRemoved{mirrored, first})[0].state.addresses, (std::vector{second_address}));
+              (std::vector{first_address, second_address}));
+    EXPECT_EQ(mirror.received(AddressRemoved{mirrored, first_address})[0].state.addresses,
+              (std::vector{second_address}));
     EXPECT_EQ(mirror.received(LinkChanged{{.ifindex = mirrored, .up = true, .mtu = 1400}})[0].state.mtu, 1400u);
     EXPECT_FALSE(mirror.received(LinkRemoved{mirrored})[0].state.up);
 }
@@ -42,7 +46,7 @@ TEST_F(MirroredInterface, TellsOnlyTheDifferenceAfterAResync) {
     mirror.received(Synced{});
     EXPECT_TRUE(mirror.received(Resync{}).empty());
     EXPECT_TRUE(mirror.received(LinkChanged{{.ifindex = mirrored, .up = true, .mtu = 1500}}).empty());
-    EXPECT_TRUE(mirror.received(AddressAdded{mirrored, first}).empty());
+    EXPECT_TRUE(mirror.received(AddressAdded{mirrored, first_address}).empty());
     EXPECT_TRUE(mirror.received(Synced{}).empty()) << "it is as it was";
     mirror.received(Resync{});
     mirror.received(LinkChanged{{.ifindex = mirrored, .up = true, .mtu = 1500}});

@@ -4,6 +4,7 @@
 #include <array>
 
 #include <linux/if.h>
+#include <linux/if_addr.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
@@ -11,9 +12,13 @@
 #include <gtest/gtest.h>
 
 #include "control/host/netlink_socket.h"
+#include "datapath/link/ip_gid.h"
+#include "tests/support/ipv6.h"
 
 namespace verbline::host {
 namespace {
+
+using test::ipv6;
 
 /// A message as the kernel would send it.
 template <class Header>
@@ -23,6 +28,10 @@ struct Sent {
     Sent(int type, const Header& header, int flags = 0) : message(nlmsg_alloc_simple(type, flags)) {
         Header copy = header;
         nlmsg_append(message.get(), &copy, sizeof(copy), NLMSG_ALIGNTO);
+    }
+    const Sent& with(int attribute, const wire::Ipv6Address& value) const {
+        nla_put(message.get(), attribute, static_cast<int>(value.bytes.size()), value.bytes.data());
+        return *this;
     }
     const Sent& with(int attribute, std::uint32_t value) const {
         nla_put_u32(message.get(), attribute, value);
@@ -79,7 +88,7 @@ TEST(NetlinkMessage, KnowsHopsThatCannotBeUsed) {
 }
 
 TEST(NetlinkMessage, IgnoresWhatIsNoRouteOfOurs) {
-    EXPECT_FALSE(route(0, AF_INET6).parse());
+    EXPECT_FALSE(route(0, AF_INET6).parse()) << "its destination is no IPv6 address";
     EXPECT_FALSE(route(0, AF_INET, RTM_F_CLONED).parse());
     EXPECT_FALSE(Sent<rtmsg>(RTM_NEWROUTE, {.rtm_family = AF_INET, .rtm_dst_len = 33}).parse());
 }
@@ -93,7 +102,44 @@ TEST(NetlinkMessage, ReadsTheOwnAddressOfAPointToPointLink) {
     Sent<ifaddrmsg> sent(RTM_NEWADDR, {.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 3});
     EXPECT_FALSE(sent.parse()) << "without an address";
     sent.with(IFA_ADDRESS, htonl(0x0a010002)).with(IFA_LOCAL, htonl(0x0a010001));
-    EXPECT_EQ(std::get<AddressAdded>(sent.parse().value()).address, (wire::Ipv4Prefix{wire::ipv4(10, 1, 0, 1), 32}));
+    EXPECT_EQ(std::get<AddressAdded>(sent.parse().value()).address,
+              (link::InterfaceAddress{link::gid_of(wire::ipv4(10, 1, 0, 1)), 32}));
+}
+
+Sent<rtmsg> ipv6_route(unsigned char length = 32) {
+    Sent<rtmsg> sent(
+        RTM_NEWROUTE,
+        {.rtm_family = AF_INET6, .rtm_dst_len = length, .rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST});
+    if (length > 0) sent.with(RTA_DST, ipv6("fd76:5::"));
+    sent.with(RTA_OIF, 3);
+    return sent;
+}
+
+TEST(NetlinkMessage, ReadsAnIpv6Route) {
+    const auto event = ipv6_route().with(RTA_GATEWAY, ipv6("fe80::2")).with(RTA_PRIORITY, 1024).parse();
+    ASSERT_TRUE(event);
+    const auto& route = std::get<Ipv6RouteAdded>(*event).route;
+    EXPECT_EQ(route.prefix, (wire::Ipv6Prefix{ipv6("fd76:5::"), 32}));
+    EXPECT_EQ(route.metric, 1024u);
+    ASSERT_EQ(route.hops.size(), 1u);
+    EXPECT_EQ(route.hops[0], (Ipv6Hop{3, ipv6("fe80::2"), true}));
+    EXPECT_EQ(std::get<Ipv6RouteAdded>(ipv6_route(0).parse().value()).route.prefix, wire::Ipv6Prefix{});
+    EXPECT_FALSE(ipv6_route(129).parse());
+    EXPECT_FALSE(Sent<rtmsg>(RTM_NEWROUTE, {.rtm_family = AF_INET6, .rtm_src_len = 64}).parse()) << "of some sources";
+}
+
+TEST(NetlinkMessage, ReadsAnIpv6AddressOnceItIsTheInterfaces) {
+    const auto sent = [](int type, unsigned char flags, int attribute = IFA_ADDRESS) {
+        return Sent<ifaddrmsg>(type, {.ifa_family = AF_INET6, .ifa_prefixlen = 64, .ifa_flags = flags, .ifa_index = 3})
+            .with(attribute, ipv6("fd76::1"))
+            .parse();
+    };
+    const link::InterfaceAddress address{link::gid_of(ipv6("fd76::1")), 64};
+    EXPECT_EQ(std::get<AddressAdded>(sent(RTM_NEWADDR, IFA_F_PERMANENT).value()).address, address);
+    EXPECT_EQ(std::get<AddressAdded>(sent(RTM_NEWADDR, 0, IFA_LOCAL).value()).address, address);
+    EXPECT_EQ(std::get<AddressRemoved>(sent(RTM_DELADDR, IFA_F_TENTATIVE).value()).address, address);
+    EXPECT_FALSE(sent(RTM_NEWADDR, IFA_F_TENTATIVE));
+    EXPECT_FALSE(sent(RTM_NEWADDR, IFA_F_DADFAILED));
 }
 
 TEST(NetlinkMessage, RefusesMessagesCutShort) {

@@ -97,14 +97,18 @@ protected:
 class Follower {
 public:
     Follower(const std::string& netns, int lan, int ib0) : monitor(*NetlinkMonitor::open(netns)) {
-        play(mirror.attach(lan, InterfaceId{0}));
-        play(mirror.attach(ib0, InterfaceId{1}));
+        play(mirror.attach(lan, InterfaceId{0}), fib);
+        play(mirror.attach(ib0, InterfaceId{1}), fib);
+        play(ipv6_mirror.attach(lan, InterfaceId{0}), ipv6_fib);
+        play(ipv6_mirror.attach(ib0, InterfaceId{1}), ipv6_fib);
     }
 
     std::unique_ptr<NetlinkMonitor> monitor;
     RouteMirror mirror;
+    Ipv6RouteMirror ipv6_mirror;
     std::vector<KernelEvent> events;
     std::map<Ipv4Prefix, NextHop> fib;
+    std::map<wire::Ipv6Prefix, forward::Ipv6NextHop> ipv6_fib;
 
     /// Everything the kernel has said so far: its messages are queued by the time a command returns. Ends when the
     /// socket is empty, a dump under way included, whose next part is made while the last is read.
@@ -113,7 +117,10 @@ public:
         while (poll(&ready, 1, 0) == 1) {
             const auto received = monitor->receive();
             ASSERT_TRUE(received) << received.error().what;
-            for (const auto& event : *received) play(mirror.received(event));
+            for (const auto& event : *received) {
+                play(mirror.received(event), fib);
+                play(ipv6_mirror.received(event), ipv6_fib);
+            }
             events.insert(events.end(), received->begin(), received->end());
         }
     }
@@ -129,24 +136,31 @@ public:
         return count<Event>([](const Event&) { return true; });
     }
 
-    std::optional<NextHop> lookup(Ipv4Address destination) const {
-        std::optional<NextHop> best;
+    std::optional<NextHop> lookup(Ipv4Address destination) const { return lookup(fib, destination); }
+    std::optional<forward::Ipv6NextHop> lookup(const wire::Ipv6Address& destination) const {
+        return lookup(ipv6_fib, destination);
+    }
+
+private:
+    template <class Prefix, class Hop, class Address>
+    static std::optional<Hop> lookup(const std::map<Prefix, Hop>& routes, const Address& destination) {
+        std::optional<Hop> best;
         int length = -1;
-        for (const auto& [prefix, next_hop] : fib) {
+        for (const auto& [prefix, next_hop] : routes) {
             if (prefix.length > length && prefix.contains(destination)) best = next_hop, length = prefix.length;
         }
         return best;
     }
-
-private:
-    void play(const RouteMirror::Actions& actions) {
-        for (const auto& action : actions) {
-            if (const auto* set = std::get_if<RouteMirror::Set>(&action)) {
-                fib[set->prefix] = set->next_hop;
+    template <class Actions, class Routes>
+    static void play(const Actions& actions, Routes& routes) {
+        const auto perform = [&](const auto& action) {
+            if constexpr (requires { action.next_hop; }) {
+                routes[action.prefix] = action.next_hop;
             } else {
-                EXPECT_EQ(fib.erase(std::get<RouteMirror::Unset>(action).prefix), 1u);
+                EXPECT_EQ(routes.erase(action.prefix), 1u);
             }
-        }
+        };
+        for (const auto& action : actions) std::visit(perform, action);
     }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/host/netlink.h"
 
+#include "datapath/link/ip_gid.h"
 #include "tests/control/host/netlink_namespace.h"
 
 namespace verbline::host {
@@ -68,7 +69,8 @@ TEST_F(NetlinkTest, ListsWhatThereIs) {
     }));
     EXPECT_TRUE(has([&](const KernelEvent& event) {
         const auto* added = std::get_if<AddressAdded>(&event);
-        return added && added->ifindex == lan && added->address == Ipv4Prefix{ipv4(10, 1, 0, 1), 24};
+        return added && added->ifindex == lan &&
+               added->address == link::InterfaceAddress{link::gid_of(ipv4(10, 1, 0, 1)), 24};
     }));
     EXPECT_TRUE(has([&](const KernelEvent& event) {
         const auto* added = std::get_if<RouteAdded>(&event);

@@ -6,11 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/ipv6.h"
+
 namespace verbline::host {
 namespace {
 
 using forward::InterfaceId;
 using forward::NextHop;
+using test::ipv6;
 using wire::ipv4;
 using wire::Ipv4Address;
 using wire::Ipv4Prefix;
@@ -321,6 +324,64 @@ TEST_P(RouteMirrorSimulation, EndsUpWithTheKernelsRoutes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RouteMirrorSimulation, testing::Range(0u, 2000u));
+
+/// IPv6 routes; the rules are IPv4's, except for routes of several hops.
+struct MirroredIpv6Routes : testing::Test {
+    Ipv6RouteMirror mirror;
+    std::optional<forward::Ipv6NextHop> used;
+
+    MirroredIpv6Routes() {
+        hear(Synced{});
+        play(mirror.attach(lan, lan_id));
+        play(mirror.attach(ib0, ib0_id));
+        for (const int ifindex : {lan, ib0}) hear(LinkChanged{{.ifindex = ifindex, .up = true}});
+    }
+    void play(const Ipv6RouteMirror::Actions& actions) {
+        for (const auto& action : actions) {
+            const auto* set = std::get_if<Ipv6RouteMirror::Set>(&action);
+            used = set != nullptr ? std::optional(set->next_hop) : std::nullopt;
+        }
+    }
+    void hear(const KernelEvent& event) { play(mirror.received(event)); }
+    static Ipv6Route over(std::vector<Ipv6Hop> hops) {
+        return {.prefix = {ipv6("fd76:5::"), 32}, .metric = 1024, .hops = std::move(hops)};
+    }
+};
+const Ipv6Hop over_lan{.ifindex = lan, .gateway = ipv6("fe80::a")},
+    over_ib0{.ifindex = ib0, .gateway = ipv6("fe80::b")};
+const forward::Ipv6NextHop by_lan{NextHop::Kind::via, lan_id, ipv6("fe80::a")},
+    by_ib0{NextHop::Kind::via, ib0_id, ipv6("fe80::b")};
+
+TEST_F(MirroredIpv6Routes, FollowRoutes) {
+    hear(RouteAdded{{.prefix = net, .hops = {{.ifindex = lan}}}});
+    EXPECT_FALSE(used) << "of the other family";
+    hear(Ipv6RouteAdded{over({over_lan})});
+    EXPECT_EQ(used, by_lan);
+    hear(LinkChanged{{.ifindex = lan, .up = false}});
+    EXPECT_FALSE(used);
+    hear(LinkChanged{{.ifindex = lan, .up = true}});
+    EXPECT_EQ(used, by_lan);
+    hear(Ipv6RouteRemoved{over({over_lan})});
+    EXPECT_FALSE(used);
+}
+
+TEST_F(MirroredIpv6Routes, AreAsManyAsTheirHops) {
+    hear(Ipv6RouteAdded{over({over_lan})});
+    hear(Ipv6RouteAdded{over({over_lan, over_ib0}), Place::last});
+    EXPECT_EQ(used, by_lan);
+    hear(Ipv6RouteRemoved{over({over_lan})});
+    EXPECT_EQ(used, by_ib0) << "the kernel tells of the hop alone";
+    hear(Ipv6RouteAdded{over({over_ib0, over_lan}), Place::last});
+    hear(Ipv6RouteRemoved{over({over_ib0, over_lan})});
+    EXPECT_FALSE(used) << "and of all at once";
+}
+
+TEST_F(MirroredIpv6Routes, TakeTheAnycastAddressOfRoutersAsOurs) {
+    hear(Ipv6RouteAdded{{.prefix = {ipv6("fd76:1::"), 128}, .table = RT_TABLE_LOCAL, .type = RTN_ANYCAST, .hops = {}}});
+    EXPECT_EQ(used, forward::Ipv6NextHop{NextHop::Kind::local});
+    hear(Ipv6RouteAdded{{.prefix = {ipv6("ff00::"), 8}, .table = RT_TABLE_LOCAL, .type = RTN_MULTICAST, .hops = {}}});
+    EXPECT_EQ(used, forward::Ipv6NextHop{NextHop::Kind::local}) << "groups are no routes";
+}
 
 }  // namespace
 }  // namespace verbline::host

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/router/ethernet_port.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "datapath/link/ip_gid.h"
+#include "datapath/neighbour/discovery.h"
 #include "datapath/wire/arp.h"
 #include "datapath/wire/ethernet.h"
+#include "datapath/wire/text.h"
 #include "tests/control/router/commands.h"
 #include "tests/control/router/hosts.h"
 #include "tests/support/fake_netdev.h"
@@ -16,15 +24,25 @@ namespace {
 using test::our_ip, test::peer_ip, test::our_mac, test::peer_mac;
 using wire::EthernetArp;
 
+constexpr auto our_ipv6 = wire::Gid::of(0xfd76'0001'0000'0000, wire::Guid{1}),
+               other_ipv6 = wire::Gid::of(0xfd76'0001'0000'0000, wire::Guid{9}),
+               peer_ipv6 = wire::Gid::of(0xfd76'0001'0000'0000, wire::Guid{2}),
+               our_local = wire::Gid::of(0xfe80'0000'0000'0000, wire::Guid{1});
+
 /// A port whose shard is the test.
 struct EthernetPortTest : testing::Test {
-    EthernetPortTest() { port.set_addresses({{our_ip, 24}}); }
+    EthernetPortTest() { port.set_addresses({{link::gid_of(our_ip), 24}}); }
 
     template <class T>
     std::optional<T> next() {
         return test::next<T>(*shard);
     }
     void forget_commands() { test::forget_commands(*shard); }
+    void hear_discovery(const neighbour::Message& message, bool unicast = true) {
+        test::ByteVector bytes(neighbour::max_discovery_size);
+        bytes.resize(neighbour::write_discovery(bytes, message, unicast));
+        port.handle(Punted{port.id(), wire::ether_type::ipv6, test::make_packet(bytes).release()});
+    }
 
     void hear(const EthernetArp& arp) {
         test::ByteVector bytes(EthernetArp::size);
@@ -35,7 +53,8 @@ struct EthernetPortTest : testing::Test {
     std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
     std::unique_ptr<ShardLink> shard = std::move(*ShardLink::create(*loop, "test", [](const Event&) {}));
     test::FakeNetDevice device;
-    EthernetPort port{*loop, *shard, {.name = "lan", .device = &device, .pool = test::packet_pool()}, our_mac};
+    EthernetPort port{
+        *loop, *shard, {.name = "lan", .device = &device, .pool = test::packet_pool(), .forwards = true}, our_mac};
 };
 
 TEST_F(EthernetPortTest, SaysWhoItIsWhenTheLinkComesUp) {
@@ -59,7 +78,7 @@ TEST_F(EthernetPortTest, SaysWhoItIsWhenTheLinkComesUp) {
 TEST_F(EthernetPortTest, ResolvesANeighbour) {
     port.set_carrier(true);
     forget_commands();
-    port.handle(Unresolved{port.id(), peer_ip});
+    port.handle(Unresolved{port.id(), link::gid_of(peer_ip)});
     const auto request = next<Transmit>();
     ASSERT_TRUE(request);
     const test::Packet packet(request->packet);
@@ -73,7 +92,7 @@ TEST_F(EthernetPortTest, ResolvesANeighbour) {
           .target = our_ip});
     const auto neighbour = next<SetNeighbour>();
     ASSERT_TRUE(neighbour);
-    EXPECT_EQ(neighbour->address, peer_ip);
+    EXPECT_EQ(neighbour->address, link::gid_of(peer_ip));
     const auto header = wire::Ethernet::parse(neighbour->to.header.view());
     EXPECT_EQ(header->destination, peer_mac);
     EXPECT_EQ(header->source, our_mac);
@@ -96,11 +115,86 @@ TEST_F(EthernetPortTest, AnswersTheOneWhoAsks) {
 TEST_F(EthernetPortTest, AnswersNobodyWhileTheLinkIsDown) {
     forget_commands();
     hear({.operation = wire::ArpOperation::request, .sender_link = peer_mac, .sender = peer_ip, .target = our_ip});
-    port.handle(Unresolved{port.id(), peer_ip});
+    port.handle(Unresolved{port.id(), link::gid_of(peer_ip)});
     const auto failed = next<FailNeighbour>();
     ASSERT_TRUE(failed) << "what waits is not left waiting";
-    EXPECT_EQ(failed->address, peer_ip);
+    EXPECT_EQ(failed->address, link::gid_of(peer_ip));
     EXPECT_FALSE(next<Transmit>());
+}
+
+TEST_F(EthernetPortTest, SetsTheSourcesOfErrorsByFamilyAndScope) {
+    forget_commands();
+    port.set_addresses({{our_local, 64}, {link::gid_of(our_ip), 24}, {our_ipv6, 64}, {other_ipv6, 64}});
+    const auto sources = next<SetAddress>();
+    ASSERT_TRUE(sources);
+    EXPECT_EQ(sources->address, our_ip);
+    EXPECT_EQ(link::gid_of(sources->ipv6), our_ipv6) << "the first that is not link-local";
+    EXPECT_EQ(link::gid_of(sources->link_local), our_local);
+}
+
+TEST_F(EthernetPortTest, ListensToTheGroupsOfItsAddresses) {
+    const auto groups = [&] {
+        std::vector<std::string> out;
+        for (const auto& group : device.groups) out.push_back(to_string(group.mac));
+        std::ranges::sort(out);
+        return out;
+    };
+    port.set_addresses({{our_ipv6, 64}});
+    EXPECT_EQ(groups(), (std::vector<std::string>{"33:33:00:00:00:01", "33:33:00:00:00:02", "33:33:ff:00:00:01"}));
+    port.set_addresses({{other_ipv6, 64}});
+    EXPECT_EQ(groups(), (std::vector<std::string>{"33:33:00:00:00:01", "33:33:00:00:00:02", "33:33:ff:00:00:09"}));
+    forget_commands();
+}
+
+TEST_F(EthernetPortTest, ResolvesANeighbourByDiscovery) {
+    port.set_addresses({{our_ipv6, 64}});
+    port.set_carrier(true);
+    forget_commands();
+    port.handle(Unresolved{port.id(), peer_ipv6});
+    const auto request = next<Transmit>();
+    ASSERT_TRUE(request);
+    const test::Packet packet(request->packet);
+    const auto read = neighbour::read_discovery<wire::MacAddress>(test::bytes_of(packet));
+    ASSERT_EQ(read.kind, neighbour::Kind::resolution);
+    EXPECT_TRUE(read.message.asks);
+    EXPECT_EQ(read.message.subject, peer_ipv6);
+    EXPECT_EQ(read.message.speaker, our_ipv6);
+    const auto header = wire::Ethernet::parse(request->to.header.view());
+    EXPECT_EQ(to_string(header->destination), "33:33:ff:00:00:02") << "its solicited-node group";
+    EXPECT_EQ(header->type, wire::ether_type::ipv6);
+
+    hear_discovery(neighbour::reply(peer_mac, peer_ipv6, our_ipv6));
+    const auto neighbour = next<SetNeighbour>();
+    ASSERT_TRUE(neighbour);
+    EXPECT_EQ(neighbour->address, peer_ipv6);
+    const auto found = wire::Ethernet::parse(neighbour->to.header.view());
+    EXPECT_EQ(found->destination, peer_mac);
+    EXPECT_EQ(found->type, wire::ether_type::ipv6);
+}
+
+/// The advertisement says that we are a router, or hosts would stop using us as one (RFC 4861, 7.2.5).
+TEST_F(EthernetPortTest, AnswersSolicitationsAndProbes) {
+    port.set_addresses({{our_ipv6, 64}});
+    port.set_carrier(true);
+    const auto answer = [&](const std::optional<wire::Gid>& from) {
+        forget_commands();
+        hear_discovery(neighbour::request(peer_mac, from, our_ipv6), false);
+        const auto reply = next<Transmit>();
+        EXPECT_TRUE(reply);
+        return std::pair(test::Packet(reply->packet), reply->to);
+    };
+    const auto [packet, to] = answer(peer_ipv6);
+    const auto bytes = test::bytes_of(packet);
+    const auto read = neighbour::read_discovery<wire::MacAddress>(bytes);
+    ASSERT_EQ(read.kind, neighbour::Kind::resolution);
+    EXPECT_EQ(read.message.speaker, our_ipv6);
+    EXPECT_EQ(read.message.at, neighbour::LinkAddress(our_mac));
+    EXPECT_TRUE(wire::NeighbourMessage::parse(std::span(bytes).subspan(wire::Ipv6::size))->router);
+    EXPECT_EQ(wire::Ethernet::parse(to.header.view())->destination, peer_mac);
+
+    const auto [defence, everyone] = answer(std::nullopt);
+    EXPECT_EQ(to_string(wire::Ethernet::parse(everyone.header.view())->destination), "33:33:00:00:00:01")
+        << "duplicate address detection is answered to all (RFC 4861, 7.2.4)";
 }
 
 TEST_F(EthernetPortTest, TellsWhenItGoesUpAndDown) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "control/mad/open.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/link/soft_ib.h"
 #include "datapath/wire/arp.h"
 #include "datapath/wire/ethernet.h"
@@ -29,7 +30,7 @@ protected:
         agent.emplace(*transport, *loop);
         port.emplace(*loop, *shard, ControlPort::Setup{.name = "ib0", .device = &device, .pool = test::packet_pool()},
                      IpoibPort::Link{.pkey = pkey, .qpn = wire::Qpn{0x48}}, *agent);
-        port->set_addresses({{own_address, 24}});
+        port->set_addresses({{link::gid_of(own_address), 24}});
     }
     bool run_until(const std::function<bool()>& done, Time limit = 10 * second) {
         for (const Time end = loop->now() + limit; !done() && loop->now() < end;) loop->run_once(5 * millisecond);
@@ -79,7 +80,7 @@ TEST_F(IpoibPortTest, ReachesANeighbourByArpAndPath) {
     open();
     ASSERT_TRUE(run_until([&] { return port->up(); }));
     test::forget_commands(*shard);
-    port->handle(Unresolved{port->id(), peer_address});
+    port->handle(Unresolved{port->id(), link::gid_of(peer_address)});
     const auto request = await<Transmit>();
     ASSERT_TRUE(request);
     rte_pktmbuf_free(request->packet);
@@ -93,7 +94,7 @@ TEST_F(IpoibPortTest, ReachesANeighbourByArpAndPath) {
           .target = own_address});
     const auto neighbour = await<SetNeighbour>();
     ASSERT_TRUE(neighbour);
-    EXPECT_EQ(neighbour->address, peer_address);
+    EXPECT_EQ(neighbour->address, link::gid_of(peer_address));
     EXPECT_EQ(neighbour->to.address.dlid, peer_transport->port().lid) << "as the subnet administrator says";
     EXPECT_EQ(neighbour->to.qpn, wire::Qpn{0x77});
     EXPECT_EQ(neighbour->to.qkey, wire::QKey{0xb1b});

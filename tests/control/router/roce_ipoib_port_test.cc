@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "datapath/link/gid_table.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/wire/arp.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipoib.h"
@@ -25,7 +26,7 @@ constexpr wire::Qpn our_qpn{0x48}, peer_qpn{0x77};
 constexpr wire::PKey pkey{0x8001};
 
 struct RoceIpoibPortTest : testing::Test {
-    RoceIpoibPortTest() { port.set_addresses({{our_ip, 24}}); }
+    RoceIpoibPortTest() { port.set_addresses({{link::gid_of(our_ip), 24}}); }
 
     template <class T>
     std::optional<T> next() {
@@ -45,7 +46,7 @@ struct RoceIpoibPortTest : testing::Test {
     void ask() {
         port.set_carrier(true);
         test::forget_commands(*shard);
-        port.handle(Unresolved{port.id(), peer_ip});
+        port.handle(Unresolved{port.id(), link::gid_of(peer_ip)});
     }
 
     std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
@@ -89,7 +90,7 @@ TEST_F(RoceIpoibPortTest, ReachesANeighbourByArpInTheBroadcastGroup) {
     hear_reply(link::link_local_gid(peer_mac));
     const auto neighbour = next<SetNeighbour>();
     ASSERT_TRUE(neighbour);
-    EXPECT_EQ(neighbour->address, peer_ip);
+    EXPECT_EQ(neighbour->address, link::gid_of(peer_ip));
     EXPECT_EQ(neighbour->to.qpn, peer_qpn);
     EXPECT_EQ(wire::Ethernet::parse(neighbour->to.header.view())->destination, peer_mac) << "from its GID";
 }

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "datapath/link/ip_gid.h"
 #include "tests/support/packet.h"
 
 namespace verbline::router {
@@ -44,14 +45,14 @@ TEST(ShardLink, WakesAShardThatWaitsForCommands) {
 
 TEST(ShardLink, WakesTheLoopForEvents) {
     auto loop = std::move(*control::Loop::create());
-    std::vector<wire::Ipv4Address> heard;
+    std::vector<wire::Gid> heard;
     const auto link = std::move(*ShardLink::create(*loop, "events", [&](const Event& event) {
         heard.push_back(std::get<Unresolved>(event).address);
         if (heard.size() == 100) loop->stop();
     }));
     std::thread producer([&] {
         for (unsigned i = 0; i < 100; ++i) {
-            link->events().push(Unresolved{InterfaceId{}, wire::Ipv4Address{i}});
+            link->events().push(Unresolved{InterfaceId{}, link::gid_of(wire::Ipv4Address{i})});
             link->wake().signal();
         }
     });
@@ -59,7 +60,7 @@ TEST(ShardLink, WakesTheLoopForEvents) {
     loop->run();
     producer.join();
     ASSERT_EQ(heard.size(), 100u);
-    for (unsigned i = 0; i < 100; ++i) EXPECT_EQ(heard[i], wire::Ipv4Address{i});
+    for (unsigned i = 0; i < 100; ++i) EXPECT_EQ(heard[i], link::gid_of(wire::Ipv4Address{i}));
 }
 
 TEST(ShardLink, FreesThePacketsOfMessagesThatNobodyRead) {

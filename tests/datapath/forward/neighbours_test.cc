@@ -14,10 +14,27 @@
 namespace verbline::forward {
 namespace {
 
-using Table = NeighbourTable<std::uint64_t>;
+struct OwnCounters {
+    NeighbourCounters counters;
+};
+/// A table with counters of its own.
+template <class IpAddress>
+struct BasicTable : OwnCounters, NeighbourTable<std::uint64_t, IpAddress> {
+    using Base = NeighbourTable<std::uint64_t, IpAddress>;
+    explicit BasicTable(const typename Base::Config& config = {}) : Base(config, OwnCounters::counters) {}
+};
+using Table = BasicTable<wire::Ipv4Address>;
 
 NeighbourKey key(unsigned n) {
     return {InterfaceId{static_cast<std::uint16_t>(n % 7)}, wire::Ipv4Address{0x0a00'0000 + n}};
+}
+
+/// As many keys of the other family, which differ where addresses of hosts do.
+Ipv6NeighbourKey ipv6_key(unsigned n) {
+    Ipv6NeighbourKey out{InterfaceId{static_cast<std::uint16_t>(n % 7)}, {}};
+    out.address.bytes[7] = static_cast<std::byte>(n % 3);
+    out.address.bytes[15] = static_cast<std::byte>(n);
+    return out;
 }
 
 rte_mbuf* packet() {
@@ -60,11 +77,11 @@ TEST(NeighbourTable, TheOldestGivesWay) {
     Table table;
     std::array<rte_mbuf*, 5> packets;
     for (auto& p : packets) table.enqueue(key(1), p = packet(), 0);
-    EXPECT_EQ(table.counters().dropped_wait_queue_full.value(), 2u);
+    EXPECT_EQ(table.counters.dropped_wait_queue_full.value(), 2u);
     auto waited = table.fail(key(1));
     EXPECT_TRUE(std::ranges::equal(waited.span(), std::span(packets).last(3)));
     free_all(waited.span());
-    EXPECT_EQ(table.counters().neighbours_failed.value(), 1u);
+    EXPECT_EQ(table.counters.neighbours_failed.value(), 1u);
     EXPECT_EQ(table.state(key(1)), NeighbourState::none);
 }
 
@@ -84,7 +101,7 @@ TEST(NeighbourTable, RemovesWithWhatWaits) {
     table.remove(key(3));
     EXPECT_EQ(table.size(), 0u);
     EXPECT_EQ(table.pending(), 0u);
-    EXPECT_EQ(table.counters().dropped_neighbour_removed.value(), 1u);
+    EXPECT_EQ(table.counters.dropped_neighbour_removed.value(), 1u);
 }
 
 TEST(NeighbourTable, GivesUpInTime) {
@@ -116,18 +133,20 @@ TEST(NeighbourTable, IsBounded) {
     for (unsigned i = 3; i < 8; ++i) EXPECT_TRUE(table.set(key(i), i).stored);
     EXPECT_FALSE(table.set(key(8), 8).stored);
     EXPECT_EQ(table.size(), 8u);
-    EXPECT_EQ(table.counters().dropped_neighbours_full.value(), 1u);
+    EXPECT_EQ(table.counters.dropped_neighbours_full.value(), 1u);
     table.remove(key(3));
     EXPECT_TRUE(table.set(key(8), 8).stored);
     EXPECT_EQ(*table.lookup(key(8)), 8u);
 }
 
-TEST(NeighbourTable, BehavesAsAMapThroughRandomChanges) {
+template <class IpAddress>
+void behaves_as_a_map(BasicNeighbourKey<IpAddress> (*key)(unsigned)) {
+    using Key = BasicNeighbourKey<IpAddress>;
     for (unsigned seed = 0; seed < 20; ++seed) {
         std::mt19937 random(seed);
-        Table table({.capacity = 64, .max_pending = 16, .seed = seed});
-        std::map<NeighbourKey, std::uint64_t> resolved;
-        std::map<NeighbourKey, std::deque<rte_mbuf*>> pending;
+        BasicTable<IpAddress> table({.capacity = 64, .max_pending = 16, .seed = seed});
+        std::map<Key, std::uint64_t> resolved;
+        std::map<Key, std::deque<rte_mbuf*>> pending;
         for (int step = 0; step < 4000; ++step) {
             const auto k = key(static_cast<unsigned>(random() % 90));
             const auto expect_waited = [&](auto waited) {
@@ -163,7 +182,7 @@ TEST(NeighbourTable, BehavesAsAMapThroughRandomChanges) {
                     pending[k].push_back(p);
                     if (pending[k].size() > Table::max_waiting) pending[k].pop_front();
             }
-            std::array<NeighbourKey, 90> keys;
+            std::array<Key, 90> keys;
             std::array<const std::uint64_t*, 90> addresses;
             for (unsigned i = 0; i < keys.size(); ++i) keys[i] = key(i);
             table.lookup(keys, addresses);
@@ -178,6 +197,18 @@ TEST(NeighbourTable, BehavesAsAMapThroughRandomChanges) {
         }
         EXPECT_EQ(table.size(), resolved.size() + pending.size());
     }
+}
+
+TEST(NeighbourTable, BehavesAsAMapThroughRandomChanges) {
+    behaves_as_a_map(key);
+    behaves_as_a_map(ipv6_key);
+}
+
+TEST(NeighbourTable, TellsIpv6InterfacesApart) {
+    BasicTable<wire::Ipv6Address> table({.seed = 5});
+    table.set({InterfaceId{0}, {}}, 1);
+    EXPECT_EQ(table.lookup({InterfaceId{1}, {}}), nullptr);
+    EXPECT_NE(table.lookup({InterfaceId{0}, {}}), nullptr);
 }
 
 }  // namespace

@@ -65,6 +65,15 @@ TEST(IpoibInterface, CarriesAnIpPacketUnchanged) {
     EXPECT_EQ(bytes_of(packet), pattern(1000));
 }
 
+TEST(IpoibInterface, TellsTheFamiliesApart) {
+    Host a(alice), b(bob);
+    a.link.transmit(make_packet(pattern(1000)).release(), to_bob(wire::ether_type::ipv6));
+    const auto received = deliver(a, b);
+    EXPECT_EQ(received.ip_count, 0);
+    ASSERT_EQ(received.ipv6_count, 1);
+    EXPECT_EQ(bytes_of(test::Packet(received.ipv6[0])), pattern(1000));
+}
+
 TEST(IpoibInterface, JoinsAChainIntoOneFrame) {
     Host a(alice), b(bob);
     a.link.transmit(make_packet(pattern(2044), 500).release(), to_bob());
@@ -104,7 +113,7 @@ TEST(IpoibInterface, DropsByName) {
     send(destination(stranger, {.dlid = bob.port.lid}, bob.qpn, wire::ether_type::ipv4));
     send(destination(alice, {.dlid = bob.port.lid}, wire::Qpn{0x50}, wire::ether_type::ipv4));
     send(destination(alice, {.dlid = wire::Lid{9}}, bob.qpn, wire::ether_type::ipv4));
-    send(to_bob(wire::ether_type::ipv6));
+    send(to_bob(wire::ether_type::vlan));
     b.link.set_port(std::nullopt);
     send(to_bob());
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "datapath/link/ip_gid.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/ipv4.h"
@@ -79,7 +80,8 @@ struct Gateway {
             .deliver_all_to_kernel = host});
         command(SetEthernet{left, left_mac}), command(SetEthernet{right, right_mac});
         command(SetAddress{left, left_ip}), command(SetAddress{right, right_ip});
-        command(SetNeighbour{left, alice, link::ethernet_destination(left_mac, alice_mac, wire::ether_type::ipv4)});
+        command(SetNeighbour{left, link::gid_of(alice),
+                             link::ethernet_destination(left_mac, alice_mac, wire::ether_type::ipv4)});
         poll();
     }
     ~Gateway() {
@@ -95,7 +97,8 @@ struct Gateway {
         poll();
     }
     void resolve(wire::Ipv4Address who) {
-        command(SetNeighbour{right, who, link::ethernet_destination(right_mac, bob_mac, wire::ether_type::ipv4)});
+        command(SetNeighbour{right, link::gid_of(who),
+                             link::ethernet_destination(right_mac, bob_mac, wire::ether_type::ipv4)});
         poll();
     }
     std::uint64_t counter(std::string_view wanted) const {
@@ -140,7 +143,7 @@ TEST(Shard, AsksOnceForAnUnknownNeighbourAndThenSendsWhatWaited) {
     EXPECT_TRUE(gateway.right_link.sent.empty());
     const auto event = gateway.events.pop();
     ASSERT_TRUE(event && std::holds_alternative<Unresolved>(*event));
-    EXPECT_EQ(std::get<Unresolved>(*event).address, bob);
+    EXPECT_EQ(std::get<Unresolved>(*event).address, link::gid_of(bob));
     EXPECT_FALSE(gateway.events.pop()) << "one event for three packets";
     EXPECT_TRUE(gateway.wake.drain()) << "the control thread was woken";
     gateway.resolve(bob);
@@ -152,7 +155,7 @@ TEST(Shard, SendsThroughAGatewayToTheGatewaysAddress) {
     gateway.from_alice(ip_packet(alice, ipv4(10, 3, 7, 7)));
     const auto event = gateway.events.pop();
     ASSERT_TRUE(event);
-    EXPECT_EQ(std::get<Unresolved>(*event).address, carol);
+    EXPECT_EQ(std::get<Unresolved>(*event).address, link::gid_of(carol));
 }
 
 void expect_icmp(const ByteVector& packet, wire::Ipv4Address from, std::uint8_t type, std::uint8_t code) {
@@ -176,7 +179,7 @@ TEST(Shard, SaysWhyAPacketCannotBeDelivered) {
     expect_icmp(too_big, left_ip, 3, 4);
     EXPECT_EQ(wire::load16(too_big, 26), 1000) << "the next link's MTU";
     gateway.from_alice(ip_packet(alice, bob));
-    gateway.command(FailNeighbour{right, bob});
+    gateway.command(FailNeighbour{right, link::gid_of(bob)});
     gateway.poll();
     expect_icmp(only_packet(gateway.left_link), left_ip, 3, 1);
 
@@ -224,7 +227,7 @@ TEST(Shard, PartsABurstByPortAndNeighbourInItsOrder) {
     EXPECT_EQ(gateway.counter("dropped_no_route"), 3u);
     const auto event = gateway.events.pop();
     ASSERT_TRUE(event && std::holds_alternative<Unresolved>(*event));
-    EXPECT_EQ(std::get<Unresolved>(*event).address, carol);
+    EXPECT_EQ(std::get<Unresolved>(*event).address, link::gid_of(carol));
     EXPECT_FALSE(gateway.events.pop());
     EXPECT_EQ(gateway.left_link.sent.size(), 6u) << "alice's own, which come back, and three ICMP errors";
 

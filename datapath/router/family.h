@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What a router does differently for IPv4 and for IPv6: the parameter of FamilyRouter (family_router.h). Packets have
+/// been checked.
+
+#include <algorithm>
+#include <cstdint>
+
+#include <rte_mbuf.h>
+
+#include "datapath/forward/icmp_error.h"
+#include "datapath/forward/icmpv6_error.h"
+#include "datapath/forward/ipv4.h"
+#include "datapath/forward/ipv6.h"
+#include "datapath/link/ethernet_interface.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/offload/packet.h"
+#include "datapath/router/port.h"
+#include "datapath/wire/ipv4.h"
+#include "datapath/wire/ipv6.h"
+
+namespace verbline::router {
+
+/// A field of a packet's header.
+template <class Header, auto member>
+auto header_field(const rte_mbuf& packet) {
+    return wire::View<Header>::over(offload::first_segment(packet))->template get<member>();
+}
+
+struct Ipv4Family {
+    using Address = wire::Ipv4Address;
+    using Header = wire::Ipv4;
+    using Discard = forward::Ipv4Discard;
+    using Error = forward::IcmpError;
+    static constexpr auto* make_error = forward::icmp_error;
+    static constexpr auto* check = forward::check_ipv4;
+    static constexpr auto* spend_hop = forward::decrement_ttl;
+    static constexpr bool fragments = true;  ///< routers may
+    static constexpr bool has_broadcast = true;
+    static constexpr bool has_scopes = false;  ///< addresses that are valid on one link only
+
+    static Address destination_of(const rte_mbuf& packet) { return header_field<Header, &Header::destination>(packet); }
+    static std::uint8_t hops_of(const rte_mbuf& packet) { return header_field<Header, &Header::time_to_live>(packet); }
+    static bool may_fragment(const rte_mbuf& packet) { return !header_field<Header, &Header::dont_fragment>(packet); }
+    static bool is_group(Address address) { return address == Address{0xffff'ffff} || wire::is_multicast(address); }
+    static wire::Gid gid_of(Address address) { return link::gid_of(address); }
+
+    static Error no_route() { return Error::net_unreachable(); }
+    static Error neighbour_unreachable() { return Error::host_unreachable(); }
+    static Error too_big(std::uint32_t mtu) { return Error::fragmentation_needed(mtu); }
+    static Address error_source(const Ports&, const ShardPort& from, const rte_mbuf&) { return from.addresses.address; }
+
+    /// The link's destination of a group.
+    static const link::Destination* group(const ShardPort& out, Address, link::Destination&) {
+        return out.broadcast ? &*out.broadcast : nullptr;
+    }
+};
+
+struct Ipv6Family {
+    using Address = wire::Ipv6Address;
+    using Header = wire::Ipv6;
+    using Discard = forward::Ipv6Discard;
+    using Error = forward::Icmpv6Error;
+    static constexpr auto* make_error = forward::icmpv6_error;
+    static constexpr auto* check = forward::check_ipv6;
+    static constexpr auto* spend_hop = forward::decrement_hop_limit;
+    static constexpr bool fragments = false;  ///< RFC 8200, 5
+    static constexpr bool has_broadcast = false;
+    static constexpr bool has_scopes = true;
+
+    static Address source_of(const rte_mbuf& packet) { return header_field<Header, &Header::source>(packet); }
+    static Address destination_of(const rte_mbuf& packet) { return header_field<Header, &Header::destination>(packet); }
+    static std::uint8_t hops_of(const rte_mbuf& packet) { return header_field<Header, &Header::hop_limit>(packet); }
+    static bool may_fragment(const rte_mbuf&) { return false; }
+    static bool is_group(const Address& address) { return wire::is_multicast(address); }
+    static wire::Gid gid_of(const Address& address) { return link::gid_of(address); }
+
+    static Error no_route() { return Error::no_route(); }
+    static Error neighbour_unreachable() { return Error::address_unreachable(); }
+    static Error too_big(std::uint32_t mtu) { return Error::packet_too_big(mtu); }
+    /// RFC 4443, 2.2: an address of this router that the sender's answers would reach; of a port that has none, another
+    /// port's.
+    static Address error_source(const Ports& ports, const ShardPort& from, const rte_mbuf& about) {
+        if (wire::is_link_local(source_of(about))) return from.addresses.link_local;
+        if (from.addresses.ipv6 != Address{}) return from.addresses.ipv6;
+        const auto other =
+            std::ranges::find_if(ports, [](const auto& port) { return port->addresses.ipv6 != Address{}; });
+        return other != ports.end() ? (*other)->addresses.ipv6 : Address{};
+    }
+
+    static const link::Destination* group(ShardPort& out, const Address& group, link::Destination& scratch) {
+        if (!out.ipv6_multicast || out.ethernet() == nullptr)
+            return out.ipv6_multicast ? &*out.ipv6_multicast : nullptr;
+        scratch = *out.ipv6_multicast;
+        link::set_ethernet_group(scratch, group);
+        return &scratch;
+    }
+};
+
+}  // namespace verbline::router

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/router/family_router.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include "datapath/forward/fragment.h"
+#include "datapath/offload/segmentation.h"
+
+namespace verbline::router {
+namespace {
+
+using forward::NextHopKind;
+
+/// The size of the largest packet on the link that this one becomes.
+std::uint32_t size_on_link(const rte_mbuf& packet) {
+    if ((packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return packet.pkt_len;
+    return packet.l3_len + packet.l4_len + packet.tso_segsz;
+}
+
+}  // namespace
+
+void RouterContext::to_kernel(ShardPort& port, pmd::Burst packets) {
+    const auto taken = port.kernel.tx_burst(port.link().queue(), packets);
+    counters.to_kernel_packets.add(taken);
+    for (auto* packet : packets.subspan(taken)) discard(packet, counters.dropped_kernel_full);
+}
+
+void RouterContext::discard(rte_mbuf* packet, Counter& why) {
+    why.add();
+    rte_pktmbuf_free(packet);
+}
+
+template <class Family>
+FamilyRouter<Family>::FamilyRouter(RouterContext& context, Fib& fib)
+    : context_(context), fib_(fib), neighbours_({.seed = rte_rdtsc()}, context.neighbour_counters) {}
+
+template <class Family>
+void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept {
+    if (context_.deliver_all_to_kernel) return context_.to_kernel(from, packets);
+    lookup_.size = 0;
+    for (auto* packet : packets) {
+        if (const auto reason = Family::check(*packet)) {
+            context_.discard(packet, discards_[*reason]);
+            continue;
+        }
+        packet->port = static_cast<std::uint16_t>(from.id);  // where an ICMP error about it would come from
+        add(packet, Family::destination_of(*packet));
+    }
+    look_up();
+    for (std::size_t i = 0; i < lookup_.size; ++i) route(from, i, now);
+    send(outgoing_, now);
+}
+
+template <class Family>
+void FamilyRouter<Family>::add(rte_mbuf* packet, const Address& destination) {
+    lookup_.destinations[lookup_.size] = destination;
+    lookup_.packets[lookup_.size++] = packet;
+}
+
+template <class Family>
+void FamilyRouter<Family>::look_up() {
+    fib_.lookup(std::span(lookup_.destinations).first(lookup_.size), std::span(lookup_.hops).first(lookup_.size));
+}
+
+/// Number `i` of the burst.
+template <class Family>
+void FamilyRouter<Family>::route(ShardPort& from, std::size_t i, Time now) {
+    auto* packet = lookup_.packets[i];
+    const auto& destination = lookup_.destinations[i];
+    const auto& hop = lookup_.hops[i];
+    auto& counters = context_.counters;
+    if (hop.kind == NextHopKind::local || Family::is_group(destination)) return context_.to_kernel(from, {&packet, 1});
+    if (leaves_scope(destination, packet, now)) return;
+    if (hop.kind == NextHopKind::blackhole) return context_.discard(packet, counters.dropped_no_route);
+    if (hop.kind == NextHopKind::unreachable) {
+        return refuse(packet, counters.dropped_no_route, Family::no_route(), now);
+    }
+    pass_on(hop, destination, packet, now);
+}
+
+/// To the next hop's link.
+template <class Family>
+void FamilyRouter<Family>::pass_on(const NextHop& hop, const Address& destination, rte_mbuf* packet, Time now) {
+    auto& counters = context_.counters;
+    if (Family::hops_of(*packet) <= 1) return refuse(packet, counters.dropped_ttl, Error::time_exceeded(), now);
+    auto& out = context_.port(hop.interface);
+    if (size_on_link(*packet) > out.mtu && !Family::may_fragment(*packet)) {
+        return refuse(packet, counters.dropped_mtu, Family::too_big(out.mtu), now);
+    }
+    Family::spend_hop(*packet);
+    counters.forwarded_packets.add();
+    gather(outgoing_, out, packet, hop.kind == NextHopKind::via ? hop.gateway : destination, now);
+}
+
+/// Whether it may not be routed for its addresses, and has been dropped. RFC 4291, 2.5.6; the source is told if it
+/// could have known better (RFC 4443, 3.1).
+template <class Family>
+bool FamilyRouter<Family>::leaves_scope(const Address& destination, rte_mbuf* packet, Time now) {
+    if constexpr (Family::has_scopes) {
+        auto& counter = context_.counters.dropped_link_local;
+        if (wire::is_link_local(destination)) {
+            context_.discard(packet, counter);
+            return true;
+        }
+        if (wire::is_link_local(Family::source_of(*packet))) {
+            refuse(packet, counter, Error::beyond_scope(), now);
+            return true;
+        }
+    }
+    return false;
+}
+
+template <class Family>
+void FamilyRouter<Family>::from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept {
+    lookup_.size = 0;
+    for (auto* packet : packets) {
+        packet->port = static_cast<std::uint16_t>(out.id);
+        add(packet, Family::destination_of(*packet));
+    }
+    look_up();
+    for (std::size_t i = 0; i < lookup_.size; ++i) route_from_kernel(out, i, now);
+    send(outgoing_, now);
+}
+
+template <class Family>
+void FamilyRouter<Family>::route_from_kernel(ShardPort& out, std::size_t i, Time now) {
+    auto* const packet = lookup_.packets[i];
+    const auto& destination = lookup_.destinations[i];
+    const auto& hop = lookup_.hops[i];
+    // A "local" destination from the kernel through this port can only be a broadcast: the kernel delivers its own
+    // addresses itself.
+    if ((Family::has_broadcast && hop.kind == NextHopKind::local) || Family::is_group(destination)) {
+        link::Destination scratch;
+        const auto* const to = Family::group(out, destination, scratch);
+        if (to == nullptr) return context_.discard(packet, context_.counters.dropped_broadcast);
+        return out.link().transmit(packet, *to);
+    }
+    // A socket bound to the interface may use it against the routes: then the destination is taken to be on the link.
+    const bool by_gateway = hop.kind == NextHopKind::via && hop.interface == out.id;
+    gather(outgoing_, out, packet, by_gateway ? hop.gateway : destination, now);
+}
+
+/// Adds a packet to those that are sent at the end of the burst, or as soon as they are as many as one burst holds.
+template <class Family>
+void FamilyRouter<Family>::gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Address& next_hop,
+                                  Time now) {
+    if (size_on_link(*packet) > out.mtu) [[unlikely]] {
+        // What is segmented anyway is segmented smaller: the result is the same as if its sender had known the MTU.
+        if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return fragment(outgoing, out, packet, next_hop, now);
+        offload::limit_segments(*packet, out.mtu);
+    }
+    if (outgoing.size == outgoing.packets.size()) send(outgoing, now);
+    const NeighbourKey key{out.id, next_hop};
+    neighbours_.prefetch(key);
+    outgoing.packets[outgoing.size] = packet;
+    outgoing.neighbours[outgoing.size++] = key;
+}
+
+/// What is left to be fragmented where routers may not is the kernel's, which knows the MTU.
+template <class Family>
+void FamilyRouter<Family>::fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Address& next_hop,
+                                    Time now) {
+    if constexpr (!Family::fragments) {
+        context_.discard(packet, context_.counters.dropped_mtu);
+    } else {
+        std::array<rte_mbuf*, forward::max_fragments> fragments;
+        const auto n = forward::fragment(*packet, out.mtu, context_.pool, fragments);
+        if (n == 0) return context_.discard(packet, context_.counters.dropped_no_mbuf);
+        rte_pktmbuf_free(packet);
+        context_.counters.fragmented_packets.add();
+        for (auto* piece : std::span(fragments).first(n)) gather(outgoing, out, piece, next_hop, now);
+    }
+}
+
+/// Sends what was gathered, in the order in which it came, and begins anew.
+template <class Family>
+void FamilyRouter<Family>::send(Outgoing& outgoing, Time now) {
+    const auto n = std::exchange(outgoing.size, 0);
+    if (n == 0) return;
+    const auto neighbours = std::span(outgoing.neighbours).first(n);
+    std::array<const link::Destination*, pmd::max_burst> found;
+    const auto to = std::span(found).first(n);
+    neighbours_.lookup(neighbours, to);
+    const auto first = neighbours.front().interface;
+    bool plain = true;  // all on one port, to neighbours that are known
+    for (std::size_t i = 0; i < n; ++i) plain &= to[i] != nullptr && neighbours[i].interface == first;
+    if (!plain) return send_by_port(outgoing, to, now);
+    context_.port(first).link().transmit(pmd::Burst(outgoing.packets).first(n), to);
+}
+
+template <class Family>
+void FamilyRouter<Family>::send_by_port(const Outgoing& outgoing, std::span<const link::Destination* const> to,
+                                        Time now) {
+    for (auto& port : context_.ports) {
+        std::array<rte_mbuf*, pmd::max_burst> packets;
+        std::array<const link::Destination*, pmd::max_burst> destinations;
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < to.size(); ++i) {
+            if (to[i] == nullptr || outgoing.neighbours[i].interface != port->id) continue;
+            packets[n] = outgoing.packets[i];
+            destinations[n++] = to[i];
+        }
+        if (n > 0) port->link().transmit(pmd::Burst(packets).first(n), link::Destinations(destinations).first(n));
+    }
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        if (to[i] != nullptr) continue;
+        const auto& key = outgoing.neighbours[i];
+        if (neighbours_.enqueue(key, outgoing.packets[i], now) == forward::Enqueued::first) {
+            context_.events.emit(Unresolved{key.interface, Family::gid_of(key.address)});
+        }
+    }
+}
+
+/// Drops the packet and sends an ICMP error to its source, from the address of the port on which it arrived. The source
+/// may be this host.
+template <class Family>
+void FamilyRouter<Family>::refuse(rte_mbuf* packet, Counter& why, const Error& error, Time now) {
+    auto& from = *context_.ports[packet->port];
+    auto& counters = context_.counters;
+    const auto source = Family::error_source(context_.ports, from, *packet);
+    auto* message = source != Address{} && context_.icmp_limit.take(now)
+                        ? Family::make_error(*packet, error, source, context_.pool)
+                        : nullptr;
+    context_.discard(packet, why);
+    if (message == nullptr) return counters.icmp_errors_withheld.add();
+    counters.icmp_errors_sent.add();
+    const auto destination = Family::destination_of(*message);
+    NextHop hop{NextHopKind::on_link, from.id};
+    bool routed = true;
+    if constexpr (Family::has_scopes) routed = !wire::is_link_local(destination);
+    if (routed) fib_.lookup({&destination, 1}, {&hop, 1});
+    if (hop.kind == NextHopKind::local) return context_.to_kernel(from, {&message, 1});
+    if (hop.kind != NextHopKind::on_link && hop.kind != NextHopKind::via) {
+        return context_.discard(message, counters.dropped_no_route);
+    }
+    Outgoing answer;
+    const auto& next_hop = hop.kind == NextHopKind::via ? hop.gateway : destination;
+    gather(answer, context_.port(hop.interface), message, next_hop, now);
+    send(answer, now);
+}
+
+template <class Family>
+void FamilyRouter<Family>::set_neighbour(ShardPort& port, const Address& address,
+                                         const link::Destination& to) noexcept {
+    auto set = neighbours_.set({port.id, address}, to);
+    if (!set.stored) return;
+    for (auto* packet : set.waited.span()) port.link().transmit(packet, to);
+}
+
+template <class Family>
+void FamilyRouter<Family>::forget_neighbour(ShardPort& port, const Address& address) noexcept {
+    neighbours_.remove({port.id, address});
+}
+
+template <class Family>
+void FamilyRouter<Family>::fail_neighbour(ShardPort& port, const Address& address, Time now) noexcept {
+    auto waited = neighbours_.fail({port.id, address});
+    undeliverable(waited.span(), now);
+}
+
+template <class Family>
+void FamilyRouter<Family>::undeliverable(pmd::Burst packets, Time now) {
+    for (auto* packet : packets) {
+        refuse(packet, context_.counters.dropped_neighbour_failed, Family::neighbour_unreachable(), now);
+    }
+}
+
+template <class Family>
+void FamilyRouter<Family>::expire(Time now) noexcept {
+    neighbours_.expire(now, [&](const NeighbourKey&, auto waited) { undeliverable(waited.span(), now); });
+}
+
+template class FamilyRouter<Ipv4Family>;
+template class FamilyRouter<Ipv6Family>;
+
+}  // namespace verbline::router
