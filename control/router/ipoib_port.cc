@@ -25,7 +25,15 @@ IpoibPort::IpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, 
     : ControlPort(loop, shard, setup, wire::IpoibAddress{}),
       link_(link),
       agent_(agent),
-      mgid_(wire::ipoib_broadcast_mgid(link.pkey)) {
+      mgid_(wire::ipoib_broadcast_mgid(link.pkey)),
+      ipv6_groups_(agent,
+                   {.pkey = link.pkey,
+                    .on_joined = [this](const wire::Gid& mgid, const sa::Group& group) { attach(mgid, group.mlid); },
+                    .send =
+                        [this](const wire::AddressHandle& to, wire::Bytes packet) {
+                            transmit(packet,
+                                     ipoib::destination(identity_, to, wire::multicast_qpn, wire::ether_type::ipv6));
+                        }}) {
     agent_.on_event([this](mad::PortEvent event) { port_event(event); });
     agent_.paths().on_change([this](const sa::PathKey&, const auto&) { locate_all(); });
     agent_.groups().join(mgid_, interface_itself, wire::join_state::full_member,
@@ -49,6 +57,8 @@ void IpoibPort::broadcast_group(const std::expected<sa::Group, sa::SaStatus>& an
     if (answer) {
         ipoib_counters_.broadcast_joins.add();
         group_ = *answer;
+        ipv6_groups_.set_broadcast(mgid_, *group_);
+        join_ipv6_groups();
         return reconcile();
     }
     ipoib_counters_.broadcast_refused.add();
@@ -82,6 +92,7 @@ void IpoibPort::reconcile() {
     (void)device().attach_multicast(group);
     shard().send(SetIpoib{id(), now});
     shard().send(AttachGroup{id(), group});
+    for (const auto& [mgid, mlid] : std::exchange(ipv6_attached_, {})) attach(mgid, mlid);
     link_is_up(wire::IpoibAddress{.qpn = now.qpn, .gid = now.port.gid});
 }
 
@@ -111,6 +122,33 @@ std::optional<link::Destination> IpoibPort::broadcast(wire::EtherType type) cons
     return ipoib::destination(identity_, sa::address_handle(*group_, mgid_), wire::multicast_qpn, type);
 }
 
+void IpoibPort::listen(const std::vector<wire::Gid>& groups) {
+    heard_ = groups;
+    join_ipv6_groups();
+}
+
+void IpoibPort::join_ipv6_groups() {
+    if (!group_) return;
+    for (const auto& group : heard_) ipv6_groups_.listen(group);
+}
+
+void IpoibPort::attach(const wire::Gid& mgid, wire::Lid mlid) {
+    const auto known = ipv6_attached_.find(mgid);
+    if (known != ipv6_attached_.end() && known->second == mlid) return;
+    const auto group = [&](wire::Lid at) { return pmd::MulticastAddress{mac_of(at), mgid, at}; };
+    if (known != ipv6_attached_.end()) {
+        (void)device().detach_multicast(group(known->second));
+        shard().send(DetachGroup{id(), group(known->second)});
+    }
+    ipv6_attached_.insert_or_assign(mgid, mlid);
+    (void)device().attach_multicast(group(mlid));
+    shard().send(AttachGroup{id(), group(mlid)});
+}
+
+void IpoibPort::send_to_group(const wire::Gid& group, std::vector<std::byte> packet) {
+    ipv6_groups_.send(group, std::move(packet));
+}
+
 void IpoibPort::set_trouble(std::string trouble) {
     if (trouble == trouble_) return;
     trouble_ = std::move(trouble);
@@ -120,6 +158,7 @@ void IpoibPort::set_trouble(std::string trouble) {
 void IpoibPort::counters(const CounterVisitor& visit) const {
     ControlPort::counters(visit);
     ipoib_counters_.each(visit);
+    ipv6_groups_.counters(visit);
     agent_.counters(visit);
 }
 

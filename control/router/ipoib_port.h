@@ -7,12 +7,16 @@
 ///     LID, P_Key table ──┐
 ///     broadcast group ───┴──> identity ──> shard, device, ARP      (again whenever any of it changes)
 ///     neighbour's GID ──> path ──> LID and SL ──> Destination      (again whenever the path changes)
+///     IPv6 addresses ───> their groups, joined like the broadcast group (control/ipoib/groups.h)
 ///
 /// During an outage of the subnet manager all known state stays in use.
 
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "control/ipoib/groups.h"
 #include "control/router/port.h"
 #include "control/sa/agent.h"
 #include "datapath/ipoib/interface.h"
@@ -54,12 +58,17 @@ private:
     void carrier_changed() override;
     void locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) override;
     std::optional<link::Destination> broadcast(wire::EtherType type) const override;
+    void listen(const std::vector<wire::Gid>& groups) override;
+    void send_to_group(const wire::Gid& group, std::vector<std::byte> packet) override;
 
     void port_event(mad::PortEvent event);
     void broadcast_group(const std::expected<sa::Group, sa::SaStatus>& answer);
     /// Compares our current identity with the announced one, and announces changes.
     void reconcile();
     void go_down();
+    /// Takes part in the IPv6 groups that the port must hear.
+    void join_ipv6_groups();
+    void attach(const wire::Gid& mgid, wire::Lid mlid);
     void set_trouble(std::string trouble);
 
     Link link_;
@@ -68,6 +77,9 @@ private:
     std::optional<sa::Group> group_;
     ipoib::Identity identity_;
     wire::Lid attached_{};  ///< MLID configured in the shard and the device
+    ipoib::IpoibGroups ipv6_groups_;
+    std::vector<wire::Gid> heard_;                  ///< IPv6 groups, by their IPv6 addresses
+    std::map<wire::Gid, wire::Lid> ipv6_attached_;  ///< MLID configured likewise, by MGID
     std::string trouble_;
     std::function<void(const std::string&)> on_trouble_ = [](const std::string&) {};
     IpoibPortCounters ipoib_counters_;
