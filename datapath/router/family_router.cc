@@ -41,7 +41,7 @@ FamilyRouter<Family>::FamilyRouter(RouterContext& context, Fib& fib)
 template <class Family>
 void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept {
     if (context_.deliver_all_to_kernel) return context_.to_kernel(from, packets);
-    lookup_.size = 0;
+    lookup_.size = lookup_.local = 0;
     for (auto* packet : packets) {
         if (const auto reason = Family::check(*packet)) {
             context_.discard(packet, discards_[*reason]);
@@ -51,7 +51,8 @@ void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time n
         add(packet, Family::destination_of(*packet));
     }
     look_up();
-    for (std::size_t i = 0; i < lookup_.size; ++i) route(from, i, now);
+    for (std::size_t i = 0; i < lookup_.size; ++i) route(i, now);
+    if (lookup_.local > 0) context_.to_kernel(from, pmd::Burst(lookup_.packets).first(lookup_.local));
     send(outgoing_, now);
 }
 
@@ -68,12 +69,15 @@ void FamilyRouter<Family>::look_up() {
 
 /// Number `i` of the burst.
 template <class Family>
-void FamilyRouter<Family>::route(ShardPort& from, std::size_t i, Time now) {
+void FamilyRouter<Family>::route(std::size_t i, Time now) {
     auto* packet = lookup_.packets[i];
     const auto& destination = lookup_.destinations[i];
     const auto& hop = lookup_.hops[i];
     auto& counters = context_.counters;
-    if (hop.kind == NextHopKind::local || Family::is_group(destination)) return context_.to_kernel(from, {&packet, 1});
+    if (hop.kind == NextHopKind::local || Family::is_group(destination)) {
+        lookup_.packets[lookup_.local++] = packet;  // at most at `i`, which was read
+        return;
+    }
     if (leaves_scope(destination, packet, now)) return;
     if (hop.kind == NextHopKind::blackhole) return context_.discard(packet, counters.dropped_no_route);
     if (hop.kind == NextHopKind::unreachable) {

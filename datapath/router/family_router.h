@@ -98,11 +98,12 @@ private:
         std::array<Address, pmd::max_burst> destinations;
         std::array<NextHop, pmd::max_burst> hops;
         std::size_t size = 0;
+        std::size_t local = 0;  ///< of `packets`, the first ones: routed already, to the kernel
     };
 
     void add(rte_mbuf* packet, const Address& destination);
     void look_up();
-    void route(ShardPort& from, std::size_t i, Time now);
+    void route(std::size_t i, Time now);
     void pass_on(const NextHop& hop, const Address& destination, rte_mbuf* packet, Time now);
     bool leaves_scope(const Address& destination, rte_mbuf* packet, Time now);
     void route_from_kernel(ShardPort& out, std::size_t i, Time now);

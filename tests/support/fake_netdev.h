@@ -50,6 +50,7 @@ public:
         const auto n = std::min(burst.size(), tx_room);
         for (auto* packet : burst.first(n)) sent.emplace_back(packet);
         tx_room -= n;
+        bursts_sent += n > 0 ? 1 : 0;
         return static_cast<std::uint16_t>(n);
     }
 
@@ -74,6 +75,7 @@ public:
     std::deque<Packet> to_receive;
     std::deque<Packet> sent;
     std::size_t tx_room = std::numeric_limits<std::size_t>::max();  ///< packets still accepted
+    std::size_t bursts_sent = 0;                                    ///< calls of tx_burst that took any
     bool is_up = false;
     bool link = true;
     pmd::Identity identity;

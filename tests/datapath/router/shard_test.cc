@@ -257,6 +257,18 @@ TEST(Shard, HandsTheKernelWhatIsOurs) {
     EXPECT_EQ(bytes_of(gateway.left_kernel.sent[0]), ping) << "TTL and all";
 }
 
+TEST(Shard, HandsTheKernelABurstAsOne) {
+    Gateway gateway;
+    for (std::uint16_t size = 100; size < 108; ++size) {
+        const auto to = size % 2 == 0 ? right_ip : bob;
+        gateway.left_link.receive(in_ethernet(left_mac, ip_packet(alice, to, size)));
+    }
+    gateway.poll();
+    ASSERT_EQ(gateway.left_kernel.sent.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(gateway.left_kernel.sent[i]->pkt_len, Ipv4::size + 100 + 2 * i);
+    EXPECT_EQ(gateway.left_kernel.bursts_sent, 1u);
+}
+
 TEST(Shard, AHostHandsTheKernelEverything) {
     Gateway gateway(true);
     gateway.from_alice(ip_packet(alice, nobody));
