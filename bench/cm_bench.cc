@@ -230,8 +230,7 @@ private:
     const mad::GmpPeer from_{.path = {.address = {.global = true, .dgid = gid_of(1)}}};
     const Time now_ = second;
     Nowhere nowhere_;
-    std::unique_ptr<cm::Manager> manager_ =
-        std::make_unique<cm::Manager>(cm::Manager::Options{.ca_guid = wire::Guid{0x10}}, nowhere_);
+    cm::Manager::Pointer manager_ = cm::Manager::create(cm::Manager::Options{.ca_guid = wire::Guid{0x10}}, nowhere_);
     std::vector<cm::EndpointPointer> endpoints_;
     std::vector<std::uint32_t> ids_;
 };
@@ -259,7 +258,7 @@ public:
         for (unsigned side = 0; side < 2; ++side) {
             channels_[side].queue = &queue_;
             channels_[side].to = 1 - side;
-            managers_[side] = std::make_unique<cm::Manager>(
+            managers_[side] = cm::Manager::create(
                 cm::Manager::Options{.ca_guid = wire::Guid{0x10 + side},
                                      .seed = 0x12345u * (side + 1),
                                      .on_ready = {},
@@ -319,7 +318,7 @@ private:
     std::uint32_t last_qpn_ = 0;
     std::deque<std::pair<unsigned, mad::MadBuffer>> queue_;
     std::array<Channel, 2> channels_;
-    std::array<std::unique_ptr<cm::Manager>, 2> managers_;
+    std::array<cm::Manager::Pointer, 2> managers_;
     cm::EndpointPointer listener_;
     std::vector<cm::EndpointPointer> active_, passive_;
 };

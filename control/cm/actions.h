@@ -5,19 +5,37 @@
 /// Output of one step of a session's state machine, carried out after the session's lock is released: MADs to send,
 /// sessions found stale.
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "control/cm/context.h"
+#include "control/cm/counters.h"
+#include "control/cm/event.h"
+#include "control/cm/remote_end.h"
 #include "control/mad/gmp.h"
 
 namespace verbline::cm {
 
-class Core;
+class Manager;
+
+/// Output interface of the state machines. Passed to each call, never kept. Tests of a machine alone implement it too.
+class Context {
+public:
+    virtual void send(const mad::GmpPeer& to, const mad::MadBuffer& mad) = 0;
+    /// Queues an event for the user; order is kept.
+    virtual void emit(Event event) = 0;
+    virtual void count(Count count) = 0;
+    /// Registers the remote queue pair as this endpoint's. False: another open connection has it; that one is closed,
+    /// and ours is to be rejected as stale (reason 10).
+    virtual bool claim(const RemoteEnd& queue_pair) = 0;
+
+protected:
+    ~Context() = default;
+};
 
 class Actions final : public Context {
 public:
-    Actions(Core& core, std::uint32_t id) : core_(core), id_(id) {}
+    Actions(Manager& manager, std::uint32_t id) : manager_(manager), id_(id) {}
 
     void send(const mad::GmpPeer& to, const mad::MadBuffer& mad) override { sends_.emplace_back(to, mad); }
     void emit(Event event) override { events_.push_back(std::move(event)); }
@@ -29,7 +47,7 @@ public:
     void carry_out(Time now, const mad::GmpPeer* requester = nullptr);
 
 private:
-    Core& core_;
+    Manager& manager_;
     std::uint32_t id_;
     std::vector<std::pair<mad::GmpPeer, mad::MadBuffer>> sends_;
     std::vector<Event> events_;

@@ -20,11 +20,11 @@
 #include <memory>
 #include <optional>
 
-#include "control/cm/context.h"
+#include "control/cm/actions.h"
 #include "control/cm/convert.h"
 #include "control/cm/message.h"
 #include "control/cm/parameters.h"
-#include "control/cm/port_address.h"
+#include "control/cm/shares.h"
 #include "control/cm/state.h"
 #include "control/mad/gmp.h"
 #include "pmd/base/error.h"

@@ -26,13 +26,13 @@
 
 namespace verbline::cm {
 
-class Core;
+class Manager;
 class Session;
 
 class Endpoint {
 public:
     /// Called by the manager only.
-    Endpoint(std::shared_ptr<Core> core, Reference<Session> session);
+    Endpoint(std::shared_ptr<Manager> manager, Reference<Session> session);
     ~Endpoint();
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
@@ -63,7 +63,7 @@ public:
     Result<void> respond(const ServiceReply& reply, Time now);                                      ///< SIDR_REP
 
 private:
-    std::shared_ptr<Core> core_;  ///< outlives the session
+    std::shared_ptr<Manager> manager_;  ///< outlives the session
     Reference<Session> session_;
 };
 

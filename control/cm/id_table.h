@@ -14,7 +14,7 @@
 /// segments, each as large as all before it, shared by the parts.
 ///
 /// Cache misses on the slot and then on the value dominate a lookup. To look up several ids call `prefetch` for all,
-/// then `prefetch_value` for all, then `find` (Core::receive does).
+/// then `prefetch_value` for all, then `find` (Manager::receive does).
 ///
 /// Threads: any; each part has a lock.
 

@@ -5,7 +5,7 @@
 /// Endpoint ids by remote end (remote_end.h). A part that is half full continues in an array of twice the size; each
 /// insert moves a few entries from the old one, so that no insert pays for a whole rehash.
 ///
-/// To look up several ends, call `prefetch` for all before `find` (Core::receive does).
+/// To look up several ends, call `prefetch` for all before `find` (Manager::receive does).
 ///
 /// Threads: any; each part has a lock.
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "control/cm/core.h"
+#include "control/cm/manager.h"
 
 namespace verbline::cm {
 
 Session::~Session() {
-    core_.timers().cancel(*this, id_);
+    manager_.timers().cancel(*this, id_);
 }
 
 void Session::take_half_open(Shares::Slot share) {
@@ -40,18 +40,18 @@ void Session::notify(std::unique_lock<std::mutex>& lock) {
     if (std::exchange(ready_reported_, true)) return lock.unlock();
     const auto handle = handle_.lock();
     lock.unlock();
-    if (handle) core_.ready(*handle);
+    if (handle) manager_.ready(*handle);
 }
 
 void Session::push(const mad::GmpPeer& from, const Incoming& message, Time now) {
     std::unique_lock lock(mutex_);
-    if (abandoned_ && listens_) return core_.count(Count::rx_dropped_unexpected, id_);
+    if (abandoned_ && listens_) return manager_.count(Count::rx_dropped_unexpected, id_);
     if (inbox_.size() >= (listens_ ? backlog_size : inbox_size)) {
-        return core_.count(listens_ ? Count::rx_dropped_backlog_full : Count::rx_dropped_inbox_full, id_);
+        return manager_.count(listens_ ? Count::rx_dropped_backlog_full : Count::rx_dropped_inbox_full, id_);
     }
     inbox_.emplace_back(from, message);
     if (!abandoned_) return notify(lock);
-    Actions actions(core_, id_);
+    Actions actions(manager_, id_);
     run_all(actions, now);
     lock.unlock();
     actions.carry_out(now);
@@ -64,10 +64,10 @@ void Session::due(Time now) {
     if (!abandoned_) {
         // A wheel may fire early if callers' clocks differ: re-arm then.
         if (machine_due(now)) return notify(lock);
-        Actions actions(core_, id_);
+        Actions actions(manager_, id_);
         return settle(actions, now);
     }
-    Actions actions(core_, id_);
+    Actions actions(manager_, id_);
     run_all(actions, now);
     lock.unlock();
     actions.carry_out(now);
@@ -78,11 +78,11 @@ void Session::mark_stale(const mad::GmpPeer* by, Time now) {
     std::unique_lock lock(mutex_);
     const auto* const connection = std::get_if<Connection>(&machine_);
     if (by != nullptr && connection != nullptr && !connection->from_peer(*by)) {
-        return core_.count(Count::rx_dropped_stranger, id_);
+        return manager_.count(Count::rx_dropped_stranger, id_);
     }
     stale_ = true;
     if (!abandoned_) return notify(lock);
-    Actions actions(core_, id_);
+    Actions actions(manager_, id_);
     run_all(actions, now);
     lock.unlock();
     actions.carry_out(now);
@@ -90,10 +90,10 @@ void Session::mark_stale(const mad::GmpPeer* by, Time now) {
 }
 
 void Session::abandon(Time now) {
-    std::vector<Event> events;  // may hold endpoints: destroyed after the lock is released
+    Fifo<Event> events;  // may hold endpoints: destroyed after the lock is released
     {
         std::unique_lock lock(mutex_);
-        Actions actions(core_, id_);
+        Actions actions(manager_, id_);
         // Pending input is processed, though its events are dropped.
         run_all(actions, now);
         abandoned_ = true;
@@ -111,7 +111,7 @@ void Session::abandon(Time now) {
 }
 
 void Session::retire_if_over() {
-    if (over()) core_.retire(*this);
+    if (over()) manager_.retire(*this);
 }
 
 }  // namespace verbline::cm

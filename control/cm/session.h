@@ -13,13 +13,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "control/cm/actions.h"
 #include "control/cm/connection.h"
 #include "control/cm/endpoint.h"
 #include "control/cm/fifo.h"
-#include "control/cm/manager.h"
 #include "control/cm/message.h"
 #include "control/cm/reference.h"
 #include "control/cm/shares.h"
@@ -28,8 +29,7 @@
 
 namespace verbline::cm {
 
-class Core;
-class Actions;
+class Manager;
 
 class Session final : public Counted, public timer::Timer {
 public:
@@ -46,15 +46,28 @@ public:
         Incoming message;
     };
 
-    Session(Core& core, std::uint32_t id, Machine machine)
-        : core_(core), id_(id), listens_(std::holds_alternative<Listener>(machine)), machine_(std::move(machine)) {}
+    struct Shown {
+        CommunicationId local{}, remote{};
+        ConnectionState state{};
+        wire::CmServiceId service{};
+        wire::Gid peer{};
+        wire::Qpn local_qpn{}, remote_qpn{};
+        unsigned retries = 0;
+        Time since = 0;  ///< in this state
+    };
+
+    Session(Manager& manager, std::uint32_t id, Machine machine)
+        : manager_(manager),
+          id_(id),
+          listens_(std::holds_alternative<Listener>(machine)),
+          machine_(std::move(machine)) {}
     ~Session();
 
     std::uint32_t id() const { return id_; }
     CommunicationId remote_id() const;
     /// Lock-free, any thread: the state after the last step.
     ConnectionState state() const { return state_.load(std::memory_order_acquire); }
-    Manager::Shown shown() const;
+    Shown shown() const;
 
     /// For a new passive session: takes over its half-open slot, which is freed once the request has been answered.
     void take_half_open(Shares::Slot share);
@@ -104,7 +117,7 @@ private:
     void retire_if_over();
     void notify(std::unique_lock<std::mutex>& lock);
 
-    Core& core_;
+    Manager& manager_;
     const std::uint32_t id_;
     const bool listens_;
     Shares::Slot share_ = 0;  ///< of the slot that `place_` counts
@@ -117,12 +130,23 @@ private:
     Time armed_for_ = 0;
     std::weak_ptr<Endpoint> handle_;
     Fifo<Received> inbox_;
-    std::vector<Event> events_;  ///< usually few
-    Machine machine_;            ///< last: `push` needs only the members above, see prefetch
+    Fifo<Event> events_;  ///< usually few
+    Machine machine_;     ///< last: `push` needs only the members above, see prefetch
 
-    friend class Core;
+    friend class Manager;
 };
 
-}  // namespace verbline::cm
+template <class Kind, class Act>
+Result<void> Session::step(Time now, Act&& act) {
+    std::unique_lock lock(mutex_);
+    auto* const machine = std::get_if<Kind>(&machine_);
+    if (machine == nullptr) return failure(EINVAL, "an endpoint of this kind cannot do that");
+    Actions actions(manager_, id_);
+    auto result = std::forward<Act>(act)(*machine, actions);
+    settle(actions, now);
+    lock.unlock();
+    actions.carry_out(now);
+    return result;
+}
 
-#include "control/cm/session_step.h"
+}  // namespace verbline::cm

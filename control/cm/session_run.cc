@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <utility>
 
-#include "control/cm/core.h"
-#include "control/cm/session.h"
+#include "control/cm/manager.h"
 
 // Steps of the state machine, and updates of tables and timers after them.
 
@@ -12,16 +10,14 @@ namespace verbline::cm {
 std::optional<Event> Session::poll(Time now) {
     if (listens_) return poll_listener(now);
     std::unique_lock lock(mutex_);
-    Actions actions(core_, id_);
+    Actions actions(manager_, id_);
     while (events_.empty() && run_one(actions, now)) {}
     std::optional<Event> event;
     if (events_.empty()) {
         settle(actions, now);  // re-arms a timer that fired early
         ready_reported_ = false;
     } else {
-        event = std::move(events_.front());
-        events_.erase(events_.begin());
-        if (events_.empty()) events_ = std::vector<Event>();
+        event = events_.pop_front();
     }
     if (event && std::holds_alternative<RequestReceived>(*event)) {
         std::get<RequestReceived>(*event).endpoint = handle_.lock();
@@ -40,7 +36,7 @@ std::optional<Event> Session::poll_listener(Time now) {
         }
         const auto received = inbox_.pop_front();
         lock.unlock();
-        if (auto event = core_.accept(received, now)) return event;
+        if (auto event = manager_.accept(received, now)) return event;
     }
 }
 
@@ -92,7 +88,7 @@ void Session::run(const Received& received, Actions& actions, Time now) {
 
 void Session::settle(Actions& actions, Time now) {
     if (abandoned_) actions.events().clear();
-    std::ranges::move(actions.events(), std::back_inserter(events_));
+    for (auto& event : actions.events()) events_.emplace_back(std::move(event));
     actions.events().clear();
     if (const auto* const connection = std::get_if<Connection>(&machine_)) {
         state_.store(connection->state(), std::memory_order_release);
@@ -101,7 +97,7 @@ void Session::settle(Actions& actions, Time now) {
         settle_timer(connection->deadline(), now);
     } else if (const auto* const sidr = std::get_if<Sidr>(&machine_)) {
         state_.store(sidr->state(), std::memory_order_release);
-        if (sidr->state() == ConnectionState::idle) core_.datagram_requests().erase(sidr->remote_request(), id_);
+        if (sidr->state() == ConnectionState::idle) manager_.datagram_requests().erase(sidr->remote_request(), id_);
         settle_place(sidr->half_open());
         settle_timer(sidr->deadline(), now);
     }
@@ -110,9 +106,9 @@ void Session::settle(Actions& actions, Time now) {
 /// Returns a slot that is no longer needed.
 void Session::settle_place(bool half_open) {
     if (place_ == Place::half_open && !half_open) {
-        core_.half_open().give_back(share_);
+        manager_.half_open().give_back(share_);
     } else if (place_ == Place::closing && state() == ConnectionState::idle) {
-        core_.closing().give_back(share_);
+        manager_.closing().give_back(share_);
     } else {
         return;
     }
@@ -125,13 +121,13 @@ void Session::close_within_limits(Actions& actions, Time now) {
     if (listens_ || state() == ConnectionState::idle) return;
     auto* const connection = std::get_if<Connection>(&machine_);
     auto* const sidr = std::get_if<Sidr>(&machine_);
-    const auto share = core_.closing().take(connection != nullptr ? connection->peer_port() : sidr->peer_port());
+    const auto share = manager_.closing().take(connection != nullptr ? connection->peer_port() : sidr->peer_port());
     if (share) {
         place_ = Place::closing;
         share_ = *share;
         return;
     }
-    core_.count(Count::closings_cut_short, id_);
+    manager_.count(Count::closings_cut_short, id_);
     if (connection != nullptr) connection->forget(now);
     if (sidr != nullptr) sidr->forget(now);
     settle(actions, now);
@@ -140,18 +136,18 @@ void Session::close_within_limits(Actions& actions, Time now) {
 void Session::settle_connection(const Connection& connection) {
     const auto state = connection.state();
     if (state == ConnectionState::idle) {
-        if (std::exchange(in_connections_, false)) core_.connections().erase(connection.remote_connection(), id_);
-        if (std::exchange(in_queue_pairs_, false)) core_.queue_pairs().erase(connection.remote_queue_pair(), id_);
+        if (std::exchange(in_connections_, false)) manager_.connections().erase(connection.remote_connection(), id_);
+        if (std::exchange(in_queue_pairs_, false)) manager_.queue_pairs().erase(connection.remote_queue_pair(), id_);
     } else if (connection.remote() != CommunicationId{}) {
         if (!in_connections_) {
-            in_connections_ = core_.connections().insert(connection.remote_connection(), id_) == id_;
+            in_connections_ = manager_.connections().insert(connection.remote_connection(), id_) == id_;
         }
         in_queue_pairs_ = true;  // claimed by the machine, or before it began
     }
     const bool asking = state == ConnectionState::req_sent || state == ConnectionState::mra_req_received;
     if (in_peers_ && !asking) {
         in_peers_ = false;
-        core_.peers().erase(RemoteEnd::peer(connection.service(), connection.peer_gid()), id_);
+        manager_.peers().erase(RemoteEnd::peer(connection.service(), connection.peer_gid()), id_);
     }
 }
 
@@ -160,9 +156,9 @@ void Session::settle_timer(std::optional<Time> deadline, Time now) {
     if (wanted == armed_for_) return;
     armed_for_ = wanted;
     if (wanted == 0) {
-        core_.timers().cancel(*this, id_);
+        manager_.timers().cancel(*this, id_);
     } else {
-        core_.timers().arm(*this, id_, wanted, now);
+        manager_.timers().arm(*this, id_, wanted, now);
     }
 }
 

@@ -9,9 +9,9 @@ CommunicationId Session::remote_id() const {
     return connection == nullptr ? CommunicationId{} : connection->remote();
 }
 
-Manager::Shown Session::shown() const {
+Session::Shown Session::shown() const {
     const std::lock_guard lock(mutex_);
-    Manager::Shown shown{.local = CommunicationId{id_}, .state = state()};
+    Session::Shown shown{.local = CommunicationId{id_}, .state = state()};
     if (const auto* const listener = std::get_if<Listener>(&machine_)) {
         shown.service = listener->service;
         shown.since = listener->since;

@@ -34,7 +34,7 @@ std::vector<Reference<Session>> Timers::due(Time now) {
     return sessions;
 }
 
-std::optional<Time> Timers::deadline() {
+std::optional<Time> Timers::deadline() const {
     std::optional<Time> earliest;
     for (auto& part : parts_) {
         const std::lock_guard lock(part.mutex);

@@ -27,13 +27,13 @@ public:
 
     /// The sessions whose timers have expired, without those being deleted.
     std::vector<Reference<Session>> due(Time now);
-    std::optional<Time> deadline();
+    std::optional<Time> deadline() const;
 
 private:
     static constexpr std::size_t part_count = 16;
 
     struct alignas(64) Part {
-        std::mutex mutex;
+        mutable std::mutex mutex;
         std::unique_ptr<timer::Wheel> wheel;  ///< made for the first timer
     };
     std::array<Part, part_count> parts_;

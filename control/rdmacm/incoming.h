@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "control/cm/event.h"
-#include "control/cm/port_address.h"
+#include "control/cm/shares.h"
 #include "control/rdmacm/address.h"
 #include "control/rdmacm/network.h"
 #include "control/rdmacm/private_header.h"

@@ -25,7 +25,7 @@ constexpr std::size_t cm_message_size = 232;         ///< the MAD's data
 constexpr std::size_t cm_additional_info_size = 72;  ///< of REJ, APR, SIDR_REP
 
 /// MADHeader:AttributeID (table 97). To add a message: its header here, every_header.h, control/cm/message.h, its
-/// counters in the order of these numbers, and its handler (control/cm/core_receive.cc); see apps/EXTENDING.md.
+/// counters in the order of these numbers, and its handler (control/cm/manager_receive.cc); see apps/EXTENDING.md.
 enum class CmAttribute : std::uint16_t {
     req = 0x10,
     mra = 0x11,

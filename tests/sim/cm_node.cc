@@ -45,7 +45,7 @@ CmNode::CmNode(CmScene& scene, unsigned number, Told told) : scene_(scene), numb
 
 void CmNode::start() {
     auto gid_index = [this](const wire::Gid& gid) { return gid == gid_of(number_) ? std::optional(0u) : std::nullopt; };
-    manager_ = std::make_unique<cm::Manager>(
+    manager_ = cm::Manager::create(
         cm::Manager::Options{.ca_guid = wire::Guid{0x1000 + number_},
                              .seed = (seed_ + (scene_.plan.amnesia ? 0 : 0x1'0000u * lives_)) & 0xffff'ffff,
                              .on_ready = [this](cm::Endpoint& endpoint) { on_ready(endpoint); },

@@ -53,7 +53,7 @@ private:
     unsigned number_, lives_ = 0;
     std::uint64_t seed_;
     Told told_;
-    std::unique_ptr<cm::Manager> manager_;
+    cm::Manager::Pointer manager_;
     std::unordered_map<const cm::Endpoint*, CmUser*> by_endpoint_;
     std::unordered_map<std::uint64_t, unsigned> lost_in_row_;
     std::optional<Time> planned_;  ///< a tick

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/sim/cm_pair.h"
 
-// What a side does with a message: the part of Core, with one endpoint at a time.
+// What a side does with a message: the part of Manager, with one endpoint at a time.
 
 namespace verbline::sim {
 
 using cm::ConnectionState;
 using Kind = CmWord::Kind;
 
-/// As Core finds whose a message is.
+/// As Manager finds whose a message is.
 void CmPair::receive(unsigned i, const mad::MadBuffer& mad) {
     auto& side = sides_[i];
     const auto message = *cm::Incoming::parse(mad);

@@ -52,13 +52,13 @@ Result<void> PortNetwork::start() {
         const auto bound = rdmacm::port_of(service);
         return bound && port_.ports().elsewhere(std::to_underlying(bound->first), bound->second);
     };
-    manager_ = std::make_unique<cm::Manager>(cm::Manager::Options{.ca_guid = port_.guid(),
-                                                                  .seed = random_seed(),
-                                                                  .on_ready = around_.on_ready,
-                                                                  .gid_index = own_index,
-                                                                  .shared = port_.link().shared(),
-                                                                  .elsewhere = elsewhere},
-                                             *gsi_);
+    manager_ = cm::Manager::create(cm::Manager::Options{.ca_guid = port_.guid(),
+                                                        .seed = random_seed(),
+                                                        .on_ready = around_.on_ready,
+                                                        .gid_index = own_index,
+                                                        .shared = port_.link().shared(),
+                                                        .elsewhere = elsewhere},
+                                   *gsi_);
     gsi_->receive(wire::MadClass::communication,
                   [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, around_.now()); });
     port_.on_next_hop(

@@ -98,7 +98,7 @@ private:
     EventDescriptor arrivals_;
     std::atomic<bool> arrived_{false};
     mad::Gsi* gsi_ = nullptr;
-    std::unique_ptr<cm::Manager> manager_;
+    cm::Manager::Pointer manager_;
     std::map<Ticket, Waiting> waiting_;  ///< for neighbours
     Time look_again_ = 0;
     std::map<Ticket, GroupHandler> joining_;

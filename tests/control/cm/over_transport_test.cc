@@ -29,14 +29,14 @@ struct Host {
         if (!opened) throw std::runtime_error(opened.error().what);
         transport = std::move(*opened);
         channel = std::make_unique<mad::TransportChannel>(*transport, loop);
-        manager = std::make_unique<Manager>(
-            Manager::Options{.ca_guid = transport->port().guid,
-                             .seed = 0x1000u * number,
-                             .gid_index =
-                                 [this](const wire::Gid& gid) {
-                                     return gid == transport->port().gid() ? std::optional(0u) : std::nullopt;
-                                 }},
-            *channel);
+        manager = Manager::create(Manager::Options{.ca_guid = transport->port().guid,
+                                                   .seed = 0x1000u * number,
+                                                   .gid_index =
+                                                       [this](const wire::Gid& gid) {
+                                                           return gid == transport->port().gid() ? std::optional(0u)
+                                                                                                 : std::nullopt;
+                                                       }},
+                                  *channel);
         channel->receive(wire::MadClass::communication,
                          [this](std::span<const mad::GmpArrival> burst) { manager->receive(burst, loop.now()); });
     }
@@ -56,7 +56,7 @@ struct Host {
     control::Loop& loop;
     std::unique_ptr<mad::Transport> transport;
     std::unique_ptr<mad::TransportChannel> channel;
-    std::unique_ptr<Manager> manager;
+    Manager::Pointer manager;
 };
 
 class OverTransport : public testing::Test {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/cm/context.h"
+#include "control/cm/actions.h"
 #include "control/cm/message.h"
 
 namespace verbline::cm::test {

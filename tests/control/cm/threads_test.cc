@@ -43,8 +43,8 @@ private:
 
 struct End final : mad::GmpChannel {
     End(SharedWire& w, unsigned n) : wire(w), number(n) {
-        manager = std::make_unique<Manager>(
-            Manager::Options{.ca_guid = wire::Guid{0x1000 + n}, .seed = 0x1000'0000 * (n + 1)}, *this);
+        manager =
+            Manager::create(Manager::Options{.ca_guid = wire::Guid{0x1000 + n}, .seed = 0x1000'0000 * (n + 1)}, *this);
     }
     void send(const mad::GmpPeer&, mad::MadBytes mad) noexcept override {
         SharedWire::Flight flight{.to = 1 - number, .from = number};
@@ -53,7 +53,7 @@ struct End final : mad::GmpChannel {
     }
     SharedWire& wire;
     unsigned number;
-    std::unique_ptr<Manager> manager;
+    Manager::Pointer manager;
 };
 
 struct Rig {

@@ -48,7 +48,7 @@ public:
                 .gid_index =
                     [this](const wire::Gid& gid) { return gid == gid_of(number_) ? std::optional(0u) : std::nullopt; }};
             if (adjust) adjust(number, options);
-            manager = std::make_unique<Manager>(std::move(options), *this);
+            manager = Manager::create(std::move(options), *this);
         }
         void send(const mad::GmpPeer& to, mad::MadBytes mad) noexcept override {
             Flight flight{.from = number_, .to = world_.number_of(to.path.address.dgid)};
@@ -56,7 +56,7 @@ public:
             world_.flights.push_back(flight);
         }
 
-        std::unique_ptr<Manager> manager;
+        Manager::Pointer manager;
         std::vector<Endpoint*> ready;
 
     private:

@@ -23,7 +23,7 @@ NetworkPort::Facts facts_of(link::GidTable::Kind kind, unsigned host) {
 
 FakePort::FakePort(Network& network, unsigned host, Facts facts)
     : network_(network), host_(host), now_(std::move(facts)) {
-    manager_ = std::make_unique<cm::Manager>(
+    manager_ = cm::Manager::create(
         cm::Manager::Options{.ca_guid = now_.guid,
                              .seed = host + 1,
                              .on_ready = [this](cm::Endpoint& endpoint) { ready.insert(&endpoint); },

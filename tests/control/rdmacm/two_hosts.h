@@ -80,7 +80,7 @@ private:
     Network& network_;
     unsigned host_;
     Facts now_;
-    std::unique_ptr<cm::Manager> manager_;
+    cm::Manager::Pointer manager_;
     std::uint16_t ephemeral_ = 40'000;
 };
 

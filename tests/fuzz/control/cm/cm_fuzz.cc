@@ -58,7 +58,7 @@ private:
     Time now_ = second;
     std::vector<mad::MadBuffer> sent_;
     std::set<const cm::Endpoint*> told_;
-    std::unique_ptr<cm::Manager> manager_ = std::make_unique<cm::Manager>(
+    cm::Manager::Pointer manager_ = cm::Manager::create(
         cm::Manager::Options{.ca_guid = wire::Guid{1},
                              .on_ready = [this](cm::Endpoint& one) { expect(told_.insert(&one).second); }},
         *this);

@@ -64,7 +64,7 @@ private:
 class Side final : public mad::GmpChannel {
 public:
     Side(unsigned number, Network& network) : number_(number), network_(network) {
-        manager_ = std::make_unique<cm::Manager>(
+        manager_ = cm::Manager::create(
             cm::Manager::Options{
                 .ca_guid = wire::Guid{0x1000 + number},
                 .seed = number + 1,
@@ -113,7 +113,7 @@ private:
     unsigned number_;
     Network& network_;
     std::set<const cm::Endpoint*> told_;
-    std::unique_ptr<cm::Manager> manager_;
+    cm::Manager::Pointer manager_;
     std::vector<cm::EndpointPointer> endpoints_;
 };
 

@@ -2,24 +2,24 @@
 #include <utility>
 
 #include "control/cm/actions.h"
-#include "control/cm/core.h"
+#include "control/cm/manager.h"
 
 // Requests from a listener's inbox, processed when it is polled.
 
 namespace verbline::cm {
 
-std::optional<Event> Core::accept(const Session::Received& received, Time now) {
+std::optional<Event> Manager::accept(const Session::Received& received, Time now) {
     saw(now);
     return received.message.attribute() == wire::CmAttribute::req ? accept_connection(received, now)
                                                                   : accept_datagram(received, now);
 }
 
-std::optional<unsigned> Core::gid_index(const wire::Gid& gid, const mad::GmpPeer& from) const {
+std::optional<unsigned> Manager::gid_index(const wire::Gid& gid, const mad::GmpPeer& from) const {
     return options_.gid_index ? options_.gid_index(gid) : std::optional(from.path.gid_index);
 }
 
 /// Why a REQ cannot be served, whatever its user does; none: it can.
-std::optional<Rejection> Core::objection(const wire::CmReq& req) const {
+std::optional<Rejection> Manager::objection(const wire::CmReq& req) const {
     using enum wire::CmRejectReason;
     const bool xrc =
         req.transport == wire::CmTransport::extended && req.extended_transport == wire::CmExtendedTransport::xrc;
@@ -33,7 +33,7 @@ std::optional<Rejection> Core::objection(const wire::CmReq& req) const {
     return std::nullopt;
 }
 
-std::optional<Event> Core::accept_connection(const Session::Received& received, Time now) {
+std::optional<Event> Manager::accept_connection(const Session::Received& received, Time now) {
     const auto& message = received.message;
     const auto& req = message.as<wire::CmReq>();
     const auto end = RemoteEnd::connection(req.ca_guid, req.local_id);
@@ -56,7 +56,8 @@ std::optional<Event> Core::accept_connection(const Session::Received& received, 
     if (exceeds_limits(req)) count(Count::rx_times_cut, req.local_id);
     auto from = received.from;
     from.path.gid_index = gid_index(req.primary.remote_gid, from).value_or(from.path.gid_index);
-    const auto session = create([&](std::uint32_t id) { return Connection(CommunicationId{id}, options_.ca_guid); });
+    const auto session =
+        create_session([&](std::uint32_t id) { return Connection(CommunicationId{id}, options_.ca_guid); });
     session->take_half_open(*share);
     auto endpoint = handle(session);
     Actions actions(*this, session->id());
@@ -80,7 +81,7 @@ std::optional<Event> Core::accept_connection(const Session::Received& received, 
     return RequestReceived{.endpoint = std::move(endpoint), .request = std::move(request), .from = from};
 }
 
-std::optional<Event> Core::accept_datagram(const Session::Received& received, Time now) {
+std::optional<Event> Manager::accept_datagram(const Session::Received& received, Time now) {
     const auto& message = received.message;
     const auto& address = received.from.path.address;
     const auto end = RemoteEnd::datagram_request(address.dgid, address.dlid, message.sender_id());
@@ -97,7 +98,7 @@ std::optional<Event> Core::accept_datagram(const Session::Received& received, Ti
         answer(received.from, message, full);
         return std::nullopt;
     }
-    const auto session = create([&](std::uint32_t id) { return Sidr(CommunicationId{id}); });
+    const auto session = create_session([&](std::uint32_t id) { return Sidr(CommunicationId{id}); });
     session->take_half_open(*share);
     auto endpoint = handle(session);
     ServiceRequest request;
