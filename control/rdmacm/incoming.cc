@@ -1,9 +1,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/rdmacm/incoming.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "control/cm/endpoint.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/wire/ip_cm_header.h"
 
 namespace verbline::rdmacm {
+namespace {
+
+/// GIDs hold IPv4 addresses mapped (::ffff:a.b.c.d); in the header the bytes before the address are zero.
+wire::Ipv6Address on_wire(const SocketAddress& address) {
+    wire::Ipv6Address bytes{address.gid.bytes};
+    if (address.family == Family::ipv4) std::fill_n(bytes.bytes.begin(), link::ipv4_in_gid, std::byte{0});
+    return bytes;
+}
+
+SocketAddress from_wire(const wire::Ipv6Address& bytes, std::uint8_t version) {
+    if (version == 6) return {.family = Family::ipv6, .gid = link::gid_of(bytes)};
+    return {.family = Family::ipv4,
+            .gid = link::gid_of(wire::Ipv4Address{wire::load32(bytes.bytes, link::ipv4_in_gid)})};
+}
+
+}  // namespace
+
+Result<cm::PrivateData> with_header(const SocketAddress& source, const SocketAddress& destination,
+                                    std::span<const std::byte> user, std::size_t room) {
+    const std::size_t header = source.family == Family::ib ? 0 : wire::IpCmHeader::size;
+    if (user.size() > room - header) {
+        return failure(EINVAL, fmt::format("{} bytes of private data, but only {} fit: send the rest as a message",
+                                           user.size(), room - header));
+    }
+    cm::PrivateData data(header + user.size());
+    if (header != 0) {
+        wire::IpCmHeader{.ip_version = static_cast<std::uint8_t>(source.family == Family::ipv4 ? 4 : 6),
+                         .source_port = source.port,
+                         .source = on_wire(source),
+                         .destination = on_wire(destination)}
+            .emit(std::span(data).first<wire::IpCmHeader::size>());
+    }
+    std::ranges::copy(user, data.begin() + static_cast<std::ptrdiff_t>(header));
+    return data;
+}
+
+std::optional<Ends> parse_header(std::span<const std::byte> private_data) {
+    const auto header = wire::IpCmHeader::parse(private_data);
+    if (!header || (header->ip_version != 4 && header->ip_version != 6)) return std::nullopt;
+    Ends ends{from_wire(header->source, header->ip_version), from_wire(header->destination, header->ip_version)};
+    ends.source.port = header->source_port;
+    return ends;
+}
+
+cm::PrivateData without_header(std::span<const std::byte> private_data) {
+    const auto user = private_data.subspan(std::min(private_data.size(), wire::IpCmHeader::size));
+    return {user.begin(), user.end()};
+}
 
 const cm::EndpointPointer& Incoming::endpoint() const {
     return std::visit([](const auto& request) -> const auto& { return request.endpoint; }, what);

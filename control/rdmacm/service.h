@@ -12,6 +12,8 @@
 ///
 /// Threads: not thread-safe; the owner serializes (the device holds one lock for calls and for the control thread).
 /// `now` is the caller's clock. Errors are those of the kernel's rdma_cm.
+///
+/// Virtual, because tests of the device's commands (tests/apps/libibverbs/ucma) take the service's place.
 
 #include <cstdint>
 #include <memory>

@@ -111,14 +111,4 @@ void ServiceCore::drain(Id& id, Time now) {
     while (auto event = endpoint->poll(now)) std::visit(Answers{*this, id, now}, *event);
 }
 
-void ServiceCore::ready(cm::Endpoint& endpoint, Time now) {
-    now_ = now;
-    if (Id* id = ids_.find(endpoint)) return drain(*id, now);
-    const auto listener = listener_keys_.find(&endpoint);
-    if (listener == listener_keys_.end()) return;
-    const auto key = listener->second;
-    // No event queued meanwhile destroys the listener: users act only when they take events.
-    drain_listener(key, endpoint, now);
-}
-
 }  // namespace verbline::rdmacm

@@ -7,7 +7,7 @@
 ///     service_ids.cc        create, destroy, queues, options         service_listen.cc    incoming requests
 ///     service_address.cc    bind, resolve_address                    service_connect.cc   connect, accept, reject ...
 ///     service_route.cc      resolve_route                            service_answers.cc   messages of the peer
-///     service_multicast.cc  groups                                   service_ports.cc     port changes, timers
+///     service_multicast.cc  groups                                   service_ports.cc     what ports report, timers
 
 #include <map>
 #include <memory>

@@ -5,7 +5,7 @@
 
 #include "control/rdmacm/service_core.h"
 
-// Port changes, and timeouts.
+// What ports report: endpoints to poll, changes; and timeouts.
 
 namespace verbline::rdmacm {
 
@@ -13,6 +13,16 @@ namespace verbline::rdmacm {
 std::span<NetworkPort* const> ServiceCore::ports_of(const Id& id) const {
     if (!id.port) return ports_;
     return std::span(ports_).subspan(static_cast<std::size_t>(std::ranges::find(ports_, id.port) - ports_.begin()), 1);
+}
+
+void ServiceCore::ready(cm::Endpoint& endpoint, Time now) {
+    now_ = now;
+    if (Id* id = ids_.find(endpoint)) return drain(*id, now);
+    const auto listener = listener_keys_.find(&endpoint);
+    if (listener == listener_keys_.end()) return;
+    const auto key = listener->second;
+    // No event queued meanwhile destroys the listener: users act only when they take events.
+    drain_listener(key, endpoint, now);
 }
 
 void ServiceCore::tick(Time now) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/rdmacm/private_header.h"
+#include "control/rdmacm/incoming.h"
 
 #include <gtest/gtest.h>
 
