@@ -205,12 +205,12 @@ public:
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             // A late MRA changes nothing: the cost is that of finding the endpoint and running it.
             const wire::CmMra mra{.local_id = numbers[i] + 1, .remote_id = ids_[numbers[i]]};
-            burst.push_back({.from = from_, .mad = mads.at(i) = cm::make_mad(mra, 1)});
+            burst.push_back(mad::GmpArrival::of(from_, mads.at(i) = cm::make_mad(mra, 1)));
         }
         if (together) {
             manager_->receive(burst, now_);
         } else {
-            for (const auto& [from, mad] : burst) manager_->receive(from, mad, now_);
+            for (const auto& one : burst) manager_->receive({&one, 1}, now_);
         }
         for (const auto number : numbers) benchmark::DoNotOptimize(endpoints_[number]->poll(now_));
     }

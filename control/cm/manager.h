@@ -87,7 +87,7 @@ public:
     /// prefetched together, since cache misses dominate the cost of a lookup.
     void receive(std::span<const mad::GmpArrival> burst, Time now);
     void receive(const mad::GmpPeer& from, mad::MadBytes mad, Time now) {
-        const mad::GmpArrival one{.from = from, .mad = mad};
+        const auto one = mad::GmpArrival::of(from, mad);
         receive({&one, 1}, now);
     }
     /// Processes expired timers: marks their endpoints ready. Call at or after `deadline`.
@@ -168,7 +168,7 @@ private:
     void receive_one(const mad::GmpArrival& arrival, const Looked& looked, Time now);
     void receive_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now);
     void receive_sidr_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now);
-    void receive_version(const mad::GmpPeer& from, mad::MadBytes mad);
+    void receive_version(const mad::GmpArrival& arrival);
     void receive_unknown(const Incoming& message, const mad::GmpPeer& from);
     bool elsewhere(wire::CmServiceId service) const { return options_.elsewhere && options_.elsewhere(service); }
     template <class Message>

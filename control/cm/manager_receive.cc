@@ -34,7 +34,7 @@ void Manager::refuse(const mad::GmpPeer& to, const Incoming& message, const Reje
 }
 
 Manager::Looked::Looked(const Manager& manager, const mad::GmpArrival& arrival)
-    : message(Incoming::parse(arrival.mad)),
+    : message(Incoming::parse(arrival.header, arrival.mad)),
       sought(message ? manager.by_remote_end(*message, arrival.from) : Sought{}) {}
 
 void Manager::receive(std::span<const mad::GmpArrival> burst, Time now) {
@@ -69,11 +69,11 @@ void Manager::prefetch(std::span<const std::optional<Looked>> burst) const {
 }
 
 void Manager::receive_one(const mad::GmpArrival& arrival, const Looked& looked, Time now) {
-    const auto& [from, mad] = arrival;
+    const auto& from = arrival.from;
     const auto& [message, sought] = looked;
     if (!message) {
         count(message.error(), 0);
-        if (message.error() == Count::rx_dropped_class_version) receive_version(from, mad);
+        if (message.error() == Count::rx_dropped_class_version) receive_version(arrival);
         return;
     }
     count(received(message->attribute()), message->sender_id());
@@ -87,8 +87,8 @@ void Manager::receive_one(const mad::GmpArrival& arrival, const Looked& looked, 
 
 /// Answers a request of another class version, of which only the id's place is known: rejects it with the version that
 /// we support (12.6.7.2 reason 31, 12.11.2.1 status 5).
-void Manager::receive_version(const mad::GmpPeer& from, mad::MadBytes mad) {
-    const auto header = *wire::Mad::parse(mad);
+void Manager::receive_version(const mad::GmpArrival& arrival) {
+    const auto& [from, header, mad] = arrival;
     const auto id = wire::load32(mad, mad.size() - wire::cm_message_size);
     if (header.attribute == static_cast<std::uint16_t>(wire::CmAttribute::req)) {
         count(Count::rejected_class_version, id);

@@ -5,14 +5,17 @@ namespace verbline::cm {
 
 std::expected<Incoming, Count> Incoming::parse(mad::MadBytes mad) {
     const auto header = wire::Mad::parse(mad);
-    if (!header || header->management_class != wire::MadClass::communication ||
-        header->method != wire::MadMethod::send ||
-        header->attribute < static_cast<std::uint16_t>(wire::CmAttribute::req) ||
-        header->attribute > static_cast<std::uint16_t>(wire::CmAttribute::apr)) {
+    return header ? parse(*header, mad) : std::unexpected(Count::rx_dropped_malformed);
+}
+
+std::expected<Incoming, Count> Incoming::parse(const wire::Mad& header, mad::MadBytes mad) {
+    if (header.management_class != wire::MadClass::communication || header.method != wire::MadMethod::send ||
+        header.attribute < static_cast<std::uint16_t>(wire::CmAttribute::req) ||
+        header.attribute > static_cast<std::uint16_t>(wire::CmAttribute::apr)) {
         return std::unexpected(Count::rx_dropped_malformed);
     }
-    if (header->class_version != wire::cm_class_version) return std::unexpected(Count::rx_dropped_class_version);
-    return Incoming(static_cast<wire::CmAttribute>(header->attribute), header->transaction,
+    if (header.class_version != wire::cm_class_version) return std::unexpected(Count::rx_dropped_class_version);
+    return Incoming(static_cast<wire::CmAttribute>(header.attribute), header.transaction,
                     mad.last<wire::cm_message_size>());
 }
 

@@ -55,7 +55,8 @@ inline constexpr auto attribute_of<wire::CmApr> = wire::CmAttribute::apr;
 /// A received message, decoded from its MAD once on arrival; inboxes and state machines use the decoded message.
 class Incoming {
 public:
-    /// On failure returns the drop counter.
+    /// `header`: of `mad`. On failure returns the drop counter.
+    static std::expected<Incoming, Count> parse(const wire::Mad& header, mad::MadBytes mad);
     static std::expected<Incoming, Count> parse(mad::MadBytes mad);
 
     wire::CmAttribute attribute() const { return attribute_; }

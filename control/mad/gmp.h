@@ -18,6 +18,7 @@
 
 #include "control/mad/transport.h"
 #include "datapath/rdma/address.h"
+#include "datapath/wire/mad.h"
 #include "datapath/wire/types.h"
 
 namespace verbline::mad {
@@ -33,7 +34,13 @@ struct GmpPeer {
 /// A received MAD. `from.path` is the return path and can be passed to `send` unchanged. `mad` is borrowed.
 struct GmpArrival {
     GmpPeer from;
+    wire::Mad header;  ///< of `mad`, parsed once
     MadBytes mad;
+
+    /// For MADs that come in other ways than through Gsi. One of another base version gets an empty header.
+    static GmpArrival of(const GmpPeer& from, MadBytes mad) {
+        return {.from = from, .header = wire::Mad::parse(mad).value_or(wire::Mad{}), .mad = mad};
+    }
 };
 
 /// Receives a burst of MADs in order of arrival; they are valid during the call.

@@ -75,17 +75,17 @@ void Gsi::take(const transport::Completion& completion, rdma::Datagrams::Route r
     if (completion.status != transport::Status::success && !too_long) return counters_.rx_errors.add();
     if (mad.size() != wire::mad_size) return transport_counters_.rx_dropped_bad_length.add();
     transport_counters_.rx_mads.add();
-    const auto prefix = wire::MadPrefix::parse(mad);
-    if (!prefix) return transport_counters_.rx_dropped_bad_version.add();
+    const auto header = wire::Mad::parse(mad);
+    if (!header) return transport_counters_.rx_dropped_bad_version.add();
     const auto pkey = wire::PKey{completion.pkey_index};
     if (std::ranges::none_of(options_.pkeys, [&](auto each) { return wire::match(each, pkey); })) {
         return counters_.rx_dropped_bad_pkey.add();
     }
     const auto from = peer_of(completion, route);
     if (!from) return counters_.rx_dropped_not_ours.add();
-    if (prefix->management_class != burst_class_) hand_over();
-    burst_class_ = prefix->management_class;
-    burst_.push_back({.from = *from, .mad = mad.first<wire::mad_size>()});
+    if (header->management_class != burst_class_) hand_over();
+    burst_class_ = header->management_class;
+    burst_.push_back({.from = *from, .header = *header, .mad = mad.first<wire::mad_size>()});
 }
 
 void Gsi::hand_over() {

@@ -57,7 +57,7 @@ void TransportChannel::receive(wire::MadClass management_class, GmpReceiver rece
     transport_.receive(management_class, [this, receiver = std::move(receiver)](const Address& from, MadBytes mad) {
         const auto peer = peer_of(from);
         if (!peer) return sender_->counters.rx_dropped_bad_pkey.add();
-        const GmpArrival arrival{.from = *peer, .mad = mad};
+        const auto arrival = GmpArrival::of(*peer, mad);
         receiver({&arrival, 1});
     });
 }

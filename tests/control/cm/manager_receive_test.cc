@@ -14,7 +14,7 @@ std::size_t deliver_together(World& world, unsigned to) {
     const auto flights = std::exchange(world.flights, {});
     std::vector<mad::GmpArrival> burst;
     for (const auto& flight : flights) {
-        if (flight.to == to) burst.push_back({.from = World::peer(flight.from), .mad = flight.mad});
+        if (flight.to == to) burst.push_back(mad::GmpArrival::of(World::peer(flight.from), flight.mad));
     }
     world.manager(to).receive(burst, world.now);
     return burst.size();
@@ -81,10 +81,9 @@ TEST(Burst, WhatIsNoMessageOrNobodysIsCountedAmongOthers) {
     const wire::CmRej gone{.local_id = 5, .information_length = 8, .reason = wire::CmRejectReason::timeout};
     const auto taken_back = make_mad(gone, 1);
     const auto from = World::peer(0);
-    const std::array<mad::GmpArrival, 4> burst{{{.from = from, .mad = nothing},
-                                                {.from = from, .mad = stray},
-                                                {.from = from, .mad = taken_back},
-                                                {.from = from, .mad = sidr_req}}};
+    const std::array<mad::GmpArrival, 4> burst{mad::GmpArrival::of(from, nothing), mad::GmpArrival::of(from, stray),
+                                               mad::GmpArrival::of(from, taken_back),
+                                               mad::GmpArrival::of(from, sidr_req)};
     world.manager(1).receive(burst, world.now);
     EXPECT_EQ(world.counter(1, "rx_dropped_malformed"), 1u);
     EXPECT_EQ(world.counter(1, "rx_dropped_unknown_id"), 2u);

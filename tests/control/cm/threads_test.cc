@@ -66,7 +66,7 @@ struct Rig {
     bool carry_some(std::size_t most) {
         const auto flights = wire.take(most);
         std::vector<mad::GmpArrival> burst;
-        for (const auto& flight : flights) burst.push_back({.from = World::peer(flight.from), .mad = flight.mad});
+        for (const auto& flight : flights) burst.push_back(mad::GmpArrival::of(World::peer(flight.from), flight.mad));
         if (!burst.empty()) ends[flights[0].to].manager->receive(burst, now);
         return !burst.empty();
     }

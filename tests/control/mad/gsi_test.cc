@@ -35,7 +35,8 @@ struct Services {
         gsi->on_ready([this] { ++ready; });
         gsi->receive(wire::MadClass::communication, [this](std::span<const GmpArrival> burst) {
             bursts.push_back(burst.size());
-            for (const auto& [from, mad] : burst) {
+            for (const auto& [from, header, mad] : burst) {
+                EXPECT_EQ(header, wire::Mad::parse(mad));
                 auto& last = arrived.emplace_back(from, MadBuffer{});
                 std::ranges::copy(mad, last.mad.begin());
             }

@@ -32,7 +32,7 @@ struct Station {
         });
         services = Gsi::create({.device = device.get(), .pkeys = {wire::PKey{0xffff}}}).value();
         services->receive(wire::MadClass::communication, [this](std::span<const GmpArrival> burst) {
-            for (const auto& [from, mad] : burst) arrived.push_back(from);
+            for (const auto& each : burst) arrived.push_back(each.from);
         });
     }
     static wire::Lid lid(std::uint8_t number) { return wire::Lid{number}; }

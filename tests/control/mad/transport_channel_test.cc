@@ -58,7 +58,7 @@ TEST_F(TransportChannelTest, WhatCannotBeSentIsCounted) {
 TEST_F(TransportChannelTest, WhatIsReceivedNamesTheWayBack) {
     std::vector<GmpPeer> arrived;
     channel->receive(wire::MadClass::communication, [&](std::span<const GmpArrival> burst) {
-        for (const auto& [from, mad] : burst) arrived.push_back(from);
+        for (const auto& each : burst) arrived.push_back(each.from);
     });
     MadBuffer mad{};
     wire::Mad{.management_class = wire::MadClass::communication}.emit(std::span(mad).first<wire::Mad::size>());
