@@ -123,7 +123,9 @@ int main() {
     if (!ask_all(
             host, mad::Transactions::max_queued,
             [&](const wire::Gid& to, auto reply) {
-                host.client.path_by_gid(own, to, wire::PKey{0xffff}, std::move(reply));
+                host.client.path({.destination_gid = to, .source_gid = own, .pkey = wire::PKey{0xffff}},
+                                 wire::path_component::destination_gid | wire::path_component::source_gid,
+                                 std::move(reply));
             },
             took)) {
         return fail("without the cache: not every route was found");

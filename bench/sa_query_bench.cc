@@ -27,8 +27,9 @@ void path_query(benchmark::State& state) {
     sa::Client client(**transport, **loop);
     for (auto _ : state) {
         std::optional<bool> found;
-        client.path_by_lid((*transport)->port().lid, other, wire::PKey{0xffff},
-                           [&](const sa::Answer<wire::PathRecord>& answer) { found = answer.has_value(); });
+        client.path({.destination_lid = other, .source_lid = (*transport)->port().lid, .pkey = wire::PKey{0xffff}},
+                    wire::path_component::destination_lid | wire::path_component::source_lid,
+                    [&](const sa::Answer<wire::PathRecord>& answer) { found = answer.has_value(); });
         while (!found) (*loop)->run_once(second);
         if (!*found) return state.SkipWithError("the subnet manager knows no path to LID 1");
     }

@@ -7,7 +7,6 @@
 /// here they are addressed like a queue pair's peer, since RoCE has GIDs and MAC addresses.
 ///
 ///     cm ──> GmpChannel ──┬── Gsi: a UD queue pair of ours with the number 1 (RoCE, soft fabric)
-///                         ├── TransportChannel: by LID (ibsim, umad)
 ///                         └── simulations
 ///
 /// Unreliable: never blocks, never retries.

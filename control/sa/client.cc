@@ -53,17 +53,6 @@ void Client::path(const wire::PathRecord& query, wire::ComponentMask components,
                           std::move(reply));
 }
 
-void Client::path_by_gid(const wire::Gid& source, const wire::Gid& destination, wire::PKey pkey,
-                         Reply<wire::PathRecord> reply) {
-    path({.destination_gid = destination, .source_gid = source, .pkey = pkey},
-         wire::path_component::destination_gid | wire::path_component::source_gid, std::move(reply));
-}
-
-void Client::path_by_lid(wire::Lid source, wire::Lid destination, wire::PKey pkey, Reply<wire::PathRecord> reply) {
-    path({.destination_lid = destination, .source_lid = source, .pkey = pkey},
-         wire::path_component::destination_lid | wire::path_component::source_lid, std::move(reply));
-}
-
 void Client::membership(wire::MadMethod method, const wire::McMemberRecord& record, wire::ComponentMask components,
                         Reply<wire::McMemberRecord> reply, const mad::Patience& patience) {
     ask<wire::McMemberRecord>(method, wire::SaAttribute::mcmember_record, components, record, patience,

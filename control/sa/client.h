@@ -66,9 +66,6 @@ public:
     /// always is: without it, OpenSM answers with the lowest partition the two ports share.
     void path(const wire::PathRecord& query, wire::ComponentMask components, Reply<wire::PathRecord> reply,
               const mad::Patience& patience = patient);
-    void path_by_gid(const wire::Gid& source, const wire::Gid& destination, wire::PKey pkey,
-                     Reply<wire::PathRecord> reply);
-    void path_by_lid(wire::Lid source, wire::Lid destination, wire::PKey pkey, Reply<wire::PathRecord> reply);
 
     /// MCMemberRecord: GET, SET (join, create), DELETE (leave).
     void membership(wire::MadMethod method, const wire::McMemberRecord& record, wire::ComponentMask components,

@@ -61,11 +61,6 @@ enum class MadMethod : std::uint8_t {
 constexpr bool is_response(MadMethod method) {
     return (static_cast<std::uint8_t>(method) & 0x80) != 0;
 }
-constexpr MadMethod response_to(MadMethod method) {
-    // SET is answered by GetResp, as GET is; there is no 0x82 (13.4.5).
-    if (method == MadMethod::set) return MadMethod::get_response;
-    return MadMethod{static_cast<std::uint8_t>(static_cast<std::uint8_t>(method) | 0x80)};
-}
 
 enum class AttributeId : std::uint16_t {
     class_port_info = 0x0001,

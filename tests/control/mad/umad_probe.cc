@@ -9,6 +9,7 @@
 #include "control/mad/umad.h"
 #include "control/sa/agent.h"
 #include "datapath/wire/text.h"
+#include "tests/support/path_query.h"
 
 using namespace verbline;
 
@@ -37,7 +38,7 @@ int main(int argc, char** argv) {
         fmt::print("group: {}\n", group ? wire::to_string(group->mlid) : sa::describe(group.error()));
         finished();
     });
-    agent.client().path_by_lid(port.lid, port.sm_lid, wire::PKey{0xffff}, [&](const auto& path) {
+    test::path_by_lid(agent.client(), port.lid, port.sm_lid, wire::PKey{0xffff}, [&](const auto& path) {
         fmt::print("path: {}\n", path ? wire::to_string(path->destination_gid) : sa::describe(path.error()));
         finished();
     });

@@ -10,6 +10,8 @@
 #include "control/sa/agent.h"
 #include "datapath/wire/ipoib.h"
 #include "tests/support/fake_transport.h"
+#include "tests/support/mad_response.h"
+#include "tests/support/path_query.h"
 
 namespace verbline::sa {
 namespace {
@@ -19,7 +21,7 @@ constexpr wire::Lid sm_lid{1}, stranger{9};
 /// The MAD as a SA would answer it: the same record, a status.
 mad::MadBuffer answer(const mad::MadBuffer& request, std::uint16_t status = 0) {
     auto mad = request;
-    const auto method = wire::response_to(wire::Mad::parse(request)->method);
+    const auto method = test::response_to(wire::Mad::parse(request)->method);
     wire::store8(mad, 3, static_cast<std::uint8_t>(method));
     wire::store16(mad, 4, status);
     return mad;
@@ -56,7 +58,7 @@ protected:
 
 TEST_F(ClientTest, APathQueryNamesThePartitionAndAsksForOneReversiblePath) {
     std::optional<Answer<wire::PathRecord>> got;
-    client.path_by_lid(wire::Lid{3}, wire::Lid{4}, wire::PKey{0x8001}, [&](const auto& a) { got = a; });
+    test::path_by_lid(client, wire::Lid{3}, wire::Lid{4}, wire::PKey{0x8001}, [&](const auto& a) { got = a; });
     ASSERT_EQ(transport.sent.size(), 1u);
     EXPECT_EQ(transport.sent[0].to.lid, sm_lid);
     const auto& mad = transport.sent[0].mad;
@@ -73,7 +75,7 @@ TEST_F(ClientTest, APathQueryNamesThePartitionAndAsksForOneReversiblePath) {
 
 TEST_F(ClientTest, ARefusalArrivesWithItsStatus) {
     std::optional<Answer<wire::PathRecord>> got;
-    client.path_by_lid(wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [&](const auto& a) { got = a; });
+    test::path_by_lid(client, wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [&](const auto& a) { got = a; });
     deliver(sm_lid, answer(transport.sent[0].mad, 0x0300));
     ASSERT_TRUE(got);
     EXPECT_EQ(got->error(), (Failure{.status = SaStatus::no_records}));
@@ -81,7 +83,7 @@ TEST_F(ClientTest, ARefusalArrivesWithItsStatus) {
 
 TEST_F(ClientTest, OnlyTheSubnetManagerIsHeard) {
     bool got = false;
-    client.path_by_lid(wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [&](const auto&) { got = true; });
+    test::path_by_lid(client, wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [&](const auto&) { got = true; });
     deliver(stranger, answer(transport.sent[0].mad));
     deliver(stranger, report(wire::Trap::gid_out_of_service, {}));
     EXPECT_FALSE(got);
@@ -90,7 +92,7 @@ TEST_F(ClientTest, OnlyTheSubnetManagerIsHeard) {
 }
 
 TEST_F(ClientTest, WhatIsNoAnswerIsDroppedByName) {
-    client.path_by_lid(wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [](const auto&) { FAIL(); });
+    test::path_by_lid(client, wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [](const auto&) { FAIL(); });
     auto mad = answer(transport.sent[0].mad);
     wire::store8(mad, 2, 1);  // class version
     deliver(sm_lid, mad);

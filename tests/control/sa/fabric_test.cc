@@ -8,6 +8,7 @@
 #include "control/mad/open.h"
 #include "control/sa/agent.h"
 #include "datapath/wire/text.h"
+#include "tests/support/path_query.h"
 
 namespace verbline::sa {
 namespace {
@@ -52,7 +53,7 @@ protected:
     }
     Answer<wire::PathRecord> path(Node& node, const wire::Gid& to, wire::PKey pkey = wire::PKey{0xffff}) {
         return wait<wire::PathRecord>(
-            [&](auto reply) { node.agent->client().path_by_gid(node.agent->port().gid(), to, pkey, reply); });
+            [&](auto reply) { test::path_by_gid(node.agent->client(), node.agent->port().gid(), to, pkey, reply); });
     }
     /// What the SA says of a port's membership.
     bool sa_holds(Node& node, const wire::Gid& mgid) {
@@ -89,7 +90,7 @@ TEST_F(FabricTest, PathsByGidAndByLidAgree) {
     EXPECT_EQ(by_gid->pkey, wire::PKey{0xffff});
     EXPECT_EQ(by_gid->mtu, wire::IbMtu::bytes_2048);
     const auto by_lid = wait<wire::PathRecord>([&](auto reply) {
-        h2.agent->client().path_by_lid(h2.agent->port().lid, h3.agent->port().lid, wire::PKey{0xffff}, reply);
+        test::path_by_lid(h2.agent->client(), h2.agent->port().lid, h3.agent->port().lid, wire::PKey{0xffff}, reply);
     });
     ASSERT_TRUE(by_lid);
     EXPECT_EQ(*by_gid, *by_lid);
@@ -283,11 +284,11 @@ TEST_F(FabricTest, AThousandRequestsAtOnceAreSentSixtyFourAtATime) {
     int answers = 0;
     std::size_t most = 0;
     for (int i = 0; i < 1000; ++i) {
-        h2.agent->client().path_by_lid(h2.agent->port().lid, h2.agent->port().sm_lid, wire::PKey{0xffff},
-                                       [&](const auto& answer) {
-                                           answers += answer.has_value();
-                                           most = std::max(most, h2.agent->client().transactions().outstanding());
-                                       });
+        test::path_by_lid(h2.agent->client(), h2.agent->port().lid, h2.agent->port().sm_lid, wire::PKey{0xffff},
+                          [&](const auto& answer) {
+                              answers += answer.has_value();
+                              most = std::max(most, h2.agent->client().transactions().outstanding());
+                          });
     }
     EXPECT_EQ(h2.agent->client().transactions().outstanding(), 64u);
     EXPECT_TRUE(run_until([&] { return answers == 1000; }));

@@ -42,12 +42,7 @@ TEST(MadPrefix, IsTheBeginningOfAMad) {
     EXPECT_EQ(MadPrefix::parse(bytes).error(), Malformed::version);
 }
 
-TEST(MadMethod, KnowsItsResponse) {
-    EXPECT_EQ(response_to(MadMethod::get), MadMethod::get_response);
-    EXPECT_EQ(response_to(MadMethod::set), MadMethod::get_response);
-    EXPECT_EQ(response_to(MadMethod::get_table), MadMethod::get_table_response);
-    EXPECT_EQ(response_to(MadMethod::remove), MadMethod::remove_response);
-    EXPECT_EQ(response_to(MadMethod::report), MadMethod::report_response);
+TEST(MadMethod, KnowsResponses) {
     EXPECT_TRUE(is_response(MadMethod::get_response));
     EXPECT_FALSE(is_response(MadMethod::set));
 }

@@ -9,6 +9,7 @@
 #include "control/sa/agent.h"
 #include "tests/fuzz/datapath/packets.h"
 #include "tests/support/fake_transport.h"
+#include "tests/support/mad_response.h"
 
 namespace verbline {
 namespace {
@@ -32,7 +33,7 @@ struct World {
         if (transport.sent.empty()) return;
         auto mad = transport.sent[input.byte() % transport.sent.size()].mad;
         const auto header = *wire::Mad::parse(mad);
-        wire::store8(mad, 3, static_cast<std::uint8_t>(wire::response_to(header.method)));
+        wire::store8(mad, 3, static_cast<std::uint8_t>(test::response_to(header.method)));
         wire::store16(mad, 4, input.byte() % 2 == 0 ? 0 : static_cast<std::uint64_t>(input.byte() % 8) << 8);
         const auto record = input.take(input.byte() % wire::sa_data_size);
         std::ranges::copy(record, mad.begin() + wire::sa_data_offset);
