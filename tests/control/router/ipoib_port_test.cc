@@ -72,7 +72,7 @@ TEST_F(IpoibPortTest, ComesUpInTheBroadcastGroup) {
     EXPECT_EQ(test::next<AttachGroup>(*shard)->group.mlid, broadcast_mlid);
     EXPECT_TRUE(test::next<SetBroadcast>(*shard));
     EXPECT_EQ(device.identity.mac, link::soft_ib::mac_of(transport->port().lid));
-    ASSERT_EQ(device.groups.size(), 1u);
+    ASSERT_FALSE(device.groups.empty()) << "those of IPv6 may have followed already";
     EXPECT_EQ(device.groups[0].mlid, broadcast_mlid);
 }
 

@@ -98,12 +98,14 @@ TEST_F(Ipv6FibTest, HoldsEightHundredHostsOfOneNetwork) {
 
 /// The rule itself, over all routes.
 Ipv6NextHop naive_lookup(const std::map<Ipv6Prefix, Ipv6NextHop>& routes, const Ipv6Address& address) {
-    for (int length = 128; length >= 0; --length) {
-        Ipv6Prefix wanted{address, static_cast<std::uint8_t>(length)};
-        wanted.address = wanted.network();
-        if (const auto route = routes.find(wanted); route != routes.end()) return route->second;
+    Ipv6NextHop found;
+    int longest = -1;
+    for (const auto& [prefix, hop] : routes) {
+        if (prefix.length <= longest || Ipv6Prefix{address, prefix.length}.network() != prefix.address) continue;
+        longest = prefix.length;
+        found = hop;
     }
-    return {};
+    return found;
 }
 
 /// By the number of routes that a tree holds.
@@ -131,8 +133,8 @@ TEST_P(Ipv6FibTreeTest, AgreesWithTheNaiveLookupThroughRandomChanges) {
             ASSERT_TRUE(fib->replace(changed, hop));
             routes[changed] = hop;
         }
-        std::array<Ipv6Address, 100> to;
-        std::array<Ipv6NextHop, 100> hops;
+        std::array<Ipv6Address, 8> to;
+        std::array<Ipv6NextHop, 8> hops;
         for (auto& a : to) a = address();
         fib->lookup(to, hops);
         for (std::size_t i = 0; i < to.size(); ++i) ASSERT_EQ(hops[i], naive_lookup(routes, to[i])) << "step " << step;

@@ -182,6 +182,8 @@ void behaves_as_a_map(BasicNeighbourKey<IpAddress> (*key)(unsigned)) {
                     pending[k].push_back(p);
                     if (pending[k].size() > Table::max_waiting) pending[k].pop_front();
             }
+            ASSERT_EQ(table.pending(), pending.size());
+            if (step % 8 != 0) continue;
             std::array<Key, 90> keys;
             std::array<const std::uint64_t*, 90> addresses;
             for (unsigned i = 0; i < keys.size(); ++i) keys[i] = key(i);
@@ -193,7 +195,6 @@ void behaves_as_a_map(BasicNeighbourKey<IpAddress> (*key)(unsigned)) {
                     ASSERT_EQ(*addresses[i], entry->second);
                 }
             }
-            ASSERT_EQ(table.pending(), pending.size());
         }
         EXPECT_EQ(table.size(), resolved.size() + pending.size());
     }
