@@ -75,10 +75,10 @@ END
 
 gateway_start() { instance_start "$ns_gw" gateway "$bed/gateway.toml" "$@"; }
 
-# host_start NAMESPACE LETTER HOST ADDRESS
+# host_start NAMESPACE LETTER HOST ADDRESS [OPTION...]
 host_start() {
     instance_start "$1" host ib0 --name "$1" --netns "$1" --sm "ibsim:$fabric,host=$3" \
-        --device "memif:$bed/$2.sock" --address "$4/24"
+        --device "memif:$bed/$2.sock" --address "$4/24" "${@:5}"
 }
 
 # await_ready NAME...: until each of the processes says that traffic can flow.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/error.h"
 
@@ -33,7 +34,7 @@ struct PortConfig {
     std::string sm;                          ///< control/mad/open.h; only of an InfiniBand subnet
     wire::PKey pkey{0xffff};                 ///< ipoib only
     std::uint32_t mtu = 0;                   ///< of the interface: bytes of IP packet
-    std::vector<wire::Ipv4Prefix> addresses;
+    std::vector<link::InterfaceAddress> addresses;
     std::string impair;   ///< empty: none
     std::string capture;  ///< file; empty: none
     Lines lines;
@@ -58,6 +59,7 @@ struct GatewayConfig {
     } lines;
 };
 
+constexpr std::uint32_t min_ipv6_mtu = 1280;  ///< RFC 8200, 5: the kernel has no IPv6 on an interface of less
 constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64, max_routes = 16'384;
 
 /// IPoIB's are the link's MTU less 4: an InfiniBand link's 2048; on RoCE the path MTU that fits Ethernet's 1500, 1024.

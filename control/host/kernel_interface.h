@@ -16,7 +16,7 @@ namespace verbline::host {
 struct KernelInterface {
     std::string name;
     std::uint32_t mtu = 0;  ///< 0: unchanged
-    std::vector<wire::Ipv4Prefix> addresses;
+    std::vector<link::InterfaceAddress> addresses;
 };
 
 /// Sets MTU and addresses, then the interface up, so that nothing is sent before all is set. Returns the ifindex.

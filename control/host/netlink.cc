@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "control/host/netlink_message.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::host {
@@ -47,10 +48,17 @@ NlAddress nl_address(wire::Ipv4Address address, std::uint8_t length) {
     return built;
 }
 
+NlAddress nl_address(const link::InterfaceAddress& address) {
+    if (const auto ipv4 = link::ipv4_of(address.gid)) return nl_address(*ipv4, address.length);
+    NlAddress built(nl_addr_build(AF_INET6, address.gid.bytes.data(), address.gid.bytes.size()));
+    if (built) nl_addr_set_prefixlen(built.get(), address.length);
+    return built;
+}
+
 /// Null: out of memory.
-RtnlAddress rtnl_address(int ifindex, wire::Ipv4Prefix address) {
+RtnlAddress rtnl_address(int ifindex, const link::InterfaceAddress& address) {
     RtnlAddress built(rtnl_addr_alloc());
-    const auto local = nl_address(address.address, address.length);
+    const auto local = nl_address(address);
     if (!built || !local) return nullptr;
     rtnl_addr_set_ifindex(built.get(), ifindex);
     rtnl_addr_set_local(built.get(), local.get());
@@ -193,8 +201,8 @@ Result<void> Netlink::set_mtu(int ifindex, std::uint32_t mtu) {
     return message ? request(**message, what) : std::unexpected(message.error());
 }
 
-Result<void> Netlink::add_address(int ifindex, wire::Ipv4Prefix address) {
-    const auto what = "cannot add address " + wire::to_string(address);
+Result<void> Netlink::add_address(int ifindex, const link::InterfaceAddress& address) {
+    const auto what = "cannot add address " + link::to_string(address);
     const auto object = rtnl_address(ifindex, address);
     if (!object) return out_of_memory(what);
     auto message = build(what, [&](nl_msg** out) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Requests to the kernel about links, IPv4 addresses and IPv4 routes of one network namespace.
+/// Requests to the kernel about links, addresses and IPv4 routes of one network namespace.
 ///
 /// Synchronous: each call returns the kernel's answer, or ETIMEDOUT if none came within the limit. The kernel answers
 /// inside the send, within microseconds; the limit only keeps the control thread from hanging. Owned by one thread. All
@@ -29,7 +29,7 @@ public:
     Result<void> set_up(int ifindex, bool up);
     Result<void> set_mtu(int ifindex, std::uint32_t mtu);
 
-    Result<void> add_address(int ifindex, wire::Ipv4Prefix address);
+    Result<void> add_address(int ifindex, const link::InterfaceAddress& address);
 
     /// Adds the route, or replaces the first route of the same prefix, table, TOS and metric.
     Result<void> replace_route(const Route& route);

@@ -37,6 +37,11 @@ InterfaceAddress network_of(const InterfaceAddress& address) {
     return network;
 }
 
+bool contains(const InterfaceAddress& own, const wire::Gid& address) {
+    const bool same_family = ipv4_of(own.gid).has_value() == ipv4_of(address).has_value();
+    return same_family && network_of(own).gid == network_of({address, own.length}).gid;
+}
+
 std::string to_string(const InterfaceAddress& address) {
     return fmt::format("{}/{}", address_text(address.gid), address.length);
 }

@@ -27,6 +27,9 @@ bool usable(const InterfaceAddress& address);
 /// The address's network: host bits zero.
 InterfaceAddress network_of(const InterfaceAddress& address);
 
+/// Whether `address` is on the network of `own`; false if it is of another family.
+bool contains(const InterfaceAddress& own, const wire::Gid& address);
+
 std::string to_string(const InterfaceAddress& address);
 /// The address alone: "10.99.0.1" or "fd76::1".
 std::string address_text(const wire::Gid& gid);

@@ -12,10 +12,6 @@ namespace {
 
 using wire::Gid;
 
-bool same_network(const link::InterfaceAddress& own, const Gid& address) {
-    return link::network_of(own).gid == link::network_of({address, own.length}).gid;
-}
-
 /// fe80::<EUI-64 of the MAC address>.
 bool derived(const Gid& address, const LinkAddress& own) {
     const auto* mac = std::get_if<wire::MacAddress>(&own);
@@ -110,14 +106,14 @@ bool LocalAddresses::answers_for(const Gid& address) const {
 }
 
 bool LocalAddresses::on_link(const Gid& address) const {
-    return std::ranges::any_of(own_, [&](const Own& mine) { return same_network(mine.address, address); });
+    return std::ranges::any_of(own_, [&](const Own& mine) { return link::contains(mine.address, address); });
 }
 
 std::optional<Gid> LocalAddresses::source_for(const Gid& address) const {
     std::optional<Gid> other;
     for (const auto& mine : own_) {
         if (mine.lost) continue;
-        if (same_network(mine.address, address)) return mine.address.gid;
+        if (link::contains(mine.address, address)) return mine.address.gid;
         if (!other && family_of(mine.address.gid) == family_of(address)) other = mine.address.gid;
     }
     return other;

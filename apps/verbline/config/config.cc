@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "apps/verbline/config/toml_section.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::cli {
@@ -103,17 +104,22 @@ GatewayConfig read_gateway(const toml::table& table, const std::string& file) {
 
 }  // namespace
 
-Result<wire::Ipv4Prefix> parse_interface_address(std::string_view text) {
-    const auto prefix = wire::from_string<wire::Ipv4Prefix>(text);
-    if (!prefix || prefix->length == 0)
-        return failure(EINVAL, fmt::format("{} is no address with prefix length such as 10.1.0.1/24", text));
-    const auto first = static_cast<std::uint32_t>(prefix->address) >> 24;
-    if (first == 0 || first == 127 || first >= 224)
-        return failure(EINVAL, fmt::format("{} is no unicast address", text));
-    if (prefix->length < 31 && (prefix->address == prefix->network() || prefix->address == prefix->broadcast()))
+Result<link::InterfaceAddress> parse_interface_address(std::string_view text) {
+    const auto address = link::parse_interface_address(text);
+    if (!address || address->length == 0)
+        return failure(EINVAL,
+                       fmt::format("{} is no address with prefix length such as 10.1.0.1/24 or fd76:1::1/64", text));
+    const bool ipv4 = link::ipv4_of(address->gid).has_value();
+    const std::uint8_t whole = ipv4 ? 32 : 128;  // alone on its network, it is neither that nor its broadcast address
+    if (!link::usable({address->gid, whole})) return failure(EINVAL, fmt::format("{} is no unicast address", text));
+    if (!link::usable(*address))
         return failure(EINVAL,
                        fmt::format("{} is the network itself or its broadcast address, not an interface's", text));
-    return *prefix;
+    // RFC 4291, 2.6.1: all routers' of the network; on a link between two routers it may be one's own (RFC 6164).
+    if (!ipv4 && address->length < 127 && link::network_of(*address) == *address)
+        return failure(EINVAL,
+                       fmt::format("{} is the anycast address of the network's routers, not an interface's", text));
+    return *address;
 }
 
 Result<GatewayConfig> parse_config(std::string_view text, const std::string& file) {

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "control/gateway/config.h"
-#include "datapath/wire/types.h"
+#include "datapath/link/interface_address.h"
 #include "pmd/base/error.h"
 
 namespace verbline::cli {
@@ -28,7 +28,7 @@ Result<GatewayConfig> parse_config(std::string_view text, const std::string& fil
 /// Checks that a configuration whose parts are well-formed does not contradict itself.
 Result<void> check_config(const GatewayConfig& config);
 
-/// "10.1.0.1/24": an address that an interface can have.
-Result<wire::Ipv4Prefix> parse_interface_address(std::string_view text);
+/// "10.1.0.1/24", "fd76:1::1/64": an address that an interface can have.
+Result<link::InterfaceAddress> parse_interface_address(std::string_view text);
 
 }  // namespace verbline::cli

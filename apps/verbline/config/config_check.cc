@@ -12,6 +12,7 @@
 #include "apps/verbline/instance/instance.h"
 #include "apps/verbline/instance/tables.h"
 #include "control/mad/open.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
 #include "pmd/factory/device_spec.h"
 #include "pmd/impair/spec.h"
@@ -30,8 +31,14 @@ bool valid_interface_name(std::string_view name) {
     return valid_instance_name(name) && name.size() < IFNAMSIZ;
 }
 
-bool overlap(const wire::Ipv4Prefix& a, const wire::Ipv4Prefix& b) {
-    return a.contains(b.network()) || b.contains(a.network());
+/// Each link has the link-local network (RFC 4291, 2.5.6).
+bool is_link_local(const link::InterfaceAddress& address) {
+    return wire::is_link_local(link::ipv6_of(address.gid));
+}
+
+bool overlap(const link::InterfaceAddress& a, const link::InterfaceAddress& b) {
+    if (is_link_local(a) && is_link_local(b)) return false;
+    return contains(a, b.gid) || contains(b, a.gid);
 }
 
 Verdict check_mtu(const PortConfig& port) {
@@ -42,6 +49,10 @@ Verdict check_mtu(const PortConfig& port) {
     if (port.type == PortType::ipoib && (port.mtu < 68 || port.mtu > 4092))
         return Fault{line, fmt::format("mtu {} of {}: IPoIB carries at most 2044, or 4092 on a link of MTU 4096",
                                        port.mtu, port.name)};
+    const bool ipv6 = std::ranges::any_of(port.addresses, [](const auto& own) { return !link::ipv4_of(own.gid); });
+    if (ipv6 && port.mtu < gateway::min_ipv6_mtu)
+        return Fault{line != 0 ? line : port.lines.address, fmt::format("mtu {} of {}: its IPv6 addresses need {}",
+                                                                        port.mtu, port.name, gateway::min_ipv6_mtu)};
     return {};
 }
 
@@ -101,22 +112,23 @@ Verdict check_pair(const PortConfig& earlier, const PortConfig& later) {
     for (const auto& a : earlier.addresses)
         for (const auto& b : later.addresses)
             if (overlap(a, b))
-                return Fault{later.lines.address, fmt::format("{} of {} overlaps {} of {}", wire::to_string(b),
-                                                              later.name, wire::to_string(a), earlier.name)};
+                return Fault{later.lines.address, fmt::format("{} of {} overlaps {} of {}", to_string(b), later.name,
+                                                              to_string(a), earlier.name)};
     return {};
 }
 
 Verdict check_route(const GatewayConfig& config, std::size_t index) {
     const auto& route = config.routes[index];
     const auto text = wire::to_string(route.to);
+    const auto via = link::gid_of(route.via);
+    const link::InterfaceAddress to{link::gid_of(route.to.address), route.to.length};
     bool reachable = false;
     for (const auto& port : config.ports)
         for (const auto& own : port.addresses) {
-            if (own.address == route.via)
-                return Fault{route.line, fmt::format("route to {}: via is our own address", text)};
-            if (own.network() == route.to.address && own.length == route.to.length)
+            if (own.gid == via) return Fault{route.line, fmt::format("route to {}: via is our own address", text)};
+            if (link::network_of(own) == to)
                 return Fault{route.line, fmt::format("route to {}: that network is {}'s own", text, port.name)};
-            reachable = reachable || own.contains(route.via);
+            reachable = reachable || contains(own, via);
         }
     if (!reachable)
         return Fault{route.line,

@@ -14,12 +14,12 @@ public:
     Manual manual() const override {
         return {
             .name = "gateway",
-            .summary = "route IPv4 between Ethernet and IPoIB networks",
+            .summary = "route IPv4 and IPv6 between Ethernet and IPoIB networks",
             .synopsis = "CONFIG.toml [--capture FILE] [--check]",
             .description =
-                {"Routes IPv4 between the ports of the configuration file. Each port has an interface of the same name "
-                 "in the kernel, through which ping, ssh and routing daemons reach the gateway itself; routes that a "
-                 "daemon puts there are followed.",
+                {"Routes IPv4 and IPv6 between the ports of the configuration file. Each port has an interface of the "
+                 "same name in the kernel, through which ping, ssh and routing daemons reach the gateway itself; "
+                 "routes that a daemon puts there are followed.",
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
                  "Meanwhile `verbline show` tells what it sees.",
                  "A wrong configuration is one line, FILE:LINE: reason, and exit status 2. The file's keys are "

@@ -42,7 +42,8 @@ public:
             ->expected(1)
             ->take_all()
             ->type_name("DEVICE");
-        app.add_option("--address", addresses_, "the interface's address, e.g. 10.2.0.2/24; may be repeated")
+        app.add_option("--address", addresses_,
+                       "the interface's address, e.g. 10.2.0.2/24 or fd76:2::2/64; may be repeated")
             ->required()
             ->expected(1)
             ->take_all()

@@ -59,7 +59,7 @@ TEST_F(HostFaults, RequestsAreDoneOrRefused) {
         const auto link = netlink->link("v0");
         if (!link) return link.error();
         EXPECT_EQ(link->name, "v0");
-        const wire::Ipv4Prefix address{ipv4(10, 2, 0, 1), 24};
+        const link::InterfaceAddress address{link::gid_of(ipv4(10, 2, 0, 1)), 24};
         const Route route{.prefix = {ipv4(10, 3, 0, 0), 16}, .hops = {{link->ifindex, ipv4(10, 1, 0, 2), true}}};
         for (const auto& step :
              {std::function<Result<void>()>([&] { return netlink->set_up(link->ifindex, true); }),

@@ -13,7 +13,7 @@ TEST_F(NetlinkTest, TellsChangesAsEvents) {
     EXPECT_EQ(follower.count<Resync>(), 0u) << "once is enough";
     follower.events.clear();
 
-    ASSERT_TRUE(configure(*netlink, {.name = "lan", .mtu = 1400, .addresses = {{ipv4(10, 1, 0, 1), 24}}}));
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .mtu = 1400, .addresses = {own("10.1.0.1/24")}}));
     follower.catch_up();
     EXPECT_EQ(follower.count<AddressAdded>(), 1u);
     EXPECT_GE(follower.count<LinkChanged>([&](const LinkChanged& e) { return e.link.up && e.link.mtu == 1400; }), 1u);
@@ -38,7 +38,7 @@ TEST_F(NetlinkTest, TellsChangesAsEvents) {
 }
 
 TEST_F(NetlinkTest, NoticesRoutesThatVanishWithoutAWord) {
-    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {{ipv4(10, 1, 0, 1), 24}, {ipv4(10, 9, 0, 1), 32}}}));
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24"), own("10.9.0.1/32")}}));
     Follower follower(inside->path(), lan, ib0);
     inside->run("ip route add 10.5.0.0/16 via 10.1.0.2");
     inside->run("ip route add 10.6.0.0/16 via 10.1.0.2 src 10.9.0.1");
@@ -66,7 +66,7 @@ TEST_F(NetlinkTest, NoticesRoutesThatVanishWithoutAWord) {
 }
 
 TEST_F(NetlinkTest, TellsADumpFromOthersChangesOfTheSameSequenceNumber) {
-    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {{ipv4(10, 1, 0, 1), 24}}}));
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
     Follower follower(inside->path(), lan, ib0);
     auto another = Netlink::open(inside->path());  // libnl begins to count at the time in seconds: as the monitor did
     const Ipv4Prefix to{ipv4(10, 5, 0, 0), 16};
@@ -77,7 +77,7 @@ TEST_F(NetlinkTest, TellsADumpFromOthersChangesOfTheSameSequenceNumber) {
 }
 
 TEST_F(NetlinkTest, ConcludesNothingFromAPictureThatIsStale) {
-    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {{ipv4(10, 1, 0, 1), 24}}}));
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
     Follower follower(inside->path(), lan, ib0);
     ASSERT_TRUE(add_static_route(*netlink, {.to = {ipv4(10, 5, 0, 0), 16}, .via = ipv4(10, 1, 0, 2)}));
     ASSERT_TRUE(netlink->set_up(lan, false) && netlink->set_up(lan, true));
@@ -88,7 +88,7 @@ TEST_F(NetlinkTest, ConcludesNothingFromAPictureThatIsStale) {
 }
 
 TEST_F(NetlinkTest, HearsEverythingAgainHoweverManyMessagesWait) {
-    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {{ipv4(10, 1, 0, 1), 24}}}));
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
     Follower follower(inside->path(), lan, ib0);
     for (unsigned waiting = 60; waiting < 68; ++waiting) {  // about as many as one call reads
         inside->run("ip nexthop add id 7 via 10.1.0.3 dev lan");
@@ -106,7 +106,7 @@ TEST_F(NetlinkTest, HearsEverythingAgainHoweverManyMessagesWait) {
 }
 
 TEST_F(NetlinkTest, HearsEverythingAgainWhenMessagesWereLost) {
-    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {{ipv4(10, 1, 0, 1), 24}}}));
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
     Follower follower(inside->path(), lan, ib0);
     follower.catch_up();
     constexpr unsigned routes = 20'000;  // more than the socket holds messages

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -30,6 +31,7 @@
 #include "control/host/netlink.h"
 #include "control/host/netlink_monitor.h"
 #include "control/host/route_mirror.h"
+#include "datapath/link/interface_address.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/file_descriptor.h"
 #include "tests/support/namespace.h"
@@ -41,6 +43,11 @@ using forward::NextHop;
 using wire::ipv4;
 using wire::Ipv4Address;
 using wire::Ipv4Prefix;
+
+/// "10.1.0.1/24"
+inline link::InterfaceAddress own(std::string_view text) {
+    return *link::parse_interface_address(text);
+}
 
 /// An interface such as the gateway's, with a carrier for as long as the descriptor is open.
 inline FileDescriptor make_tun(const std::string& name) {

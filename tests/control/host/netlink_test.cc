@@ -3,13 +3,13 @@
 
 #include "datapath/link/ip_gid.h"
 #include "tests/control/host/netlink_namespace.h"
+#include "tests/support/ipv6.h"
 
 namespace verbline::host {
 namespace {
 
 TEST_F(NetlinkTest, ConfiguresAnInterface) {
-    const KernelInterface wanted{
-        .name = "lan", .mtu = 2044, .addresses = {{ipv4(10, 1, 0, 1), 24}, {ipv4(10, 1, 9, 1), 24}}};
+    const KernelInterface wanted{.name = "lan", .mtu = 2044, .addresses = {own("10.1.0.1/24"), own("10.1.9.1/24")}};
     for (int i = 0; i < 2; ++i) {
         const auto done = configure(*netlink, wanted);
         ASSERT_TRUE(done) << done.error().what << ", time " << i;
@@ -26,6 +26,31 @@ TEST_F(NetlinkTest, ConfiguresAnInterface) {
     EXPECT_EQ(link->mtu, 2044u);
     ASSERT_TRUE(netlink->set_up(lan, false));
     EXPECT_FALSE(netlink->link("lan")->up);
+}
+
+TEST_F(NetlinkTest, ConfiguresIpv6Addresses) {
+    const KernelInterface wanted{.name = "lan", .addresses = {own("fd76:1::1/64"), own("10.1.0.1/24")}};
+    for (int i = 0; i < 2; ++i) {
+        const auto done = configure(*netlink, wanted);
+        ASSERT_TRUE(done) << done.error().what << ", time " << i;
+    }
+    const auto shown = nlohmann::json::parse(ip("-j -6 address show dev lan"));
+    std::vector<std::string> addresses;
+    for (const auto& address : shown.at(0)["addr_info"]) {
+        if (address["scope"] == "global")
+            addresses.push_back(
+                fmt::format("{}/{}", address["local"].get<std::string>(), address["prefixlen"].get<int>()));
+    }
+    EXPECT_EQ(addresses, std::vector<std::string>{"fd76:1::1/64"});
+    Follower follower(inside->path(), lan, ib0);
+    follower.catch_up();
+    EXPECT_EQ(follower.lookup(test::ipv6("fd76:1::9")), (forward::Ipv6NextHop{NextHop::Kind::on_link, InterfaceId{0}}));
+
+    ASSERT_TRUE(netlink->set_mtu(ib0, 1000));
+    const auto small = configure(*netlink, {.name = "ib0", .addresses = {own("fd76:2::1/64")}});
+    ASSERT_FALSE(small) << "RFC 8200, 5";
+    EXPECT_TRUE(small.error().what.starts_with("interface ib0: cannot add address fd76:2::1/64: "))
+        << small.error().what;
 }
 
 TEST_F(NetlinkTest, SaysInOneLineWhatIsWrong) {
@@ -46,7 +71,7 @@ TEST_F(NetlinkTest, SaysInOneLineWhatIsWrong) {
 }
 
 TEST_F(NetlinkTest, AddsRoutesOnce) {
-    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {{ipv4(10, 1, 0, 1), 24}}}));
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
     const StaticRoute route{.to = {ipv4(10, 5, 0, 0), 16}, .via = ipv4(10, 1, 0, 2), .metric = 7};
     ASSERT_TRUE(add_static_route(*netlink, route));
     ASSERT_TRUE(add_static_route(*netlink, route)) << "again";
@@ -59,7 +84,7 @@ TEST_F(NetlinkTest, AddsRoutesOnce) {
 }
 
 TEST_F(NetlinkTest, ListsWhatThereIs) {
-    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {{ipv4(10, 1, 0, 1), 24}}}));
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
     const auto events = netlink->list();
     ASSERT_TRUE(events);
     const auto has = [&](const auto& like) { return std::ranges::any_of(*events, like); };

@@ -41,8 +41,8 @@ TEST_P(NetlinkRandomTest, TheMirrorDecidesAsTheKernelDoes) {
     std::mt19937 random(GetParam());
     inside->run("ip link set eth0 down");  // so that routes are over our interfaces only
     const auto restore = [&] {
-        configure(*netlink, {.name = "lan", .addresses = {{ipv4(10, 1, 0, 1), 24}}});
-        configure(*netlink, {.name = "ib0", .addresses = {{ipv4(10, 2, 0, 1), 24}}});
+        configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}});
+        configure(*netlink, {.name = "ib0", .addresses = {own("10.2.0.1/24")}});
     };
     restore();
     Follower follower(inside->path(), lan, ib0);

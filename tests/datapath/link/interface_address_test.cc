@@ -40,5 +40,18 @@ TEST(InterfaceAddress, ANetworkHasNoHostBits) {
     EXPECT_EQ(network("fd76::ffff/124"), "fd76::fff0/124");
 }
 
+TEST(InterfaceAddress, ANetworkContainsItsOwnFamilyOnly) {
+    const auto has = [](const char* own, const char* other) {
+        return contains(*parse_interface_address(own), parse_interface_address(other)->gid);
+    };
+    EXPECT_TRUE(has("10.99.7.9/16", "10.99.255.255/32"));
+    EXPECT_FALSE(has("10.99.7.9/16", "10.98.7.9/32"));
+    EXPECT_TRUE(has("0.0.0.0/0", "10.98.7.9/32"));
+    EXPECT_TRUE(has("fd76::1/64", "fd76::ffff/128"));
+    EXPECT_FALSE(has("fd76::1/64", "fd76:0:0:1::1/128"));
+    EXPECT_FALSE(has("::/0", "10.98.7.9/32"));
+    EXPECT_FALSE(has("0.0.0.0/0", "fd76::1/128"));
+}
+
 }  // namespace
 }  // namespace verbline::link

@@ -18,7 +18,7 @@ netns = "vl-gw"
 name = "lan"
 type = "ethernet"
 device = "tap:lan0,netns=lan"
-address = ["10.1.0.1/24", "192.168.7.1/30"]
+address = ["10.1.0.1/24", "192.168.7.1/30", "fd76:1::1/64"]
 mtu = 9000
 # another
 capture = "/tmp/lan.pcapng"
@@ -50,8 +50,9 @@ TEST(Config, ReadsEverything) {
     EXPECT_EQ(lan.devices, std::vector<std::string>{"tap:lan0,netns=lan"});
     EXPECT_EQ(lan.mtu, 9000u);
     EXPECT_EQ(lan.capture, "/tmp/lan.pcapng");
-    ASSERT_EQ(lan.addresses.size(), 2u);
-    EXPECT_EQ(lan.addresses[1], (wire::Ipv4Prefix{wire::ipv4(192, 168, 7, 1), 30}));
+    ASSERT_EQ(lan.addresses.size(), 3u);
+    EXPECT_EQ(lan.addresses[1], link::parse_interface_address("192.168.7.1/30"));
+    EXPECT_EQ(lan.addresses[2], link::parse_interface_address("fd76:1::1/64"));
     EXPECT_EQ(lan.lines.port, 5u);
     EXPECT_EQ(lan.lines.mtu, 10u);
 
@@ -154,6 +155,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"\"10.1.0.1/24\"", "\"10.1.0.255/24\"", "gw.toml:9: 10.1.0.255/24 is the network itself or its broadcast"},
         Case{"\"10.1.0.1/24\"", "\"224.0.0.5/24\"", "gw.toml:9: 224.0.0.5/24 is no unicast address"},
         Case{"\"10.1.0.1/24\"", "\"127.0.0.1/8\"", "gw.toml:9: 127.0.0.1/8 is no unicast address"},
+        Case{"\"fd76:1::1/64\"", "\"fd76:1::1\"", "gw.toml:9: fd76:1::1 is no address with prefix length"},
+        Case{"\"fd76:1::1/64\"", "\"fd76:1::1/129\"", "gw.toml:9: fd76:1::1/129 is no address with prefix length"},
+        Case{"\"fd76:1::1/64\"", "\"ff02::1/64\"", "gw.toml:9: ff02::1/64 is no unicast address"},
+        Case{"\"fd76:1::1/64\"", "\"::1/128\"", "gw.toml:9: ::1/128 is no unicast address"},
+        Case{"\"fd76:1::1/64\"", "\"fd76:1::/64\"", "gw.toml:9: fd76:1::/64 is the anycast address of the network's"},
+        Case{"mtu = 9000", "mtu = 1279", "gw.toml:10: mtu 1279 of lan: its IPv6 addresses need 1280"},
+        Case{"\"10.2.0.1/24\"", "\"fd76:1::9/48\"", "gw.toml:20: fd76:1::9/48 of ib0 overlaps fd76:1::1/64 of lan"},
         Case{"\"10.2.0.1/24\"", "\"10.1.0.9/16\"", "gw.toml:20: 10.1.0.9/16 of ib0 overlaps 10.1.0.1/24 of lan"},
         Case{"\"10.1.0.1/24\"", "\"10.2.9.9/16\"", "gw.toml:20: 10.2.0.1/24 of ib0 overlaps 10.2.9.9/16 of lan"},
         Case{"\"10.3.0.0/16\"", "\"10.3.0.1/16\"",
@@ -189,6 +197,20 @@ TEST(Config, IpoibOverRoceNeedsNoSubnetManager) {
     EXPECT_EQ(port.mtu, 1020u) << "the default fits an Ethernet link's 1500";
     EXPECT_EQ(error_of(std::string(over_roce) + "sm = \"ibsim:vl,host=H2\"\n"),
               "gw.toml:7: ib0: a link over RoCE has no subnet manager");
+}
+
+TEST(Config, TakesTheAddressesThatIpv6LinksHave) {
+    for (const auto* address : {"fe80::1/64", "fd76:1::1/127", "fd76:1::/127", "fd76:1::/128"}) {
+        EXPECT_TRUE(parse_config(with("fd76:1::1/64", address), "")) << address;
+    }
+    auto both = with("fd76:1::1/64", "fe80::1/64");
+    both.replace(both.find("\"10.2.0.1/24\""), 13, "[\"10.2.0.1/24\", \"fe80::1/64\"]");
+    EXPECT_TRUE(parse_config(both, "")) << "each link has one of its own";
+}
+
+TEST(Config, SaysOfTheDefaultMtuThatItIsTooSmallForIpv6) {
+    EXPECT_EQ(error_of(std::string(over_roce) + "address = \"fd76:1::1/64\"\n"),
+              "gw.toml:7: mtu 1020 of ib0: its IPv6 addresses need 1280");
 }
 
 TEST(Config, ADefaultRouteIsARoute) {

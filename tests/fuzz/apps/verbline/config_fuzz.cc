@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "apps/verbline/config/config.h"
+#include "datapath/link/interface_address.h"
+#include "datapath/link/ip_gid.h"
 
 namespace {
 
@@ -21,13 +23,20 @@ void check_port(const verbline::cli::PortConfig& port) {
     require(port.has_subnet() == !port.sm.empty());
     require(verbline::wire::partition(port.pkey) != 0);
     require(port.lines.port != 0);
-    for (const auto& address : port.addresses) require(address.length >= 1 && address.length <= 32);
+    for (const auto& address : port.addresses) require(verbline::link::usable(address));
 }
 
+bool is_link_local(const verbline::link::InterfaceAddress& address) {
+    return !verbline::link::ipv4_of(address.gid) && verbline::wire::is_link_local(verbline::link::ipv6_of(address.gid));
+}
+
+/// Each link has its own link-local network; others are on one port.
 void check_apart(const verbline::cli::PortConfig& a, const verbline::cli::PortConfig& b) {
     require(a.name != b.name);
     for (const auto& one : a.addresses)
-        for (const auto& other : b.addresses) require(!one.contains(other.address) && !other.contains(one.address));
+        for (const auto& other : b.addresses)
+            require((is_link_local(one) && is_link_local(other)) ||
+                    (!contains(one, other.gid) && !contains(other, one.gid)));
 }
 
 }  // namespace
