@@ -34,6 +34,7 @@ struct PortConfig {
     std::string sm;                          ///< control/mad/open.h; only of an InfiniBand subnet
     wire::PKey pkey{0xffff};                 ///< ipoib only
     std::uint32_t mtu = 0;                   ///< of the interface: bytes of IP packet
+    bool clamp_mss = false;                  ///< lower TCP's maximum segment size to the MTU
     std::vector<link::InterfaceAddress> addresses;
     std::string impair;   ///< empty: none
     std::string capture;  ///< file; empty: none

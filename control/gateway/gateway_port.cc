@@ -147,7 +147,8 @@ router::PortSetup GatewayPort::shard_setup() const {
                                                          : router::PortSetup::Kind::ethernet,
             .device = device_.get(),
             .kernel = kernel_.get(),
-            .mtu = port_config_.mtu};
+            .mtu = port_config_.mtu,
+            .clamp_mss = port_config_.clamp_mss};
 }
 
 void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool, bool forwards) {

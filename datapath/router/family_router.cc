@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "datapath/forward/fragment.h"
+#include "datapath/forward/mss.h"
 #include "datapath/offload/segmentation.h"
 
 namespace verbline::router {
@@ -95,9 +96,20 @@ void FamilyRouter<Family>::pass_on(const NextHop& hop, const Address& destinatio
     if (size_on_link(*packet) > out.mtu && !Family::may_fragment(*packet)) {
         return refuse(packet, counters.dropped_mtu, Family::too_big(out.mtu), now);
     }
+    const auto& from = *context_.ports[packet->port];
+    if (out.clamp_mss || from.clamp_mss) [[unlikely]]
+        clamp_mss(from, out, *packet);
     Family::spend_hop(*packet);
     counters.forwarded_packets.add();
     gather(outgoing_, out, packet, hop.kind == NextHopKind::via ? hop.gateway : destination, now);
+}
+
+/// The segments that a SYN allows come back through both of these ports.
+template <class Family>
+void FamilyRouter<Family>::clamp_mss(const ShardPort& from, const ShardPort& out, rte_mbuf& packet) {
+    auto mtu = out.clamp_mss ? out.mtu : from.mtu;
+    if (from.clamp_mss) mtu = std::min(mtu, from.mtu);
+    if (forward::clamp_mss(packet, mtu)) context_.counters.mss_clamped_packets.add();
 }
 
 /// Whether it may not be routed for its addresses, and has been dropped. RFC 4291, 2.5.6; the source is told if it

@@ -27,6 +27,7 @@ namespace verbline::router {
     X(to_kernel_packets, "packets handed to the kernel")                                               \
     X(from_kernel_packets, "packets taken from the kernel")                                            \
     X(fragmented_packets, "packets that were fragmented")                                              \
+    X(mss_clamped_packets, "TCP SYNs whose maximum segment size was lowered to a link's MTU")          \
     X(dropped_no_route, "packets without a route, or with an unreachable one")                         \
     X(dropped_ttl, "packets whose TTL or hop limit ended here")                                        \
     X(dropped_mtu, "packets larger than the next link's MTU that must not be fragmented")              \
@@ -105,6 +106,7 @@ private:
     void look_up();
     void route(std::size_t i, Time now);
     void pass_on(const NextHop& hop, const Address& destination, rte_mbuf* packet, Time now);
+    void clamp_mss(const ShardPort& from, const ShardPort& out, rte_mbuf& packet);
     bool leaves_scope(const Address& destination, rte_mbuf* packet, Time now);
     void route_from_kernel(ShardPort& out, std::size_t i, Time now);
     void gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Address& next_hop, Time now);

@@ -14,6 +14,11 @@ decltype(ShardPort::any) make_link(const PortSetup& setup, std::uint16_t queue, 
 }  // namespace
 
 ShardPort::ShardPort(const PortSetup& setup, InterfaceId number, std::uint16_t queue, rte_mempool& pool)
-    : id(number), name(setup.name), any(make_link(setup, queue, pool)), kernel(*setup.kernel), mtu(setup.mtu) {}
+    : id(number),
+      name(setup.name),
+      any(make_link(setup, queue, pool)),
+      kernel(*setup.kernel),
+      mtu(setup.mtu),
+      clamp_mss(setup.clamp_mss) {}
 
 }  // namespace verbline::router

@@ -26,6 +26,7 @@ struct PortSetup {
     pmd::NetDevice* device = nullptr;
     pmd::NetDevice* kernel = nullptr;  ///< Carries::ip
     std::uint32_t mtu = 1500;          ///< of IP packets, bytes
+    bool clamp_mss = false;            ///< TCP segments routed through the port, either way, are to fit its MTU
 };
 
 struct ShardPort {
@@ -48,6 +49,7 @@ struct ShardPort {
     std::variant<std::unique_ptr<link::EthernetInterface>, std::unique_ptr<ipoib::IpoibInterface>> any;
     pmd::NetDevice& kernel;
     std::uint32_t mtu;
+    bool clamp_mss;
     bool carrier = false;                               ///< the link's state, as the control thread last saw it
     SetAddress addresses{};                             ///< sources of ICMP errors
     std::optional<link::Destination> broadcast{};       ///< where IPv4 broadcasts and multicasts go

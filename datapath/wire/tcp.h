@@ -35,6 +35,11 @@ namespace tcp_flag {
 constexpr std::uint8_t fin = 0x01, syn = 0x02, rst = 0x04, psh = 0x08, ack = 0x10, urg = 0x20, ece = 0x40, cwr = 0x80;
 }
 
+/// Kinds of options. The first two are one byte; the others have their length, kind included, in the next.
+namespace tcp_option {
+constexpr std::uint8_t end = 0, no_operation = 1, maximum_segment_size = 2;
+}
+
 struct Tcp {
     static constexpr std::size_t size = 20;  ///< without options
 

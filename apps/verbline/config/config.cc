@@ -53,8 +53,9 @@ void read_infiniband(const Section& section, PortConfig& port) {
 }
 
 PortConfig read_port(const toml::table& table) {
-    const Section section(table, "[[port]]",
-                          {"name", "type", "link", "device", "sm", "pkey", "mtu", "address", "impair", "capture"});
+    const Section section(
+        table, "[[port]]",
+        {"name", "type", "link", "device", "sm", "pkey", "mtu", "clamp_mss", "address", "impair", "capture"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {
@@ -66,6 +67,7 @@ PortConfig read_port(const toml::table& table) {
     const auto mtu = section.number("mtu", 0, 65'535);
     port.mtu = mtu ? static_cast<std::uint32_t>(mtu->value) : default_mtu(port.type, port.link);
     port.lines.mtu = mtu ? mtu->line : 0;
+    if (const auto clamp = section.flag("clamp_mss")) port.clamp_mss = clamp->value;
     for (const auto& text : section.texts("address")) {
         const auto address = parse_interface_address(text.value);
         if (!address) throw Refused{text.line, address.error().what};

@@ -70,6 +70,14 @@ std::optional<Located<std::int64_t>> Section::number(std::string_view key, std::
     return Located{number->get(), line_of(*node)};
 }
 
+std::optional<Located<bool>> Section::flag(std::string_view key) const {
+    const auto* node = table_.get(key);
+    if (node == nullptr) return std::nullopt;
+    const auto* flag = node->as_boolean();
+    if (flag == nullptr) throw Refused{line_of(*node), fmt::format("{} must be true or false", key)};
+    return Located{flag->get(), line_of(*node)};
+}
+
 std::vector<const toml::table*> Section::tables(std::string_view key) const {
     const auto* node = table_.get(key);
     if (node == nullptr) return {};

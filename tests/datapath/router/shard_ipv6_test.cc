@@ -11,8 +11,10 @@
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/icmpv6.h"
 #include "datapath/wire/ipv6.h"
+#include "datapath/wire/tcp.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/event_descriptor.h"
+#include "tests/support/checksum.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/ipv6.h"
 #include "tests/support/packet.h"
@@ -48,7 +50,8 @@ ByteVector ip_packet(const Ipv6Address& from, const Ipv6Address& to, std::size_t
 
 /// A gateway of two Ethernet ports: fd76:1::/64 left, fd76:2::/64 right.
 struct Gateway {
-    explicit Gateway(bool host = false) {
+    /// `options`: what both ports have besides.
+    explicit Gateway(bool host = false, const PortSetup& options = {}) {
         readers = static_cast<rte_rcu_qsbr*>(std::calloc(1, rte_rcu_qsbr_get_memsize(1)));
         rte_rcu_qsbr_init(readers, 1);
         fib = *forward::Fib::create({.max_routes = 64, .max_long = 64}, *readers);
@@ -59,8 +62,10 @@ struct Gateway {
         EXPECT_TRUE(ipv6_fib->replace(ipv6_prefix("fe80::/64"), {NextHopKind::on_link, right}));
         EXPECT_TRUE(ipv6_fib->replace({left_ip, 128}, {NextHopKind::local, left}));
         EXPECT_TRUE(ipv6_fib->replace({left_local, 128}, {NextHopKind::local, left}));
-        const auto setup = [](std::string name, auto& link, auto& kernel, std::uint32_t mtu) {
-            return PortSetup{.name = std::move(name), .device = &link, .kernel = &kernel, .mtu = mtu};
+        const auto setup = [&options](std::string name, auto& link, auto& kernel, std::uint32_t mtu) {
+            auto port = options;
+            port.name = std::move(name), port.device = &link, port.kernel = &kernel, port.mtu = mtu;
+            return port;
         };
         for (auto* kernel : {&left_kernel, &right_kernel}) kernel->capabilities().carries = pmd::Carries::ip;
         shard.emplace(ShardSetup{
@@ -197,6 +202,24 @@ TEST(Ipv6Shard, SaysWhyAPacketCannotBeDelivered) {
     EXPECT_EQ(gateway.counter("dropped_mtu"), 1u);
     EXPECT_EQ(gateway.counter("dropped_neighbour_failed"), 1u);
     EXPECT_EQ(gateway.counter("icmp_errors_sent"), 4u);
+}
+
+/// A SYN that announces this maximum segment size.
+ByteVector syn(unsigned mss, std::uint8_t hops) {
+    auto packet = ip_packet(alice, bob, 24, hops, wire::IpProtocol::tcp);
+    const auto tcp = std::span(packet).subspan(Ipv6::size);
+    wire::Tcp{.header_words = 6, .flags = wire::tcp_flag::syn}.emit(tcp.first<wire::Tcp::size>());
+    std::ranges::copy(test::bytes_from(2, 4, mss >> 8, mss & 255), tcp.begin() + wire::Tcp::size);
+    wire::store16(tcp, 16, test::naive_l4_checksum(packet, Ipv6::size));
+    return packet;
+}
+
+TEST(Ipv6Shard, ClampsTheSegmentsOfTcp) {
+    Gateway gateway(false, {.clamp_mss = true});
+    gateway.set_neighbour(right, bob, bob_mac);
+    gateway.from_alice(syn(1440, 64));
+    EXPECT_EQ(only_packet(gateway.right_link), syn(1220, 63)) << "the next link's MTU is 1280";
+    EXPECT_EQ(gateway.counter("mss_clamped_packets"), 1u);
 }
 
 TEST(Ipv6Shard, LimitsItsErrors) {

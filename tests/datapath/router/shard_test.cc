@@ -13,6 +13,7 @@
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/ipv4.h"
 #include "pmd/base/event_descriptor.h"
+#include "tests/datapath/offload/tcp_packet.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/packet.h"
 
@@ -56,7 +57,8 @@ ByteVector in_ethernet(wire::MacAddress to, const ByteVector& packet) {
 
 /// A gateway of two Ethernet ports: 10.1.0.0/24 left, 10.2.0.0/24 right.
 struct Gateway {
-    explicit Gateway(bool host = false) {
+    /// `options`: what both ports have besides.
+    explicit Gateway(bool host = false, const PortSetup& options = {}) {
         readers = static_cast<rte_rcu_qsbr*>(std::calloc(1, rte_rcu_qsbr_get_memsize(1)));
         rte_rcu_qsbr_init(readers, 1);
         fib = *forward::Fib::create({.max_routes = 64, .max_long = 64}, *readers);
@@ -65,8 +67,10 @@ struct Gateway {
         EXPECT_TRUE(fib->replace({ipv4(10, 3, 0, 0), 16}, {NextHop::Kind::via, right, carol}));
         EXPECT_TRUE(fib->replace({left_ip, 32}, {NextHop::Kind::local, left}));
         EXPECT_TRUE(fib->replace({right_ip, 32}, {NextHop::Kind::local, right}));
-        const auto setup = [](std::string name, auto& link, auto& kernel, std::uint32_t mtu) {
-            return PortSetup{.name = std::move(name), .device = &link, .kernel = &kernel, .mtu = mtu};
+        const auto setup = [&options](std::string name, auto& link, auto& kernel, std::uint32_t mtu) {
+            auto port = options;
+            port.name = std::move(name), port.device = &link, port.kernel = &kernel, port.mtu = mtu;
+            return port;
         };
         for (auto* kernel : {&left_kernel, &right_kernel}) kernel->capabilities().carries = pmd::Carries::ip;
         shard.emplace(ShardSetup{
@@ -247,6 +251,35 @@ TEST(Shard, FragmentsAWholeBurstInOrder) {
     std::vector<std::size_t> expected;
     for (std::size_t i = 0; i < packets; ++i) expected.insert(expected.end(), {976, 424});
     EXPECT_EQ(lengths(gateway.right_link), expected);
+}
+
+/// A SYN that announces this maximum segment size.
+ByteVector syn(wire::Ipv4Address from, wire::Ipv4Address to, unsigned mss, std::uint8_t ttl = 64) {
+    offload::TcpPacket packet{.options = test::bytes_from(2, 4, mss >> 8, mss & 255), .payload = {}};
+    packet.ip.source = from, packet.ip.destination = to, packet.ip.time_to_live = ttl;
+    packet.tcp.flags = wire::tcp_flag::syn;
+    return packet.bytes();
+}
+
+TEST(Shard, ClampsTheSegmentsOfTcpBothWays) {
+    Gateway gateway(false, {.clamp_mss = true});
+    gateway.resolve(bob);
+    gateway.from_alice(syn(alice, bob, 1460));
+    EXPECT_EQ(only_packet(gateway.right_link), syn(alice, bob, 960, 63)) << "the next link's MTU is 1000";
+    gateway.right_link.receive(in_ethernet(right_mac, syn(bob, alice, 1460)));
+    gateway.poll();
+    EXPECT_EQ(only_packet(gateway.left_link), syn(bob, alice, 960, 63)) << "what answers it comes back to that link";
+    gateway.from_alice(syn(alice, bob, 536));
+    EXPECT_EQ(only_packet(gateway.right_link), syn(alice, bob, 536, 63));
+    EXPECT_EQ(gateway.counter("mss_clamped_packets"), 2u);
+}
+
+TEST(Shard, LeavesTheSegmentsOfTcpUnlessTold) {
+    Gateway gateway;
+    gateway.resolve(bob);
+    gateway.from_alice(syn(alice, bob, 1460));
+    EXPECT_EQ(only_packet(gateway.right_link), syn(alice, bob, 1460, 63));
+    EXPECT_EQ(gateway.counter("mss_clamped_packets"), 0u);
 }
 
 TEST(Shard, HandsTheKernelWhatIsOurs) {
