@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "datapath/forward/reverse_path.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/error.h"
@@ -35,6 +36,7 @@ struct PortConfig {
     wire::PKey pkey{0xffff};                 ///< ipoib only
     std::uint32_t mtu = 0;                   ///< of the interface: bytes of IP packet
     bool clamp_mss = false;                  ///< lower TCP's maximum segment size to the MTU
+    forward::ReversePath reverse_path = forward::ReversePath::off;  ///< check of sources
     std::vector<link::InterfaceAddress> addresses;
     std::string impair;   ///< empty: none
     std::string capture;  ///< file; empty: none

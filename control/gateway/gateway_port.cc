@@ -148,7 +148,8 @@ router::PortSetup GatewayPort::shard_setup() const {
             .device = device_.get(),
             .kernel = kernel_.get(),
             .mtu = port_config_.mtu,
-            .clamp_mss = port_config_.clamp_mss};
+            .clamp_mss = port_config_.clamp_mss,
+            .reverse_path = port_config_.reverse_path};
 }
 
 void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool, bool forwards) {

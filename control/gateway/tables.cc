@@ -186,11 +186,11 @@ std::string_view text(forward::NextHopKind kind) {
 template <class Fib>
 void add_routes(const View& gateway, const Fib& fib, Json& rows) {
     for (const auto& [prefix, hop] : fib.routes()) {
-        const bool leads_out = hop.kind == forward::NextHopKind::on_link || hop.kind == forward::NextHopKind::via;
-        rows.push_back({{"prefix", to_string(prefix)},
-                        {"kind", std::string(text(hop.kind))},
-                        {"via", hop.kind == forward::NextHopKind::via ? to_string(hop.gateway) : ""},
-                        {"port", leads_out ? gateway.ports[static_cast<std::size_t>(hop.interface)]->name() : ""}});
+        rows.push_back(
+            {{"prefix", to_string(prefix)},
+             {"kind", std::string(text(hop.kind))},
+             {"via", hop.kind == forward::NextHopKind::via ? to_string(hop.gateway) : ""},
+             {"port", leads_out(hop.kind) ? gateway.ports[static_cast<std::size_t>(hop.interface)]->name() : ""}});
     }
 }
 

@@ -24,6 +24,11 @@ enum class NextHopKind : std::uint8_t {
     via,          ///< forwarded to the neighbour `gateway` on `interface`
 };
 
+/// Whether packets are forwarded to a link.
+constexpr bool leads_out(NextHopKind kind) {
+    return kind == NextHopKind::on_link || kind == NextHopKind::via;
+}
+
 /// Address: wire::Ipv4Address or wire::Ipv6Address.
 template <class Address>
 struct BasicNextHop {

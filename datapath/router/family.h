@@ -41,10 +41,13 @@ struct Ipv4Family {
     static constexpr bool has_broadcast = true;
     static constexpr bool has_scopes = false;  ///< addresses that are valid on one link only
 
+    static Address source_of(const rte_mbuf& packet) { return header_field<Header, &Header::source>(packet); }
     static Address destination_of(const rte_mbuf& packet) { return header_field<Header, &Header::destination>(packet); }
     static std::uint8_t hops_of(const rte_mbuf& packet) { return header_field<Header, &Header::time_to_live>(packet); }
     static bool may_fragment(const rte_mbuf& packet) { return !header_field<Header, &Header::dont_fragment>(packet); }
     static bool is_group(Address address) { return address == Address{0xffff'ffff} || wire::is_multicast(address); }
+    /// Whether it is one of many hosts', of which no route tells.
+    static bool is_shared(Address source) { return source == Address{}; }
     static wire::Gid gid_of(Address address) { return link::gid_of(address); }
 
     static Error no_route() { return Error::net_unreachable(); }
@@ -75,6 +78,7 @@ struct Ipv6Family {
     static std::uint8_t hops_of(const rte_mbuf& packet) { return header_field<Header, &Header::hop_limit>(packet); }
     static bool may_fragment(const rte_mbuf&) { return false; }
     static bool is_group(const Address& address) { return wire::is_multicast(address); }
+    static bool is_shared(const Address& source) { return source == Address{} || wire::is_link_local(source); }
     static wire::Gid gid_of(const Address& address) { return link::gid_of(address); }
 
     static Error no_route() { return Error::no_route(); }

@@ -51,6 +51,8 @@ void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time n
         packet->port = static_cast<std::uint16_t>(from.id);  // where an ICMP error about it would come from
         add(packet, Family::destination_of(*packet));
     }
+    if (from.reverse_path != forward::ReversePath::off) [[unlikely]]
+        check_sources(from);
     look_up();
     for (std::size_t i = 0; i < lookup_.size; ++i) route(i, now);
     if (lookup_.local > 0) context_.to_kernel(from, pmd::Burst(lookup_.packets).first(lookup_.local));
@@ -61,6 +63,23 @@ template <class Family>
 void FamilyRouter<Family>::add(rte_mbuf* packet, const Address& destination) {
     lookup_.destinations[lookup_.size] = destination;
     lookup_.packets[lookup_.size++] = packet;
+}
+
+/// Drops those of the burst that do not pass the port's check of reverse paths.
+template <class Family>
+void FamilyRouter<Family>::check_sources(const ShardPort& from) {
+    const auto n = std::exchange(lookup_.size, 0);
+    std::array<Address, pmd::max_burst> sources;
+    for (std::size_t i = 0; i < n; ++i) sources[i] = Family::source_of(*lookup_.packets[i]);
+    fib_.lookup(std::span(sources).first(n), std::span(lookup_.hops).first(n));
+    for (std::size_t i = 0; i < n; ++i) {
+        auto* const packet = lookup_.packets[i];
+        if (Family::is_shared(sources[i]) || forward::passes(from.reverse_path, lookup_.hops[i], from.id)) {
+            add(packet, lookup_.destinations[i]);  // at most at `i`, which was read
+        } else {
+            context_.discard(packet, context_.counters.dropped_reverse_path);
+        }
+    }
 }
 
 template <class Family>

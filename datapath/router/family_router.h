@@ -32,6 +32,7 @@ namespace verbline::router {
     X(dropped_ttl, "packets whose TTL or hop limit ended here")                                        \
     X(dropped_mtu, "packets larger than the next link's MTU that must not be fragmented")              \
     X(dropped_neighbour_failed, "packets for a neighbour that does not answer")                        \
+    X(dropped_reverse_path, "packets whose source is not where the routes say, on a port that checks") \
     X(dropped_broadcast, "broadcast and multicast packets, which are not routed")                      \
     X(dropped_link_local, "IPv6 packets of or to link-local addresses, which do not leave their link") \
     X(dropped_no_mbuf, "fragments not sent because no mbuf was free")                                  \
@@ -103,6 +104,7 @@ private:
     };
 
     void add(rte_mbuf* packet, const Address& destination);
+    void check_sources(const ShardPort& from);
     void look_up();
     void route(std::size_t i, Time now);
     void pass_on(const NextHop& hop, const Address& destination, rte_mbuf* packet, Time now);

@@ -19,6 +19,7 @@ ShardPort::ShardPort(const PortSetup& setup, InterfaceId number, std::uint16_t q
       any(make_link(setup, queue, pool)),
       kernel(*setup.kernel),
       mtu(setup.mtu),
-      clamp_mss(setup.clamp_mss) {}
+      clamp_mss(setup.clamp_mss),
+      reverse_path(setup.reverse_path) {}
 
 }  // namespace verbline::router

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "datapath/forward/reverse_path.h"
 #include "datapath/ipoib/interface.h"
 #include "datapath/link/ethernet_interface.h"
 #include "datapath/router/messages.h"
@@ -27,6 +28,7 @@ struct PortSetup {
     pmd::NetDevice* kernel = nullptr;  ///< Carries::ip
     std::uint32_t mtu = 1500;          ///< of IP packets, bytes
     bool clamp_mss = false;            ///< TCP segments routed through the port, either way, are to fit its MTU
+    forward::ReversePath reverse_path = forward::ReversePath::off;  ///< check of the sources of what the port receives
 };
 
 struct ShardPort {
@@ -50,6 +52,7 @@ struct ShardPort {
     pmd::NetDevice& kernel;
     std::uint32_t mtu;
     bool clamp_mss;
+    forward::ReversePath reverse_path;
     bool carrier = false;                               ///< the link's state, as the control thread last saw it
     SetAddress addresses{};                             ///< sources of ICMP errors
     std::optional<link::Destination> broadcast{};       ///< where IPv4 broadcasts and multicasts go

@@ -52,10 +52,18 @@ void read_infiniband(const Section& section, PortConfig& port) {
     }
 }
 
+forward::ReversePath read_reverse_path(const Section& section) {
+    const auto check = section.text("reverse_path");
+    if (!check || check->value == "off") return forward::ReversePath::off;
+    if (check->value == "strict") return forward::ReversePath::strict;
+    if (check->value == "loose") return forward::ReversePath::loose;
+    throw Refused{check->line, fmt::format("reverse_path {} is none of off, strict and loose", check->value)};
+}
+
 PortConfig read_port(const toml::table& table) {
-    const Section section(
-        table, "[[port]]",
-        {"name", "type", "link", "device", "sm", "pkey", "mtu", "clamp_mss", "address", "impair", "capture"});
+    const Section section(table, "[[port]]",
+                          {"name", "type", "link", "device", "sm", "pkey", "mtu", "clamp_mss", "reverse_path",
+                           "address", "impair", "capture"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {
@@ -68,6 +76,7 @@ PortConfig read_port(const toml::table& table) {
     port.mtu = mtu ? static_cast<std::uint32_t>(mtu->value) : default_mtu(port.type, port.link);
     port.lines.mtu = mtu ? mtu->line : 0;
     if (const auto clamp = section.flag("clamp_mss")) port.clamp_mss = clamp->value;
+    port.reverse_path = read_reverse_path(section);
     for (const auto& text : section.texts("address")) {
         const auto address = parse_interface_address(text.value);
         if (!address) throw Refused{text.line, address.error().what};

@@ -222,6 +222,21 @@ TEST(Ipv6Shard, ClampsTheSegmentsOfTcp) {
     EXPECT_EQ(gateway.counter("mss_clamped_packets"), 1u);
 }
 
+TEST(Ipv6Shard, ChecksTheReversePathOfSources) {
+    Gateway gateway(false, {.reverse_path = forward::ReversePath::strict});
+    gateway.set_neighbour(right, bob, bob_mac);
+    gateway.from_alice(ip_packet(alice, bob));
+    EXPECT_EQ(gateway.right_link.sent.size(), 1u);
+    gateway.from_alice(ip_packet(bob, bob));
+    gateway.from_alice(ip_packet(ipv6("2001:db8::1"), bob));
+    gateway.from_alice(ip_packet(left_ip, bob));
+    EXPECT_EQ(gateway.right_link.sent.size(), 1u);
+    EXPECT_EQ(gateway.counter("dropped_reverse_path"), 3u);
+    gateway.from_alice(ip_packet(carol, left_ip));
+    gateway.from_alice(ip_packet({}, ipv6("ff02::2")));
+    EXPECT_EQ(gateway.left_kernel.sent.size(), 2u) << "each link has link-local addresses, and hosts without one yet";
+}
+
 TEST(Ipv6Shard, LimitsItsErrors) {
     Gateway gateway;
     for (int i = 0; i < 200; ++i) gateway.from_alice(ip_packet(alice, bob, 100, 1));

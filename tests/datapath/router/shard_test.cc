@@ -282,6 +282,48 @@ TEST(Shard, LeavesTheSegmentsOfTcpUnlessTold) {
     EXPECT_EQ(gateway.counter("mss_clamped_packets"), 0u);
 }
 
+/// How many of a burst from the left, one from each of these sources to bob, get there.
+std::size_t passed(forward::ReversePath check, const std::vector<wire::Ipv4Address>& sources) {
+    Gateway gateway(false, {.reverse_path = check});
+    gateway.resolve(bob);
+    for (const auto source : sources) gateway.left_link.receive(in_ethernet(left_mac, ip_packet(source, bob)));
+    gateway.poll();
+    const auto through = gateway.right_link.sent.size();
+    EXPECT_EQ(gateway.counter("dropped_reverse_path"), sources.size() - through);
+    EXPECT_EQ(gateway.counter("icmp_errors_sent"), 0u);
+    return through;
+}
+
+TEST(Shard, ChecksTheReversePathOfSources) {
+    using enum forward::ReversePath;
+    const auto behind_carol = ipv4(10, 3, 0, 1);
+    EXPECT_EQ(passed(off, {alice, carol, behind_carol, nobody, left_ip, right_ip}), 6u);
+    EXPECT_EQ(passed(strict, {alice}), 1u);
+    EXPECT_EQ(passed(strict, {carol, behind_carol, nobody, left_ip, right_ip}), 0u);
+    EXPECT_EQ(passed(loose, {alice, carol, behind_carol}), 3u);
+    EXPECT_EQ(passed(loose, {nobody, left_ip, right_ip}), 0u) << "no route, or ours";
+}
+
+TEST(Shard, ChecksTheReversePathOfWhatTheKernelGets) {
+    Gateway gateway(false, {.reverse_path = forward::ReversePath::strict});
+    gateway.from_alice(ip_packet(bob, left_ip));
+    gateway.from_alice(ip_packet(bob, ipv4(255, 255, 255, 255)));
+    EXPECT_TRUE(gateway.left_kernel.sent.empty());
+    gateway.from_alice(ip_packet({}, ipv4(255, 255, 255, 255)));
+    EXPECT_EQ(gateway.left_kernel.sent.size(), 1u) << "DHCP: a host that has no address yet";
+    EXPECT_EQ(gateway.counter("dropped_reverse_path"), 2u);
+}
+
+TEST(Shard, KeepsTheOrderOfWhatPassesTheReversePathCheck) {
+    Gateway gateway(false, {.reverse_path = forward::ReversePath::strict});
+    gateway.resolve(bob);
+    for (std::size_t i = 1; i <= 12; ++i) {
+        gateway.left_link.receive(in_ethernet(left_mac, ip_packet(i % 3 == 0 ? carol : alice, bob, i * 10)));
+    }
+    gateway.poll();
+    EXPECT_EQ(lengths(gateway.right_link), (std::vector<std::size_t>{10, 20, 40, 50, 70, 80, 100, 110}));
+}
+
 TEST(Shard, HandsTheKernelWhatIsOurs) {
     Gateway gateway;
     const auto ping = ip_packet(alice, right_ip);

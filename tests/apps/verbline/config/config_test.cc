@@ -50,6 +50,7 @@ TEST(Config, ReadsEverything) {
     EXPECT_EQ(lan.devices, std::vector<std::string>{"tap:lan0,netns=lan"});
     EXPECT_EQ(lan.mtu, 9000u);
     EXPECT_FALSE(lan.clamp_mss) << "the default";
+    EXPECT_EQ(lan.reverse_path, forward::ReversePath::off) << "the default";
     EXPECT_EQ(lan.capture, "/tmp/lan.pcapng");
     ASSERT_EQ(lan.addresses.size(), 3u);
     EXPECT_EQ(lan.addresses[1], link::parse_interface_address("192.168.7.1/30"));
@@ -162,6 +163,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"\"fd76:1::1/64\"", "\"::1/128\"", "gw.toml:9: ::1/128 is no unicast address"},
         Case{"\"fd76:1::1/64\"", "\"fd76:1::/64\"", "gw.toml:9: fd76:1::/64 is the anycast address of the network's"},
         Case{"# another", "clamp_mss = 1", "gw.toml:11: clamp_mss must be true or false"},
+        Case{"# another", "reverse_path = \"feasible\"",
+             "gw.toml:11: reverse_path feasible is none of off, strict and"},
+        Case{"# another", "reverse_path = true", "gw.toml:11: reverse_path must be a string"},
         Case{"mtu = 9000", "mtu = 1279", "gw.toml:10: mtu 1279 of lan: its IPv6 addresses need 1280"},
         Case{"\"10.2.0.1/24\"", "\"fd76:1::9/48\"", "gw.toml:20: fd76:1::9/48 of ib0 overlaps fd76:1::1/64 of lan"},
         Case{"\"10.2.0.1/24\"", "\"10.1.0.9/16\"", "gw.toml:20: 10.1.0.9/16 of ib0 overlaps 10.1.0.1/24 of lan"},
@@ -221,6 +225,16 @@ TEST(Config, ClampsTheSegmentsOfAPort) {
     EXPECT_TRUE(config->ports[0].clamp_mss);
     EXPECT_FALSE(config->ports[1].clamp_mss);
     EXPECT_FALSE(parse_config(with("# another", "clamp_mss = false"), "")->ports[0].clamp_mss);
+}
+
+TEST(Config, ChecksTheReversePathsOfAPort) {
+    using enum forward::ReversePath;
+    for (const auto& [text, check] : {std::pair{"off", off}, {"strict", strict}, {"loose", loose}}) {
+        const auto config = parse_config(with("# another", "reverse_path = \"" + std::string(text) + "\""), "");
+        ASSERT_TRUE(config) << config.error().what;
+        EXPECT_EQ(config->ports[0].reverse_path, check) << text;
+        EXPECT_EQ(config->ports[1].reverse_path, off);
+    }
 }
 
 TEST(Config, ADefaultRouteIsARoute) {
