@@ -166,6 +166,14 @@ TEST_F(MirroredRoutes, KnowsItsOwnAddressesAndThoseOfOthersAsLocal) {
     }
 }
 
+TEST_F(MirroredRoutes, KnowsTheBroadcastAddressesOfOurNetworksAsLocal) {
+    const Ipv4Prefix broadcast{ipv4(10, 1, 0, 255), 32};
+    hear(RouteAdded{{.prefix = broadcast, .table = RT_TABLE_LOCAL, .type = RTN_BROADCAST, .hops = {{.ifindex = lan}}}});
+    EXPECT_EQ(at(broadcast), NextHop{.kind = NextHop::Kind::local}) << "so that nothing is routed there (RFC 2644)";
+    hear(LinkChanged{{.ifindex = lan, .up = false}});
+    EXPECT_EQ(at(broadcast), std::nullopt) << "as the network goes with its link";
+}
+
 TEST_F(MirroredRoutes, PrefersTheLocalTable) {
     const Ipv4Prefix address{ipv4(10, 1, 0, 1), 32};
     hear(RouteAdded{{.prefix = address, .table = RT_TABLE_LOCAL, .metric = 99, .type = RTN_LOCAL}});

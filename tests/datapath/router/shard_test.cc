@@ -332,6 +332,20 @@ TEST(Shard, HandsTheKernelWhatIsOurs) {
     EXPECT_EQ(bytes_of(gateway.left_kernel.sent[0]), ping) << "TTL and all";
 }
 
+/// RFC 2644: from another network.
+TEST(Shard, NeverRoutesADirectedBroadcast) {
+    Gateway gateway;
+    const auto all_of_right = ipv4(10, 2, 0, 255);
+    EXPECT_TRUE(gateway.fib->replace({all_of_right, 32}, {NextHop::Kind::local, right}));
+    gateway.resolve(all_of_right);
+    gateway.command(
+        SetBroadcast{right, link::ethernet_destination(right_mac, wire::broadcast_mac, wire::ether_type::ipv4)});
+    gateway.from_alice(ip_packet(alice, all_of_right));
+    EXPECT_TRUE(gateway.right_link.sent.empty());
+    EXPECT_EQ(gateway.left_kernel.sent.size(), 1u) << "a host's business";
+    EXPECT_EQ(gateway.counter("forwarded_packets"), 0u);
+}
+
 TEST(Shard, HandsTheKernelABurstAsOne) {
     Gateway gateway;
     for (std::uint16_t size = 100; size < 108; ++size) {
