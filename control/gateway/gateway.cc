@@ -98,7 +98,7 @@ Outcome Gateway::make_shard() {
 
 Outcome Gateway::start_ports() {
     for (auto& port : ports_) {
-        port->start(loop_, *shard_link_, *pool_, !setup_.deliver_all_to_kernel);
+        port->start(loop_, *shard_link_, *pool_, ipv6_gateways_, !setup_.deliver_all_to_kernel);
         port->port().on_change([this] { report_when_ready(); });
         if (auto* ipoib = port->ipoib()) {
             ipoib->on_trouble(
@@ -117,10 +117,11 @@ Outcome Gateway::start_ports() {
 Outcome Gateway::configure_kernel() {
     auto netlink = host::Netlink::open(config_.netns);
     if (!netlink) return fault(netlink.error().what);
-    auto follower = router::KernelFollower::open(
-        loop_, config_.netns, {*fib_, *ipv6_fib_}, [this](forward::InterfaceId id, const host::InterfaceState& state) {
-            ports_[static_cast<std::size_t>(id)]->port().set_addresses(state.addresses);
-        });
+    auto follower =
+        router::KernelFollower::open(loop_, config_.netns, {*fib_, *ipv6_fib_, ipv6_gateways_},
+                                     [this](forward::InterfaceId id, const host::InterfaceState& state) {
+                                         ports_[static_cast<std::size_t>(id)]->port().set_addresses(state.addresses);
+                                     });
     if (!follower) return fault(follower.error().what);
     follower_ = std::move(*follower);
     for (const auto& port : ports_) {
@@ -212,6 +213,7 @@ View Gateway::view() {
             .ports = ports_,
             .fib = *fib_,
             .ipv6_fib = *ipv6_fib_,
+            .ipv6_gateways = ipv6_gateways_,
             .shard = *shard_,
             .follower = *follower_,
             .now = loop_.now()};

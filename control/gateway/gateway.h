@@ -87,6 +87,7 @@ private:
     std::unique_ptr<rte_rcu_qsbr, FreeReaders> readers_;
     std::unique_ptr<forward::Fib> fib_;
     std::unique_ptr<forward::Ipv6Fib> ipv6_fib_;
+    host::Ipv6Gateways ipv6_gateways_;
     std::unique_ptr<router::ShardLink> shard_link_;
     std::unique_ptr<pmd::CaptureFile> capture_;  ///< of all ports; outlives their devices
     std::vector<std::unique_ptr<GatewayPort>> ports_;

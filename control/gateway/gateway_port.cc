@@ -152,9 +152,14 @@ router::PortSetup GatewayPort::shard_setup() const {
             .reverse_path = port_config_.reverse_path};
 }
 
-void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool, bool forwards) {
-    const router::ControlPort::Setup setup{
-        .id = id_, .name = name(), .device = device_.get(), .pool = &pool, .forwards = forwards};
+void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool,
+                        const host::Ipv6Gateways& ipv6_gateways, bool forwards) {
+    const router::ControlPort::Setup setup{.id = id_,
+                                           .name = name(),
+                                           .device = device_.get(),
+                                           .pool = &pool,
+                                           .forwards = forwards,
+                                           .ipv6_gateways = &ipv6_gateways};
     const wire::Qpn qpn{first_qpn + static_cast<std::uint32_t>(id_)};
     if (transport_) {
         agent_ = std::make_unique<sa::Agent>(*transport_, loop);

@@ -41,7 +41,8 @@ public:
     Outcome open_devices(rte_mempool& pool, pmd::CaptureFile* capture);
     router::PortSetup shard_setup() const;
     /// `forwards`: of a gateway, not a host.
-    void start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool, bool forwards);
+    void start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool,
+               const host::Ipv6Gateways& ipv6_gateways, bool forwards);
 
     /// Takes the port down and begins to leave its groups. The loop has to run until `left`.
     void leave();

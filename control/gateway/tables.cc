@@ -183,13 +183,21 @@ std::string_view text(forward::NextHopKind kind) {
     return "";
 }
 
+std::string text(const View& gateway, wire::Ipv4Address via) {
+    const auto ipv6 = gateway.ipv6_gateways.gateway_of(via);
+    return ipv6 ? to_string(*ipv6) : to_string(via);
+}
+std::string text(const View&, const wire::Ipv6Address& via) {
+    return to_string(via);
+}
+
 template <class Fib>
 void add_routes(const View& gateway, const Fib& fib, Json& rows) {
     for (const auto& [prefix, hop] : fib.routes()) {
         rows.push_back(
             {{"prefix", to_string(prefix)},
              {"kind", std::string(text(hop.kind))},
-             {"via", hop.kind == forward::NextHopKind::via ? to_string(hop.gateway) : ""},
+             {"via", hop.kind == forward::NextHopKind::via ? text(gateway, hop.gateway) : ""},
              {"port", leads_out(hop.kind) ? gateway.ports[static_cast<std::size_t>(hop.interface)]->name() : ""}});
     }
 }

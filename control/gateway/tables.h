@@ -23,6 +23,7 @@ struct View {
     const std::vector<std::unique_ptr<GatewayPort>>& ports;
     const forward::Fib& fib;
     const forward::Ipv6Fib& ipv6_fib;
+    const host::Ipv6Gateways& ipv6_gateways;
     const router::Shard& shard;
     const router::KernelFollower& follower;
     Time now = 0;

@@ -10,6 +10,7 @@
 /// An event may repeat known state (a change seen both in a dump and as a notification): receivers are idempotent.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,7 +34,8 @@ template <class Address>
 struct BasicHop {
     int ifindex = 0;
     Address gateway{};   ///< 0: the destination is on the link
-    bool usable = true;  ///< false: the kernel has declared it dead, or the gateway is of another family
+    bool usable = true;  ///< false: the kernel has declared it dead, or its gateway is of no family of ours
+    std::optional<wire::Ipv6Address> ipv6_gateway{};  ///< of an IPv4 route, instead of `gateway`
     bool operator==(const BasicHop&) const = default;
 };
 

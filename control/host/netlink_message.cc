@@ -117,10 +117,12 @@ std::optional<KernelEvent> parse_address(nlmsghdr& message) {
 
 template <class Address>
 BasicHop<Address> hop_of(rtnl_nexthop* nexthop) {
+    auto* const via = rtnl_route_nh_get_via(nexthop);  // RTA_VIA: a gateway of another family
     const auto gateway = address_of<Address>(rtnl_route_nh_get_gateway(nexthop));
+    const auto ipv6_gateway = address_of<wire::Ipv6Address>(via);
     const bool dead = (rtnl_route_nh_get_flags(nexthop) & RTNH_F_DEAD) != 0;
-    const bool foreign = rtnl_route_nh_get_via(nexthop) != nullptr;  // RTA_VIA: a gateway of another family
-    return {rtnl_route_nh_get_ifindex(nexthop), gateway.value_or(Address{}), !dead && !foreign};
+    const bool known = via == nullptr || ipv6_gateway;
+    return {rtnl_route_nh_get_ifindex(nexthop), gateway.value_or(Address{}), !dead && known, ipv6_gateway};
 }
 
 Place place_of(const nlmsghdr& message, bool dumped) {

@@ -28,7 +28,9 @@ auto preference(const BasicRoute<Address>& route) {
 /// A hop may have died since the route was added; it is still the same route.
 template <class Address>
 bool same(const BasicRoute<Address>& a, const BasicRoute<Address>& b) {
-    const auto same_way = [](const auto& x, const auto& y) { return x.ifindex == y.ifindex && x.gateway == y.gateway; };
+    const auto same_way = [](const auto& x, const auto& y) {
+        return x.ifindex == y.ifindex && x.gateway == y.gateway && x.ipv6_gateway == y.ipv6_gateway;
+    };
     return preference(a) == preference(b) && a.type == b.type && a.protocol == b.protocol &&
            a.preferred_source == b.preferred_source && std::ranges::equal(a.hops, b.hops, same_way);
 }
@@ -146,10 +148,21 @@ auto BasicRouteMirror<Address>::next_hop_of(const Route& route) const -> std::op
         const auto interface = ours_.find(hop.ifindex);
         if (!hop.usable || interface == ours_.end() || !up_.contains(hop.ifindex)) continue;
         if (route.type == RTN_BROADCAST) return NextHop{.kind = NextHop::Kind::local};
-        const bool via = hop.gateway != Address{};
-        return NextHop{via ? NextHop::Kind::via : NextHop::Kind::on_link, interface->second, hop.gateway};
+        const auto gateway = gateway_of(hop);
+        if (!gateway) continue;
+        const bool via = *gateway != Address{};
+        return NextHop{via ? NextHop::Kind::via : NextHop::Kind::on_link, interface->second, *gateway};
     }
     return std::nullopt;
+}
+
+/// As forwarding knows it: zero, if the destination is on the link; none, if it cannot be known.
+template <class Address>
+auto BasicRouteMirror<Address>::gateway_of(const BasicHop<Address>& hop) const -> std::optional<Address> {
+    if constexpr (std::same_as<Address, wire::Ipv4Address>) {
+        if (hop.ipv6_gateway) return ipv6_gateways_ != nullptr ? ipv6_gateways_->add(*hop.ipv6_gateway) : std::nullopt;
+    }
+    return hop.gateway;
 }
 
 template <class Address>

@@ -14,10 +14,11 @@
 ///
 /// Of the routes of one prefix the local table's come first, then main, then default; within a table the lowest metric,
 /// and then the kernel's own order. A route is passed over if it is not usable by us: a link that is down or not
-/// ours, a gateway of another family, a TOS (routes with one are ignored). Of a multipath route the first usable
-/// hop is taken. An address of any interface, ours or not, is local. One deviation: the tables are merged, so that a
-/// longer prefix in main wins over a shorter one in the local table, where the kernel would look no further. The hops
-/// of an IPv6 route are routes of their own, as in the kernel, which adds and removes them one by one.
+/// ours, a TOS (routes with one are ignored). Of a multipath route the first usable hop is taken. Gateways of IPv4
+/// routes that are IPv6 ones get stand-ins (ipv6_gateways.h). An address of any interface, ours or not, is local. One
+/// deviation: the tables are merged, so that a longer prefix in main wins over a shorter one in the local table, where
+/// the kernel would look no further. The hops of an IPv6 route are routes of their own, as in the kernel, which adds
+/// and removes them one by one.
 ///
 /// Between Resync and Synced nothing is changed, so the FIB goes on with what it has. Pure: no I/O. Owned by the
 /// control thread.
@@ -28,6 +29,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/host/ipv6_gateways.h"
 #include "control/host/kernel_event.h"
 #include "datapath/forward/next_hop.h"
 #include "pmd/base/counter.h"
@@ -60,6 +62,9 @@ public:
     using Action = std::variant<Set, Unset>;
     using Actions = std::vector<Action>;
 
+    /// `ipv6_gateways` must outlive the mirror; null: IPv4 routes by way of IPv6 gateways are passed over.
+    explicit BasicRouteMirror(Ipv6Gateways* ipv6_gateways = nullptr) : ipv6_gateways_(ipv6_gateways) {}
+
     /// Maps the kernel's interface `ifindex` to our interface `id`.
     Actions attach(int ifindex, forward::InterfaceId id);
     Actions detach(int ifindex);
@@ -84,9 +89,11 @@ private:
 
     std::optional<NextHop> wanted(const Slot& slot) const;
     std::optional<NextHop> next_hop_of(const Route& route) const;
+    std::optional<Address> gateway_of(const BasicHop<Address>& hop) const;
     typename Slots::iterator reconcile(typename Slots::iterator slot, Actions& out);
     void reconcile_all(Actions& out);
 
+    Ipv6Gateways* ipv6_gateways_;
     Slots slots_;
     std::map<int, forward::InterfaceId> ours_;
     std::set<int> up_;

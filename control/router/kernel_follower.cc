@@ -7,10 +7,10 @@
 namespace verbline::router {
 
 Result<std::unique_ptr<KernelFollower>> KernelFollower::open(control::Loop& loop, const std::string& netns,
-                                                             const Fibs& fibs, OnInterface on_interface) {
+                                                             const Tables& tables, OnInterface on_interface) {
     auto monitor = host::NetlinkMonitor::open(netns);
     if (!monitor) return std::unexpected(monitor.error());
-    std::unique_ptr<KernelFollower> self(new KernelFollower(fibs, std::move(*monitor), std::move(on_interface)));
+    std::unique_ptr<KernelFollower> self(new KernelFollower(tables, std::move(*monitor), std::move(on_interface)));
     auto watch = loop.watch(self->monitor_->fd(), [follower = self.get()](std::uint32_t) { follower->receive(); });
     if (!watch) return std::unexpected(watch.error());
     self->watch_ = std::move(*watch);
@@ -18,8 +18,8 @@ Result<std::unique_ptr<KernelFollower>> KernelFollower::open(control::Loop& loop
 }
 
 void KernelFollower::attach(int ifindex, forward::InterfaceId id) {
-    play(fibs_.ipv4, routes_.attach(ifindex, id));
-    play(fibs_.ipv6, ipv6_routes_.attach(ifindex, id));
+    play(tables_.ipv4, routes_.attach(ifindex, id));
+    play(tables_.ipv6, ipv6_routes_.attach(ifindex, id));
     play(interfaces_.attach(ifindex, id));
 }
 
@@ -31,8 +31,8 @@ void KernelFollower::receive() {
         return watch_.cancel();
     }
     for (const auto& event : *events) {
-        play(fibs_.ipv4, routes_.received(event));
-        play(fibs_.ipv6, ipv6_routes_.received(event));
+        play(tables_.ipv4, routes_.received(event));
+        play(tables_.ipv6, ipv6_routes_.received(event));
         play(interfaces_.received(event));
     }
 }

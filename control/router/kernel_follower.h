@@ -34,14 +34,15 @@ public:
     using OnInterface = std::function<void(forward::InterfaceId, const host::InterfaceState&)>;
 
     /// Not owned.
-    struct Fibs {
+    struct Tables {
         forward::Fib& ipv4;
         forward::Ipv6Fib& ipv6;
+        host::Ipv6Gateways& ipv6_gateways;
     };
 
     /// `netns`: as in `ip netns`; empty: the caller's own.
-    static Result<std::unique_ptr<KernelFollower>> open(control::Loop& loop, const std::string& netns, const Fibs& fibs,
-                                                        OnInterface on_interface);
+    static Result<std::unique_ptr<KernelFollower>> open(control::Loop& loop, const std::string& netns,
+                                                        const Tables& tables, OnInterface on_interface);
 
     /// Maps the kernel's interface `ifindex` to our port `id`.
     void attach(int ifindex, forward::InterfaceId id);
@@ -49,18 +50,18 @@ public:
     void counters(const CounterVisitor& visit) const;
 
 private:
-    KernelFollower(const Fibs& fibs, std::unique_ptr<host::NetlinkMonitor> monitor, OnInterface on_interface)
-        : fibs_(fibs), monitor_(std::move(monitor)), on_interface_(std::move(on_interface)) {}
+    KernelFollower(const Tables& tables, std::unique_ptr<host::NetlinkMonitor> monitor, OnInterface on_interface)
+        : tables_(tables), monitor_(std::move(monitor)), on_interface_(std::move(on_interface)) {}
 
     void receive();
     template <class Fib, class Actions>
     void play(Fib& fib, const Actions& actions);
     void play(const host::InterfaceMirror::Actions& actions);
 
-    Fibs fibs_;
+    Tables tables_;
     std::unique_ptr<host::NetlinkMonitor> monitor_;
     OnInterface on_interface_;
-    host::RouteMirror routes_;
+    host::RouteMirror routes_{&tables_.ipv6_gateways};
     host::Ipv6RouteMirror ipv6_routes_;
     host::InterfaceMirror interfaces_;
     KernelFollowerCounters counters_;

@@ -39,7 +39,7 @@ ControlPort::ControlPort(control::Loop& loop, ShardLink& shard, const Setup& set
 
 void ControlPort::handle(const Unresolved& event) {
     if (!up_) return shard_.send(FailNeighbour{id(), event.address});
-    play(engine_.resolve(event.address, loop_.now()));
+    play(engine_.resolve(neighbour_of(event.address), loop_.now()));
 }
 
 void ControlPort::handle(const Punted& event) {
@@ -126,25 +126,43 @@ void ControlPort::run(const neighbour::Send& action) {
     }
 }
 
+/// What the shard asks for by this address.
+wire::Gid ControlPort::neighbour_of(const wire::Gid& address) const {
+    const auto ipv4 = link::ipv4_of(address);
+    if (!ipv4 || setup_.ipv6_gateways == nullptr) return address;
+    const auto gateway = setup_.ipv6_gateways->gateway_of(*ipv4);
+    return gateway ? link::gid_of(*gateway) : address;
+}
+
+/// The addresses by which the shard may ask for a neighbour.
+std::vector<wire::Gid> ControlPort::names_of(const wire::Gid& neighbour) const {
+    std::vector<wire::Gid> names{neighbour};
+    if (setup_.ipv6_gateways == nullptr) return names;
+    if (const auto stand_in = setup_.ipv6_gateways->find(link::ipv6_of(neighbour)))
+        names.push_back(link::gid_of(*stand_in));
+    return names;
+}
+
 void ControlPort::run(const neighbour::Resolved& action) {
-    const auto& address = action.address;
-    announced_.insert_or_assign(address, action.link);
-    locate(action.link, ether_type_of(address), [this, address, hardware = action.link](const link::Destination& to) {
-        const auto announced = announced_.find(address);
-        if (announced == announced_.end() || announced->second != hardware)
-            return;  // changed while the destination was resolved
-        shard_.send(SetNeighbour{id(), address, to});
-    });
+    announced_.insert_or_assign(action.address, action.link);
+    for (const auto& name : names_of(action.address)) {
+        locate(action.link, ether_type_of(name), [this, name, action](const link::Destination& to) {
+            const auto announced = announced_.find(action.address);
+            if (announced == announced_.end() || announced->second != action.link)
+                return;  // changed while the destination was resolved
+            shard_.send(SetNeighbour{id(), name, to});
+        });
+    }
 }
 
 void ControlPort::run(const neighbour::Failed& action) {
     announced_.erase(action.address);
-    shard_.send(FailNeighbour{id(), action.address});
+    for (const auto& name : names_of(action.address)) shard_.send(FailNeighbour{id(), name});
 }
 
 void ControlPort::run(const neighbour::Removed& action) {
     announced_.erase(action.address);
-    shard_.send(ForgetNeighbour{id(), action.address});
+    for (const auto& name : names_of(action.address)) shard_.send(ForgetNeighbour{id(), name});
 }
 
 std::optional<link::Destination> ControlPort::multicast(const wire::Ipv6Address&) const {

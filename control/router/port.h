@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "control/host/ipv6_gateways.h"
 #include "control/loop/loop.h"
 #include "control/router/shard_link.h"
 #include "datapath/link/destination.h"
@@ -42,9 +43,10 @@ public:
     struct Setup {
         forward::InterfaceId id{};
         std::string name;
-        pmd::NetDevice* device = nullptr;  ///< not owned
-        rte_mempool* pool = nullptr;       ///< for ARP and ND packets
-        bool forwards = false;             ///< a router, which its advertisements say (RFC 4861, 4.4)
+        pmd::NetDevice* device = nullptr;                   ///< not owned
+        rte_mempool* pool = nullptr;                        ///< for ARP and ND packets
+        bool forwards = false;                              ///< a router, which its advertisements say (RFC 4861, 4.4)
+        const host::Ipv6Gateways* ipv6_gateways = nullptr;  ///< of IPv4 routes; null: there are none
     };
 
     ControlPort(const ControlPort&) = delete;
@@ -113,6 +115,8 @@ private:
     void run(const neighbour::Resolved& action);
     void run(const neighbour::Failed& action);
     void run(const neighbour::Removed& action);
+    wire::Gid neighbour_of(const wire::Gid& address) const;
+    std::vector<wire::Gid> names_of(const wire::Gid& neighbour) const;
     void set_up(bool up);
     void schedule();
 

@@ -72,19 +72,26 @@ TEST(NetlinkMessage, ReadsWhereARouteGoes) {
     EXPECT_EQ(added(route(NLM_F_MULTI), true).place, Place::last);
 }
 
+/// RFC 8950.
+Sent<rtmsg> by_way_of(std::uint16_t family) {
+    struct {
+        std::uint16_t family;
+        wire::Ipv6Address address = ipv6("fe80::2");
+    } via{.family = family};
+    auto sent = route();
+    nla_put(sent.message.get(), RTA_VIA, sizeof(via), &via);
+    return sent;
+}
+
 TEST(NetlinkMessage, KnowsHopsThatCannotBeUsed) {
     EXPECT_FALSE(added(route(0, AF_INET, RTNH_F_DEAD)).route.hops.at(0).usable);
     EXPECT_TRUE(added(route(0, AF_INET, RTNH_F_LINKDOWN)).route.hops.at(0).usable) << "as the kernel does by default";
+    EXPECT_FALSE(added(by_way_of(AF_IPX)).route.hops.at(0).usable) << "a gateway of a family that is not carried";
+}
 
-    // An IPv6 gateway (RFC 8950).
-    struct {
-        std::uint16_t family = AF_INET6;
-        std::array<std::uint8_t, 16> address{0xfe, 0x80};
-    } via;
-    auto sent = route();
-    nla_put(sent.message.get(), RTA_VIA, sizeof(via), &via);
-    const auto event = sent.parse();
-    EXPECT_TRUE(!event || !std::get<RouteAdded>(*event).route.hops.at(0).usable);
+TEST(NetlinkMessage, ReadsAnIpv6GatewayOfAnIpv4Route) {
+    const auto hop = added(by_way_of(AF_INET6)).route.hops.at(0);
+    EXPECT_EQ(hop, (Hop{.ifindex = 3, .ipv6_gateway = ipv6("fe80::2")}));
 }
 
 TEST(NetlinkMessage, IgnoresWhatIsNoRouteOfOurs) {

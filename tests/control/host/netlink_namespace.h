@@ -111,7 +111,8 @@ public:
     }
 
     std::unique_ptr<NetlinkMonitor> monitor;
-    RouteMirror mirror;
+    Ipv6Gateways ipv6_gateways;
+    RouteMirror mirror{&ipv6_gateways};
     Ipv6RouteMirror ipv6_mirror;
     std::vector<KernelEvent> events;
     std::map<Ipv4Prefix, NextHop> fib;

@@ -30,8 +30,9 @@ std::map<std::string, std::pair<std::string, std::string>> NetlinkRandomTest::de
         if (line.empty() || line[0] != '[') continue;
         for (const auto& route : nlohmann::json::parse(line)) {
             if (!route.contains("dst")) continue;
+            const std::string ipv6_gateway = route.contains("via") ? route["via"]["host"] : "";
             out[route["dst"]] = {route.value("type", "") == "local" ? "local" : route.value("dev", ""),
-                                 route.value("gateway", "")};
+                                 route.value("gateway", ipv6_gateway)};
         }
     }
     return out;
@@ -47,7 +48,8 @@ TEST_P(NetlinkRandomTest, TheMirrorDecidesAsTheKernelDoes) {
     restore();
     Follower follower(inside->path(), lan, ib0);
     constexpr const char* verbs[] = {"add", "append", "prepend", "replace", "change", "del", "del"};
-    constexpr const char* ways[] = {"via 10.1.0.2", "via 10.1.0.3", "via 10.2.0.2", "dev lan", "dev ib0"};
+    constexpr const char* ways[] = {"via 10.1.0.2", "via 10.1.0.3", "via 10.2.0.2",
+                                    "dev lan",      "dev ib0",      "via inet6 fe80::2 dev lan"};
     constexpr const char* refusals[] = {"blackhole", "unreachable", "prohibit"};
     const auto any_of = [&](const auto& choices) { return choices[random() % std::size(choices)]; };
 
@@ -91,7 +93,9 @@ TEST_P(NetlinkRandomTest, TheMirrorDecidesAsTheKernelDoes) {
                 continue;
             }
             EXPECT_EQ(device, ours.interface == InterfaceId{0} ? "lan" : "ib0") << text << " in round " << round;
-            EXPECT_EQ(gateway, ours.kind == NextHop::Kind::via ? wire::to_string(ours.gateway) : "") << text;
+            const auto ipv6 = follower.ipv6_gateways.gateway_of(ours.gateway);
+            const auto via = ipv6 ? wire::to_string(*ipv6) : wire::to_string(ours.gateway);
+            EXPECT_EQ(gateway, ours.kind == NextHop::Kind::via ? via : "") << text;
         }
     }
 }

@@ -204,6 +204,34 @@ TEST_F(MirroredRoutes, TakesTheFirstUsableHopOfSeveral) {
     EXPECT_EQ(mirror.counters().routes_multipath.value(), 1u);
 }
 
+TEST_F(MirroredRoutes, PassesOverIpv6GatewaysUnlessTold) {
+    hear(RouteAdded{{.prefix = net, .hops = {{.ifindex = lan, .ipv6_gateway = ipv6("fe80::2")}}}});
+    EXPECT_EQ(at(net), std::nullopt);
+}
+
+/// RFC 8950.
+TEST(RouteMirror, GivesIpv6GatewaysStandIns) {
+    Ipv6Gateways gateways;
+    RouteMirror mirror(&gateways);
+    Fib fib;
+    mirror.attach(lan, lan_id);
+    const auto hear = [&](const KernelEvent& event) { fib.play(mirror.received(event)); };
+    hear(LinkChanged{{.ifindex = lan, .up = true}}), hear(Synced{});
+    const auto by_way_of = [](std::string_view gateway) {
+        return Route{.prefix = net, .hops = {{.ifindex = lan, .ipv6_gateway = ipv6(gateway)}}};
+    };
+    hear(RouteAdded{by_way_of("fe80::2")});
+    const auto first = gateways.find(ipv6("fe80::2"));
+    ASSERT_TRUE(first);
+    EXPECT_EQ(fib.routes[net], (NextHop{NextHop::Kind::via, lan_id, *first}));
+    hear(RouteAdded{by_way_of("fe80::3")});
+    EXPECT_EQ(fib.routes[net].gateway, gateways.find(ipv6("fe80::3"))) << "another route";
+    hear(RouteRemoved{by_way_of("fe80::3")});
+    EXPECT_EQ(fib.routes[net].gateway, first);
+    hear(RouteRemoved{by_way_of("fe80::2")});
+    EXPECT_TRUE(fib.routes.empty());
+}
+
 TEST_F(MirroredRoutes, IgnoresRoutesForOneTosAndOtherTables) {
     auto route = via(a, lan);
     route.tos = 0x10;

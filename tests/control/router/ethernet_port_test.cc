@@ -2,6 +2,7 @@
 #include "control/router/ethernet_port.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,8 +54,15 @@ struct EthernetPortTest : testing::Test {
     std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
     std::unique_ptr<ShardLink> shard = std::move(*ShardLink::create(*loop, "test", [](const Event&) {}));
     test::FakeNetDevice device;
-    EthernetPort port{
-        *loop, *shard, {.name = "lan", .device = &device, .pool = test::packet_pool(), .forwards = true}, our_mac};
+    host::Ipv6Gateways ipv6_gateways;
+    EthernetPort port{*loop,
+                      *shard,
+                      {.name = "lan",
+                       .device = &device,
+                       .pool = test::packet_pool(),
+                       .forwards = true,
+                       .ipv6_gateways = &ipv6_gateways},
+                      our_mac};
 };
 
 TEST_F(EthernetPortTest, SaysWhoItIsWhenTheLinkComesUp) {
@@ -170,6 +178,33 @@ TEST_F(EthernetPortTest, ResolvesANeighbourByDiscovery) {
     const auto found = wire::Ethernet::parse(neighbour->to.header.view());
     EXPECT_EQ(found->destination, peer_mac);
     EXPECT_EQ(found->type, wire::ether_type::ipv6);
+}
+
+/// An IPv4 route's IPv6 gateway: resolved by discovery, and sent IPv4 packets (RFC 8950, 4).
+TEST_F(EthernetPortTest, ResolvesTheIpv6GatewayOfAnIpv4Route) {
+    port.set_addresses({{our_ipv6, 64}});
+    port.set_carrier(true);
+    forget_commands();
+    const auto stand_in = link::gid_of(*ipv6_gateways.add(link::ipv6_of(peer_ipv6)));
+    port.handle(Unresolved{port.id(), stand_in});
+    const auto request = next<Transmit>();
+    ASSERT_TRUE(request);
+    const test::Packet packet(request->packet);
+    EXPECT_EQ(neighbour::read_discovery<wire::MacAddress>(test::bytes_of(packet)).message.subject, peer_ipv6);
+
+    hear_discovery(neighbour::reply(peer_mac, peer_ipv6, our_ipv6));
+    std::map<wire::Gid, wire::EtherType> types;
+    while (const auto neighbour = next<SetNeighbour>()) {
+        const auto header = wire::Ethernet::parse(neighbour->to.header.view());
+        EXPECT_EQ(header->destination, peer_mac);
+        types[neighbour->address] = header->type;
+    }
+    EXPECT_EQ(types, (std::map<wire::Gid, wire::EtherType>{{peer_ipv6, wire::ether_type::ipv6},
+                                                           {stand_in, wire::ether_type::ipv4}}));
+    port.set_carrier(false);
+    std::vector<wire::Gid> forgotten;
+    while (const auto neighbour = next<ForgetNeighbour>()) forgotten.push_back(neighbour->address);
+    EXPECT_EQ(forgotten, (std::vector{peer_ipv6, stand_in}));
 }
 
 /// The advertisement says that we are a router, or hosts would stop using us as one (RFC 4861, 7.2.5).
