@@ -60,6 +60,8 @@ std::unique_ptr<forward::Fib> random_fib(rte_rcu_qsbr& readers) {
     return std::move(*made);
 }
 
+using Neighbours = forward::NeighbourTable<link::Destination>;
+
 struct World {
     World() {
         bench::packet_pool();  // starts DPDK
@@ -73,7 +75,7 @@ struct World {
     rte_rcu_qsbr* readers = nullptr;
     std::unique_ptr<forward::Fib> fib;
     forward::NeighbourCounters counters;
-    forward::NeighbourTable<link::Destination> table{{}, counters};
+    Neighbours table{{}, counters};
     std::vector<Ipv4Address> destinations = std::vector<Ipv4Address>(packets);
 };
 
@@ -91,7 +93,7 @@ void per_packet(benchmark::State& state, std::size_t count = burst) {
 
 void fib_lookup(benchmark::State& state) {
     auto& w = world();
-    std::array<NextHop, burst> hops;
+    std::array<forward::Fib::Index, burst> hops;
     std::size_t at = 0;
     for (auto _ : state) {
         w.fib->lookup(std::span(w.destinations).subspan(at, burst), hops);
@@ -104,8 +106,8 @@ void fib_lookup(benchmark::State& state) {
 void neighbour_lookup(benchmark::State& state) {
     auto& w = world();
     std::mt19937 random(3);
-    std::vector<forward::NeighbourKey> keys(packets);
-    for (auto& key : keys) key = neighbour(static_cast<unsigned>(random() % neighbours));
+    std::vector<Neighbours::Wanted> keys(packets);
+    for (auto& key : keys) key = {neighbour(static_cast<unsigned>(random() % neighbours))};
     std::array<const link::Destination*, burst> found;
     std::size_t at = 0;
     for (auto _ : state) {
@@ -120,15 +122,18 @@ void neighbour_lookup(benchmark::State& state) {
 
 void fib_and_neighbour_lookup(benchmark::State& state) {
     auto& w = world();
-    std::array<NextHop, burst> hops;
-    std::array<forward::NeighbourKey, burst> keys;
+    std::array<forward::Fib::Index, burst> hops;
+    std::vector<Neighbours::Number> entries(w.fib->max_next_hops(), Neighbours::no_entry);
+    std::array<Neighbours::Wanted, burst> keys;
     std::array<const link::Destination*, burst> found;
     std::size_t at = 0;
     for (auto _ : state) {
         const auto to = std::span(w.destinations).subspan(at, burst);
         w.fib->lookup(to, hops);
         for (std::size_t i = 0; i < burst; ++i) {
-            keys[i] = {hops[i].interface, hops[i].kind == NextHop::Kind::via ? hops[i].gateway : to[i]};
+            const auto& hop = w.fib->next_hop(hops[i]);
+            keys[i] = {{hop.interface, to[i]}};
+            if (hop.kind == NextHop::Kind::via) keys[i] = {{hop.interface, hop.gateway}, &entries[hops[i]]};
             w.table.prefetch(keys[i]);
         }
         w.table.lookup(keys, found);

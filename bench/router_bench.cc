@@ -40,14 +40,16 @@ constexpr ipoib::Identity us{.port = {.carrier = link::Carrier::soft_ib, .lid = 
                              .qpn = wire::Qpn{0x48},
                              .qkey = wire::QKey{0xb1b}};
 
-/// Receives a burst of packets in each poll, to `flows` destinations in turn.
+/// Receives a burst of packets in each poll, to `flows` destinations in turn, one in each network behind a gateway or
+/// all on the link.
 class Source final : public bench::QuietDevice {
 public:
-    explicit Source(unsigned flows) : flows_(flows) {
+    Source(unsigned flows, bool by_gateway) : flows_(flows), by_gateway_(by_gateway) {
         Ethernet{.destination = station(1), .source = station(9), .type = wire::ether_type::ipv4}.emit(
             std::span(frame_).first<Ethernet::size>());
     }
-    static Ipv4Address destination(unsigned flow) { return Ipv4Address{0x0a02'0000 + 256 + flow}; }
+    static Ipv4Address on_link(unsigned flow) { return Ipv4Address{0x0a02'0000 + 256 + flow}; }
+    static Ipv4Address network(unsigned flow) { return Ipv4Address{0x0b00'0000 + 256 * flow}; }
     std::uint16_t rx_burst(std::uint16_t, pmd::Burst packets) noexcept override {
         const auto n = std::min(packets.size(), burst);
         if (rte_pktmbuf_alloc_bulk(bench::packet_pool(), packets.data(), static_cast<unsigned>(n)) != 0) return 0;
@@ -57,7 +59,7 @@ public:
                  .time_to_live = 64,
                  .protocol = wire::IpProtocol::udp,
                  .source = wire::ipv4(10, 1, 0, 2),
-                 .destination = destination(next_)}
+                 .destination = by_gateway_ ? network(next_) : on_link(next_)}
                 .with_checksum()
                 .emit(std::span(frame_).subspan<Ethernet::size, Ipv4::size>());
             std::memcpy(rte_pktmbuf_append(packet, frame_.size()), frame_.data(), frame_.size());
@@ -68,6 +70,7 @@ public:
 private:
     std::array<std::byte, Ethernet::size + Ipv4::size + payload> frame_{};
     unsigned flows_, next_ = 0;
+    bool by_gateway_;
 };
 
 /// Takes everything.
@@ -82,10 +85,10 @@ public:
 };
 
 struct Gateway {
-    Gateway(router::PortSetup::Kind kind, unsigned flows) : source(flows) {
+    Gateway(router::PortSetup::Kind kind, unsigned flows, bool by_gateway) : source(flows, by_gateway) {
         readers = static_cast<rte_rcu_qsbr*>(rte_zmalloc(nullptr, rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE));
         rte_rcu_qsbr_init(readers, 1);
-        fib = *forward::Fib::create({.max_routes = 64, .max_long = 64}, *readers);
+        fib = *forward::Fib::create({.max_routes = 8'192, .max_long = 64}, *readers);
         std::ignore = fib->replace({wire::ipv4(10, 2, 0, 0), 16}, {NextHop::Kind::on_link, out});
         shard = std::make_unique<router::Shard>(
             router::ShardSetup{.ports = {{.name = "in", .device = &source, .kernel = &kernel},
@@ -105,7 +108,10 @@ struct Gateway {
                 kind == router::PortSetup::Kind::ipoib
                     ? ipoib::destination(us, {.dlid = wire::Lid{4}}, wire::Qpn{0x49}, wire::ether_type::ipv4)
                     : link::ethernet_destination(station(2), station(3), wire::ether_type::ipv4);
-            command(router::SetNeighbour{out, link::gid_of(Source::destination(flow)), to});
+            command(router::SetNeighbour{out, link::gid_of(Source::on_link(flow)), to});
+            if (!by_gateway) continue;
+            std::ignore = fib->replace({Source::network(flow), 24}, {NextHop::Kind::via, out, Source::on_link(flow)});
+            shard->poll(0);
         }
     }
     ~Gateway() {
@@ -128,8 +134,8 @@ struct Gateway {
     std::unique_ptr<router::Shard> shard;
 };
 
-void route(benchmark::State& state, router::PortSetup::Kind kind) {
-    Gateway gateway(kind, static_cast<unsigned>(state.range(0)));
+void route(benchmark::State& state, router::PortSetup::Kind kind, bool by_gateway = false) {
+    Gateway gateway(kind, static_cast<unsigned>(state.range(0)), by_gateway);
     for (int i = 0; i < 64; ++i) gateway.shard->poll(0);
     gateway.sink.taken = 0;
     for (auto _ : state) gateway.shard->poll(0);
@@ -144,7 +150,7 @@ void route(benchmark::State& state, router::PortSetup::Kind kind) {
 /// What the devices of the benchmark themselves cost.
 void source_and_sink(benchmark::State& state) {
     bench::packet_pool();
-    Source source(1);
+    Source source(1, false);
     Sink sink;
     std::array<rte_mbuf*, burst> packets;
     for (auto _ : state) {
@@ -159,6 +165,7 @@ void source_and_sink(benchmark::State& state) {
 BENCHMARK(source_and_sink);
 BENCHMARK_CAPTURE(route, to_ethernet, router::PortSetup::Kind::ethernet)->Arg(1)->Arg(4'000);
 BENCHMARK_CAPTURE(route, to_ipoib, router::PortSetup::Kind::ipoib)->Arg(1)->Arg(4'000);
+BENCHMARK_CAPTURE(route, by_gateways, router::PortSetup::Kind::ethernet, true)->Arg(1)->Arg(4'000);
 
 }  // namespace
 }  // namespace verbline

@@ -251,15 +251,13 @@ std::vector<BasicRoute<Address>> BasicFib<Address>::routes() const {
 }
 
 template <class Address>
-void BasicFib<Address>::lookup(std::span<const Address> destinations, std::span<NextHop> next_hops) const noexcept {
+void BasicFib<Address>::lookup(std::span<const Address> destinations, std::span<Index> next_hops) const noexcept {
     std::array<std::uint64_t, chunk> indices;
     auto* const table = published_.load(std::memory_order_acquire);
     for (std::size_t at = 0; at < destinations.size(); at += chunk) {
         const auto part = destinations.subspan(at, std::min(chunk, destinations.size() - at));
         Engine<Address>::lookup(table, part, indices.data());
-        for (std::size_t i = 0; i < part.size(); ++i) {
-            next_hops[at + i] = next_hops_.at(static_cast<Index>(indices[i]));
-        }
+        for (std::size_t i = 0; i < part.size(); ++i) next_hops[at + i] = static_cast<Index>(indices[i]);
     }
 }
 

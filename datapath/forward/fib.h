@@ -79,6 +79,7 @@ public:
     using Prefix = wire::PrefixOf<Address>;
     using NextHop = BasicNextHop<Address>;
     using Route = BasicRoute<Address>;
+    using Index = typename NextHopTable<Address>::Index;
 
     struct Config {
         std::string name = Types::name;            ///< unique in the process, at most 16 characters
@@ -107,12 +108,14 @@ public:
 
     // Readers:
 
-    /// Stores the next hop of `destinations[i]` in `next_hops[i]`, which must have as many elements; `unreachable` if
-    /// there is no route.
-    void lookup(std::span<const Address> destinations, std::span<NextHop> next_hops) const noexcept;
+    /// Stores the number of the next hop of `destinations[i]` in `next_hops[i]`, which must have as many elements; that
+    /// of `unreachable` if there is no route. Numbers are valid until the reader's next quiescent state.
+    void lookup(std::span<const Address> destinations, std::span<Index> next_hops) const noexcept;
+    const NextHop& next_hop(Index number) const noexcept { return next_hops_.at(number); }
+    /// All numbers are below.
+    std::size_t max_next_hops() const { return config_.max_next_hops; }
 
 private:
-    using Index = typename NextHopTable<Address>::Index;
     /// A change of one table: the prefix's new next-hop number, or none to remove its route.
     struct Change {
         Prefix prefix;

@@ -15,6 +15,10 @@
 /// 48 bits; those of an IPv6 key are a hash, and the entry has the key itself. The hash is seeded, so that senders
 /// cannot choose addresses that collide.
 ///
+/// An entry does not move while it is there. So whoever sends to the same neighbour again and again, as a route through
+/// a gateway does, keeps the number of its entry, a rewrite index as VPP's adjacencies are, and needs the index of the
+/// table only after a change.
+///
 /// Bounded in every direction: `capacity` entries, of which `max_pending` unresolved, each with `max_waiting` packets;
 /// nothing is allocated after construction. The table owns queued packets. Time is the caller's.
 
@@ -30,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include <rte_common.h>
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
@@ -74,7 +79,9 @@ template <class Address, class IpAddress = wire::Ipv4Address>
 class NeighbourTable {
 public:
     using NeighbourKey = BasicNeighbourKey<IpAddress>;
+    using Number = std::uint16_t;  ///< of an entry
 
+    static constexpr Number no_entry = 0xffff;
     static constexpr std::size_t max_waiting = 3;  ///< as the kernel's IPoIB (IPOIB_MAX_PATH_REC_QUEUE)
 
     struct Config {
@@ -110,12 +117,23 @@ public:
 
     /// The address of a resolved neighbour, or null. Valid until the table is next changed.
     const Address* lookup(const NeighbourKey& key) const { return address_at(find(key)); }
+    /// A key to look up. `entry`, if not null, is where the caller keeps the number of the entry that was found last
+    /// for this key or for another, `no_entry` at first. It is tried before the index, and corrected.
+    struct Wanted {
+        NeighbourKey key;
+        Number* entry = nullptr;
+    };
     /// Before a `lookup` of several keys, call this for each, so that their cache misses overlap.
-    void prefetch(const NeighbourKey& key) const { rte_prefetch0(&slots_[home(pack(key))]); }
+    void prefetch(const Wanted& wanted) const {
+        if (wanted.entry != nullptr && *wanted.entry < entries_.size())
+            rte_prefetch0(&entries_[*wanted.entry]);
+        else
+            rte_prefetch0(&slots_[home(pack(wanted.key))]);
+    }
     /// The same as `lookup` for several keys, at most a few bursts, for all of which `prefetch` was called.
-    void lookup(std::span<const NeighbourKey> keys, std::span<const Address*> addresses) const {
+    void lookup(std::span<const Wanted> keys, std::span<const Address*> addresses) const {
         for (std::size_t i = 0; i < keys.size(); ++i) {
-            addresses[i] = address_at(find(keys[i]));
+            addresses[i] = address_of(keys[i]);
             rte_prefetch0(addresses[i]);
         }
     }
@@ -202,17 +220,17 @@ public:
     std::size_t pending() const { return pending_.size(); }
 
 private:
-    using Number = std::uint16_t;
-    struct Entry {
-        Address address{};
+    /// What a lookup by number reads comes first: one cache line, and the address's first bytes.
+    struct alignas(RTE_CACHE_LINE_SIZE) Entry {
         NeighbourKey key;
         NeighbourState state = NeighbourState::none;
+        Address address{};
         Waiting waiting;
         Time deadline = 0;
     };
 
-    static constexpr std::uint64_t empty = ~std::uint64_t{0};  ///< entry 65535, which no table has
-    static_assert(std::numeric_limits<decltype(Config::capacity)>::max() == 0xffff);
+    static constexpr std::uint64_t empty = ~std::uint64_t{0};  ///< `no_entry`, which no table has
+    static_assert(std::numeric_limits<decltype(Config::capacity)>::max() == no_entry);
 
     static constexpr bool whole_key_in_slot = std::same_as<IpAddress, wire::Ipv4Address>;
 
@@ -250,6 +268,17 @@ private:
         if (slots_[slot] == empty) return nullptr;
         const auto& entry = entry_at(slot);
         return entry.state == NeighbourState::resolved ? &entry.address : nullptr;
+    }
+
+    const Address* address_of(const Wanted& wanted) const {
+        if (wanted.entry == nullptr) return address_at(find(wanted.key));
+        if (*wanted.entry < entries_.size()) [[likely]] {
+            const auto& entry = entries_[*wanted.entry];
+            if (entry.key == wanted.key && entry.state == NeighbourState::resolved) return &entry.address;
+        }
+        const auto slot = find(wanted.key);
+        *wanted.entry = number(slots_[slot]);
+        return address_at(slot);
     }
 
     bool insert(std::size_t slot, const NeighbourKey& key) {

@@ -37,7 +37,10 @@ void RouterContext::discard(rte_mbuf* packet, Counter& why) {
 
 template <class Family>
 FamilyRouter<Family>::FamilyRouter(RouterContext& context, Fib& fib)
-    : context_(context), fib_(fib), neighbours_({.seed = rte_rdtsc()}, context.neighbour_counters) {}
+    : context_(context),
+      fib_(fib),
+      neighbours_({.seed = rte_rdtsc()}, context.neighbour_counters),
+      entries_(fib.max_next_hops(), Neighbours::no_entry) {}
 
 template <class Family>
 void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept {
@@ -74,7 +77,7 @@ void FamilyRouter<Family>::check_sources(const ShardPort& from) {
     fib_.lookup(std::span(sources).first(n), std::span(lookup_.hops).first(n));
     for (std::size_t i = 0; i < n; ++i) {
         auto* const packet = lookup_.packets[i];
-        if (Family::is_shared(sources[i]) || forward::passes(from.reverse_path, lookup_.hops[i], from.id)) {
+        if (Family::is_shared(sources[i]) || forward::passes(from.reverse_path, fib_.next_hop(lookup_.hops[i]), from.id)) {
             add(packet, lookup_.destinations[i]);  // at most at `i`, which was read
         } else {
             context_.discard(packet, context_.counters.dropped_reverse_path);
@@ -92,7 +95,7 @@ template <class Family>
 void FamilyRouter<Family>::route(std::size_t i, Time now) {
     auto* packet = lookup_.packets[i];
     const auto& destination = lookup_.destinations[i];
-    const auto& hop = lookup_.hops[i];
+    const auto& hop = fib_.next_hop(lookup_.hops[i]);
     auto& counters = context_.counters;
     if (hop.kind == NextHopKind::local || Family::is_group(destination)) {
         lookup_.packets[lookup_.local++] = packet;  // at most at `i`, which was read
@@ -103,15 +106,15 @@ void FamilyRouter<Family>::route(std::size_t i, Time now) {
     if (hop.kind == NextHopKind::unreachable) {
         return refuse(packet, counters.dropped_no_route, Family::no_route(), now);
     }
-    pass_on(hop, destination, packet, now);
+    pass_on(lookup_.hops[i], destination, packet, now);
 }
 
 /// To the next hop's link.
 template <class Family>
-void FamilyRouter<Family>::pass_on(const NextHop& hop, const Address& destination, rte_mbuf* packet, Time now) {
+void FamilyRouter<Family>::pass_on(typename Fib::Index hop, const Address& destination, rte_mbuf* packet, Time now) {
     auto& counters = context_.counters;
     if (Family::hops_of(*packet) <= 1) return refuse(packet, counters.dropped_ttl, Error::time_exceeded(), now);
-    auto& out = context_.port(hop.interface);
+    auto& out = context_.port(fib_.next_hop(hop).interface);
     if (size_on_link(*packet) > out.mtu && !Family::may_fragment(*packet)) {
         return refuse(packet, counters.dropped_mtu, Family::too_big(out.mtu), now);
     }
@@ -120,7 +123,7 @@ void FamilyRouter<Family>::pass_on(const NextHop& hop, const Address& destinatio
         clamp_mss(from, out, *packet);
     Family::spend_hop(*packet);
     counters.forwarded_packets.add();
-    gather(outgoing_, out, packet, hop.kind == NextHopKind::via ? hop.gateway : destination, now);
+    gather(outgoing_, out, packet, neighbour(out, hop, destination), now);
 }
 
 /// The segments that a SYN allows come back through both of these ports.
@@ -165,7 +168,7 @@ template <class Family>
 void FamilyRouter<Family>::route_from_kernel(ShardPort& out, std::size_t i, Time now) {
     auto* const packet = lookup_.packets[i];
     const auto& destination = lookup_.destinations[i];
-    const auto& hop = lookup_.hops[i];
+    const auto& hop = fib_.next_hop(lookup_.hops[i]);
     // A "local" destination from the kernel through this port can only be a broadcast: the kernel delivers its own
     // addresses itself.
     if ((Family::has_broadcast && hop.kind == NextHopKind::local) || Family::is_group(destination)) {
@@ -174,30 +177,34 @@ void FamilyRouter<Family>::route_from_kernel(ShardPort& out, std::size_t i, Time
         if (to == nullptr) return context_.discard(packet, context_.counters.dropped_broadcast);
         return out.link().transmit(packet, *to);
     }
-    // A socket bound to the interface may use it against the routes: then the destination is taken to be on the link.
-    const bool by_gateway = hop.kind == NextHopKind::via && hop.interface == out.id;
-    gather(outgoing_, out, packet, by_gateway ? hop.gateway : destination, now);
+    gather(outgoing_, out, packet, neighbour(out, lookup_.hops[i], destination), now);
+}
+
+/// A socket bound to an interface may use it against the routes: then the destination is taken to be on the link.
+template <class Family>
+auto FamilyRouter<Family>::neighbour(ShardPort& out, typename Fib::Index hop, const Address& destination) -> Neighbour {
+    const auto& next = fib_.next_hop(hop);
+    if (next.kind != NextHopKind::via || next.interface != out.id) return {{out.id, destination}};
+    return {{out.id, next.gateway}, &entries_[hop]};
 }
 
 /// Adds a packet to those that are sent at the end of the burst, or as soon as they are as many as one burst holds.
 template <class Family>
-void FamilyRouter<Family>::gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Address& next_hop,
-                                  Time now) {
+void FamilyRouter<Family>::gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Neighbour& to, Time now) {
     if (size_on_link(*packet) > out.mtu) [[unlikely]] {
         // What is segmented anyway is segmented smaller: the result is the same as if its sender had known the MTU.
-        if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return fragment(outgoing, out, packet, next_hop, now);
+        if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return fragment(outgoing, out, packet, to, now);
         offload::limit_segments(*packet, out.mtu);
     }
     if (outgoing.size == outgoing.packets.size()) send(outgoing, now);
-    const NeighbourKey key{out.id, next_hop};
-    neighbours_.prefetch(key);
+    neighbours_.prefetch(to);
     outgoing.packets[outgoing.size] = packet;
-    outgoing.neighbours[outgoing.size++] = key;
+    outgoing.neighbours[outgoing.size++] = to;
 }
 
 /// What is left to be fragmented where routers may not is the kernel's, which knows the MTU.
 template <class Family>
-void FamilyRouter<Family>::fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Address& next_hop,
+void FamilyRouter<Family>::fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Neighbour& to,
                                     Time now) {
     if constexpr (!Family::fragments) {
         context_.discard(packet, context_.counters.dropped_mtu);
@@ -207,7 +214,7 @@ void FamilyRouter<Family>::fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf
         if (n == 0) return context_.discard(packet, context_.counters.dropped_no_mbuf);
         rte_pktmbuf_free(packet);
         context_.counters.fragmented_packets.add();
-        for (auto* piece : std::span(fragments).first(n)) gather(outgoing, out, piece, next_hop, now);
+        for (auto* piece : std::span(fragments).first(n)) gather(outgoing, out, piece, to, now);
     }
 }
 
@@ -220,9 +227,9 @@ void FamilyRouter<Family>::send(Outgoing& outgoing, Time now) {
     std::array<const link::Destination*, pmd::max_burst> found;
     const auto to = std::span(found).first(n);
     neighbours_.lookup(neighbours, to);
-    const auto first = neighbours.front().interface;
+    const auto first = neighbours.front().key.interface;
     bool plain = true;  // all on one port, to neighbours that are known
-    for (std::size_t i = 0; i < n; ++i) plain &= to[i] != nullptr && neighbours[i].interface == first;
+    for (std::size_t i = 0; i < n; ++i) plain &= to[i] != nullptr && neighbours[i].key.interface == first;
     if (!plain) return send_by_port(outgoing, to, now);
     context_.port(first).link().transmit(pmd::Burst(outgoing.packets).first(n), to);
 }
@@ -235,7 +242,7 @@ void FamilyRouter<Family>::send_by_port(const Outgoing& outgoing, std::span<cons
         std::array<const link::Destination*, pmd::max_burst> destinations;
         std::size_t n = 0;
         for (std::size_t i = 0; i < to.size(); ++i) {
-            if (to[i] == nullptr || outgoing.neighbours[i].interface != port->id) continue;
+            if (to[i] == nullptr || outgoing.neighbours[i].key.interface != port->id) continue;
             packets[n] = outgoing.packets[i];
             destinations[n++] = to[i];
         }
@@ -243,7 +250,7 @@ void FamilyRouter<Family>::send_by_port(const Outgoing& outgoing, std::span<cons
     }
     for (std::size_t i = 0; i < to.size(); ++i) {
         if (to[i] != nullptr) continue;
-        const auto& key = outgoing.neighbours[i];
+        const auto& key = outgoing.neighbours[i].key;
         if (neighbours_.enqueue(key, outgoing.packets[i], now) == forward::Enqueued::first) {
             context_.events.emit(Unresolved{key.interface, Family::gid_of(key.address)});
         }
@@ -267,14 +274,18 @@ void FamilyRouter<Family>::refuse(rte_mbuf* packet, Counter& why, const Error& e
     NextHop hop{NextHopKind::on_link, from.id};
     bool routed = true;
     if constexpr (Family::has_scopes) routed = !wire::is_link_local(destination);
-    if (routed) fib_.lookup({&destination, 1}, {&hop, 1});
+    typename Fib::Index number{};
+    if (routed) {
+        fib_.lookup({&destination, 1}, {&number, 1});
+        hop = fib_.next_hop(number);
+    }
     if (hop.kind == NextHopKind::local) return context_.to_kernel(from, {&message, 1});
     if (hop.kind != NextHopKind::on_link && hop.kind != NextHopKind::via) {
         return context_.discard(message, counters.dropped_no_route);
     }
     Outgoing answer;
     const auto& next_hop = hop.kind == NextHopKind::via ? hop.gateway : destination;
-    gather(answer, context_.port(hop.interface), message, next_hop, now);
+    gather(answer, context_.port(hop.interface), message, {{hop.interface, next_hop}}, now);
     send(answer, now);
 }
 

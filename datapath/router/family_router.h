@@ -6,11 +6,13 @@
 ///
 /// A burst stays a burst: routes and neighbours are looked up for all of its packets at once, so that cache misses
 /// overlap, and each link gets its packets in one call. The link's headers are prepared with the neighbour (a
-/// link::Destination) and copied in front of each packet.
+/// link::Destination) and copied in front of each packet. For each next hop that is a gateway, the router keeps where
+/// its neighbour was found last.
 
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "datapath/forward/fib.h"
 #include "datapath/forward/neighbours.h"
@@ -85,20 +87,22 @@ public:
 
 private:
     using NextHop = forward::BasicNextHop<Address>;
+    using Neighbours = forward::NeighbourTable<link::Destination, Address>;
     using NeighbourKey = forward::BasicNeighbourKey<Address>;
+    using Neighbour = typename Neighbours::Wanted;
     using Error = typename Family::Error;
 
     /// Routed packets of a burst, and the neighbour for which each is meant.
     struct Outgoing {
         std::array<rte_mbuf*, pmd::max_burst> packets;
-        std::array<NeighbourKey, pmd::max_burst> neighbours;
+        std::array<Neighbour, pmd::max_burst> neighbours;
         std::size_t size = 0;
     };
     /// A burst on its way to the FIB. Kept between polls, as filling it with zeros costs more than a lookup.
     struct Lookup {
         std::array<rte_mbuf*, pmd::max_burst> packets;
         std::array<Address, pmd::max_burst> destinations;
-        std::array<NextHop, pmd::max_burst> hops;
+        std::array<typename Fib::Index, pmd::max_burst> hops;
         std::size_t size = 0;
         std::size_t local = 0;  ///< of `packets`, the first ones: routed already, to the kernel
     };
@@ -107,12 +111,13 @@ private:
     void check_sources(const ShardPort& from);
     void look_up();
     void route(std::size_t i, Time now);
-    void pass_on(const NextHop& hop, const Address& destination, rte_mbuf* packet, Time now);
+    void pass_on(typename Fib::Index hop, const Address& destination, rte_mbuf* packet, Time now);
     void clamp_mss(const ShardPort& from, const ShardPort& out, rte_mbuf& packet);
     bool leaves_scope(const Address& destination, rte_mbuf* packet, Time now);
     void route_from_kernel(ShardPort& out, std::size_t i, Time now);
-    void gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Address& next_hop, Time now);
-    void fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Address& next_hop, Time now);
+    Neighbour neighbour(ShardPort& out, typename Fib::Index hop, const Address& destination);
+    void gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Neighbour& to, Time now);
+    void fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Neighbour& to, Time now);
     void send(Outgoing& outgoing, Time now);
     void send_by_port(const Outgoing& outgoing, std::span<const link::Destination* const> to, Time now);
     void refuse(rte_mbuf* packet, Counter& why, const Error& error, Time now);
@@ -120,7 +125,8 @@ private:
 
     RouterContext& context_;
     Fib& fib_;
-    forward::NeighbourTable<link::Destination, Address> neighbours_;
+    Neighbours neighbours_;
+    std::vector<typename Neighbours::Number> entries_;  ///< of gateways in `neighbours_`, by the FIB's next-hop number
     Lookup lookup_;
     Outgoing outgoing_;
     CountersBy<typename Family::Discard> discards_;

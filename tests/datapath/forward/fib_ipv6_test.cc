@@ -46,9 +46,9 @@ protected:
         return std::move(*fib);
     }
     static Ipv6NextHop lookup(const Ipv6Fib& fib, const Ipv6Address& address) {
-        Ipv6NextHop hop;
+        Ipv6Fib::Index hop{};
         fib.lookup({&address, 1}, {&hop, 1});
-        return hop;
+        return fib.next_hop(hop);
     }
 
     std::unique_ptr<std::byte[]> memory_;
@@ -134,10 +134,11 @@ TEST_P(Ipv6FibTreeTest, AgreesWithTheNaiveLookupThroughRandomChanges) {
             routes[changed] = hop;
         }
         std::array<Ipv6Address, 8> to;
-        std::array<Ipv6NextHop, 8> hops;
+        std::array<Ipv6Fib::Index, 8> hops;
         for (auto& a : to) a = address();
         fib->lookup(to, hops);
-        for (std::size_t i = 0; i < to.size(); ++i) ASSERT_EQ(hops[i], naive_lookup(routes, to[i])) << "step " << step;
+        for (std::size_t i = 0; i < to.size(); ++i)
+            ASSERT_EQ(fib->next_hop(hops[i]), naive_lookup(routes, to[i])) << "step " << step;
     }
     EXPECT_EQ(fib->size(), routes.size());
 }

@@ -42,9 +42,9 @@ protected:
         return std::move(*fib);
     }
     static NextHop lookup(const Fib& fib, Ipv4Address address) {
-        NextHop hop;
+        Fib::Index hop{};
         fib.lookup({&address, 1}, {&hop, 1});
-        return hop;
+        return fib.next_hop(hop);
     }
 
     std::unique_ptr<std::byte[]> memory_;
@@ -143,10 +143,11 @@ TEST_F(FibTest, AgreesWithTheNaiveLookupThroughRandomChanges) {
             routes[prefix] = hop;
         }
         std::array<Ipv4Address, 200> to;
-        std::array<NextHop, 200> hops;
+        std::array<Fib::Index, 200> hops;
         for (auto& a : to) a = Ipv4Address{static_cast<std::uint32_t>(address())};
         fib->lookup(to, hops);
-        for (std::size_t i = 0; i < to.size(); ++i) ASSERT_EQ(hops[i], naive_lookup(routes, to[i])) << "step " << step;
+        for (std::size_t i = 0; i < to.size(); ++i)
+            ASSERT_EQ(fib->next_hop(hops[i]), naive_lookup(routes, to[i])) << "step " << step;
     }
     EXPECT_EQ(fib->size(), routes.size());
 }
@@ -163,14 +164,15 @@ TEST_F(FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
     rte_rcu_qsbr_thread_online(readers_, 0);
     std::thread shard([&] {
         const std::array to{ipv4(10, 9, 9, 9), ipv4(10, 1, 1, 1), ipv4(10, 1, 2, 1), ipv4(10, 1, 3, 1)};
-        std::array<NextHop, 4> hops;
+        std::array<Fib::Index, 4> hops;
         while (!stop) {
             fib->lookup(to, hops);
             // The default, the fixed one; two that come and go, each with its own next hops.
             const auto is = [&](std::size_t i, unsigned residue) {
-                return hops[i] == via(0) || static_cast<std::uint32_t>(hops[i].gateway) % 4 == residue;
+                const auto& hop = fib->next_hop(hops[i]);
+                return hop == via(0) || static_cast<std::uint32_t>(hop.gateway) % 4 == residue;
             };
-            if (hops[0] != via(0) || hops[1] != via(1) || !is(2, 2) || !is(3, 3)) ++wrong;
+            if (fib->next_hop(hops[0]) != via(0) || fib->next_hop(hops[1]) != via(1) || !is(2, 2) || !is(3, 3)) ++wrong;
             ++rounds;
             rte_rcu_qsbr_quiescent(readers_, 0);
         }

@@ -139,6 +139,35 @@ TEST(NeighbourTable, IsBounded) {
     EXPECT_EQ(*table.lookup(key(8)), 8u);
 }
 
+TEST(NeighbourTable, FindsByEntryNumberWhatIsStillThere) {
+    Table table;
+    auto entry = Table::no_entry;
+    const auto lookup = [&](const NeighbourKey& wanted) {
+        const std::array keys{Table::Wanted{wanted, &entry}};
+        std::array<const std::uint64_t*, 1> found{};
+        table.prefetch(keys[0]);
+        table.lookup(keys, found);
+        return found[0];
+    };
+    EXPECT_EQ(lookup(key(1)), nullptr);
+    EXPECT_EQ(entry, Table::no_entry);
+    table.set(key(1), 11);
+    ASSERT_NE(lookup(key(1)), nullptr);
+    const auto first = entry;
+    EXPECT_NE(first, Table::no_entry);
+    table.set(key(1), 12);
+    EXPECT_EQ(*lookup(key(1)), 12u) << "its new address";
+    table.remove(key(1));
+    EXPECT_EQ(lookup(key(1)), nullptr) << "the entry is nobody's";
+    entry = first;
+    table.set(key(2), 22);
+    EXPECT_EQ(lookup(key(1)), nullptr) << "the entry is another's";
+    entry = first;
+    table.set(key(1), 13);
+    EXPECT_EQ(*lookup(key(1)), 13u) << "in another entry";
+    EXPECT_NE(entry, first);
+}
+
 template <class IpAddress>
 void behaves_as_a_map(BasicNeighbourKey<IpAddress> (*key)(unsigned)) {
     using Key = BasicNeighbourKey<IpAddress>;
@@ -147,6 +176,8 @@ void behaves_as_a_map(BasicNeighbourKey<IpAddress> (*key)(unsigned)) {
         BasicTable<IpAddress> table({.capacity = 64, .max_pending = 16, .seed = seed});
         std::map<Key, std::uint64_t> resolved;
         std::map<Key, std::deque<rte_mbuf*>> pending;
+        std::array<typename BasicTable<IpAddress>::Number, 40> entries;
+        entries.fill(BasicTable<IpAddress>::no_entry);
         for (int step = 0; step < 4000; ++step) {
             const auto k = key(static_cast<unsigned>(random() % 90));
             const auto expect_waited = [&](auto waited) {
@@ -184,12 +215,13 @@ void behaves_as_a_map(BasicNeighbourKey<IpAddress> (*key)(unsigned)) {
             }
             ASSERT_EQ(table.pending(), pending.size());
             if (step % 8 != 0) continue;
-            std::array<Key, 90> keys;
+            std::array<typename BasicTable<IpAddress>::Wanted, 90> keys;
             std::array<const std::uint64_t*, 90> addresses;
-            for (unsigned i = 0; i < keys.size(); ++i) keys[i] = key(i);
+            // Some numbers serve one key, some two that take turns, some keys have none.
+            for (unsigned i = 0; i < keys.size(); ++i) keys[i] = {key(i), i < 60 ? &entries[i % 40] : nullptr};
             table.lookup(keys, addresses);
             for (unsigned i = 0; i < keys.size(); ++i) {
-                const auto entry = resolved.find(keys[i]);
+                const auto entry = resolved.find(keys[i].key);
                 ASSERT_EQ(addresses[i] != nullptr, entry != resolved.end());
                 if (addresses[i] != nullptr) {
                     ASSERT_EQ(*addresses[i], entry->second);
