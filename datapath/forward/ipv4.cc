@@ -21,7 +21,7 @@ constexpr Ipv4Address broadcast{0xffff'ffff};
 bool checksum_ok(const rte_mbuf& packet, wire::Bytes header) {
     if ((packet.ol_flags & RTE_MBUF_F_TX_IP_CKSUM) != 0) return true;
     const auto said = packet.ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
-    return said == RTE_MBUF_F_RX_IP_CKSUM_GOOD || offload::Sum{}.add(header).verifies();
+    return said == RTE_MBUF_F_RX_IP_CKSUM_GOOD || offload::header_verifies(header);
 }
 
 /// RFC 1122, 3.2.1.3: a host that does not know its address yet (DHCP, IGMP) sends from 0.0.0.0, to its own network
@@ -55,12 +55,13 @@ std::optional<Ipv4Discard> check_ipv4(rte_mbuf& packet) {
     return std::nullopt;
 }
 
+/// RFC 1624's update (wire::updated_checksum) for a word that becomes 0x100 less, as TTL and protocol share one: what
+/// the sum loses its complement gains, and a carry comes back at the other end.
 void decrement_ttl(rte_mbuf& packet) {
-    const auto ip = *wire::View<Ipv4, std::byte>::over(first_segment(packet));
-    const auto before = wire::load16(ip.bytes(), 8);  // TTL and protocol share a word
+    const auto ip = offload::checked_header<Ipv4>(packet);
     ip.set<&Ipv4::time_to_live>(static_cast<std::uint8_t>(ip.get<&Ipv4::time_to_live>() - 1));
-    const auto after = wire::load16(ip.bytes(), 8);
-    ip.set<&Ipv4::checksum>(wire::updated_checksum(ip.get<&Ipv4::checksum>(), before, after));
+    const std::uint32_t sum = ip.get<&Ipv4::checksum>() + 0x100u;
+    ip.set<&Ipv4::checksum>(static_cast<std::uint16_t>(sum + (sum >= 0xffff)));
 }
 
 }  // namespace verbline::forward

@@ -66,7 +66,7 @@ bool is_neighbour_discovery(const rte_mbuf& packet) {
 }
 
 void decrement_hop_limit(rte_mbuf& packet) {
-    const auto ip = *wire::View<Ipv6, std::byte>::over(first_segment(packet));
+    const auto ip = offload::checked_header<Ipv6>(packet);
     ip.set<&Ipv6::hop_limit>(static_cast<std::uint8_t>(ip.get<&Ipv6::hop_limit>() - 1));
 }
 

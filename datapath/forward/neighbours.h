@@ -125,7 +125,7 @@ public:
     };
     /// Before a `lookup` of several keys, call this for each, so that their cache misses overlap.
     void prefetch(const Wanted& wanted) const {
-        if (wanted.entry != nullptr && *wanted.entry < entries_.size())
+        if (wanted.entry != nullptr && *wanted.entry < config_.capacity)
             rte_prefetch0(&entries_[*wanted.entry]);
         else
             rte_prefetch0(&slots_[home(pack(wanted.key))]);
@@ -272,7 +272,7 @@ private:
 
     const Address* address_of(const Wanted& wanted) const {
         if (wanted.entry == nullptr) return address_at(find(wanted.key));
-        if (*wanted.entry < entries_.size()) [[likely]] {
+        if (*wanted.entry < config_.capacity) [[likely]] {
             const auto& entry = entries_[*wanted.entry];
             if (entry.key == wanted.key && entry.state == NeighbourState::resolved) return &entry.address;
         }

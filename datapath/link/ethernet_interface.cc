@@ -2,6 +2,7 @@
 #include "datapath/link/ethernet_interface.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <rte_mbuf.h>
 
@@ -14,6 +15,17 @@
 namespace verbline::link {
 
 using wire::Ethernet;
+
+namespace {
+
+/// Compares in place: a copy of six bytes, read back as one word, would wait for the store buffer at every frame.
+bool is_for(const wire::MacAddress& mac, const wire::View<Ethernet>& header) {
+    const auto* const destination = header.bytes().data();
+    return std::memcmp(destination, mac.bytes.data(), mac.bytes.size()) == 0 ||
+           (*destination & std::byte{1}) != std::byte{0};  // multicast
+}
+
+}  // namespace
 
 Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wire::EtherType type) {
     Destination destination;
@@ -39,24 +51,23 @@ void EthernetInterface::accept(rte_mbuf* frame, Reception& out) noexcept {
         why.add();
         rte_pktmbuf_free(frame);
     };
-    const auto header = Ethernet::parse(offload::first_segment(*frame));
+    const auto header = wire::View<Ethernet>::over(offload::first_segment(*frame));
     if (!header) return discard(ethernet_counters_.rx_dropped_malformed);
-    if (!mac_ || (header->destination != *mac_ && !header->destination.multicast())) {
-        return discard(ethernet_counters_.rx_dropped_not_ours);
-    }
+    if (!mac_ || !is_for(*mac_, *header)) return discard(ethernet_counters_.rx_dropped_not_ours);
+    const auto type = header->get<&Ethernet::type>();
     rte_pktmbuf_adj(frame, Ethernet::size);
     frame->l2_len = 0;
-    if (header->type == wire::ether_type::ipv4) {
+    if (type == wire::ether_type::ipv4) {
         counters_.rx_packets.add();
         counters_.rx_bytes.add(frame->pkt_len);
         out.ip[out.ip_count++] = frame;
-    } else if (header->type == wire::ether_type::ipv6) {
+    } else if (type == wire::ether_type::ipv6) {
         counters_.rx_packets.add();
         counters_.rx_bytes.add(frame->pkt_len);
         out.ipv6[out.ipv6_count++] = frame;
-    } else if (header->type == wire::ether_type::arp) {
+    } else if (type == wire::ether_type::arp) {
         counters_.rx_punted.add();
-        out.punts[out.punt_count++] = {header->type, frame};
+        out.punts[out.punt_count++] = {type, frame};
     } else {
         discard(counters_.rx_dropped_ethertype);
     }

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/ip.h"
@@ -68,6 +69,22 @@ private:
     std::uint64_t words_ = 0;
     bool odd_ = false;
 };
+
+/// Whether the checksum of an IPv4 header verifies. One without options is summed here: five words are less than the
+/// call.
+inline bool header_verifies(wire::Bytes header) {
+    constexpr std::size_t plain = 20;
+    if (header.size() != plain) return Sum{}.add(header).verifies();
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < plain; i += sizeof(std::uint32_t)) {
+        std::uint32_t words;
+        std::memcpy(&words, header.data() + i, sizeof(words));
+        sum += words;
+    }
+    sum = (sum & 0xffff'ffff) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
 
 /// The sum over the pseudo-header of TCP and UDP: RFC 9293, 3.1; for IPv6 RFC 8200, 8.1. `ip` is a whole IP header of
 /// either version, `length` counts the transport header and its data.

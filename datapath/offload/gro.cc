@@ -42,11 +42,16 @@ struct Segment {
     std::array<std::byte, 12> flow{};  ///< addresses and ports, as in the packet
 };
 
-Segment classify(const rte_mbuf& packet) {
+bool is_tcp(const rte_mbuf& packet) {
     const auto bytes = first_segment(packet);
     const auto ip = wire::View<Ipv4>::over(bytes);
-    if (!ip || wire::load8(bytes, 0) >> 4 != 4 || ip->get<&Ipv4::protocol>() != wire::IpProtocol::tcp) return {};
+    return ip && wire::load8(bytes, 0) >> 4 == 4 && ip->get<&Ipv4::protocol>() == wire::IpProtocol::tcp;
+}
 
+Segment classify(const rte_mbuf& packet) {
+    if (!is_tcp(packet)) return {};
+    const auto bytes = first_segment(packet);
+    const auto ip = wire::View<Ipv4>::over(bytes);
     const auto tcp = wire::View<Tcp>::over(bytes.subspan(Ipv4::size));
     const bool fragment = ip->get<&Ipv4::more_fragments>() || ip->get<&Ipv4::fragment_offset>() != 0;
     if (!tcp || ip->get<&Ipv4::header_words>() != Ipv4::size / 4 || fragment) return {.role = Role::unclear};
@@ -218,9 +223,11 @@ private:
 }  // namespace
 
 std::uint16_t coalesce(pmd::Burst packets) {
-    Flows flows;
-    std::uint16_t kept = 0;
-    for (auto* packet : packets) {
+    const auto first = std::ranges::find_if(packets, [](const rte_mbuf* packet) { return is_tcp(*packet); });
+    auto kept = static_cast<std::uint16_t>(first - packets.begin());
+    if (first == packets.end()) return kept;
+    Flows flows;  // half a kilobyte to clear: not for bursts of other packets
+    for (auto* packet : packets.subspan(kept)) {
         if (!flows.take(*packet)) packets[kept++] = packet;
     }
     flows.close_all();

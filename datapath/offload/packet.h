@@ -10,6 +10,7 @@
 #include <rte_mbuf.h>
 
 #include "datapath/wire/bytes.h"
+#include "datapath/wire/header.h"
 
 namespace verbline::offload {
 
@@ -18,6 +19,16 @@ inline wire::Bytes first_segment(const rte_mbuf& packet) {
 }
 inline wire::MutableBytes first_segment(rte_mbuf& packet) {
     return {rte_pktmbuf_mtod(&packet, std::byte*), packet.data_len};
+}
+
+/// The header with which a packet begins that has been checked to have it.
+template <class Header>
+wire::View<Header> checked_header(const rte_mbuf& packet) {
+    return wire::View<Header>::of(first_segment(packet).template first<Header::size>());
+}
+template <class Header>
+wire::View<Header, std::byte> checked_header(rte_mbuf& packet) {
+    return wire::View<Header, std::byte>::of(first_segment(packet).template first<Header::size>());
 }
 
 /// Reads the bytes of a chain in order, without changing it.

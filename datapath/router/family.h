@@ -26,7 +26,7 @@ namespace verbline::router {
 /// A field of a packet's header.
 template <class Header, auto member>
 auto header_field(const rte_mbuf& packet) {
-    return wire::View<Header>::over(offload::first_segment(packet))->template get<member>();
+    return offload::checked_header<Header>(packet).template get<member>();
 }
 
 struct Ipv4Family {

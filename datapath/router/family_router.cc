@@ -77,7 +77,8 @@ void FamilyRouter<Family>::check_sources(const ShardPort& from) {
     fib_.lookup(std::span(sources).first(n), std::span(lookup_.hops).first(n));
     for (std::size_t i = 0; i < n; ++i) {
         auto* const packet = lookup_.packets[i];
-        if (Family::is_shared(sources[i]) || forward::passes(from.reverse_path, fib_.next_hop(lookup_.hops[i]), from.id)) {
+        if (Family::is_shared(sources[i]) ||
+            forward::passes(from.reverse_path, fib_.next_hop(lookup_.hops[i]), from.id)) {
             add(packet, lookup_.destinations[i]);  // at most at `i`, which was read
         } else {
             context_.discard(packet, context_.counters.dropped_reverse_path);
@@ -115,7 +116,8 @@ void FamilyRouter<Family>::pass_on(typename Fib::Index hop, const Address& desti
     auto& counters = context_.counters;
     if (Family::hops_of(*packet) <= 1) return refuse(packet, counters.dropped_ttl, Error::time_exceeded(), now);
     auto& out = context_.port(fib_.next_hop(hop).interface);
-    if (size_on_link(*packet) > out.mtu && !Family::may_fragment(*packet)) {
+    const bool fits = size_on_link(*packet) <= out.mtu;
+    if (!fits && !Family::may_fragment(*packet)) {
         return refuse(packet, counters.dropped_mtu, Family::too_big(out.mtu), now);
     }
     const auto& from = *context_.ports[packet->port];
@@ -123,7 +125,9 @@ void FamilyRouter<Family>::pass_on(typename Fib::Index hop, const Address& desti
         clamp_mss(from, out, *packet);
     Family::spend_hop(*packet);
     counters.forwarded_packets.add();
-    gather(outgoing_, out, packet, neighbour(out, hop, destination), now);
+    const auto to = neighbour(out, hop, destination);
+    if (!fits) return gather_large(outgoing_, out, packet, to, now);
+    append(outgoing_, packet, to, now);
 }
 
 /// The segments that a SYN allows come back through both of these ports.
@@ -188,14 +192,25 @@ auto FamilyRouter<Family>::neighbour(ShardPort& out, typename Fib::Index hop, co
     return {{out.id, next.gateway}, &entries_[hop]};
 }
 
-/// Adds a packet to those that are sent at the end of the burst, or as soon as they are as many as one burst holds.
+/// Adds a packet to those that are sent at the end of the burst.
 template <class Family>
-void FamilyRouter<Family>::gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Neighbour& to, Time now) {
-    if (size_on_link(*packet) > out.mtu) [[unlikely]] {
-        // What is segmented anyway is segmented smaller: the result is the same as if its sender had known the MTU.
-        if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return fragment(outgoing, out, packet, to, now);
-        offload::limit_segments(*packet, out.mtu);
-    }
+void FamilyRouter<Family>::gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
+    if (size_on_link(*packet) > out.mtu) return gather_large(outgoing, out, packet, to, now);
+    append(outgoing, packet, to, now);
+}
+
+/// A packet larger than the MTU. What is segmented anyway is segmented smaller: the result is the same as if its sender
+/// had known the MTU.
+template <class Family>
+void FamilyRouter<Family>::gather_large(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
+    if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return fragment(outgoing, out, packet, to, now);
+    offload::limit_segments(*packet, out.mtu);
+    append(outgoing, packet, to, now);
+}
+
+/// A packet that fits. Those that are as many as one burst holds are sent first.
+template <class Family>
+void FamilyRouter<Family>::append(Outgoing& outgoing, rte_mbuf* packet, Neighbour to, Time now) {
     if (outgoing.size == outgoing.packets.size()) send(outgoing, now);
     neighbours_.prefetch(to);
     outgoing.packets[outgoing.size] = packet;
@@ -204,8 +219,7 @@ void FamilyRouter<Family>::gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* 
 
 /// What is left to be fragmented where routers may not is the kernel's, which knows the MTU.
 template <class Family>
-void FamilyRouter<Family>::fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Neighbour& to,
-                                    Time now) {
+void FamilyRouter<Family>::fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
     if constexpr (!Family::fragments) {
         context_.discard(packet, context_.counters.dropped_mtu);
     } else {

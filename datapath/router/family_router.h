@@ -115,9 +115,13 @@ private:
     void clamp_mss(const ShardPort& from, const ShardPort& out, rte_mbuf& packet);
     bool leaves_scope(const Address& destination, rte_mbuf* packet, Time now);
     void route_from_kernel(ShardPort& out, std::size_t i, Time now);
+    // A Neighbour is passed by value: one that has an address is written in parts and read back whole, for which the
+    // processor waits.
     Neighbour neighbour(ShardPort& out, typename Fib::Index hop, const Address& destination);
-    void gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Neighbour& to, Time now);
-    void fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, const Neighbour& to, Time now);
+    void gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now);
+    void gather_large(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now);
+    void append(Outgoing& outgoing, rte_mbuf* packet, Neighbour to, Time now);
+    void fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now);
     void send(Outgoing& outgoing, Time now);
     void send_by_port(const Outgoing& outgoing, std::span<const link::Destination* const> to, Time now);
     void refuse(rte_mbuf* packet, Counter& why, const Error& error, Time now);

@@ -89,8 +89,8 @@ struct Fields : Part... {
     }(std::declval<const Fields&>()));
 };
 
-/// A header in place in a packet. Created only by `over`, which checks the length. With `Byte` = std::byte, single
-/// fields can be changed in place, e.g. a TTL.
+/// A header in place in a packet. Created by `over`, which checks the length, or by `of`, whose bytes have it by type.
+/// With `Byte` = std::byte, single fields can be changed in place, e.g. a TTL.
 template <class Header, class Byte = const std::byte>
 class View {
 public:
@@ -101,6 +101,8 @@ public:
         if (packet.size() < size) return std::unexpected(Malformed::truncated);
         return View(packet.template first<size>());
     }
+
+    static constexpr View of(std::span<Byte, size> header) { return View(header); }
 
     template <auto member>
     constexpr auto get() const {

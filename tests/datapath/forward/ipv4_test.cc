@@ -131,5 +131,17 @@ TEST(DecrementTtl, KeepsTheChecksumRight) {
     }
 }
 
+TEST(DecrementTtl, CarriesAtEveryChecksum) {
+    const auto p = make_packet(packet(good, 20));
+    for (unsigned id = 0; id < 0x10000; ++id) {
+        auto header = good;
+        header.identification = static_cast<std::uint16_t>(id);
+        header.with_checksum().emit(std::span(rte_pktmbuf_mtod(&*p, std::byte*), wire::Ipv4::size).first<20>());
+        decrement_ttl(*p);
+        --header.time_to_live;
+        ASSERT_EQ(bytes_of(p), packet(header, 20)) << id;
+    }
+}
+
 }  // namespace
 }  // namespace verbline::forward

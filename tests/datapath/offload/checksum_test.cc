@@ -40,6 +40,18 @@ TEST(Checksum, CarriesEveryCarry) {
     EXPECT_EQ(Sum{}.add(ones).checksum(), naive_checksum(ones));
 }
 
+TEST(Checksum, OfAHeaderAgreesWithTheSumAtEveryValue) {
+    for (const std::size_t size : {20, 24}) {
+        for (const auto fill : {std::byte{0}, std::byte{0xff}, std::byte{0x5a}}) {
+            std::vector<std::byte> header(size, fill);
+            for (unsigned value = 0; value < 0x10000; ++value) {
+                wire::store16(header, 10, static_cast<std::uint16_t>(value));
+                ASSERT_EQ(header_verifies(header), Sum{}.add(header).verifies()) << value;
+            }
+        }
+    }
+}
+
 TEST(Checksum, CopiesWhatItSums) {
     const auto bytes = pattern(400);
     for (std::size_t size = 0; size <= bytes.size(); ++size) {
