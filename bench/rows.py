@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 
 import busy_machine
+import l3fwd
 import verbs_pairs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -152,6 +153,24 @@ def carrier(effort):
     """A RoCE v2 frame of 4096 B made and opened, beside the ICRC of both ends alone."""
     ours = sum(nanoseconds(effort, "bench_link", f"{half}/roce_v2_ipv4/4096") for half in ("seal_burst", "open"))
     return ours, 2 * nanoseconds(effort, "bench_link", "icrc_alone/roce_v2_ipv4/4096")
+
+
+def forwarding(flows):
+    """Packets of 64 B from an Ethernet port back to it, per second of one core."""
+    def measure(_):
+        need_root()
+        try:
+            peer = l3fwd.build(BUILD / "peers/l3fwd")
+            return l3fwd.our_rate(built("apps/verbline/verbline"), flows), l3fwd.peer_rate(peer, flows)
+        except l3fwd.Failed as reason:
+            raise CannotRun(reason) from reason
+
+    return Row(f"Ethernet forwarding, {flows:,} flow{'s' * (flows > 1)}, l3fwd", "M/s", "DPDK's l3fwd, LPM", 0.9, measure,
+               less_is_better=False, over_network=True)
+
+
+def ipoib_against_ethernet(effort):
+    return tuple(nanoseconds(effort, "bench_router", f"route/to_{link}/4000") for link in ("ipoib", "ethernet"))
 
 
 def messages(name, benchmark, least):
@@ -345,6 +364,8 @@ def all_rows():
         alone("fib and neighbour lookup", "bench_fib", "fib_and_neighbour_lookup"),
         alone("packet routed to Ethernet", "bench_router", "route/to_ethernet/4000"),
         alone("packet routed to IPoIB", "bench_router", "route/to_ipoib/4000"),
+        Row("IPoIB against Ethernet, routed, CRCs in software", "ns", "routed to Ethernet", None, ipoib_against_ethernet),
+        *(forwarding(flows) for flows in (1, 10_000)),
         below("roce v2 seal and open 64 B", 1, 60, ("seal_burst/roce_v2_ipv4/64", "open/roce_v2_ipv4/64"),
               "bench_link"),
         Row("roce v2 seal and open 4096 B", "ns", "ICRC alone, twice", 0.8, carrier),
