@@ -99,13 +99,14 @@ void Interface::emit(pmd::Burst frames, Destinations) noexcept {
 
 void Interface::flush() noexcept {
     // Called even if there is nothing to send: an impaired device sends delayed packets only in this call.
-    if (!congested()) device_.tx_burst(queue_, {});
+    if (staged() == 0) device_.tx_burst(queue_, {});
     while (head_ < staged_.size()) {
         const auto burst = pmd::Burst(staged_).subspan(head_, std::min(staged(), pmd::max_burst));
         const auto sent = device_.tx_burst(queue_, burst);
         counters_.tx_packets.add(sent);
         head_ += sent;
-        if (sent < burst.size()) return;
+        congested_ = sent < burst.size();
+        if (congested_) return;
     }
     staged_.clear();
     head_ = 0;

@@ -87,8 +87,9 @@ public:
     }
     /// Offers staged frames to the device again. Call once per poll.
     void flush() noexcept;
-    /// True while frames are staged: sources with lossless receive should not be read.
-    bool congested() const { return head_ != staged_.size(); }
+    /// True while the device refuses frames: sources with lossless receive should not be read. Frames that wait for
+    /// the end of the poll do not count, or a source would not be read while another is busy.
+    bool congested() const { return congested_; }
 
     pmd::NetDevice& device() { return device_; }
     const pmd::NetDevice& device() const { return device_; }
@@ -124,6 +125,7 @@ private:
     rte_mempool& pool_;
     std::vector<rte_mbuf*> staged_;  ///< frames the device has not accepted yet; [0, head_) are sent already
     std::size_t head_ = 0;
+    bool congested_ = false;  ///< the device did not take all of what was last offered
 };
 
 }  // namespace verbline::link

@@ -133,6 +133,23 @@ ByteVector only_packet(test::FakeNetDevice& device) {
     return bytes;
 }
 
+TEST(Shard, ReadsTheKernelWhileALinkIsBusy) {
+    Gateway gateway;
+    gateway.resolve(bob);
+    gateway.right_kernel.receive(ip_packet(right_ip, bob));
+    gateway.from_alice(ip_packet(alice, bob));
+    EXPECT_EQ(gateway.right_link.sent.size(), 2u) << "what was forwarded in this poll is no congestion";
+
+    gateway.right_link.tx_room = 0;
+    gateway.from_alice(ip_packet(alice, bob));
+    gateway.right_kernel.receive(ip_packet(right_ip, bob));
+    gateway.poll();
+    EXPECT_FALSE(gateway.right_kernel.to_receive.empty()) << "read although the link is full";
+    gateway.right_link.tx_room = 100;
+    gateway.poll(), gateway.poll();
+    EXPECT_EQ(gateway.right_link.sent.size(), 4u);
+}
+
 TEST(Shard, ForwardsAndDecrementsTheTtl) {
     Gateway gateway;
     gateway.resolve(bob);
