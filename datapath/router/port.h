@@ -14,6 +14,7 @@
 #include "datapath/ipoib/interface.h"
 #include "datapath/link/ethernet_interface.h"
 #include "datapath/router/messages.h"
+#include "datapath/router/read_pause.h"
 #include "pmd/netdev.h"
 
 namespace verbline::router {
@@ -57,6 +58,8 @@ struct ShardPort {
     SetAddress addresses{};                             ///< sources of ICMP errors
     std::optional<link::Destination> broadcast{};       ///< where IPv4 broadcasts and multicasts go
     std::optional<link::Destination> ipv6_multicast{};  ///< likewise; on Ethernet with any group's MAC address
+
+    ReadPause link_pause{}, kernel_pause{};
 
 private:
     link::Interface* link_ = std::visit([](auto& l) -> link::Interface* { return l.get(); }, any);

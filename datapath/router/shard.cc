@@ -78,6 +78,7 @@ Work Shard::poll(Time now) noexcept {
     bool busy = run_commands(now);
     for (auto& port : ports_) busy |= poll_link(*port, now);
     for (auto& port : ports_) busy |= poll_kernel(*port, now);
+    busy_ = busy;
     for (auto& port : ports_) port->link().flush();
     if (now >= next_expiry_) {
         router_.expire(now);
@@ -108,9 +109,11 @@ bool Shard::run_commands(Time now) noexcept {
 }
 
 bool Shard::poll_link(ShardPort& port, Time now) noexcept {
-    if (port.link().capabilities().lossless_rx && congested()) return false;
+    const bool lossless = port.link().capabilities().lossless_rx;
+    if (lossless && (congested() || port.link_pause.skips(busy_))) return false;
     auto& received = received_;
     port.link().receive(received);
+    port.link_pause.note(!received.idle);
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
     }
@@ -125,9 +128,11 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
 }
 
 bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
-    if (congested()) return false;
+    const bool lossless = port.kernel.capabilities().lossless_rx;
+    if (congested() || (lossless && port.kernel_pause.skips(busy_))) return false;
     std::array<rte_mbuf*, link::waiting_burst> packets;
     const auto n = port.kernel.rx_burst(port.link().queue(), packets);
+    port.kernel_pause.note(n > 0);
     if (n > 0) router_.from_kernel(port, pmd::Burst(packets).first(n), now);
     return n > 0;
 }

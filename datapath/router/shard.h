@@ -92,6 +92,7 @@ private:
     Router router_;
     IdleWait idle_;
     link::Reception received_;  ///< of the port polled last; kept, as filling it with zeros takes as long as a packet
+    bool busy_ = false;         ///< what the last poll found
     Time next_expiry_ = 0;
     ShardCounters counters_;
 };

@@ -38,6 +38,7 @@ public:
     bool link_up() override { return link; }
 
     std::uint16_t rx_burst(std::uint16_t, pmd::Burst burst) noexcept override {
+        ++reads;
         const auto n = std::min(burst.size(), to_receive.size());
         for (std::size_t i = 0; i < n; ++i) {
             burst[i] = to_receive.front().release();
@@ -75,6 +76,7 @@ public:
     std::deque<Packet> to_receive;
     std::deque<Packet> sent;
     std::size_t tx_room = std::numeric_limits<std::size_t>::max();  ///< packets still accepted
+    std::size_t reads = 0;                                          ///< calls of rx_burst
     std::size_t bursts_sent = 0;                                    ///< calls of tx_burst that took any
     bool is_up = false;
     bool link = true;

@@ -150,6 +150,31 @@ TEST(Shard, ReadsTheKernelWhileALinkIsBusy) {
     EXPECT_EQ(gateway.right_link.sent.size(), 4u);
 }
 
+TEST(Shard, ReadsSilentTunsLessOftenWhileItIsBusy) {
+    Gateway gateway;
+    gateway.resolve(bob);
+    gateway.right_kernel.capabilities().lossless_rx = true;
+    const auto reads_of = [&](unsigned polls) {
+        const auto before = gateway.right_kernel.reads;
+        for (unsigned i = 0; i < polls; ++i) gateway.from_alice(ip_packet(alice, bob));
+        return gateway.right_kernel.reads - before;
+    };
+    gateway.poll();
+    EXPECT_EQ(reads_of(9 * (ReadPause::polls + 1)), 9u);
+
+    gateway.right_kernel.receive(ip_packet(right_ip, bob));
+    unsigned polls = 0;
+    for (; !gateway.right_kernel.to_receive.empty(); ++polls) reads_of(1);
+    EXPECT_LE(polls, ReadPause::polls + 1);
+    gateway.right_kernel.receive(ip_packet(right_ip, bob));
+    EXPECT_EQ(reads_of(1), 1u) << "what had packets is read in each poll";
+
+    gateway.poll();  // finds nothing
+    const auto before = gateway.right_kernel.reads;
+    gateway.poll();
+    EXPECT_EQ(gateway.right_kernel.reads, before + 1) << "an idle shard reads every device";
+}
+
 TEST(Shard, ForwardsAndDecrementsTheTtl) {
     Gateway gateway;
     gateway.resolve(bob);
