@@ -68,7 +68,7 @@ void decapsulate(benchmark::State& state, Carrier carrier) {
         transport::Packet datagram{.mbuf = packet};
         const bool refused = link::open_headers(datagram.frame(), carrier, datagram.arrival) ||
                              link::verify(datagram.frame(), datagram.arrival) || transport::parse(datagram) ||
-                             qp.refusal(datagram);
+                             qp.discard(datagram);
         if (refused) state.SkipWithError("a good frame was refused");
         benchmark::DoNotOptimize(datagram.payload);
     }

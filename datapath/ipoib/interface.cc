@@ -87,8 +87,8 @@ Counter* IpoibInterface::open(transport::Packet& packet) noexcept {
         if (*fault == transport::PacketFault::opcode) return &ud_discards_[transport::UdDiscard::rx_dropped_opcode];
         return &link_discards_[link::Discard::rx_dropped_length];
     }
-    const auto refusal = queue_pair_->refusal(packet);
-    return refusal ? &ud_discards_[*refusal] : nullptr;
+    const auto reason = queue_pair_->discard(packet);
+    return reason ? &ud_discards_[*reason] : nullptr;
 }
 
 void IpoibInterface::accept(rte_mbuf* payload, link::Reception& out) noexcept {

@@ -173,11 +173,10 @@ bool Engine::multicast(const transport::Packet& packet, bool handed_over) noexce
     const auto group = link::destination_gid(packet.frame(), packet.arrival);
     const auto members = groups_.find(group);
     if (members != groups_.end()) {
+        auto to_members = packet;
+        to_members.own_multicast = tx_stage_.is_ours(link::source_mac(packet.frame()));
         for (auto* const pair : members->second) {
-            // Not back to the queue pair that sent it (IBTA 10.5.2.1).
-            const auto deth = wire::Deth::parse(packet.headers);
-            const bool own = deth && deth->source == pair->qpn() && tx_stage_.is_ours(link::source_mac(packet.frame()));
-            if (!own) pair->receive(packet, context_);
+            pair->receive(to_members, context_);
             activate(*pair);
         }
     } else if (peers_.size() == 1) {

@@ -26,6 +26,7 @@ struct Packet {
     const OpcodeTraits* traits = nullptr;
     std::uint8_t opcode = 0;
     bool solicited = false, ack_request = false, becn = false;
+    bool own_multicast = false;  ///< this port sent it to a group; set by the receiver, not by `parse`
     wire::PKey pkey{};
     wire::Qpn destination{};
     wire::Psn psn;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "datapath/transport/ud_check.h"
+
 namespace verbline::transport {
 namespace {
 
@@ -170,9 +172,16 @@ bool TransportQueuePair::drained() const noexcept {
 
 bool TransportQueuePair::acceptable(const Packet& packet, PollContext& context) noexcept {
     if (!receives(state())) return context.counters.rx_dropped_state.add(), false;
+    if (channel_.service == Service::ud) {
+        const auto discard = ud_discard(packet, {.qpn = channel_.qpn,
+                                                 .pkey = channel_.pkey,
+                                                 .qkey = channel_.qkey,
+                                                 .any_pkey = channel_.general_services()});
+        if (discard) context.counters[*discard].add();
+        return !discard;
+    }
     if (packet.traits->service != channel_.service) return context.counters.rx_dropped_opcode.add(), false;
-    if (!wire::match(packet.pkey, channel_.pkey) && !channel_.general_services())
-        return context.counters.rx_dropped_pkey.add(), false;
+    if (!wire::match(packet.pkey, channel_.pkey)) return context.counters.rx_dropped_pkey.add(), false;
     if (connected() && !link::answers(packet.frame(), packet.arrival, channel_.envelope)) {
         return context.counters.rx_dropped_source.add(), false;
     }

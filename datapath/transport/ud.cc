@@ -7,7 +7,9 @@
 
 #include "datapath/link/arrival.h"
 #include "datapath/link/ip_gid.h"
+#include "datapath/link/part.h"
 #include "datapath/transport/opcode.h"
+#include "datapath/transport/ud_check.h"
 #include "datapath/wire/bth.h"
 #include "datapath/wire/deth.h"
 
@@ -43,26 +45,24 @@ UdQueuePair::Addressed UdQueuePair::addressed(const Packet& packet) const noexce
     if (port.carrier == link::Carrier::soft_ib) {
         const auto lid = link::destination_lid(frame, packet.arrival);
         const bool group = wire::is_multicast(lid);
-        return {.ours = group ? attached({.mlid = lid}) : lid == port.lid,
-                .group = group,
+        return {.group = group,
+                .ours = group ? attached({.mlid = lid}) : lid == port.lid,
                 .from_us = group && link::source_lid(frame, packet.arrival) == port.lid};
     }
     const auto gid = link::destination_gid(frame, packet.arrival);
-    if (gid == port.gid) return {.ours = true};
-    const bool group = attached({.mgid = gid});
-    return {.ours = group, .group = group, .from_us = group && link::source_gid(frame, packet.arrival) == port.gid};
+    const bool group = link::is_group(gid);
+    return {.group = group,
+            .ours = group ? attached({.mgid = gid}) : gid == port.gid,
+            .from_us = group && link::source_gid(frame, packet.arrival) == port.gid};
 }
 
-std::optional<UdDiscard> UdQueuePair::refusal(const Packet& packet) const noexcept {
-    if (packet.opcode != ud_send_only) return UdDiscard::rx_dropped_opcode;
-    const auto [ours, group, from_us] = addressed(packet);
-    if (!ours) return UdDiscard::rx_dropped_not_ours;
+std::optional<UdDiscard> UdQueuePair::discard(Packet& packet) const noexcept {
+    const auto [group, ours, from_us] = addressed(packet);
+    if (!ours) return group ? UdDiscard::rx_dropped_multicast : UdDiscard::rx_dropped_address;
     if (packet.destination != (group ? wire::multicast_qpn : attributes_.qpn)) return UdDiscard::rx_dropped_qpn;
-    const auto deth = deth_of(packet);
-    if (from_us && deth.get<&wire::Deth::source>() == attributes_.qpn) return UdDiscard::rx_dropped_own_multicast;
-    if (!wire::match(packet.pkey, attributes_.pkey)) return UdDiscard::rx_dropped_pkey;
-    if (deth.get<&wire::Deth::qkey>() != attributes_.qkey) return UdDiscard::rx_dropped_qkey;
-    return std::nullopt;
+    if (packet.opcode != ud_send_only) return UdDiscard::rx_dropped_opcode;
+    packet.own_multicast = from_us;
+    return ud_discard(packet, {.qpn = attributes_.qpn, .pkey = attributes_.pkey, .qkey = attributes_.qkey});
 }
 
 link::Destination ud_destination(const UdQueuePair::Attributes& from, const wire::AddressHandle& to,
@@ -83,14 +83,15 @@ link::Destination ud_destination(const UdQueuePair::Attributes& from, const wire
 bool finish_datagram(rte_mbuf& frame, const link::Destination& to, wire::Psn psn) noexcept {
     const std::uint32_t unpadded = frame.data_len;
     auto* const data = rte_pktmbuf_mtod(&frame, std::byte*);
-    const std::uint32_t pad = padding_of(unpadded - to.bth_at);
+    const auto pad = padding_of(unpadded - to.bth_at);
     const auto size = static_cast<std::uint32_t>(unpadded + pad + link::trailer_size(to.sealing.carrier));
     if (rte_pktmbuf_append(&frame, static_cast<std::uint16_t>(size - unpadded)) == nullptr) return false;
 
     const wire::MutableBytes bytes(data, size);
     std::fill_n(bytes.begin() + unpadded, pad, std::byte{0});
-    wire::store8(bytes, to.bth_at + 1u, (wire::load8(bytes, to.bth_at + 1u) & ~0x30u) | pad << 4);
-    wire::store24(bytes, to.bth_at + 9u, psn.value());
+    const auto bth = link::writable_part_at<wire::Bth>(bytes, to.bth_at);
+    bth.set<&wire::Bth::pad>(pad);
+    bth.set<&wire::Bth::psn>(psn);
     link::write_lengths(bytes, to.sealing, static_cast<std::uint16_t>(psn.value()));
     link::write_crcs(bytes, to.sealing);
     return true;

@@ -5,11 +5,11 @@
 /// Unreliable datagrams without work requests, on every carrier: for IPoIB, whose packets stay in their mbufs. Checks
 /// that a UD packet is for a queue pair, and builds the headers of its own (IBTA volume 1, 9.8.3 and 9.6.1).
 ///
-///     frame ── link::open_headers, link::verify ── parse (packet.h) ── UdQueuePair::refusal ──> Packet::payload
+///     frame ── link::open_headers, link::verify ── parse (packet.h) ── UdQueuePair::discard ──> Packet::payload
 ///     payload ── link::prepend(ud_destination) ── finish_datagram ──> frame
 ///
-/// Packets of programs' UD queue pairs pass the same checks on their way to ud_responder.h; request_writer.h builds
-/// theirs. Owned by one shard. No I/O.
+/// Packets of programs' UD queue pairs pass the same check (ud_check.h) on their way to ud_responder.h;
+/// request_writer.h builds theirs. Owned by one shard. No I/O.
 
 #include <cstdint>
 #include <optional>
@@ -17,24 +17,14 @@
 
 #include "datapath/link/destination.h"
 #include "datapath/link/envelope.h"
+#include "datapath/transport/counters.h"
 #include "datapath/transport/packet.h"
 #include "datapath/wire/types.h"
-#include "pmd/base/counter.h"
 #include "pmd/netdev.h"
 
 struct rte_mbuf;
 
 namespace verbline::transport {
-
-#define VERBLINE_UD_DISCARDS(X)                                                              \
-    X(rx_dropped_opcode, "packets that are not UD SENDs")                                    \
-    X(rx_dropped_not_ours, "packets for another port's address, or a group nobody attached") \
-    X(rx_dropped_qpn, "packets for a queue pair that does not exist")                        \
-    X(rx_dropped_pkey, "packets whose P_Key does not match the queue pair's")                \
-    X(rx_dropped_qkey, "packets whose Q_Key is not the queue pair's")                        \
-    X(rx_dropped_own_multicast, "our own multicast packets, come back to us")
-
-VERBLINE_COUNTER_ENUM(UdDiscard, VERBLINE_UD_DISCARDS)
 
 /// One UD queue pair at one port, and the multicast groups it is attached to.
 class UdQueuePair {
@@ -55,16 +45,17 @@ public:
     void attach(const pmd::MulticastAddress& group);
     void detach(const pmd::MulticastAddress& group);
 
-    /// The reason to discard a parsed packet, none if it is for this queue pair. The P_Key is checked before the Q_Key
-    /// (IBTA 9.6.1.4).
-    std::optional<UdDiscard> refusal(const Packet& packet) const noexcept;
+    /// The reason to drop a parsed packet, none if it is for this queue pair: its address, its queue pair, then what
+    /// ud_discard checks. Sets `own_multicast`. IPoIB sends no immediate data: such packets are of a wrong opcode.
+    std::optional<UdDiscard> discard(Packet& packet) const noexcept;
     /// The PSN of the next packet sent.
     wire::Psn next_psn() { return wire::Psn(next_psn_++); }
 
 private:
-    /// Destination and source by the headers in front of the BTH: for us, for a group, sent by this port.
+    /// Destination and source by the headers in front of the BTH: a group; this port, or a group that the queue pair is
+    /// attached to; sent by this port.
     struct Addressed {
-        bool ours = false, group = false, from_us = false;
+        bool group = false, ours = false, from_us = false;
     };
     Addressed addressed(const Packet& packet) const noexcept;
     bool attached(const pmd::MulticastAddress& group) const noexcept;

@@ -11,8 +11,6 @@ namespace verbline::transport {
 void UdResponder::receive(const Packet& packet, PollContext& context) noexcept {
     if (failed_) return;
     const auto deth = deth_of(packet);
-    // Both P_Key (checked by the queue pair) and Q_Key, in this order (IBTA 9.6.1.4).
-    if (deth.get<&wire::Deth::qkey>() != channel_.qkey) return context.counters.rx_dropped_qkey.add();
     if (packet.payload.size() > channel_.mtu()) return context.counters.rx_dropped_mtu.add();
 
     auto* const shared = channel_.shared;

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The responder of a UD queue pair: each packet is a message, delivered behind 40 bytes for the GRH or IP header (IBTA
-/// volume 1, 9.8.3 and 11.4.1.2).
+/// The responder of a UD queue pair: each packet that has passed ud_check.h is a message, delivered behind 40 bytes for
+/// the GRH or IP header (IBTA volume 1, 9.8.3 and 11.4.1.2).
 
 #include "datapath/transport/channel.h"
 #include "datapath/transport/packet.h"

@@ -141,7 +141,7 @@ def infiniband_side(gateway, settings):
         ("a UD SEND with immediate", "rx_dropped_opcode", frame(opcode=0x65)),
         ("wrong P_Key", "rx_dropped_pkey", frame(pkey=0x8001)),
         ("wrong Q_Key", "rx_dropped_qkey", frame(qkey=0x0B1C)),
-        ("another's LID", "rx_dropped_not_ours", frame(dlid=theirs + 40)),
+        ("another's LID", "rx_dropped_address", frame(dlid=theirs + 40)),
         ("a QP that is not there", "rx_dropped_qpn", frame(destination=qpn ^ 0x40)),
         ("larger than the link's MTU", "rx_dropped_not_contiguous", frame(content=payload + b"x" * 4000)),
         ("no whole IPoIB header", "rx_dropped_short", frame(content=b"\x08")),

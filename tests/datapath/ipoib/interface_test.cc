@@ -120,7 +120,7 @@ TEST(IpoibInterface, DropsByName) {
     auto counters = b.counters();
     EXPECT_EQ(counters["rx_dropped_qkey"], 1u);
     EXPECT_EQ(counters["rx_dropped_qpn"], 1u);
-    EXPECT_EQ(counters["rx_dropped_not_ours"], 1u);
+    EXPECT_EQ(counters["rx_dropped_address"], 1u);
     EXPECT_EQ(counters["rx_dropped_ethertype"], 1u);
     EXPECT_EQ(counters["rx_dropped_down"], 1u);
     EXPECT_EQ(counters["rx_packets"], 0u);

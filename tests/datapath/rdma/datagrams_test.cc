@@ -72,6 +72,7 @@ TEST_F(Datagrams, ReachAllOfAGroupButTheirSender) {
     world.run_for(millisecond);
     EXPECT_EQ(other.poll().size(), 1u);
     EXPECT_TRUE(a.poll().empty()) << "its own receive request is still there";
+    EXPECT_EQ(host_a.counter("rx_dropped_own_multicast"), 1u);
 
     ASSERT_TRUE(b.pair->detach(group));
     b.receive(2, 0, 1024);

@@ -51,17 +51,17 @@ protected:
     struct Answer {
         test::Packet mbuf;
         Packet packet;
-        std::optional<UdDiscard> refusal;
+        std::optional<UdDiscard> discard;
     };
     Answer send(const link::Destination& at, std::size_t payload, const UdQueuePair& at_end) const {
-        Answer out{.mbuf = make_packet(pattern(payload)), .packet = {}, .refusal = {}};
+        Answer out{.mbuf = make_packet(pattern(payload)), .packet = {}, .discard = {}};
         EXPECT_TRUE(link::prepend(*out.mbuf, at.header));
         EXPECT_TRUE(finish_datagram(*out.mbuf, at, wire::Psn(0x123456)));
         out.packet.mbuf = out.mbuf.get();
         EXPECT_FALSE(link::open_headers(out.packet.frame(), carrier(), out.packet.arrival));
         EXPECT_FALSE(link::verify(out.packet.frame(), out.packet.arrival));
         EXPECT_FALSE(parse(out.packet));
-        out.refusal = at_end.refusal(out.packet);
+        out.discard = at_end.discard(out.packet);
         return out;
     }
     Answer send(const link::Destination& at, std::size_t payload = 100) const {
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Carriers, Ud, testing::ValuesIn(untagged()), [](const a
 TEST_P(Ud, ArrivesAsItWasSent) {
     for (const std::size_t size : {1, 2, 3, 4, 5, 32, 63, 1500, 2047, 2048}) {
         const auto got = send(at_peer(), size);
-        ASSERT_FALSE(got.refusal) << size;
+        ASSERT_FALSE(got.discard) << size;
         EXPECT_TRUE(std::ranges::equal(got.packet.payload, pattern(size))) << size;
         EXPECT_EQ(got.packet.psn, wire::Psn(0x123456));
         EXPECT_EQ(deth_of(got.packet).get<&wire::Deth::source>(), us().qpn);
@@ -97,7 +97,7 @@ TEST_P(Ud, IsReadByTheGeneralWay) {
 TEST_P(Ud, GroupsGoToTheMulticastQueuePair) {
     const auto at = ud_destination(us(), to_group(), test::their_mac, wire::Qpn{7}, qkey);
     const auto got = send(at);
-    EXPECT_FALSE(got.refusal);
+    EXPECT_FALSE(got.discard);
     EXPECT_EQ(got.packet.destination, wire::multicast_qpn);
     EXPECT_NE(at.header.bytes[0] & std::byte{1}, std::byte{0}) << "and to a group's Ethernet address";
 }
@@ -106,7 +106,7 @@ TEST_P(Ud, NamesEachReasonForADiscard) {
     const auto to_another = [&](wire::Qpn qpn, wire::PKey of, wire::QKey key) {
         auto from = us();
         from.pkey = of;
-        return *send(ud_destination(from, to(), {}, qpn, key)).refusal;
+        return *send(ud_destination(from, to(), {}, qpn, key)).discard;
     };
     EXPECT_EQ(to_another(wire::Qpn{0x50}, pkey, qkey), UdDiscard::rx_dropped_qpn);
     EXPECT_EQ(to_another(peer().qpn, wire::PKey{0x8002}, wire::QKey{1}), UdDiscard::rx_dropped_pkey) << "comes first";
@@ -114,45 +114,45 @@ TEST_P(Ud, NamesEachReasonForADiscard) {
 
     auto elsewhere = to();
     elsewhere.dlid = wire::Lid{5}, elsewhere.dgid.bytes.back() ^= std::byte{8};
-    EXPECT_EQ(send(ud_destination(us(), elsewhere, {}, peer().qpn, qkey)).refusal, UdDiscard::rx_dropped_not_ours);
+    EXPECT_EQ(send(ud_destination(us(), elsewhere, {}, peer().qpn, qkey)).discard, UdDiscard::rx_dropped_address);
     const auto others = ud_destination(us(), to_group(2), {}, {}, qkey);
-    EXPECT_EQ(send(others).refusal, UdDiscard::rx_dropped_not_ours);
+    EXPECT_EQ(send(others).discard, UdDiscard::rx_dropped_multicast);
 
     auto as_peer = peer();
     as_peer.port.mac = test::our_mac;
-    EXPECT_EQ(send(ud_destination(as_peer, to_group(), {}, {}, qkey)).refusal, UdDiscard::rx_dropped_own_multicast);
+    EXPECT_EQ(send(ud_destination(as_peer, to_group(), {}, {}, qkey)).discard, UdDiscard::rx_dropped_own_multicast);
 }
 
 TEST_P(Ud, AGroupsPacketForOneQueuePairIsNobodys) {
     auto at = ud_destination(us(), to_group(), {}, {}, qkey);
     BthWords{.opcode = 0x64, .pkey = pkey, .destination = peer().qpn}.emit(
         wire::MutableBytes(at.header.bytes).subspan(at.bth_at));
-    EXPECT_EQ(send(at).refusal, UdDiscard::rx_dropped_qpn);
+    EXPECT_EQ(send(at).discard, UdDiscard::rx_dropped_qpn);
 }
 
 TEST_P(Ud, OnlySendsAreAccepted) {
     auto at = at_peer();
     at.header.bytes[at.bth_at] = std::byte{0x65};  // with immediate
-    EXPECT_EQ(send(at).refusal, UdDiscard::rx_dropped_opcode);
+    EXPECT_EQ(send(at).discard, UdDiscard::rx_dropped_opcode);
     at.header.bytes[at.bth_at] = std::byte{0x04};  // of RC
-    EXPECT_EQ(send(at).refusal, UdDiscard::rx_dropped_opcode);
+    EXPECT_EQ(send(at).discard, UdDiscard::rx_dropped_opcode);
 }
 
 TEST_P(Ud, LimitedMembersReachFullOnesOnly) {
     auto limited = us();
     limited.pkey = wire::PKey{0x0001};
     const auto at = ud_destination(limited, to(), {}, peer().qpn, qkey);
-    EXPECT_FALSE(send(at).refusal);
+    EXPECT_FALSE(send(at).discard);
     auto limited_peer = peer();
     limited_peer.pkey = limited.pkey;
-    EXPECT_EQ(send(at, 100, UdQueuePair(limited_peer)).refusal, UdDiscard::rx_dropped_pkey);
+    EXPECT_EQ(send(at, 100, UdQueuePair(limited_peer)).discard, UdDiscard::rx_dropped_pkey);
 }
 
 TEST_P(Ud, ADetachedGroupIsNobodys) {
     auto qp = queue_pair();
     qp.attach(group_of(to_group()));
     qp.detach(group_of(to_group()));
-    EXPECT_EQ(send(ud_destination(us(), to_group(), {}, {}, qkey), 100, qp).refusal, UdDiscard::rx_dropped_not_ours)
+    EXPECT_EQ(send(ud_destination(us(), to_group(), {}, {}, qkey), 100, qp).discard, UdDiscard::rx_dropped_multicast)
         << "attaching twice counts once";
 }
 

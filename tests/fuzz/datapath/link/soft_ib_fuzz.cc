@@ -29,7 +29,7 @@ void check(wire::MutableBytes frame) {
                                .qpn = wire::Qpn{0x48},
                                .qkey = wire::QKey{0xb1b}});
     qp.attach({.mlid = wire::first_multicast_lid});
-    if (!qp.refusal(packet) && deth_of(packet).get<&wire::Deth::qkey>() != wire::QKey{0xb1b}) std::abort();
+    if (!qp.discard(packet) && deth_of(packet).get<&wire::Deth::qkey>() != wire::QKey{0xb1b}) std::abort();
 }
 
 }  // namespace
