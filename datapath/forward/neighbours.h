@@ -39,6 +39,7 @@
 #include <rte_prefetch.h>
 
 #include "datapath/forward/interface_id.h"
+#include "datapath/neighbour/parameters.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/counter.h"
@@ -55,7 +56,9 @@ struct BasicNeighbourKey {
 using NeighbourKey = BasicNeighbourKey<wire::Ipv4Address>;
 using Ipv6NeighbourKey = BasicNeighbourKey<wire::Ipv6Address>;
 
-enum class NeighbourState : std::uint8_t { none, pending, resolved };
+/// Of an entry of the table, with its queued packets. The state of the neighbour itself is the neighbour engine's
+/// (datapath/neighbour/cache.h), which reports here what it finds.
+enum class ResolutionState : std::uint8_t { none, pending, resolved };
 
 /// Outcome of `enqueue`.
 enum class Enqueued : std::uint8_t {
@@ -87,8 +90,9 @@ public:
     struct Config {
         std::uint16_t capacity = 4'096;
         std::uint16_t max_pending = 512;  ///< so that a scan of a network does not evict resolved neighbours
-        Time timeout = 3 * second;        ///< of a pending neighbour
-        std::uint64_t seed = 0;           ///< of the hash; anything unpredictable
+        /// Of a pending neighbour: for answers that get lost on their way from the engine, which fails it earlier.
+        Time timeout = neighbour::Parameters{}.resolution_timeout() + neighbour::Parameters{}.retry;
+        std::uint64_t seed = 0;  ///< of the hash; anything unpredictable
     };
 
     /// Packets that were queued, oldest first; the caller owns them.
@@ -137,9 +141,9 @@ public:
             rte_prefetch0(addresses[i]);
         }
     }
-    NeighbourState state(const NeighbourKey& key) const {
+    ResolutionState state(const NeighbourKey& key) const {
         const auto slot = find(key);
-        return slots_[slot] == empty ? NeighbourState::none : entry_at(slot).state;
+        return slots_[slot] == empty ? ResolutionState::none : entry_at(slot).state;
     }
 
     /// Queues `packet` for an unresolved neighbour and takes ownership. If the queue is full, the oldest packet is
@@ -154,7 +158,7 @@ public:
         }
         auto& entry = entry_at(slot);
         if (fresh) {
-            entry.state = NeighbourState::pending;
+            entry.state = ResolutionState::pending;
             entry.deadline = now + config_.timeout;
             pending_.push_back(number(slots_[slot]));
         }
@@ -179,8 +183,8 @@ public:
         const auto slot = find(key);
         if (slots_[slot] == empty && !insert(slot, key)) return {};
         auto& entry = entry_at(slot);
-        if (entry.state == NeighbourState::pending) forget_pending(number(slots_[slot]));
-        entry.state = NeighbourState::resolved;
+        if (entry.state == ResolutionState::pending) forget_pending(number(slots_[slot]));
+        entry.state = ResolutionState::resolved;
         entry.address = address;
         return {true, std::exchange(entry.waiting, {})};
     }
@@ -189,7 +193,7 @@ public:
     /// error. Resolved neighbours are unaffected.
     Waiting fail(const NeighbourKey& key) {
         const auto slot = find(key);
-        if (slots_[slot] == empty || entry_at(slot).state != NeighbourState::pending) return {};
+        if (slots_[slot] == empty || entry_at(slot).state != ResolutionState::pending) return {};
         counters_.neighbours_failed.add();
         return take_out(slot);
     }
@@ -223,7 +227,7 @@ private:
     /// What a lookup by number reads comes first: one cache line, and the address's first bytes.
     struct alignas(RTE_CACHE_LINE_SIZE) Entry {
         NeighbourKey key;
-        NeighbourState state = NeighbourState::none;
+        ResolutionState state = ResolutionState::none;
         Address address{};
         Waiting waiting;
         Time deadline = 0;
@@ -267,14 +271,14 @@ private:
     const Address* address_at(std::size_t slot) const {
         if (slots_[slot] == empty) return nullptr;
         const auto& entry = entry_at(slot);
-        return entry.state == NeighbourState::resolved ? &entry.address : nullptr;
+        return entry.state == ResolutionState::resolved ? &entry.address : nullptr;
     }
 
     const Address* address_of(const Wanted& wanted) const {
         if (wanted.entry == nullptr) return address_at(find(wanted.key));
         if (*wanted.entry < config_.capacity) [[likely]] {
             const auto& entry = entries_[*wanted.entry];
-            if (entry.key == wanted.key && entry.state == NeighbourState::resolved) return &entry.address;
+            if (entry.key == wanted.key && entry.state == ResolutionState::resolved) return &entry.address;
         }
         const auto slot = find(wanted.key);
         *wanted.entry = number(slots_[slot]);
@@ -285,15 +289,15 @@ private:
         if (free_.empty()) return false;
         slots_[slot] = pack(key) << 16 | free_.back();
         entries_[free_.back()].key = key;
-        entries_[free_.back()].state = NeighbourState::none;
+        entries_[free_.back()].state = ResolutionState::none;
         free_.pop_back();
         return true;
     }
 
     Waiting take_out(std::size_t slot) {
         auto& entry = entry_at(slot);
-        if (entry.state == NeighbourState::pending) forget_pending(number(slots_[slot]));
-        entry.state = NeighbourState::none;
+        if (entry.state == ResolutionState::pending) forget_pending(number(slots_[slot]));
+        entry.state = ResolutionState::none;
         free_.push_back(number(slots_[slot]));
         close_gap(slot);
         return std::exchange(entry.waiting, {});

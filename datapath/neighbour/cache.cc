@@ -16,9 +16,7 @@ void Cache::resolve(const Gid& address, Time now, Actions& out) {
     auto& entry = known->second;
     if (entry.link) out.emplace_back(Resolved{address, *entry.link});
     const bool first = !std::exchange(entry.asked, true);
-    if (parameters_.use == Use::repeated) {
-        solicit(known, now, out);
-    } else if (parameters_.use == Use::on_demand && entry.state == NeighbourState::stale) {
+    if (parameters_.use == Use::on_demand && entry.state == NeighbourState::stale) {
         probe(known, false, now, out);
     } else if (first) {
         doubt(known, now);
@@ -43,7 +41,7 @@ void Cache::hear(const Gid& address, const Statement& statement, Time now, Actio
         entry.link = link;
         if (entry.asked) out.emplace_back(Resolved{address, *link});
     }
-    if (changed || answered) entry.tries = 0;
+    if (changed || answered) set_tries(entry, 0);
     if (answered) {
         entry.state = NeighbourState::reachable;
         entry.since = now;
@@ -70,9 +68,8 @@ void Cache::doubt(Known known, Time now) {
 /// Sends a solicitation, and arms its timeout.
 void Cache::solicit(Known known, Time now, Actions& out) {
     auto& [address, entry] = *known;
-    ++entry.tries;
-    const auto retry = now + (entry.tries == 1 ? parameters_.first_retry : parameters_.retry);
-    schedule(known, parameters_.use == Use::repeated ? entry.due : retry);
+    set_tries(entry, entry.tries + 1);
+    schedule(known, now + (entry.tries == 1 ? parameters_.first_retry : parameters_.retry));
     const bool unicast = entry.state == NeighbourState::probe && !entry.multicast;
     out.emplace_back(Solicit{address, unicast ? entry.link : std::nullopt});
 }
@@ -81,7 +78,7 @@ void Cache::probe(Known known, bool multicast, Time now, Actions& out) {
     auto& entry = known->second;
     entry.state = NeighbourState::probe;
     entry.multicast = multicast;
-    entry.tries = 0;
+    set_tries(entry, 0);
     solicit(known, now, out);
 }
 
@@ -90,9 +87,7 @@ void Cache::expire(Known known, Time now, Actions& out) {
     auto& [address, entry] = *known;
     switch (entry.state) {
         case NeighbourState::incomplete:
-            if (entry.tries < parameters_.multicast_tries && parameters_.use != Use::repeated) {
-                return solicit(known, now, out);
-            }
+            if (entry.tries < parameters_.multicast_tries) return solicit(known, now, out);
             counters_.add(address, Event::failed);
             return drop(known, out);
         case NeighbourState::reachable:
@@ -121,6 +116,11 @@ void Cache::remove(const Gid& address, Actions& out) {
 
 void Cache::clear(Actions& out) {
     while (!table_.empty()) drop(table_.begin(), out);
+}
+
+bool Cache::resolving(const Gid& address) const {
+    const auto known = table_.find(address);
+    return known != table_.end() && !known->second.link;
 }
 
 std::optional<Time> Cache::deadline() const {
@@ -158,7 +158,8 @@ Cache::Known Cache::insert(const Gid& address, Time now) {
 
 /// Removes a neighbour: Failed if it was not resolved, Removed if it was and the caller had asked for it.
 void Cache::drop(Known known, Actions& out) {
-    const auto& [address, entry] = *known;
+    auto& [address, entry] = *known;
+    set_tries(entry, 0);
     if (!entry.link) {
         out.emplace_back(Failed{address});
     } else if (entry.asked) {
@@ -192,6 +193,12 @@ void Cache::schedule(Known known, Time due) {
     entry.value = !entry.asked ? Value::learned : !entry.link ? Value::incomplete : Value::asked;
     auto& to = order_[static_cast<std::size_t>(entry.value)];
     to.splice(to.end(), from, entry.place);
+}
+
+void Cache::set_tries(Entry& entry, unsigned tries) {
+    if (entry.tries == 0 && tries != 0) ++soliciting_;
+    if (entry.tries != 0 && tries == 0) --soliciting_;
+    entry.tries = tries;
 }
 
 std::string_view to_string(NeighbourState state) {

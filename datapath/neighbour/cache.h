@@ -21,6 +21,7 @@
 /// Pure: no I/O, no clock. Time is the caller's.
 
 #include <array>
+#include <cstddef>
 #include <list>
 #include <map>
 #include <optional>
@@ -74,9 +75,14 @@ public:
     void tick(Time now, Actions& out);
 
     bool contains(const wire::Gid& address) const { return table_.contains(address); }
+    /// It is solicited, and has neither answered nor failed.
+    bool resolving(const wire::Gid& address) const;
     /// The neighbour's address, verified or not, unless it should have been forgotten by now.
     std::optional<LinkAddress> find(const wire::Gid& address, Time now) const;
+    /// When `tick` has something to do. Unless `soliciting`, that is no more than to remove entries or change their
+    /// state.
     std::optional<Time> deadline() const;
+    bool soliciting() const { return soliciting_ != 0; }
     std::vector<Neighbour> neighbours(Time now, const LinkAddress& unknown) const;
     std::size_t size() const { return table_.size(); }
 
@@ -105,6 +111,7 @@ private:
     void drop(Known known, Actions& out);
     bool make_room(bool asked, Actions& out);
     void schedule(Known known, Time due);
+    void set_tries(Entry& entry, unsigned tries);
 
     void solicit(Known known, Time now, Actions& out);
     void probe(Known known, bool multicast, Time now, Actions& out);
@@ -116,6 +123,7 @@ private:
     Counters& counters_;
     Table table_;
     Agenda agenda_;               ///< all entries, by `due`
+    std::size_t soliciting_ = 0;  ///< entries with solicitations without an answer
     std::array<Order, 3> order_;  ///< by Value; oldest change first
 };
 

@@ -112,9 +112,14 @@ void NeighbourDevice::ask(const wire::Gid& gid) {
     schedule();
 }
 
-void NeighbourDevice::on_found(std::function<void()> on_found) {
+bool NeighbourDevice::resolving(const wire::Gid& gid) const {
     const std::scoped_lock lock(mutex_);
-    on_found_ = std::move(on_found);
+    return neighbours_.resolving(gid) || std::ranges::find(asks_, gid) != asks_.end();
+}
+
+void NeighbourDevice::on_answer(std::function<void()> on_answer) {
+    const std::scoped_lock lock(mutex_);
+    on_answer_ = std::move(on_answer);
 }
 
 std::optional<wire::Gid> NeighbourDevice::conflict() const {
@@ -181,7 +186,7 @@ bool NeighbourDevice::take(std::uint16_t queue, rte_mbuf* packet) noexcept {
             }
             taken.reset();
             if (outcome.reply) transmit(queue, *outcome.reply);
-            if (outcome.found && on_found_) on_found_();
+            if (outcome.found && on_answer_) on_answer_();
         }
     } catch (const std::bad_alloc&) {  // the tables of neighbours and groups grow
         counters_.neighbour_dropped_no_memory.add();
@@ -197,15 +202,20 @@ void NeighbourDevice::send_waiting(std::uint16_t queue) noexcept {
     if (due > now) return;
     const std::scoped_lock lock(mutex_);
     try {
+        bool answered = false;
         while (!asks_.empty()) {
             const auto gid = asks_.back();
             asks_.pop_back();  // first, so that a request that fails for lack of memory is not repeated
-            if (neighbours_.lookup(gid, now) && on_found_) on_found_();
+            answered = answered || neighbours_.lookup(gid, now);
             if (const auto frame = neighbours_.solicit(gid, now)) transmit(queue, *frame);
+            answered = answered || !neighbours_.resolving(gid);
         }
-        for (const auto& frame : neighbours_.tick(now)) transmit(queue, frame);
+        const auto next = neighbours_.tick(now);
+        for (const auto& frame : next.frames) transmit(queue, frame);
+        answered = answered || next.failed;
         for (const auto& packet : std::exchange(reports_, {})) transmit(queue, packet);
         for (const auto& packet : groups_.tick(now)) transmit(queue, packet);
+        if (answered && on_answer_) on_answer_();
     } catch (const std::bad_alloc&) {  // what is left is due in the next burst
         counters_.neighbour_dropped_no_memory.add();
     }

@@ -53,9 +53,13 @@ public:
     /// Call at or after `deadline`.
     Actions tick(Time now);
     std::optional<Time> deadline() const;
+    /// A neighbour is solicited: `deadline` may be that of a message.
+    bool soliciting() const { return cache_.soliciting(); }
 
     /// The link-layer address of a neighbour, as far as known.
     std::optional<LinkAddress> find(const wire::Gid& address, Time now) const { return cache_.find(address, now); }
+    /// It is solicited, and has neither answered nor failed.
+    bool resolving(const wire::Gid& address) const { return cache_.resolving(address); }
     std::vector<Neighbour> neighbours(Time now) const { return cache_.neighbours(now, unknown_like(own_)); }
     std::size_t size() const { return cache_.size(); }
     const LinkAddress& link() const { return own_; }

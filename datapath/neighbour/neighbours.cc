@@ -17,10 +17,15 @@ Frame frame_of(const Send& send) {
     return write_frame(send.message, mac_of(send.to));
 }
 
+Parameters with_capacity(std::size_t capacity) {
+    auto parameters = Neighbours::parameters;
+    parameters.capacity = capacity;
+    return parameters;
+}
+
 }  // namespace
 
-Neighbours::Neighbours(const MacAddress& mac, std::size_t capacity)
-    : mac_(mac), engine_(mac, {.use = Use::repeated, .detect_duplicates = true, .capacity = capacity}) {
+Neighbours::Neighbours(const MacAddress& mac, std::size_t capacity) : mac_(mac), engine_(mac, with_capacity(capacity)) {
     set_addresses({}, 0);
 }
 
@@ -55,12 +60,13 @@ std::optional<Frame> Neighbours::solicit(const Gid& gid, Time now) {
     return frame;
 }
 
-std::vector<Frame> Neighbours::tick(Time now) {
-    std::vector<Frame> frames;
+Neighbours::Due Neighbours::tick(Time now) {
+    Due due;
     for (const auto& action : engine_.tick(now)) {
-        if (const auto* send = std::get_if<Send>(&action)) frames.push_back(frame_of(*send));
+        if (const auto* send = std::get_if<Send>(&action)) due.frames.push_back(frame_of(*send));
+        if (std::holds_alternative<Failed>(action)) due.failed = true;
     }
-    return frames;
+    return due;
 }
 
 }  // namespace verbline::neighbour

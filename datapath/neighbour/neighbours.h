@@ -5,10 +5,10 @@
 /// The neighbour engine (engine.h) on an Ethernet link without a kernel stack: frames in, frames out.
 ///
 ///     solicit(gid) ──> frame ──> link        link ──> received(frame) ──> reply
-///     lookup(gid)  ──> MAC                   tick(now) ──> probes, announcements
+///     lookup(gid)  ──> MAC                   tick(now) ──> repeated requests, probes, announcements
 ///
-/// An entry is valid for `Parameters::forget` after the neighbour's last message. Retransmission of requests is left to
-/// the caller. fe80::<EUI-64 of the MAC address> is always a local address.
+/// An entry is valid for `Parameters::forget` after the neighbour's last message. fe80::<EUI-64 of the MAC address> is
+/// always a local address.
 ///
 /// Local addresses are used at once, while the probe is under way: `conflict` reports if another host has one.
 ///
@@ -29,6 +29,9 @@ using Address = link::InterfaceAddress;
 class Neighbours {
 public:
     static constexpr std::size_t default_capacity = 1024;
+    /// The first repeat comes early, so there is one more than MAX_MULTICAST_SOLICIT: a neighbour whose link comes up
+    /// within two seconds is still found, as by a kernel.
+    static constexpr Parameters parameters{.use = Use::on_demand, .multicast_tries = 4, .detect_duplicates = true};
 
     explicit Neighbours(const wire::MacAddress& mac, std::size_t capacity = default_capacity);
 
@@ -46,14 +49,22 @@ public:
     /// The MAC address of `gid`, if known. That of fe80::<EUI-64> is derived from the address; that of a local address
     /// is `mac()`.
     std::optional<wire::MacAddress> lookup(const wire::Gid& gid, Time now) const;
-    /// Returns the request for `gid`; none if there is no local address of its family as a source, or no host can have
-    /// it.
+    /// Starts to resolve `gid` and returns the first request; `tick` repeats it. None if `gid` is being resolved or was
+    /// verified lately, if there is no local address of its family as a source, or if no host can have it.
     std::optional<Frame> solicit(const wire::Gid& gid, Time now);
+    /// `gid` is solicited, and has neither answered nor failed.
+    bool resolving(const wire::Gid& gid) const { return engine_.resolving(gid); }
 
-    /// The probes and announcements that are due for local addresses. Call at or after `deadline`.
-    std::vector<Frame> tick(Time now);
-    /// When a probe or an announcement is due. Expired entries have no deadline: later calls remove them.
-    std::optional<Time> deadline() const { return engine_.addresses().deadline(); }
+    struct Due {
+        std::vector<Frame> frames;
+        bool failed = false;  ///< an address that was solicited has not answered in time
+    };
+    /// The requests, probes and announcements that are due. Call at or after `deadline`.
+    Due tick(Time now);
+    /// None if there is nothing to send. Entries expire without a deadline of their own: later calls remove them.
+    std::optional<Time> deadline() const {
+        return engine_.soliciting() ? engine_.deadline() : engine_.addresses().deadline();
+    }
 
     bool owns(const wire::Gid& gid) const { return engine_.addresses().owns(gid); }
     /// A local address that another host has claimed as well, if any.

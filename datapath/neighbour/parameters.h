@@ -16,7 +16,6 @@ namespace verbline::neighbour {
 enum class Use : std::uint8_t {
     maintained,  ///< it keeps it, as a forwarding table does: verified for as long as the neighbour answers
     on_demand,   ///< it resolves again whenever it needs the neighbour: verified then, else forgotten
-    repeated,    ///< as `on_demand`, and repeats requests itself: each `resolve` sends one
 };
 
 struct Parameters {
@@ -40,6 +39,9 @@ struct Parameters {
 
     std::size_t capacity = 65'536;  ///< neighbours
     unsigned answers_per_second = 2'000, multicasts_per_second = 2'000, burst = 1'000;
+
+    /// From the first solicitation of an address to its failure, if none is answered (RFC 4861, 7.2.2).
+    constexpr Time resolution_timeout() const { return first_retry + (multicast_tries - 1) * retry; }
 };
 
 }  // namespace verbline::neighbour

@@ -11,8 +11,7 @@ namespace verbline::verbs {
 namespace {
 
 constexpr Time answer_lifetime = 5 * second;
-constexpr Time turn = 200 * millisecond;  ///< of one query; the kernel keeps soliciting meanwhile
-constexpr Time patience = 3 * second;     ///< RFC 4861, 10: three solicitations, a second apart
+constexpr Time query_timeout = 200 * millisecond;  ///< the kernel keeps soliciting meanwhile
 
 }  // namespace
 
@@ -28,7 +27,7 @@ void NextHops::ask(const wire::Gid& from, const wire::Gid& to) {
     if (link_.neighbours != nullptr) return link_.neighbours->ask(to);
     const Question question{from, to};
     const std::scoped_lock lock(mutex_);
-    if (in_hand_ == question || std::ranges::find(asked_, question, &Asked::question) != asked_.end()) return;
+    if (waits(question)) return;
     if (asked_.size() >= max_asks) return counters_.next_hop_asks_dropped.add();
     counters_.next_hop_asks.add();
     if (!resolver_.joinable()) {
@@ -36,12 +35,22 @@ void NextHops::ask(const wire::Gid& from, const wire::Gid& to) {
         if (!started) return counters_.next_hop_failures.add();  // the caller times out
         resolver_ = std::move(*started);
     }
-    asked_.push_back({question, monotonic_now() + patience});
+    asked_.push_back({question, monotonic_now() + resolution_timeout});
     more_.notify_one();
 }
 
+bool NextHops::resolving(const wire::Gid& from, const wire::Gid& to) {
+    if (link_.neighbours != nullptr) return link_.neighbours->resolving(to);
+    const std::scoped_lock lock(mutex_);
+    return waits({from, to});
+}
+
+bool NextHops::waits(const Question& question) const {
+    return resolving_ == question || std::ranges::find(asked_, question, &Asked::question) != asked_.end();
+}
+
 void NextHops::on_answer(std::function<void()> notify) {
-    if (link_.neighbours != nullptr) return link_.neighbours->on_found(std::move(notify));
+    if (link_.neighbours != nullptr) return link_.neighbours->on_answer(std::move(notify));
     const std::scoped_lock lock(mutex_);
     notify_ = std::move(notify);
 }
@@ -51,20 +60,22 @@ void NextHops::resolve(const std::stop_token& stop) {
     while (more_.wait(lock, stop, [this] { return !asked_.empty(); }), !stop.stop_requested()) {
         const auto asked = asked_.front();
         asked_.pop_front();
-        in_hand_ = asked.question;
+        resolving_ = asked.question;
         lock.unlock();
         const auto mac =
-            host::resolve_kernel_neighbour(link_.ifindex, asked.question.first, asked.question.second, turn);
+            host::resolve_kernel_neighbour(link_.ifindex, asked.question.first, asked.question.second, query_timeout);
         lock.lock();
-        in_hand_.reset();
+        resolving_.reset();
         if (!answer(asked, mac)) asked_.push_back(asked);
     }
 }
 
-/// False: the query is to be repeated.
+/// False: the query is to be repeated. The kernel has given up on a neighbour (EHOSTUNREACH) perhaps for someone who
+/// asked earlier.
 bool NextHops::answer(const Asked& asked, const Result<wire::MacAddress>& mac) {
     const auto now = monotonic_now();
-    if (!mac && mac.error().code == ETIMEDOUT && now < asked.give_up) return false;
+    const bool silent = !mac && (mac.error().code == ETIMEDOUT || mac.error().code == EHOSTUNREACH);
+    if (silent && now < asked.give_up) return false;
     if (mac) {
         if (answers_.size() >= max_answers)
             std::erase_if(answers_, [&](const auto& one) { return one.second.until < now; });

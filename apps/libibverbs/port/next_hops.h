@@ -7,11 +7,12 @@
 ///
 ///     find ──┬── our own ARP and ND (NeighbourDevice)
 ///            └── kernel's neighbours: answers of the last seconds
-///     ask ───┬── the question leaves with the next poll
-///            └── queue ──> resolver, a thread that waits for the kernel ──> answer ──> on_answer
+///     ask ───┬── NeighbourDevice solicits, and repeats it ─────────────────────────┬──> on_answer
+///            └── queue ──> resolver, a thread that waits for the kernel ──> answer ┘
 ///
-/// The resolver starts with the first query. Each query gets a fraction of a second at a time, so that hosts which do
-/// not answer delay the others only briefly.
+/// Both repeat their solicitations themselves, and give up after `resolution_timeout`. The resolver starts with the
+/// first query. Each query gets a fraction of a second at a time, so that hosts which do not answer delay the others
+/// only briefly.
 ///
 /// Threads: any.
 
@@ -25,6 +26,7 @@
 
 #include "apps/libibverbs/port/link.h"
 #include "apps/libibverbs/port/quiet_thread.h"
+#include "datapath/neighbour/neighbours.h"
 #include "pmd/base/counter.h"
 #include "pmd/base/time.h"
 
@@ -42,15 +44,19 @@ class NextHops {
 public:
     static constexpr std::size_t max_asks = 1024;
     static constexpr std::size_t max_answers = 4096;
+    /// As of our own neighbour engine; the kernel's three solicitations, a second apart, take about as long.
+    static constexpr Time resolution_timeout = neighbour::Neighbours::parameters.resolution_timeout();
 
     explicit NextHops(const OpenedLink& link) : link_(link) {}
     NextHops(const NextHops&) = delete;
     NextHops& operator=(const NextHops&) = delete;
 
     std::optional<wire::MacAddress> find(const wire::Gid& from, const wire::Gid& to);
-    /// Does not block. Without an answer the caller may repeat it, not sooner than after a second.
+    /// Starts resolution, and does not block. Dropped if too many wait, which `resolving` then tells.
     void ask(const wire::Gid& from, const wire::Gid& to);
-    /// Sets the callback for possible answers to `ask`; it must neither block nor call back.
+    /// It was passed to `ask`, and has neither been found nor failed.
+    bool resolving(const wire::Gid& from, const wire::Gid& to);
+    /// Sets the callback for possible answers to `ask`, and for failures; it must neither block nor call back.
     void on_answer(std::function<void()> notify);
 
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
@@ -66,6 +72,7 @@ private:
         Time until = 0;
     };
 
+    bool waits(const Question& question) const;
     void resolve(const std::stop_token& stop);
     bool answer(const Asked& asked, const Result<wire::MacAddress>& mac);
 
@@ -74,7 +81,7 @@ private:
     std::mutex mutex_;          ///< of the members below
     std::map<Question, Answer> answers_;
     std::deque<Asked> asked_;
-    std::optional<Question> in_hand_;  ///< being resolved
+    std::optional<Question> resolving_;  ///< by the resolver, now
     std::function<void()> notify_;
     std::condition_variable_any more_;
     QuietThread resolver_;  ///< destroyed first

@@ -29,8 +29,6 @@ namespace {
 
 constexpr std::uint32_t max_queue_pairs = 1 << 14;
 constexpr std::uint16_t mads = 4096;  ///< for a burst of connects to many peers, which are retried only after seconds
-constexpr Time neighbour_limit = 3 * second;  ///< RFC 4861, 10: three solicitations, a second apart
-constexpr Time ask_again = 250 * millisecond;
 constexpr Time lane_limit = 2 * second;         ///< for a hub to bring up the lane
 constexpr Time pair_limit = 200 * millisecond;  ///< for the serving end of a memif pair, if it is there
 constexpr Time lane_interval = millisecond;
@@ -148,7 +146,7 @@ Result<wire::MacAddress> VerbsPort::resolve(unsigned gid_index, const wire::Gid&
     if (from == nullptr) return failure(EINVAL, fmt::format("GID index {} is empty", gid_index));
     if (const auto known = known_hop(*from, to)) return *known;
     if (link_.neighbours != nullptr) return ask_neighbours(to);
-    return host::resolve_kernel_neighbour(link_.ifindex, from->gid, to, neighbour_limit);
+    return host::resolve_kernel_neighbour(link_.ifindex, from->gid, to, NextHops::resolution_timeout);
 }
 
 /// Addresses that need no query.
@@ -173,6 +171,11 @@ void VerbsPort::ask_next_hop(unsigned gid_index, const wire::Gid& to) {
     if (link_.neighbours != nullptr) progress_->posted();
 }
 
+bool VerbsPort::resolving_next_hop(unsigned gid_index, const wire::Gid& to) {
+    const auto* const from = device_->gids().at(gid_index);
+    return !infiniband() && from != nullptr && next_hops_.resolving(from->gid, to);
+}
+
 Result<mad::Gsi*> VerbsPort::gsi() {
     const std::scoped_lock lock(gsi_mutex_);
     if (gsi_ != nullptr) return gsi_.get();
@@ -193,16 +196,13 @@ Result<mad::Gsi*> VerbsPort::gsi() {
 }
 
 Result<wire::MacAddress> VerbsPort::ask_neighbours(const wire::Gid& to) {
-    const auto until = monotonic_now() + neighbour_limit;
-    for (Time next = 0;;) {
-        if (const auto mac = link_.neighbours->find(to)) return *mac;
-        const auto now = monotonic_now();
-        if (now > until) break;
-        if (now >= next) {
-            link_.neighbours->ask(to);
-            next = now + ask_again;
-        }
+    if (const auto mac = link_.neighbours->find(to)) return *mac;
+    link_.neighbours->ask(to);
+    for (const auto until = monotonic_now() + NextHops::resolution_timeout; monotonic_now() < until;) {
         if (!progress_->drive()) progress_->idle();
+        const bool resolving = link_.neighbours->resolving(to);  // first: the answer may come in between
+        if (const auto mac = link_.neighbours->find(to)) return *mac;
+        if (!resolving) break;
     }
     return failure(EHOSTUNREACH,
                    fmt::format("{}: nobody on {} answers for {}", name(), link_.text, wire::to_string(to)));

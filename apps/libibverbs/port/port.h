@@ -68,11 +68,12 @@ public:
     /// Like `resolve`, but does not block: nullopt if the address is not known. On the soft fabric, which needs none,
     /// zeros.
     std::optional<wire::MacAddress> next_hop(unsigned gid_index, const wire::Gid& to);
-    /// Sends a query; `next_hop` then finds the answer. Without one the caller may repeat it, not sooner than after a
-    /// second.
+    /// Starts resolution; `next_hop` then finds the answer.
     void ask_next_hop(unsigned gid_index, const wire::Gid& to);
-    /// Sets the callback for possible answers to `ask_next_hop`. It runs on a thread of ours or on the polling thread,
-    /// and must neither block nor call back. There is one at a time; an empty function removes it.
+    /// The address was passed to `ask_next_hop`, and has neither been found nor failed.
+    bool resolving_next_hop(unsigned gid_index, const wire::Gid& to);
+    /// Sets the callback for possible answers to `ask_next_hop`, and for failures. It runs on a thread of ours or on
+    /// the polling thread, and must neither block nor call back. There is one at a time; an empty function removes it.
     void on_next_hop(std::function<void()> notify) { next_hops_.on_answer(std::move(notify)); }
 
     /// General services (QP1), created by the first call. Sends are transmitted at once; `Gsi::on_ready` reports

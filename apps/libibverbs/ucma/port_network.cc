@@ -62,7 +62,7 @@ Result<void> PortNetwork::start() {
     gsi_->receive(wire::MadClass::communication,
                   [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, around_.now()); });
     port_.on_next_hop(
-        [this] { around_.later([this] { around_.with_service([this] { look_for_neighbours(around_.now()); }); }); });
+        [this] { around_.later([this] { around_.with_service([this] { answer_resolved(around_.now()); }); }); });
     gsi_->on_ready([this] { notify_arrivals(); });
     auto watch = PortWatch::open(port_.link(), *around_.loop, [this](const auto& news) { link_changed(news); });
     if (!watch) return std::unexpected(watch.error());
@@ -108,12 +108,12 @@ void PortNetwork::receive() {
 
 void PortNetwork::tick(Time now) {
     manager_->tick(now);
-    if (now >= look_again_) look_for_neighbours(now);
+    if (!waiting_.empty() && now >= next_timeout_) answer_resolved(now);
 }
 
 std::optional<Time> PortNetwork::deadline() const {
     auto due = manager_->deadline();
-    if (!waiting_.empty()) due = due ? std::min(*due, look_again_) : look_again_;
+    if (!waiting_.empty()) due = due ? std::min(*due, next_timeout_) : next_timeout_;
     return due;
 }
 

@@ -82,14 +82,14 @@ private:
     struct Waiting {
         unsigned gid_index;
         wire::Gid to;
-        Time until;
+        Time until;  ///< for a query that was dropped: one that failed is reported
         NeighbourHandler handler;
     };
 
     link::GidType usual_type() const;
     bool missing(const wire::Gid& gid) const;
     void notify_arrivals();
-    void look_for_neighbours(Time now);
+    void answer_resolved(Time now);
     void answer(Ticket ticket, std::optional<wire::MacAddress> mac);
     void joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result);
 
@@ -100,7 +100,7 @@ private:
     mad::Gsi* gsi_ = nullptr;
     cm::Manager::Pointer manager_;
     std::map<Ticket, Waiting> waiting_;  ///< for neighbours
-    Time look_again_ = 0;
+    Time next_timeout_ = 0;  ///< of `waiting_`
     std::map<Ticket, GroupHandler> joining_;
     std::vector<wire::Gid> missing_;  ///< addresses that the link has lost
     bool gone_ = false;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,25 +13,21 @@
 // Asynchronous operations: neighbours and groups.
 
 namespace verbline::verbs {
-namespace {
-
-constexpr Time neighbour_limit = 3 * second;  ///< RFC 4861, 10: three solicitations, a second apart
-constexpr Time ask_interval = second;
-
-}  // namespace
 
 /// Handlers may start or cancel other lookups.
-void PortNetwork::look_for_neighbours(Time now) {
-    const bool ask = now >= look_again_;
-    if (ask) look_again_ = now + ask_interval;
+void PortNetwork::answer_resolved(Time now) {
     std::vector<std::pair<Ticket, std::optional<wire::MacAddress>>> answers;
+    auto next = std::numeric_limits<Time>::max();
     for (const auto& [ticket, waiting] : waiting_) {
-        const auto mac = port_.next_hop(waiting.gid_index, waiting.to);
-        if (mac || now >= waiting.until)
+        const bool resolving = port_.resolving_next_hop(waiting.gid_index, waiting.to);
+        const auto mac = port_.next_hop(waiting.gid_index, waiting.to);  // second: the answer may come in between
+        if (mac || !resolving || now >= waiting.until) {
             answers.emplace_back(ticket, mac);
-        else if (ask)
-            port_.ask_next_hop(waiting.gid_index, waiting.to);
+        } else {
+            next = std::min(next, waiting.until);
+        }
     }
+    next_timeout_ = next;
     for (const auto& [ticket, mac] : answers) answer(ticket, mac);
 }
 
@@ -47,9 +45,9 @@ void PortNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wir
     if (const auto mac = port_.next_hop(*index, to)) return handler(Neighbour{.mac = *mac, .gid = to});
     const auto now = around_.now();
     port_.ask_next_hop(*index, to);
-    if (waiting_.empty()) look_again_ = now + ask_interval;
-    waiting_.emplace(
-        ticket, Waiting{.gid_index = *index, .to = to, .until = now + neighbour_limit, .handler = std::move(handler)});
+    const auto until = now + NextHops::resolution_timeout;
+    next_timeout_ = waiting_.empty() ? until : std::min(next_timeout_, until);
+    waiting_.emplace(ticket, Waiting{.gid_index = *index, .to = to, .until = until, .handler = std::move(handler)});
 }
 
 /// On Ethernet, RDMA CM builds paths itself.

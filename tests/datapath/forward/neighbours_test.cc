@@ -47,10 +47,10 @@ void free_all(std::span<rte_mbuf*> packets) {
 TEST(NeighbourTable, ResolvesAndHandsOverWhatWaited) {
     Table table;
     std::array<rte_mbuf*, 2> packets{packet(), packet()};
-    EXPECT_EQ(table.state(key(1)), NeighbourState::none);
+    EXPECT_EQ(table.state(key(1)), ResolutionState::none);
     EXPECT_EQ(table.enqueue(key(1), packets[0], 0), Enqueued::first);
     EXPECT_EQ(table.enqueue(key(1), packets[1], 0), Enqueued::waits);
-    EXPECT_EQ(table.state(key(1)), NeighbourState::pending);
+    EXPECT_EQ(table.state(key(1)), ResolutionState::pending);
     EXPECT_EQ(table.lookup(key(1)), nullptr);
 
     auto set = table.set(key(1), 77);
@@ -59,7 +59,7 @@ TEST(NeighbourTable, ResolvesAndHandsOverWhatWaited) {
     free_all(set.waited.span());
     ASSERT_NE(table.lookup(key(1)), nullptr);
     EXPECT_EQ(*table.lookup(key(1)), 77u);
-    EXPECT_EQ(table.state(key(1)), NeighbourState::resolved);
+    EXPECT_EQ(table.state(key(1)), ResolutionState::resolved);
     EXPECT_FALSE(table.deadline());
 
     EXPECT_EQ(table.set(key(1), 78).waited.size, 0u);
@@ -82,7 +82,7 @@ TEST(NeighbourTable, TheOldestGivesWay) {
     EXPECT_TRUE(std::ranges::equal(waited.span(), std::span(packets).last(3)));
     free_all(waited.span());
     EXPECT_EQ(table.counters.neighbours_failed.value(), 1u);
-    EXPECT_EQ(table.state(key(1)), NeighbourState::none);
+    EXPECT_EQ(table.state(key(1)), ResolutionState::none);
 }
 
 TEST(NeighbourTable, FailureDoesNotTouchTheResolved) {

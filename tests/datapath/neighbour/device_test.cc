@@ -122,7 +122,7 @@ TEST_F(NeighbourDeviceTest, AsksWithTheNextBurstAndFinds) {
 TEST_F(NeighbourDeviceTest, TellsWhenWhoWasAskedForIsFound) {
     device->set_addresses({{gid("10.1.0.1"), 24}});
     unsigned told = 0;
-    device->on_found([&] { ++told; });
+    device->on_answer([&] { ++told; });
     device->ask(gid("10.1.0.2"));
     receive();
     inner->receive(make_request(them, gid("10.1.0.3"), gid("10.1.0.1")).view());
@@ -136,12 +136,40 @@ TEST_F(NeighbourDeviceTest, TellsWhenWhoWasAskedForIsFound) {
     EXPECT_EQ(told, 1u) << "once";
 }
 
+TEST_F(NeighbourDeviceTest, RepeatsItsQuestionsAndTellsOfFailures) {
+    device->set_addresses({{gid("10.1.0.1"), 24}});
+    for (unsigned i = 0; i < 10; ++i, now += second) receive();
+    inner->sent.clear();
+    unsigned told = 0;
+    device->on_answer([&] { ++told; });
+    device->ask(gid("10.1.0.2"));
+    EXPECT_TRUE(device->resolving(gid("10.1.0.2"))) << "before the next burst, too";
+    for (unsigned i = 0; i < 32; ++i, now += 100 * millisecond) {
+        receive();
+        EXPECT_TRUE(device->resolving(gid("10.1.0.2")));
+    }
+    EXPECT_EQ(inner->sent.size(), 4u);
+    EXPECT_EQ(told, 0u);
+    receive();
+    EXPECT_FALSE(device->resolving(gid("10.1.0.2")));
+    EXPECT_EQ(told, 1u);
+}
+
+TEST_F(NeighbourDeviceTest, TellsAtOnceThatThereIsNoSourceAddress) {
+    unsigned told = 0;
+    device->on_answer([&] { ++told; });
+    device->ask(gid("10.1.0.2"));
+    receive();
+    EXPECT_EQ(told, 1u);
+    EXPECT_FALSE(device->resolving(gid("10.1.0.2")));
+}
+
 TEST_F(NeighbourDeviceTest, TellsAtOnceOfWhoIsKnownAlready) {
     device->set_addresses({{gid("10.1.0.1"), 24}});
     inner->receive(make_request(them, gid("10.1.0.2"), gid("10.1.0.1")).view());
     receive();
     unsigned told = 0;
-    device->on_found([&] { ++told; });
+    device->on_answer([&] { ++told; });
     device->ask(gid("10.1.0.2"));
     receive();
     EXPECT_EQ(told, 1u);

@@ -29,7 +29,7 @@ struct NeighboursTest : ::testing::TestWithParam<Names> {
     std::vector<Message> pass(Time time) {
         std::vector<Message> sent;
         for (const auto end = now + time; now < end; now += millisecond) {
-            for (const auto& frame : neighbours.tick(now)) sent.push_back(read_frame(frame.view()).message);
+            for (const auto& frame : neighbours.tick(now).frames) sent.push_back(read_frame(frame.view()).message);
         }
         return sent;
     }
@@ -50,6 +50,32 @@ TEST_P(NeighboursTest, AsksAndLearnsFromTheAnswer) {
     EXPECT_FALSE(hear(make_reply(them, theirs, ours, us)));
     EXPECT_EQ(neighbours.lookup(theirs, now), them);
     EXPECT_EQ(neighbours.lookup(ours, now), us);
+}
+
+TEST_P(NeighboursTest, RepeatsARequestUntilItIsAnswered) {
+    pass(10 * second);
+    ASSERT_TRUE(neighbours.solicit(theirs, now));
+    EXPECT_FALSE(neighbours.solicit(theirs, now)) << "under way";
+    EXPECT_EQ(pass(300 * millisecond).size(), 1u) << "the first repeat comes early";
+    EXPECT_TRUE(neighbours.resolving(theirs));
+    hear(make_reply(them, theirs, ours, us));
+    EXPECT_FALSE(neighbours.resolving(theirs));
+    EXPECT_FALSE(neighbours.deadline()) << "nothing to send";
+    EXPECT_TRUE(pass(10 * second).empty());
+}
+
+TEST_P(NeighboursTest, GivesUpWhereNoneIsAnswered) {
+    pass(10 * second);
+    ASSERT_TRUE(neighbours.solicit(theirs, now));
+    const auto timeout = Neighbours::parameters.resolution_timeout();
+    EXPECT_GT(timeout, 3 * second) << "RFC 4861, 10: three, a second apart";
+    EXPECT_EQ(pass(timeout).size(), 3u);
+    EXPECT_TRUE(neighbours.resolving(theirs));
+    EXPECT_EQ(neighbours.deadline(), now);
+    EXPECT_TRUE(neighbours.tick(now).failed);
+    EXPECT_FALSE(neighbours.resolving(theirs));
+    EXPECT_FALSE(neighbours.lookup(theirs, now));
+    EXPECT_TRUE(neighbours.solicit(theirs, now)) << "and begins anew";
 }
 
 TEST_P(NeighboursTest, AnswersForItsOwnAddressAndLearnsWhoAsked) {
@@ -196,7 +222,7 @@ TEST(Neighbours, LeavesOtherFramesAlone) {
 TEST_P(NeighboursTest, ALongStepOfTimeIsNotMadeUpFor) {
     hear(make_request(them, theirs, ours));
     now += 48 * 3600 * second;
-    EXPECT_EQ(neighbours.tick(now).size() + neighbours.tick(now).size(), 1u)
+    EXPECT_EQ(neighbours.tick(now).frames.size() + neighbours.tick(now).frames.size(), 1u)
         << "the probe; announcements come as far apart as ever";
     EXPECT_GT(neighbours.deadline(), now);
     EXPECT_FALSE(neighbours.lookup(theirs, now));

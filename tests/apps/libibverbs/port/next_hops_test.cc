@@ -60,6 +60,7 @@ TEST_F(NextHopsTest, TheKernelIsAskedBesides) {
     ASSERT_TRUE(answered());
     EXPECT_EQ(hops->find(gid(1), gid(2)), wire::from_string<wire::MacAddress>("02:00:00:00:00:02").value());
     EXPECT_FALSE(hops->find(gid(1), gid(3)));
+    EXPECT_FALSE(hops->resolving(gid(1), gid(2)));
 }
 
 TEST_F(NextHopsTest, WhoDoesNotAnswerHoldsNobodyUpForLong) {
@@ -75,6 +76,7 @@ TEST_F(NextHopsTest, WhoDoesNotAnswerHoldsNobodyUpForLong) {
 
 TEST_F(NextHopsTest, EndsInTheMiddleOfAQuestion) {
     ask(20);
+    EXPECT_TRUE(hops->resolving(gid(1), gid(20)));
     hops.reset();
 }
 

@@ -85,7 +85,7 @@ void run(fuzz::Input input) {
             case 4: neighbours.lookup(address(input.byte()), now); break;
             default: hear(neighbours, neighbours_frame(input).view(), now); break;
         }
-        for (const auto& frame : neighbours.tick(now)) check(neighbours, frame);
+        for (const auto& frame : neighbours.tick(now).frames) check(neighbours, frame);
         expect(!neighbours.deadline() || *neighbours.deadline() > now);
         expect(neighbours.size() <= table_size);
     }
