@@ -71,7 +71,7 @@ struct Bed {
             auto guard = guarded ? std::optional(pmd::SourceGuard(mac_of(i), {address_of(i)})) : std::nullopt;
             ids.push_back(fabric.add_lane(std::move(device), mac_of(i), std::move(guard)));
         }
-        fabric.look_after(0, pmd::Switch::Links::all);
+        fabric.upkeep(0, pmd::Switch::Links::all);
         devices[1]->back = &devices[0]->frames;
         for (unsigned i = 0; i < 32; ++i) devices[0]->frames.push_back(make_frame(0, 1));
     }

@@ -18,7 +18,7 @@
 namespace verbline::rdma_ping {
 namespace {
 
-constexpr timeval patience{.tv_sec = 20, .tv_usec = 0};
+constexpr timeval io_timeout{.tv_sec = 20, .tv_usec = 0};
 constexpr std::uint32_t magic = 0x56'4c'50'31;  // "VLP1": the layout below
 constexpr std::size_t introduction_size = 56;
 
@@ -59,8 +59,8 @@ std::unexpected<Error> failed(const std::string& what) {
 Exchange::Exchange(FileDescriptor socket) : socket_(std::move(socket)) {
     const int on = 1;
     setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &io_timeout, sizeof io_timeout);
+    setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &io_timeout, sizeof io_timeout);
 }
 
 Result<Exchange> Exchange::accept(std::uint16_t port) {

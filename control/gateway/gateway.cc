@@ -24,7 +24,7 @@ namespace {
 constexpr unsigned pool_cache = 256;
 constexpr std::uint16_t pool_data_room = RTE_PKTMBUF_HEADROOM + 2304;  ///< any frame of a 2048-byte link
 constexpr Time leave_limit = 500 * millisecond;
-constexpr Time look_period = 50 * millisecond;
+constexpr Time upkeep_period = 50 * millisecond;
 
 }  // namespace
 
@@ -110,7 +110,7 @@ Outcome Gateway::start_ports() {
         }
         if (auto up = outcome(port->device().up()); !up) return up;
     }
-    look_timer_ = loop_.every(look_period, [this] { look_after(); });
+    upkeep_timer_ = loop_.every(upkeep_period, [this] { upkeep(); });
     return {};
 }
 
@@ -164,7 +164,7 @@ Outcome Gateway::start_worker(pmd::WorkerLcore& worker) {
 Gateway::~Gateway() {
     telemetry_.reset();
     follower_.reset();
-    look_timer_.cancel();
+    upkeep_timer_.cancel();
     stop_worker();
     for (auto& port : ports_) port->leave();
     // Leaving sends requests to the subnet administrator: wait a moment for its answers. Without an SA no wait is
@@ -186,8 +186,8 @@ void Gateway::handle(const router::Event& event) {
     std::visit([this](const auto& e) { ports_[static_cast<std::size_t>(e.port)]->port().handle(e); }, event);
 }
 
-void Gateway::look_after() {
-    for (auto& port : ports_) port->look_after();
+void Gateway::upkeep() {
+    for (auto& port : ports_) port->upkeep();
     if (!capture_ || capture_failed_) return;
     if (const auto written = capture_->drain(); !written) {
         setup_.on_trouble("capture ends: " + written.error().what);

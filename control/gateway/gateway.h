@@ -71,7 +71,7 @@ private:
     void stop_worker();
 
     void handle(const router::Event& event);
-    void look_after();
+    void upkeep();
     void report_when_ready();
     View view();
 
@@ -94,7 +94,7 @@ private:
     std::unique_ptr<router::Shard> shard_;
     std::unique_ptr<router::KernelFollower> follower_;
     std::optional<telemetry::Server> telemetry_;
-    control::Timer look_timer_;
+    control::Timer upkeep_timer_;
     pmd::WorkerLcore* worker_ = nullptr;  ///< that polls the shard
     bool ready_ = false;
     bool capture_failed_ = false;

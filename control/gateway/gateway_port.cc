@@ -189,7 +189,7 @@ void GatewayPort::leave() {
     port_.reset();
 }
 
-void GatewayPort::look_after() {
+void GatewayPort::upkeep() {
     if (capture_) (void)capture_->drain();
     port_->set_carrier(device_->link_up());
 }

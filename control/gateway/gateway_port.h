@@ -49,7 +49,7 @@ public:
     bool left() const { return !agent_ || agent_->groups().show().empty(); }
 
     /// Upkeep of the device's link and of the port's own capture file: call a few times a second.
-    void look_after();
+    void upkeep();
 
     const PortConfig& config() const { return port_config_; }
     const std::string& name() const { return port_config_.name; }

@@ -68,16 +68,17 @@ const Header* body(nlmsghdr& message, int type) {
     return message.nlmsg_type == type && enough ? static_cast<const Header*>(nlmsg_data(&message)) : nullptr;
 }
 
-enum class Hears : bool { changes, answers };
+enum class Messages : bool { notifications, replies };
 
-/// Hears messages until `done`; false when the time is over. Of changes some may be missed; what answers a question
+/// Receives messages until `done`; false at the deadline. Of notifications some may be missed; the reply to a request
 /// does not come again (ENOBUFS).
-Result<bool> hear(NetlinkSocket& socket, Hears what, Time deadline, const std::function<bool(nlmsghdr&)>& done) {
+Result<bool> receive_until(NetlinkSocket& socket, Messages kind, Time deadline,
+                           const std::function<bool(nlmsghdr&)>& done) {
     for (bool finished = false;;) {
         const auto outcome = socket.receive([&](nlmsghdr& message) { finished = finished || done(message); });
         if (!outcome) return std::unexpected(outcome.error());
         if (finished) return true;
-        if (*outcome == NetlinkSocket::Outcome::lost && what == Hears::answers)
+        if (*outcome == NetlinkSocket::Outcome::lost && kind == Messages::replies)
             return failure(ENOBUFS, "the kernel's answer was lost");
         if (*outcome != NetlinkSocket::Outcome::nothing) continue;
         const auto left = deadline - monotonic_now();
@@ -91,18 +92,19 @@ Result<void> ask(NetlinkSocket& socket, Result<std::uint32_t> sequence, const st
                  const std::function<void(nlmsghdr&)>& each) {
     if (!sequence) return std::unexpected(sequence.error());
     int code = 0;
-    const auto heard = hear(socket, Hears::answers, monotonic_now() + 2 * second, [&](nlmsghdr& message) {
-        if (!socket.answers(message, *sequence)) return false;
-        if (const auto* error = body<nlmsgerr>(message, NLMSG_ERROR)) {
-            code = -error->error;
-            return true;
-        }
-        if (message.nlmsg_type == NLMSG_DONE) return true;
-        each(message);
-        return (message.nlmsg_flags & NLM_F_MULTI) == 0;
-    });
-    if (!heard) return std::unexpected(heard.error());
-    if (!*heard) code = ETIMEDOUT;
+    const auto received =
+        receive_until(socket, Messages::replies, monotonic_now() + 2 * second, [&](nlmsghdr& message) {
+            if (!socket.answers(message, *sequence)) return false;
+            if (const auto* error = body<nlmsgerr>(message, NLMSG_ERROR)) {
+                code = -error->error;
+                return true;
+            }
+            if (message.nlmsg_type == NLMSG_DONE) return true;
+            each(message);
+            return (message.nlmsg_flags & NLM_F_MULTI) == 0;
+        });
+    if (!received) return std::unexpected(received.error());
+    if (!*received) code = ETIMEDOUT;
     if (code != 0) return failure(code, fmt::format("{}: {}", what, std::strerror(code)));
     return {};
 }
@@ -278,13 +280,13 @@ Result<wire::MacAddress> resolve_kernel_neighbour(unsigned ifindex, const wire::
     if (auto sent = send_something(ifindex, name, hop); !sent) return std::unexpected(sent.error());
 
     Neighbour neighbour;
-    const auto heard = hear(*changes, Hears::changes, deadline, [&](nlmsghdr& message) {
+    const auto received = receive_until(*changes, Messages::notifications, deadline, [&](nlmsghdr& message) {
         if (const auto found = parse_neighbour(message, ifindex, hop.bytes)) neighbour = *found;
         return neighbour.mac || neighbour.state == NUD_FAILED;
     });
-    if (!heard) return std::unexpected(heard.error());
+    if (!received) return std::unexpected(received.error());
     if (neighbour.mac) return *neighbour.mac;
-    return failure(*heard ? EHOSTUNREACH : ETIMEDOUT,
+    return failure(*received ? EHOSTUNREACH : ETIMEDOUT,
                    fmt::format("{} does not answer on {}; is it up, and in the same network?", hop.text(), name));
 }
 

@@ -33,7 +33,7 @@ std::vector<std::byte> framed(wire::EtherType type, wire::Bytes payload) {
 
 }  // namespace
 
-struct IpoibNeighbours::Play {
+struct IpoibNeighbours::ActionVisitor {
     IpoibNeighbours& self;
 
     void operator()(const neighbour::Send& action) const {
@@ -48,11 +48,11 @@ struct IpoibNeighbours::Play {
         self.setup_.send(sa::address_handle(*self.group_, self.mgid_), wire::multicast_qpn, packet);
     }
     void operator()(const neighbour::Resolved& action) const {
-        asked_enough(action.address);
+        leave_solicited_node(action.address);
         self.finish(action.address, std::get<wire::IpoibAddress>(action.link).gid);
     }
     void operator()(const neighbour::Failed& action) const {
-        asked_enough(action.address);
+        leave_solicited_node(action.address);
         const auto ipv4 = link::ipv4_of(action.address);
         self.finish(action.address, failure(EHOSTUNREACH, fmt::format("nobody answers for {}",
                                                                       ipv4 ? wire::to_string(*ipv4)
@@ -60,7 +60,7 @@ struct IpoibNeighbours::Play {
     }
     void operator()(const neighbour::Removed&) const {}
 
-    void asked_enough(const wire::Gid& address) const {
+    void leave_solicited_node(const wire::Gid& address) const {
         if (neighbour::family_of(address) == neighbour::Family::ipv6)
             self.groups_.leave(neighbour::solicited_node(address));
     }
@@ -146,7 +146,7 @@ void IpoibNeighbours::received(wire::Bytes packet) {
 }
 
 void IpoibNeighbours::play(const neighbour::Actions& actions) {
-    for (const auto& action : actions) std::visit(Play{*this}, action);
+    for (const auto& action : actions) std::visit(ActionVisitor{*this}, action);
     schedule();
 }
 

@@ -80,8 +80,8 @@ private:
         wire::Gid address;
         Found found;
     };
-    struct Play;  ///< executes the engine's actions
-    friend struct Play;
+    struct ActionVisitor;  ///< executes the engine's actions
+    friend struct ActionVisitor;
 
     void broadcast_granted(const std::expected<sa::Group, sa::SaStatus>& answer);
     void ask(const wire::Gid& address);

@@ -25,7 +25,7 @@ namespace verbline::transport {
 VERBLINE_COUNTER_ENUM(UdDiscard, VERBLINE_UD_DISCARDS)
 
 #define VERBLINE_TRANSPORT_COUNTERS(X)                                                               \
-    X(rx_packets, "transport packets received, whosever they were")                                  \
+    X(rx_packets, "transport packets received, for any queue pair")                                  \
     X(rx_bytes, "bytes of frames received")                                                          \
     X(tx_packets, "transport packets sent")                                                          \
     X(tx_bytes, "bytes of frames sent")                                                              \
@@ -55,10 +55,10 @@ VERBLINE_COUNTER_ENUM(UdDiscard, VERBLINE_UD_DISCARDS)
     X(req_remote_invalid_request, "NAKs received: invalid request")                                  \
     X(req_remote_access_errors, "NAKs received: remote access error")                                \
     X(req_remote_operation_errors, "NAKs received: remote operational error")                        \
-    X(req_local_errors, "send requests that failed at home: protection, length, bind")               \
+    X(req_local_errors, "send requests that failed locally: protection, length, bind")               \
     X(np_ecn_marked_roce_packets, "packets that arrived marked: congestion experienced")             \
     X(np_cnp_sent, "congestion notifications sent")                                                  \
-    X(rp_cnp_handled, "congestion notifications obeyed")                                             \
+    X(rp_cnp_handled, "congestion notifications applied to the sending rate")                        \
     X(rp_cnp_ignored, "congestion notifications for queue pairs that send nothing")                  \
     X(cq_overruns, "completions lost because their queue was full")                                  \
     X(rx_handed_over, "packets that arrived at another shard than their queue pair's")               \

@@ -100,7 +100,7 @@ void Switch::set_group(PortId lane, wire::MacAddress group, bool member) {
     if (changed) gate_.set(topology());
 }
 
-void Switch::look_after(Time now, Links which) {
+void Switch::upkeep(Time now, Links which) {
     bool changed = false;
     for (const auto& [id, port] : ports_) {
         const bool before = port->link.load(std::memory_order_relaxed);

@@ -108,7 +108,7 @@ public:
     void set_group(PortId lane, wire::MacAddress group, bool member);
     /// Establishes and re-establishes links (`NetDevice::link_up`), and ages learned addresses. Call a few times a
     /// second with `Links::all`, and more often with `Links::down`, which skips ports whose link is up.
-    void look_after(Time now, Links which);
+    void upkeep(Time now, Links which);
 
     bool link_up(PortId port) const;
     const NetDevice& device(PortId port) const;
@@ -166,7 +166,7 @@ private:
     // The poll thread's.
     Wakeups wakeups_;
     std::size_t next_ = 0;  ///< the port polled first, rotated for fairness
-    Time patience_ = 0;     ///< current sleep while ports are full
+    Time backoff_ = 0;      ///< current sleep while ports are full
     CpuContention contention_{
         {.time_slice = 200 * microsecond, .shortest_hold = 100 * millisecond, .longest_hold = 1600 * millisecond}};
 };

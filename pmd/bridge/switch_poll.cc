@@ -21,7 +21,7 @@ constexpr std::size_t share = tunables::switch_share;  ///< frames taken from on
 constexpr std::size_t most_at_the_end = 4096;          ///< frames taken from a port that is removed
 constexpr Time longest_sleep = 100 * millisecond;      ///< in case that a foreign peer forgets to wake us
 constexpr Time deaf_sleep = 50 * microsecond;          ///< with devices that cannot wake us
-constexpr Time shortest_patience = 50 * microsecond, longest_patience = millisecond;  ///< with full receivers
+constexpr Time shortest_backoff = 50 * microsecond, longest_backoff = millisecond;  ///< with full receivers
 
 /// Groups that discovery depends on: they are flooded even if they have members. Broadcast; IPv6 solicited-node and
 /// all-nodes (RFC 4861 needs both; RFC 4541, 3); 224.0.0.0/24 (RFC 4541, 2.1.2).
@@ -190,9 +190,9 @@ Time Switch::arm(Topology& topology) noexcept {
         full = full || !port->output.empty();
     }
     // No event signals that a full ring has room again; a stalled receiver must not keep the thread awake.
-    patience_ = full ? std::clamp(patience_ * 2, shortest_patience, longest_patience) : 0;
+    backoff_ = full ? std::clamp(backoff_ * 2, shortest_backoff, longest_backoff) : 0;
     if (deaf) return deaf_sleep;
-    return full ? patience_ : longest_sleep;
+    return full ? backoff_ : longest_sleep;
 }
 
 /// A port that has fired may have another descriptor now, or be gone.

@@ -68,7 +68,7 @@ std::uint16_t DirectLinks::rx_burst(std::uint16_t queue, Burst burst) noexcept {
                 continue;
             }
             const auto by_lane = inner().rx_burst(queue, rest);
-            look_at_lane(table, rest.first(by_lane));
+            detect_lost_links(table, rest.first(by_lane));
             received += by_lane;
         }
         return static_cast<std::uint16_t>(received);
@@ -76,7 +76,7 @@ std::uint16_t DirectLinks::rx_burst(std::uint16_t queue, Burst burst) noexcept {
 }
 
 /// A peer that has a link but sends over the lane has most likely lost the link, by a restart.
-void DirectLinks::look_at_lane(Table& table, Burst frames) noexcept {
+void DirectLinks::detect_lost_links(Table& table, Burst frames) noexcept {
     for (const auto* const frame : frames) {
         if (is_runt(*frame) || is_group(destination_mac(*frame))) continue;
         const auto from = source_mac(*frame);

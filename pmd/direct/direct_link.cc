@@ -15,7 +15,7 @@ DirectLink::DirectLink(std::uint64_t peer, DirectId id, std::unique_ptr<Memif> p
       id_(id),
       since_(now),
       pair_(std::move(pair)),
-      patience_ticks_(rte_get_tsc_hz() * static_cast<std::uint64_t>(patience) / second) {}
+      stall_ticks_(rte_get_tsc_hz() * static_cast<std::uint64_t>(stall_timeout) / second) {}
 
 std::uint16_t DirectLink::receive(Burst burst, DirectRxCounters& counters) noexcept {
     const auto received = pair_->rx_burst(0, burst);
@@ -39,7 +39,7 @@ std::uint16_t DirectLink::send(Burst burst, DirectTxCounters& counters) noexcept
     }
     const auto now = rte_rdtsc();
     if (full_since_ == 0) full_since_ = now;
-    if (now - full_since_ < patience_ticks_) return 0;
+    if (now - full_since_ < stall_ticks_) return 0;
     rte_pktmbuf_free_bulk(burst.data(), static_cast<unsigned>(burst.size()));
     counters.tx_dropped_stalled.add(burst.size());
     return static_cast<std::uint16_t>(burst.size());

@@ -38,10 +38,11 @@ public:
     std::uint16_t receive(Burst burst, DirectRxCounters& counters) noexcept;
     bool wanted_before = false;  ///< its receive event has been armed; receiving thread
 
-    /// Sending thread. Takes the first n frames and returns n. If the peer has not drained a full ring for `patience`,
-    /// it counts as stalled and must not delay frames for others: its frames are dropped until there is room again.
+    /// Sending thread. Takes the first n frames and returns n. If the peer has not drained a full ring for
+    /// `stall_timeout`, it counts as stalled and must not delay frames for others: its frames are dropped until there
+    /// is room again.
     std::uint16_t send(Burst burst, DirectTxCounters& counters) noexcept;
-    static constexpr Time patience = 10 * millisecond;
+    static constexpr Time stall_timeout = 10 * millisecond;
 
 private:
     const std::uint64_t peer_;  ///< its MAC address
@@ -49,7 +50,7 @@ private:
     State state_ = State::connecting;
     Time since_;
     std::unique_ptr<Memif> pair_;
-    const std::uint64_t patience_ticks_;
+    const std::uint64_t stall_ticks_;
     std::uint64_t full_since_ = 0;  ///< ticks; 0: the ring was not full
 };
 

@@ -71,7 +71,7 @@ bool DirectLinks::link_up() {
     if (broker_ == nullptr) return up;
     const Time now = options_.clock();
     bool changed = take_news(now);
-    changed |= look_after_links(now);
+    changed |= upkeep_links(now);
     changed |= forget(now);
     changed |= answer_wish(now);
     if (changed) publish(now);
@@ -131,15 +131,15 @@ std::unique_ptr<Memif> DirectLinks::open_pair(DirectNews& news) {
     return std::move(*pair);
 }
 
-bool DirectLinks::look_after_links(Time now) {
+bool DirectLinks::upkeep_links(Time now) {
     bool changed = false;
     for (auto& [mac, peer] : peers_)
-        if (peer.link) changed |= look_after(peer, now);
+        if (peer.link) changed |= upkeep(peer, now);
     return changed;
 }
 
 /// Upkeep of a peer's link. True if its state has changed, or it has gone.
-bool DirectLinks::look_after(Peer& peer, Time now) {
+bool DirectLinks::upkeep(Peer& peer, Time now) {
     auto& link = *peer.link;
     const bool up = link.pair().link_up();
     const Time passed = now - link.since();

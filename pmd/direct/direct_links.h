@@ -101,8 +101,8 @@ private:
     bool take_news(Time now);
     void begin(DirectNews news, Time now);
     std::unique_ptr<Memif> open_pair(DirectNews& news);
-    bool look_after_links(Time now);
-    bool look_after(Peer& peer, Time now);
+    bool upkeep_links(Time now);
+    bool upkeep(Peer& peer, Time now);
     bool forget(Time now);
     bool answer_wish(Time now);
     bool ask(std::uint64_t peer, Time now);
@@ -114,7 +114,7 @@ private:
 
     DirectLink* path(Table& table, const rte_mbuf& frame) noexcept;
     void leave_word(std::uint64_t peer) noexcept;
-    void look_at_lane(Table& table, Burst frames) noexcept;
+    void detect_lost_links(Table& table, Burst frames) noexcept;
 
     const DirectOptions options_;
     DirectBroker* broker_ = nullptr;

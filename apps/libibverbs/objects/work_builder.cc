@@ -10,7 +10,7 @@ WorkBuilder::WorkBuilder(rdma::QueuePair& pair, ibv_qp_type type, const ibv_qp_c
 
 void WorkBuilder::start() noexcept {
     error_ = 0;
-    in_hand_ = false;
+    building_ = false;
 }
 
 transport::SendRequest& WorkBuilder::next(ibv_wr_opcode opcode, std::uint64_t id, unsigned flags) noexcept {
@@ -21,7 +21,7 @@ transport::SendRequest& WorkBuilder::next(ibv_wr_opcode opcode, std::uint64_t id
     request_ = {
         .id = id, .operation = work.operation, .flags = static_cast<std::uint8_t>(flags & ~unsigned{IBV_SEND_INLINE})};
     inlined_size_ = 0;
-    in_hand_ = true;
+    building_ = true;
     return request_;
 }
 
@@ -46,7 +46,7 @@ void WorkBuilder::inline_data(const void* from, std::size_t length) noexcept {
 }
 
 void WorkBuilder::stage() noexcept {
-    if (!std::exchange(in_hand_, false) || error_ != 0) return;
+    if (!std::exchange(building_, false) || error_ != 0) return;
     if (type_ == IBV_QPT_UD && request_.ud.envelope == nullptr) return fail(EINVAL);
     if (const auto staged = pair_.stage(request_); !staged) fail(static_cast<int>(staged.error()));
 }
@@ -62,7 +62,7 @@ int WorkBuilder::complete() noexcept {
 }
 
 void WorkBuilder::abort() noexcept {
-    in_hand_ = false;
+    building_ = false;
     pair_.withdraw();
 }
 

@@ -47,7 +47,7 @@ private:
     std::size_t inlined_size_ = 0;
     std::array<transport::Segment, limits::segments> room_{};
     transport::SendRequest request_{};
-    bool in_hand_ = false;
+    bool building_ = false;
     int error_ = 0;
 };
 

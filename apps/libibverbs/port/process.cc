@@ -39,7 +39,7 @@ void name_device(DeviceEntry& entry, const std::string& name, unsigned index) {
     set(device.ibdev_path, "/sys/class/infiniband/" + name);
 }
 
-constexpr Time farewell = 100 * millisecond;  ///< to transmit work posted before the exit
+constexpr Time transmit_timeout = 100 * millisecond;  ///< to transmit work posted before the exit
 
 }  // namespace
 
@@ -145,7 +145,7 @@ void Process::after_fork_in_child() {
 
 void Process::at_exit() {
     if (Owner::caller() != Owner::Caller::owner) return;
-    const auto until = monotonic_now() + farewell;
+    const auto until = monotonic_now() + transmit_timeout;
     for (auto& port : ports_) {
         if (port != nullptr) port->finish(until);
     }

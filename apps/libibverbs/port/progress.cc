@@ -128,7 +128,7 @@ void Progress::posted_by_service() noexcept {
         if (abandoned()) return;
         if (enter(true)) break;
         if (rounds_.load(std::memory_order_acquire) - ended >= 2) return;
-        give_way(looks);
+        yield_or_sleep(looks);
     }
     do {
         is_helper() ? helper_poll() : program_round();
@@ -148,7 +148,7 @@ bool Progress::ask_helper() noexcept {
 
 /// Yields the CPU to the peer, or to the thread inside the gate. Some schedulers take sched_yield for a mere hint:
 /// after several in vain it becomes a short sleep, in which others do many packets' work.
-void Progress::give_way(unsigned times) noexcept {
+void Progress::yield_or_sleep(unsigned times) noexcept {
     if (times < yields_in_vain) {
         sched_yield();
     } else {
@@ -169,7 +169,7 @@ bool Progress::idle() noexcept {
     const auto rounds = idle_rounds_.fetch_add(1, std::memory_order_relaxed);
     if (alone_) {
         take_over();  // a helper woken for each packet would get them one at a time
-        give_way(rounds);
+        yield_or_sleep(rounds);
         return false;
     }
     const auto now = rte_rdtsc();

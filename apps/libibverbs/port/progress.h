@@ -121,7 +121,7 @@ private:
     bool exit() noexcept;  ///< true: another round is due
     bool poll(rdma::QueuePair* sender) noexcept;
     bool program_round(rdma::QueuePair* sender = nullptr) noexcept;
-    static void give_way(unsigned times) noexcept;
+    static void yield_or_sleep(unsigned times) noexcept;
     void take_over() noexcept;
     void yield() noexcept;
     void block_until_arrival() noexcept;

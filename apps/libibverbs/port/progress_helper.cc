@@ -32,7 +32,7 @@ constexpr Time urgent_interval = millisecond;  ///< while the link asks for upke
 /// On the only CPU, a helper that preempts the thread which has woken it gets packets one at a time, at a context
 /// switch each. So it is made a batch thread (SCHED_BATCH), which runs when the others wait or have used up their time
 /// slices. Real-time policies are left alone.
-void take_turns() {
+void become_batch_thread() {
     const sched_param none{};
     if (sched_getscheduler(0) == SCHED_OTHER) std::ignore = sched_setscheduler(0, SCHED_BATCH, &none);
 }
@@ -72,18 +72,18 @@ bool Progress::helper_round() noexcept {
 void Progress::run(const std::stop_token& stop) {
     unsigned idle_rounds = 0;
     helper_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-    bool takes_turns = false;
+    bool batch = false;
     while (!stop.stop_requested() && !lost_) {
         upkeep();
         const bool serves = alone_ && served_.load(std::memory_order_relaxed);
-        if (serves && !std::exchange(takes_turns, true)) take_turns();
+        if (serves && !std::exchange(batch, true)) become_batch_thread();
         const bool served = serve_asked();
         if (program_polls_.load(std::memory_order_relaxed)) {
             watch_program();
         } else if (helper_round() || served) {
             idle_rounds = 0;
         } else if (++idle_rounds < (program_is_near_ || serves ? idle_beside_program : idle_before_sleep)) {
-            alone_ ? give_way(idle_rounds) : rte_pause();
+            alone_ ? yield_or_sleep(idle_rounds) : rte_pause();
         } else {
             sleep();
             idle_rounds = 0;

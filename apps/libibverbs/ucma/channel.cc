@@ -32,7 +32,7 @@ void Channel::signal() {
 }
 
 /// Must not block: a waiting thread may have read the eventfd first.
-void Channel::quench() {
+void Channel::drain() {
     std::uint64_t count = 0;
     const iovec into{.iov_base = &count, .iov_len = sizeof count};
     if (preadv2(event_.ours(), &into, 1, -1, RWF_NOWAIT) == sizeof count) signals_ -= count;
@@ -53,7 +53,7 @@ void Channel::settle() {
     const std::scoped_lock lock(signal_mutex_);
     const bool events = events_.load(std::memory_order_relaxed) != 0;
     if (events == (signals_ != 0)) return;
-    events ? signal() : quench();
+    events ? signal() : drain();
 }
 
 bool Channel::intact(Time now) {

@@ -68,7 +68,7 @@ public:
 private:
     explicit Channel(ProgramDescriptor event) : event_(std::move(event)) { event_.disown(); }
     void signal();
-    void quench();
+    void drain();
 
     ProgramDescriptor event_;
     rdmacm::EventQueue queue_;

@@ -24,11 +24,11 @@
 namespace verbline::verbs {
 namespace {
 
-constexpr Time farewell = second;  ///< for peers to answer the DREQs of `finish`
-constexpr int longest_look = 16;   ///< ms, between two checks
-/// Between two DREQs: most peers answer sooner, and `farewell` leaves time for many repeats.
+constexpr Time disconnect_timeout = second;  ///< for peers to answer the DREQs of `finish`
+constexpr int longest_interval = 16;         ///< ms, between two checks
+/// Between two DREQs: most peers answer sooner, and `disconnect_timeout` leaves time for many repeats.
 constexpr Time repeat_interval = 50 * millisecond;
-constexpr int most_turns = 4;  ///< rounds of receiving before the rest is left to the control thread
+constexpr int receive_rounds = 4;  ///< rounds of receiving before the rest is left to the control thread
 
 }  // namespace
 
@@ -79,7 +79,7 @@ CmEngine::~CmEngine() {
 }
 
 Result<void> CmEngine::add_port(VerbsPort& port) {
-    PortNetwork::Surroundings around{
+    PortNetwork::Callbacks callbacks{
         .on_ready = [this](cm::Endpoint& endpoint) { ready_.push_back(&endpoint); },
         .later = [this](PortNetwork::Task task) { loop_->post(std::move(task)); },
         // While ports are opened there is no service yet, and only the opening thread.
@@ -97,9 +97,9 @@ Result<void> CmEngine::add_port(VerbsPort& port) {
         .loop = loop_.get()};
     Result<std::unique_ptr<PortNetwork>> network;
     if (port.infiniband())
-        network = FabricNetwork::create(port, port.link().fabric_link, std::move(around));
+        network = FabricNetwork::create(port, port.link().fabric_link, std::move(callbacks));
     else
-        network = PortNetwork::create(port, std::move(around));
+        network = PortNetwork::create(port, std::move(callbacks));
     if (!network) return std::unexpected(network.error());
     ports_.push_back(std::move(*network));
     return {};
@@ -143,9 +143,10 @@ void CmEngine::leave() {
 void CmEngine::finish() {
     const auto began = monotonic_now();
     auto repeat = began + repeat_interval;
-    for (int look = 1; unanswered() && monotonic_now() < began + farewell; look = std::min(2 * look, longest_look)) {
+    for (int interval = 1; unanswered() && monotonic_now() < began + disconnect_timeout;
+         interval = std::min(2 * interval, longest_interval)) {
         leave();
-        ::poll(nullptr, 0, look);
+        ::poll(nullptr, 0, interval);
         if (monotonic_now() < repeat) continue;
         repeat = monotonic_now() + repeat_interval;
         repeat_disconnects();
@@ -199,7 +200,7 @@ bool CmEngine::receive() {
 /// sent in turn.
 std::vector<std::shared_ptr<Channel>> CmEngine::settle() {
     poll_ready();
-    for (int turn = 0; turn < most_turns && receive(); ++turn) poll_ready();
+    for (int round = 0; round < receive_rounds && receive(); ++round) poll_ready();
     for (const auto& port : ports_)
         if (port->arrived()) port->notify_others();
     if (const auto due = deadline(); due && (!armed_ || *armed_ > *due)) {

@@ -20,10 +20,10 @@ constexpr Time broadcast_limit = 2 * second;
 }  // namespace
 
 Result<std::unique_ptr<FabricNetwork>> FabricNetwork::create(VerbsPort& port, const InfinibandLink& link,
-                                                             Surroundings around) {
+                                                             Callbacks callbacks) {
     auto arrivals = make_arrivals(port);
     if (!arrivals) return std::unexpected(arrivals.error());
-    std::unique_ptr<FabricNetwork> network(new FabricNetwork(port, std::move(around), std::move(*arrivals)));
+    std::unique_ptr<FabricNetwork> network(new FabricNetwork(port, std::move(callbacks), std::move(*arrivals)));
     if (auto started = network->start(); !started) return std::unexpected(started.error());
     if (auto attached = network->attach(link); !attached) return std::unexpected(attached.error());
     return network;
@@ -32,7 +32,7 @@ Result<std::unique_ptr<FabricNetwork>> FabricNetwork::create(VerbsPort& port, co
 FabricNetwork::~FabricNetwork() = default;
 
 Result<void> FabricNetwork::attach(const InfinibandLink& link) {
-    auto& loop = *around().loop;
+    auto& loop = *callbacks().loop;
     addresses_ = port().link().ipoib_addresses;
     addresses_.push_back({ipoib::ipv6_link_local_of(port().link().fabric.gid()), 64});
     auto transport = mad::IbsimTransport::open(link.fabric, link.host, loop);
@@ -63,7 +63,7 @@ Result<void> FabricNetwork::attach(const InfinibandLink& link) {
 
 /// Programs assume that an interface has joined its broadcast group, and query its Q_Key only once.
 void FabricNetwork::await_broadcast_group() {
-    auto& loop = *around().loop;
+    auto& loop = *callbacks().loop;
     for (const auto until = loop.now() + broadcast_limit; !broadcast_ && loop.now() < until;) {
         loop.run_once(until - loop.now());
     }
@@ -77,7 +77,7 @@ void FabricNetwork::granted(const wire::Gid& mgid, const sa::Group& group) {
     if (!attached_) {
         broadcast_ = group;  // no other thread uses it yet
     } else {
-        around().with_service([&] { broadcast_ = group; });
+        callbacks().with_service([&] { broadcast_ = group; });
     }
 }
 

@@ -28,7 +28,7 @@ class FabricNetwork final : public PortNetwork {
 public:
     /// Attaches to the fabric's simulator once more, until destroyed. Call before the control thread starts.
     static Result<std::unique_ptr<FabricNetwork>> create(VerbsPort& port, const InfinibandLink& link,
-                                                         Surroundings around);
+                                                         Callbacks callbacks);
     ~FabricNetwork() override;
 
     Facts facts() const override;

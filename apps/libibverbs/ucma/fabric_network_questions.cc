@@ -43,7 +43,7 @@ Error error_of(const VerbsPort& port, const wire::Gid& to, const sa::Failure& wh
 template <class Handler, class Answer>
 bool FabricNetwork::answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what) {
     bool awaited = false;
-    around().with_service([&] {
+    callbacks().with_service([&] {
         auto asked = waiting.extract(ticket);
         awaited = !asked.empty();
         if (awaited) asked.mapped()(what);
@@ -54,7 +54,7 @@ bool FabricNetwork::answer(std::map<Ticket, Handler>& waiting, Ticket ticket, co
 void FabricNetwork::find_neighbour(Ticket ticket, const wire::Gid& /*from*/, const wire::Gid& to,
                                    NeighbourHandler handler) {
     finding_.insert_or_assign(ticket, std::move(handler));
-    around().later([this, ticket, to] {
+    callbacks().later([this, ticket, to] {
         neighbours_->find(ticket, to, [this, ticket](const Result<wire::Gid>& gid) {
             answer(finding_, ticket,
                    gid ? Result<Neighbour>(Neighbour{.gid = *gid}) : Result<Neighbour>(std::unexpected(gid.error())));
@@ -64,7 +64,7 @@ void FabricNetwork::find_neighbour(Ticket ticket, const wire::Gid& /*from*/, con
 
 void FabricNetwork::find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey, PathHandler handler) {
     resolving_.insert_or_assign(ticket, std::move(handler));
-    around().later([this, ticket, to, pkey] {
+    callbacks().later([this, ticket, to, pkey] {
         agent_->paths().resolve(
             agent_->paths().key(to, pkey), [this, ticket, to](const sa::Answer<wire::PathRecord>& path) {
                 answer(resolving_, ticket,
@@ -78,7 +78,7 @@ void FabricNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, Gro
     auto like = broadcast_;
     if (like && request.qkey) like->qkey = *request.qkey;
     const auto state = request.send_only ? wire::join_state::send_only_full_member : wire::join_state::full_member;
-    around().later([this, ticket, mgid = request.mgid, like, state] {
+    callbacks().later([this, ticket, mgid = request.mgid, like, state] {
         agent_->groups().join(mgid, user_of(ticket), state, {.pkey = wire::PKey{0xffff}, .create_like = like},
                               [this, ticket, mgid](const auto& group) { granted(ticket, mgid, group); });
     });
@@ -99,7 +99,7 @@ void FabricNetwork::granted(Ticket ticket, const wire::Gid& mgid, const std::exp
         const bool awaited = answer(joining_, ticket, Result<rdmacm::JoinedGroup>(joined_group(mgid, *group)));
         if (!awaited) leave_now(ticket, mgid);  // cancelled meanwhile
     } else if (std::exchange(grant->second, *group) != *group) {
-        around().with_service([&] { around().changed(*this, false); });
+        callbacks().with_service([&] { callbacks().changed(*this, false); });
     }
 }
 
@@ -110,14 +110,14 @@ void FabricNetwork::leave_now(Ticket ticket, const wire::Gid& mgid) {
 
 void FabricNetwork::leave(Ticket ticket, const wire::Gid& mgid) {
     cancel(ticket);
-    around().later([this, ticket, mgid] { leave_now(ticket, mgid); });
+    callbacks().later([this, ticket, mgid] { leave_now(ticket, mgid); });
 }
 
 void FabricNetwork::cancel(Ticket ticket) {
     finding_.erase(ticket);
     resolving_.erase(ticket);
     joining_.erase(ticket);
-    around().later([this, ticket] { neighbours_->cancel(ticket); });
+    callbacks().later([this, ticket] { neighbours_->cancel(ticket); });
 }
 
 }  // namespace verbline::verbs

@@ -26,8 +26,8 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-PortNetwork::PortNetwork(VerbsPort& port, Surroundings around, EventDescriptor arrivals)
-    : port_(port), around_(std::move(around)), arrivals_(std::move(arrivals)) {}
+PortNetwork::PortNetwork(VerbsPort& port, Callbacks callbacks, EventDescriptor arrivals)
+    : port_(port), callbacks_(std::move(callbacks)), arrivals_(std::move(arrivals)) {}
 
 Result<EventDescriptor> PortNetwork::make_arrivals(const VerbsPort& port) {
     auto arrivals = EventDescriptor::make();
@@ -35,10 +35,10 @@ Result<EventDescriptor> PortNetwork::make_arrivals(const VerbsPort& port) {
     return arrivals;
 }
 
-Result<std::unique_ptr<PortNetwork>> PortNetwork::create(VerbsPort& port, Surroundings around) {
+Result<std::unique_ptr<PortNetwork>> PortNetwork::create(VerbsPort& port, Callbacks callbacks) {
     auto arrivals = make_arrivals(port);
     if (!arrivals) return std::unexpected(arrivals.error());
-    std::unique_ptr<PortNetwork> network(new PortNetwork(port, std::move(around), std::move(*arrivals)));
+    std::unique_ptr<PortNetwork> network(new PortNetwork(port, std::move(callbacks), std::move(*arrivals)));
     if (auto started = network->start(); !started) return std::unexpected(started.error());
     return network;
 }
@@ -54,17 +54,18 @@ Result<void> PortNetwork::start() {
     };
     manager_ = cm::Manager::create(cm::Manager::Options{.ca_guid = port_.guid(),
                                                         .seed = random_seed(),
-                                                        .on_ready = around_.on_ready,
+                                                        .on_ready = callbacks_.on_ready,
                                                         .gid_index = own_index,
                                                         .shared = port_.link().shared(),
                                                         .elsewhere = elsewhere},
                                    *gsi_);
     gsi_->receive(wire::MadClass::communication,
-                  [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, around_.now()); });
-    port_.on_next_hop(
-        [this] { around_.later([this] { around_.with_service([this] { answer_resolved(around_.now()); }); }); });
+                  [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, callbacks_.now()); });
+    port_.on_next_hop([this] {
+        callbacks_.later([this] { callbacks_.with_service([this] { answer_resolved(callbacks_.now()); }); });
+    });
     gsi_->on_ready([this] { notify_arrivals(); });
-    auto watch = PortWatch::open(port_.link(), *around_.loop, [this](const auto& news) { link_changed(news); });
+    auto watch = PortWatch::open(port_.link(), *callbacks_.loop, [this](const auto& news) { link_changed(news); });
     if (!watch) return std::unexpected(watch.error());
     watch_ = std::move(*watch);
     return {};
@@ -73,7 +74,7 @@ Result<void> PortNetwork::start() {
 /// Runs on the thread that polls the port.
 void PortNetwork::notify_arrivals() {
     arrived_.store(true, std::memory_order_relaxed);
-    if (!around_.holds_service() && !port_.progress().ask_helper()) notify_others();
+    if (!callbacks_.holds_service() && !port_.progress().ask_helper()) notify_others();
 }
 
 void PortNetwork::notify_others() const {
@@ -90,10 +91,10 @@ PortNetwork::~PortNetwork() {
 /// Reports the change to affected ids (RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_DEVICE_REMOVAL).
 void PortNetwork::link_changed(const PortWatch::News& news) {
     if (news.gone) complain(*news.gone);
-    around_.with_service([&] {
+    callbacks_.with_service([&] {
         missing_ = news.missing;
         gone_ = news.gone.has_value();
-        around_.changed(*this, gone_);
+        callbacks_.changed(*this, gone_);
     });
 }
 

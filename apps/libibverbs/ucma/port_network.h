@@ -31,7 +31,7 @@ class PortNetwork : public rdmacm::NetworkPort {
 public:
     using Task = std::function<void()>;
     /// Callbacks into the engine.
-    struct Surroundings {
+    struct Callbacks {
         std::function<void(cm::Endpoint&)> on_ready;    ///< cm::Manager::Options
         std::function<void(Task)> later;                ///< runs the task on the control thread, without the service
         std::function<void(const Task&)> with_service;  ///< runs the task at once, with the service
@@ -42,7 +42,7 @@ public:
         control::Loop* loop = nullptr;        ///< the control thread's
     };
     /// EBUSY: the port's QP1 is in use already in this process.
-    static Result<std::unique_ptr<PortNetwork>> create(VerbsPort& port, Surroundings around);
+    static Result<std::unique_ptr<PortNetwork>> create(VerbsPort& port, Callbacks callbacks);
     ~PortNetwork() override;
 
     VerbsPort& port() { return port_; }
@@ -71,10 +71,10 @@ public:
     void release(rdmacm::PortSpace space, std::uint16_t number) override;
 
 protected:
-    PortNetwork(VerbsPort& port, Surroundings around, EventDescriptor arrivals);
+    PortNetwork(VerbsPort& port, Callbacks callbacks, EventDescriptor arrivals);
     static Result<EventDescriptor> make_arrivals(const VerbsPort& port);
     Result<void> start();
-    const Surroundings& around() const { return around_; }
+    const Callbacks& callbacks() const { return callbacks_; }
     /// Runs on the control thread, without the service.
     void link_changed(const PortWatch::News& news);
 
@@ -94,13 +94,13 @@ private:
     void joined(Ticket ticket, const rdmacm::GroupRequest& request, Result<void> result);
 
     VerbsPort& port_;
-    const Surroundings around_;
+    const Callbacks callbacks_;
     EventDescriptor arrivals_;
     std::atomic<bool> arrived_{false};
     mad::Gsi* gsi_ = nullptr;
     cm::Manager::Pointer manager_;
     std::map<Ticket, Waiting> waiting_;  ///< for neighbours
-    Time next_timeout_ = 0;  ///< of `waiting_`
+    Time next_timeout_ = 0;              ///< of `waiting_`
     std::map<Ticket, GroupHandler> joining_;
     std::vector<wire::Gid> missing_;  ///< addresses that the link has lost
     bool gone_ = false;

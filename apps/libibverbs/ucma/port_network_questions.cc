@@ -43,7 +43,7 @@ void PortNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wir
     const auto index = gid_index(from, usual_type());
     if (!index) return handler(failure(EADDRNOTAVAIL, "no address of ours"));
     if (const auto mac = port_.next_hop(*index, to)) return handler(Neighbour{.mac = *mac, .gid = to});
-    const auto now = around_.now();
+    const auto now = callbacks_.now();
     port_.ask_next_hop(*index, to);
     const auto until = now + NextHops::resolution_timeout;
     next_timeout_ = waiting_.empty() ? until : std::min(next_timeout_, until);
@@ -58,9 +58,9 @@ void PortNetwork::find_path(Ticket, const wire::Gid&, wire::PKey, PathHandler ha
 /// Joining at a hub blocks: not with the service held.
 void PortNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) {
     joining_.emplace(ticket, std::move(handler));
-    around_.later([this, ticket, request] {
+    callbacks_.later([this, ticket, request] {
         auto result = port_.groups().join(request.mgid, wire::Lid{});
-        around_.with_service([&] { joined(ticket, request, std::move(result)); });
+        callbacks_.with_service([&] { joined(ticket, request, std::move(result)); });
     });
 }
 
@@ -79,7 +79,7 @@ void PortNetwork::joined(Ticket ticket, const rdmacm::GroupRequest& request, Res
 
 void PortNetwork::leave(Ticket ticket, const wire::Gid& mgid) {
     cancel(ticket);
-    around_.later([this, mgid] { port_.groups().leave(mgid, wire::Lid{}); });
+    callbacks_.later([this, mgid] { port_.groups().leave(mgid, wire::Lid{}); });
 }
 
 void PortNetwork::cancel(Ticket ticket) {

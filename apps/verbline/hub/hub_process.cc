@@ -39,7 +39,7 @@ static_assert(tunables::hub_packets_waiting < tunables::hub_packets);
 constexpr std::size_t memory_mb = 96;
 /// Bytes of a frame that lies in one buffer.
 constexpr std::uint32_t slot_of_ethernet = 2048, slot_of_path_mtu_4096 = 4352;
-constexpr Time look_period = 200 * millisecond, capture_period = 50 * millisecond;
+constexpr Time upkeep_period = 200 * millisecond, capture_period = 50 * millisecond;
 /// A client connects in two steps, each seen at a look; for so long after it may be expected to.
 constexpr Time connect_period = 2 * millisecond, connect_limit = 10 * second;
 
@@ -97,7 +97,7 @@ private:
     std::map<hub::LaneId, pmd::Switch::PortId> lanes_;
     std::unique_ptr<hub::Server> server_;
     std::optional<telemetry::Server> telemetry_;
-    control::Timer look_timer_, connect_timer_, capture_timer_;
+    control::Timer upkeep_timer_, connect_timer_, capture_timer_;
     Time connect_until_ = 0;
 };
 
@@ -161,7 +161,7 @@ Outcome HubProcess::open_uplinks() {
         if (!port) return run_failure(port.error().what);
         uplinks_.emplace(name, *port);
     }
-    switch_->look_after(loop_.now(), pmd::Switch::Links::all);
+    switch_->upkeep(loop_.now(), pmd::Switch::Links::all);
     return {};
 }
 
@@ -187,7 +187,7 @@ Outcome HubProcess::serve() {
     auto server = hub::Server::open(loop_, setup, mtu_, *this);
     if (!server) return run_failure(server.error().what);
     server_ = std::move(*server);
-    look_timer_ = loop_.every(look_period, [this] { switch_->look_after(loop_.now(), pmd::Switch::Links::all); });
+    upkeep_timer_ = loop_.every(upkeep_period, [this] { switch_->upkeep(loop_.now(), pmd::Switch::Links::all); });
     if (capture_) capture_timer_ = loop_.every(capture_period, [this] { write_capture(); });
     return {};
 }
@@ -257,7 +257,7 @@ void HubProcess::expect_connection() {
     connect_until_ = loop_.now() + connect_limit;
     if (connect_timer_) return;
     connect_timer_ = loop_.every(connect_period, [this] {
-        switch_->look_after(loop_.now(), pmd::Switch::Links::down);
+        switch_->upkeep(loop_.now(), pmd::Switch::Links::down);
         const auto is_up = [this](const auto& lane) { return switch_->link_up(lane.second); };
         if (loop_.now() > connect_until_ || std::ranges::all_of(lanes_, is_up)) connect_timer_.cancel();
     });

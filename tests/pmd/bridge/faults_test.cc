@@ -130,7 +130,7 @@ TEST(SwitchFaults, FramesGoOnOrAreCountedAndWhoSleepsIsWoken) {
         const auto b = bridge.add_lane(std::move(members.owned[1]), host(2));
         if (auto uplink = bridge.add_uplink(std::move(members.owned[2])); !uplink) return uplink.error();
         bridge.set_group(b, group, true);
-        bridge.look_after(second, Switch::Links::all);
+        bridge.upkeep(second, Switch::Links::all);
 
         members.a->arrive(frame(host(2), host(1)));
         members.a->arrive(frame(group, host(1)));

@@ -55,7 +55,7 @@ TEST(SwitchSleep, NoFrameIsLeftLyingWhileLanesComeAndGo) {
     auto &source = *from, &sink = *to;
     fabric.add_lane(std::move(from), mac(0));
     fabric.add_lane(std::move(to), mac(1));
-    fabric.look_after(0, Switch::Links::all);
+    fabric.upkeep(0, Switch::Links::all);
     std::atomic<bool> stop{false};
     std::thread poller([&] { fabric.run(stop); });
     const auto began = monotonic_now();
@@ -89,7 +89,7 @@ TEST(SwitchChanges, GroupsAndNewLanesDoNotStopThePollThread) {
     Switch fabric({.pool = test::packet_pool()});
     const auto lane = fabric.add_lane(std::make_unique<Talker>(), mac(0));
     fabric.add_lane(std::make_unique<EventDevice>(), mac(1));
-    fabric.look_after(0, Switch::Links::all);
+    fabric.upkeep(0, Switch::Links::all);
     std::atomic<bool> stop{false};
     std::atomic<std::uint64_t> polls{0}, idle{0};
     std::thread poller([&] {
@@ -115,7 +115,7 @@ TEST(SwitchSleep, AnIdleSwitchSleeps) {
     };
     EXPECT_TRUE(sleeps()) << "before the first lane";
     fabric.add_lane(std::make_unique<EventDevice>(), mac(0));
-    fabric.look_after(0, Switch::Links::all);
+    fabric.upkeep(0, Switch::Links::all);
     EXPECT_FALSE(sleeps()) << "something has changed";
     EXPECT_TRUE(sleeps());
     std::thread([&] { fabric.wake(); }).join();

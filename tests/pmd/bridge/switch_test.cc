@@ -42,7 +42,7 @@ struct SwitchTest : ::testing::Test {
         for (unsigned i = 0; i < 3; ++i) add_lane(i);
         look();
     }
-    void look() { fabric.look_after(now, Switch::Links::all); }
+    void look() { fabric.upkeep(now, Switch::Links::all); }
     void poll_all() {
         while (fabric.poll()) {}
     }

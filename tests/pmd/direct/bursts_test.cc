@@ -41,7 +41,7 @@ TEST_F(DirectBursts, APeerThatStandsStillHoldsUpNobodyForLong) {
     EXPECT_EQ(taken, 512u) << "the ring";
     EXPECT_EQ(a.send(Frames{to_b(1), to_other(2)}), 0u) << "at first it may be a moment";
     EXPECT_EQ(counter(*a.device, "tx_dropped_stalled"), 0u);
-    std::this_thread::sleep_for(std::chrono::nanoseconds(2 * DirectLink::patience));
+    std::this_thread::sleep_for(std::chrono::nanoseconds(2 * DirectLink::stall_timeout));
     EXPECT_EQ(a.send(Frames{to_b(1), to_other(2), to_b(3)}), 3u);
     EXPECT_EQ(a.sent_by_lane(), Frames{to_other(2)});
     EXPECT_EQ(counter(*a.device, "tx_dropped_stalled"), 2u);

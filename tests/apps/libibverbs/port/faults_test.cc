@@ -132,7 +132,7 @@ public:
     }
     void close_lane(hub::LaneId lane) override { lanes_.erase(lane); }
     void set_group(hub::LaneId, const hub::Group&) override {}
-    void look_after() {
+    void upkeep() {
         for (auto& [id, lane] : lanes_) lane->link_up();
     }
     bool empty() const { return lanes_.empty(); }
@@ -149,7 +149,7 @@ TEST_F(PortFaults, OnALaneOfAHub) {
     auto server =
         hub::Server::open(*loop, {.name = name, .subnets = hub::default_subnets(), .max_lanes = 4}, 4200, lanes)
             .value();
-    const auto timer = loop->every(millisecond, [&] { lanes.look_after(); });
+    const auto timer = loop->every(millisecond, [&] { lanes.upkeep(); });
     std::thread thread([&] { loop->run(); });
     settings.addresses = {};
     expect_survives("port: lane of a hub", HubLink{name});

@@ -116,7 +116,7 @@ JoinedPrograms::JoinedPrograms(Pools& pools, const Setup& setup) : pools_(pools)
     }
     for (unsigned program : {0u, 1u}) make_device(program, pools.programs[program].get());
     for (bool up = false; !up;) {
-        if (switch_ != nullptr) switch_->look_after(now_, pmd::Switch::Links::all);
+        if (switch_ != nullptr) switch_->upkeep(now_, pmd::Switch::Links::all);
         const std::array each{links_[0]->link_up(), links_[1]->link_up()};  // both calls connect
         up = each[0] && each[1] && std::ranges::all_of(ports_, [this](auto port) { return switch_->link_up(port); });
     }
