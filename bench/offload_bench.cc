@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 /// @file
-/// Software offloads: the Internet checksum beside DPDK's own, segmentation of a 64 KB packet, and GRO of a burst.
+/// Software offloads: the Internet checksum and the hash of RSS beside DPDK's own, segmentation of a 64 KB packet, and
+/// GRO of a burst.
 
 #include <array>
 #include <cstring>
+#include <random>
 #include <span>
 #include <vector>
 
 #include <rte_ip.h>
 #include <rte_mbuf.h>
+#include <rte_thash.h>
 
 #include <benchmark/benchmark.h>
 
@@ -17,6 +20,7 @@
 #include "datapath/offload/checksum.h"
 #include "datapath/offload/gro.h"
 #include "datapath/offload/segmentation.h"
+#include "datapath/offload/toeplitz.h"
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/tcp.h"
 
@@ -128,9 +132,49 @@ void gro(benchmark::State& state) {
                                                       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+/// Addresses and ports of a burst of flows, and a key.
+struct Flows {
+    explicit Flows(std::size_t size) {
+        std::mt19937 random(1);
+        for (auto& byte : key) byte = static_cast<std::uint8_t>(random());
+        for (auto& input : inputs) {
+            for (std::size_t i = 0; i < size; ++i) input.push_back(static_cast<std::byte>(random()));
+        }
+    }
+
+    alignas(std::uint32_t) std::array<std::uint8_t, offload::Toeplitz::key_size> key;
+    std::array<std::vector<std::byte>, pmd::max_burst> inputs;
+};
+
+void toeplitz(benchmark::State& state) {
+    const Flows flows(static_cast<std::size_t>(state.range(0)));
+    const offload::Toeplitz hash(flows.key);
+    std::size_t next = 0;
+    for (auto _ : state) benchmark::DoNotOptimize(hash(flows.inputs[next++ % flows.inputs.size()]));
+}
+
+/// As a packet is hashed: its bytes are in network byte order.
+void softrss(benchmark::State& state) {
+    Flows flows(static_cast<std::size_t>(state.range(0)));
+    std::array<std::uint32_t, offload::Toeplitz::key_size / 4> words, key;
+    std::memcpy(words.data(), flows.key.data(), flows.key.size());
+    rte_convert_rss_key(words.data(), key.data(), offload::Toeplitz::key_size);
+    std::size_t next = 0;
+    for (auto _ : state) {
+        const auto& bytes = flows.inputs[next++ % flows.inputs.size()];
+        std::array<std::uint32_t, offload::Toeplitz::max_input / 4> input;
+        const auto size = bytes.size() / 4;
+        for (std::size_t i = 0; i < size; ++i) input[i] = wire::load32(bytes, i * 4);
+        benchmark::DoNotOptimize(rte_softrss_be(input.data(), static_cast<std::uint32_t>(size),
+                                                reinterpret_cast<const std::uint8_t*>(key.data())));
+    }
+}
+
 BENCHMARK(checksum)->Name("offload_checksum")->Arg(20)->Arg(64)->Arg(1448)->Arg(1992)->Arg(65'536);
 BENCHMARK(checksum_dpdk)->Name("rte_raw_cksum")->Arg(20)->Arg(64)->Arg(1448)->Arg(1992)->Arg(65'536);
 BENCHMARK(checksum_while_copying)->Name("offload_copy_and_checksum")->Arg(1448)->Arg(1992);
+BENCHMARK(toeplitz)->Name("offload_toeplitz")->Arg(12)->Arg(36);
+BENCHMARK(softrss)->Name("rte_softrss_be")->Arg(12)->Arg(36);
 BENCHMARK(segmentation)->Name("offload_segment_64k")->Arg(1448)->Arg(1992);
 BENCHMARK(gro)->Name("offload_gro")->ArgNames({"flows", "device_verifies"})->ArgsProduct({{1, 4, 32}, {0, 1}});
 
