@@ -11,7 +11,7 @@
 #include "datapath/router/router.h"
 #include "datapath/router/wake_signal.h"
 #include "pmd/base/time.h"
-#include "pmd/bridge/wakeups.h"
+#include "pmd/wakeups/wakeups.h"
 
 namespace verbline::router {
 

@@ -23,8 +23,8 @@
 #include "pmd/base/event_descriptor.h"
 #include "pmd/bridge/forwarding_table.h"
 #include "pmd/bridge/output_queue.h"
-#include "pmd/bridge/wakeups.h"
 #include "pmd/netdev.h"
+#include "pmd/wakeups/wakeups.h"
 
 struct rte_mempool;
 

@@ -34,9 +34,9 @@
 #include "pmd/bridge/forwarding_table.h"
 #include "pmd/bridge/output_queue.h"
 #include "pmd/bridge/source_guard.h"
-#include "pmd/bridge/wakeups.h"
 #include "pmd/capture/capture_file.h"
 #include "pmd/netdev.h"
+#include "pmd/wakeups/wakeups.h"
 
 namespace verbline::pmd {
 

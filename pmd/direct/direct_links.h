@@ -30,12 +30,12 @@
 #include "pmd/base/event_descriptor.h"
 #include "pmd/base/gate.h"
 #include "pmd/base/time.h"
-#include "pmd/bridge/wakeups.h"
 #include "pmd/decorator.h"
 #include "pmd/direct/broker.h"
 #include "pmd/direct/direct_counters.h"
 #include "pmd/direct/direct_link.h"
 #include "pmd/netdev.h"
+#include "pmd/wakeups/wakeups.h"
 
 struct rte_mempool;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "datapath/router/wake_signal.h"
+#include "pmd/wakeups/wake_signal.h"
 
 #include <poll.h>
 
 #include <gtest/gtest.h>
 
-namespace verbline::router {
+namespace verbline::pmd {
 namespace {
 
 bool signalled(const WakeSignal& signal) {
@@ -44,4 +44,4 @@ TEST(WakeSignal, InterruptsTheNextWaitToo) {
 }
 
 }  // namespace
-}  // namespace verbline::router
+}  // namespace verbline::pmd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pmd/bridge/wakeups.h"
+#include "pmd/wakeups/wakeups.h"
 
 #include <algorithm>
 #include <cerrno>
