@@ -43,6 +43,9 @@ public:
     }
 
     void counters(const CounterVisitor& visit) const override { inner_->counters(visit); }
+    void queue_counters(std::uint16_t queue, const CounterVisitor& visit) const override {
+        inner_->queue_counters(queue, visit);
+    }
 
 protected:
     explicit Decorator(std::unique_ptr<NetDevice> inner) : inner_(std::move(inner)) {}

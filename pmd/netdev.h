@@ -133,6 +133,8 @@ public:
 
     /// Visits every counter of the device, including its drops by reason.
     virtual void counters(const CounterVisitor&) const {}
+    /// Visits the counters of one queue, where the device has its own for each; `counters` has their sums.
+    virtual void queue_counters(std::uint16_t /*queue*/, const CounterVisitor&) const {}
 
 protected:
     static std::error_code unsupported() { return std::make_error_code(std::errc::operation_not_supported); }

@@ -8,7 +8,7 @@ only='*' quick=0 all=0 bare=0 fuzz_seconds=4 soak_minutes=1
 passed=0 failed=0 skipped=0
 logs=$root/build/test-logs
 # Tests that run threads beside each other, for the thread sanitizer.
-threaded='datapath/memory datapath/transport datapath/rdma datapath/router control/loop control/cm control/telemetry pmd/tun pmd/capture apps/libibverbs/port'
+threaded='datapath/memory datapath/transport datapath/rdma datapath/router control/loop control/cm control/telemetry pmd/tun pmd/capture pmd/rss apps/libibverbs/port'
 
 usage() {
     cat <<'END'

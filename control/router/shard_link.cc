@@ -54,7 +54,10 @@ ShardLink::~ShardLink() {
 }
 
 void ShardLink::send(const Command& command) {
-    if (backlog_.empty() && commands_.push(command)) return shard_signal_.wake_up();
+    if (backlog_.empty() && commands_.push(command)) {
+        shard_signal_.wake_up();
+        return;
+    }
     backlog_.push_back(command);
     if (!retry_) retry_ = loop_.every(retry_period, [this] { send_backlog(); });
 }

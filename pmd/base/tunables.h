@@ -36,6 +36,11 @@ constexpr Time shortest_idle_sleep = 20 * microsecond, longest_idle_sleep = 100 
 /// of the pool.
 constexpr std::size_t link_stage = 1024;
 
+/// Packets that one thread may have handed to another and that this has not taken yet, at a device with fewer queues
+/// than threads (pmd/rss). Fewer: drops when a thread does not run for a while. More: longer queues, and as many
+/// buffers.
+constexpr unsigned handover_ring = 512;
+
 // RDMA transport.
 
 /// Packets in flight of all requesters of a poll core together (datapath/transport). It is also the largest window, so

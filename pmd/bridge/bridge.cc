@@ -29,6 +29,13 @@ Capabilities common(const std::vector<std::unique_ptr<NetDevice>>& members) {
     return all;
 }
 
+/// Visits a member's counters under names that tell which member's they are.
+CounterVisitor of_member(std::size_t number, const CounterVisitor& visit) {
+    return [number, &visit](std::string_view name, std::uint64_t value, std::string_view help) {
+        visit(fmt::format("member{}_{}", number, name), value, help);
+    };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Bridge>> Bridge::create(std::string name, std::vector<std::unique_ptr<NetDevice>> members,
@@ -107,6 +114,7 @@ std::uint16_t Bridge::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     auto& lane = lanes_[queue];
     Outgoing out;
     std::size_t n = 0, taken = 0;
+    lane.consumed = false;
     auto budget = std::min(burst.size(), max_burst);  // all frames may be for the local port, or for one member
     const auto first = lane.next++;
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -114,6 +122,7 @@ std::uint16_t Bridge::rx_burst(std::uint16_t queue, Burst burst) noexcept {
         const auto left = members_.size() - i;
         const auto frames = burst.subspan(n, (budget + left - 1) / left);
         const auto received = members_[from]->rx_burst(queue, frames);
+        lane.consumed = lane.consumed || members_[from]->rx_consumed(queue);
         budget -= received;
         taken += received;
         for (auto* frame : frames.first(received)) {
@@ -121,7 +130,7 @@ std::uint16_t Bridge::rx_burst(std::uint16_t queue, Burst burst) noexcept {
         }
     }
     flush(queue, lane, out);
-    lane.consumed = taken > n;
+    lane.consumed = lane.consumed || taken > n;
     return static_cast<std::uint16_t>(n);
 }
 
@@ -248,11 +257,13 @@ void Bridge::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
 void Bridge::counters(const CounterVisitor& visit) const {
     if (alone()) return members_[0]->counters(visit);
     visit_sums(lanes_, visit, [](const Lane& lane) -> const BridgeCounters& { return lane.counters; });
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-        members_[i]->counters([&](std::string_view name, std::uint64_t value, std::string_view help) {
-            visit(fmt::format("member{}_{}", i, name), value, help);
-        });
-    }
+    for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->counters(of_member(i, visit));
+}
+
+void Bridge::queue_counters(std::uint16_t queue, const CounterVisitor& visit) const {
+    if (alone()) return members_[0]->queue_counters(queue, visit);
+    lanes_[queue].counters.each(visit);
+    for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->queue_counters(queue, of_member(i, visit));
 }
 
 }  // namespace verbline::pmd

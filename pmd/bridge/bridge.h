@@ -76,6 +76,7 @@ public:
     std::error_code detach_multicast(const MulticastAddress& group) override;
     /// The bridge's own, then each member's with the prefix `member<n>_`.
     void counters(const CounterVisitor& visit) const override;
+    void queue_counters(std::uint16_t queue, const CounterVisitor& visit) const override;
 
 private:
     struct alignas(64) Lane {

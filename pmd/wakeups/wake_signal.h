@@ -43,10 +43,13 @@ public:
 
     // Any other thread.
 
-    /// Call after publishing work. One signal for any number of calls during one wait.
-    void wake_up() noexcept {
+    /// Call after publishing work. One signal for any number of calls during one wait; returns whether this call sent
+    /// it.
+    bool wake_up() noexcept {
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        if (waits_.load(std::memory_order_relaxed) && waits_.exchange(false, std::memory_order_relaxed)) interrupt();
+        if (!waits_.load(std::memory_order_relaxed) || !waits_.exchange(false, std::memory_order_relaxed)) return false;
+        interrupt();
+        return true;
     }
     /// Ends the wait under way, or else the next one: for what the thread does not look for before it waits.
     void interrupt() const noexcept { event_.signal(); }

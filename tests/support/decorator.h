@@ -31,6 +31,9 @@ struct WrappedDevice : FakeNetDevice {
     }
 
     bool wants_link_up() const noexcept override { return urgent; }
+    void queue_counters(std::uint16_t queue, const CounterVisitor& visit) const override {
+        visit("queue", queue, "whose counters these are");
+    }
 
     bool event_wanted = false, urgent = false;
 };
@@ -66,6 +69,9 @@ void expect_forwards_everything(Decorate decorate) {
     EXPECT_FALSE(device->set_identity({.pkey = wire::PKey{0x8001}}));
     EXPECT_EQ(inside.identity.pkey, wire::PKey{0x8001});
     EXPECT_EQ(counter(*device, "fake_counter"), 1u);
+    std::uint64_t queue = 0;
+    device->queue_counters(7, [&](std::string_view, std::uint64_t value, std::string_view) { queue = value; });
+    EXPECT_EQ(queue, 7u);
 
     inside.receive(pattern(60));
     std::array<rte_mbuf*, 2> burst{};

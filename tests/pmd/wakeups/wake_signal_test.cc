@@ -15,7 +15,7 @@ bool signalled(const WakeSignal& signal) {
 
 TEST(WakeSignal, CostsNothingWhileNobodyWaits) {
     WakeSignal signal;
-    signal.wake_up();
+    EXPECT_FALSE(signal.wake_up());
     EXPECT_FALSE(signalled(signal));
     signal.prepare_to_wait();
     signal.finish_wait();
@@ -26,10 +26,10 @@ TEST(WakeSignal, CostsNothingWhileNobodyWaits) {
 TEST(WakeSignal, IsSentOnceDuringAWait) {
     WakeSignal signal;
     signal.prepare_to_wait();
-    signal.wake_up();
+    EXPECT_TRUE(signal.wake_up());
     EXPECT_TRUE(signalled(signal));
     signal.drain();
-    signal.wake_up();
+    EXPECT_FALSE(signal.wake_up());
     EXPECT_FALSE(signalled(signal)) << "it is awake already";
     signal.prepare_to_wait();
     signal.wake_up();
