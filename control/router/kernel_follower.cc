@@ -5,16 +5,36 @@
 #include <variant>
 
 namespace verbline::router {
+namespace {
+
+/// Of attempts to change a table that shards may still be reading; they poll more often while they are awake.
+constexpr Time advance_period = millisecond;
+
+}  // namespace
 
 Result<std::unique_ptr<KernelFollower>> KernelFollower::open(control::Loop& loop, const std::string& netns,
                                                              const Tables& tables, OnInterface on_interface) {
     auto monitor = host::NetlinkMonitor::open(netns);
     if (!monitor) return std::unexpected(monitor.error());
-    std::unique_ptr<KernelFollower> self(new KernelFollower(tables, std::move(*monitor), std::move(on_interface)));
+    std::unique_ptr<KernelFollower> self(
+        new KernelFollower(loop, tables, std::move(*monitor), std::move(on_interface)));
     auto watch = loop.watch(self->monitor_->fd(), [follower = self.get()](std::uint32_t) { follower->receive(); });
     if (!watch) return std::unexpected(watch.error());
     self->watch_ = std::move(*watch);
     return self;
+}
+
+KernelFollower::KernelFollower(control::Loop& loop, const Tables& tables, std::unique_ptr<host::NetlinkMonitor> monitor,
+                               OnInterface on_interface)
+    : loop_(loop), tables_(tables), monitor_(std::move(monitor)), on_interface_(std::move(on_interface)) {
+    const auto refused = [this](const Error&) { counters_.routes_refused.add(); };
+    tables_.ipv4.on_refused(refused);
+    tables_.ipv6.on_refused(refused);
+}
+
+KernelFollower::~KernelFollower() {
+    tables_.ipv4.on_refused({});
+    tables_.ipv6.on_refused({});
 }
 
 void KernelFollower::attach(int ifindex, forward::InterfaceId id) {
@@ -48,6 +68,13 @@ void KernelFollower::play(Fib& fib, const Actions& actions) {
         }
     };
     for (const auto& action : actions) std::visit(perform, action);
+    if (waiting() > 0 && !advance_) advance_ = loop_.every(advance_period, [this] { advance(); });
+}
+
+void KernelFollower::advance() {
+    tables_.ipv4.advance();
+    tables_.ipv6.advance();
+    if (waiting() == 0) advance_.cancel();
 }
 
 void KernelFollower::play(const host::InterfaceMirror::Actions& actions) {
@@ -56,6 +83,7 @@ void KernelFollower::play(const host::InterfaceMirror::Actions& actions) {
 
 void KernelFollower::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
+    visit("fib_changes_waiting", waiting(), "changes of routes that wait until no shard reads the table they go to");
     routes_.counters().each(visit);
     ipv6_routes_.counters().each([&](std::string_view name, std::uint64_t value, std::string_view help) {
         visit("ipv6_" + std::string(name), value, help);

@@ -9,6 +9,7 @@
 ///
 /// Owned by the control thread.
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,6 +44,9 @@ public:
     /// `netns`: as in `ip netns`; empty: the caller's own.
     static Result<std::unique_ptr<KernelFollower>> open(control::Loop& loop, const std::string& netns,
                                                         const Tables& tables, OnInterface on_interface);
+    KernelFollower(const KernelFollower&) = delete;
+    KernelFollower& operator=(const KernelFollower&) = delete;
+    ~KernelFollower();
 
     /// Maps the kernel's interface `ifindex` to our port `id`.
     void attach(int ifindex, forward::InterfaceId id);
@@ -50,14 +54,17 @@ public:
     void counters(const CounterVisitor& visit) const;
 
 private:
-    KernelFollower(const Tables& tables, std::unique_ptr<host::NetlinkMonitor> monitor, OnInterface on_interface)
-        : tables_(tables), monitor_(std::move(monitor)), on_interface_(std::move(on_interface)) {}
+    KernelFollower(control::Loop& loop, const Tables& tables, std::unique_ptr<host::NetlinkMonitor> monitor,
+                   OnInterface on_interface);
 
     void receive();
     template <class Fib, class Actions>
     void play(Fib& fib, const Actions& actions);
     void play(const host::InterfaceMirror::Actions& actions);
+    std::size_t waiting() const { return tables_.ipv4.waiting() + tables_.ipv6.waiting(); }
+    void advance();
 
+    control::Loop& loop_;
     Tables tables_;
     std::unique_ptr<host::NetlinkMonitor> monitor_;
     OnInterface on_interface_;
@@ -66,6 +73,7 @@ private:
     host::InterfaceMirror interfaces_;
     KernelFollowerCounters counters_;
     control::Watch watch_;
+    control::Timer advance_;  ///< while changes of routes wait for the shards
 };
 
 }  // namespace verbline::router

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include <rte_errno.h>
@@ -159,35 +158,105 @@ BasicFib<Address>::~BasicFib() = default;
 template <class Address>
 Result<void> BasicFib<Address>::replace(const Prefix& prefix, const NextHop& next_hop) {
     if (auto valid = check(prefix); !valid) return valid;
-    // First, because it makes the next-hop numbers that the last change freed available again.
-    if (auto ready = catch_up(); !ready) return ready;
-    const bool full = config_.tree_routes > 0 && routes_.size() >= config_.tree_routes && !routes_.contains(prefix);
-    if (full) {
-        if (auto grown = grow(); !grown) return grown;
-    }
-    const auto index = next_hops_.acquire(next_hop);
-    if (!index) return failure(ENOSPC, to_string(prefix) + ": too many different next hops; the route is not used");
-    if (auto done = publish({prefix, index}); !done) {
-        next_hops_.release(*index);
-        return done;
-    }
-    const auto [route, fresh] = routes_.try_emplace(prefix, *index);
-    if (!fresh) next_hops_.release(std::exchange(route->second, *index));
-    return {};
+    return change(prefix, next_hop);
 }
 
 template <class Address>
 Result<void> BasicFib<Address>::remove(const Prefix& prefix) {
-    const auto route = routes_.find(prefix);
-    if (route == routes_.end()) return failure(ENOENT, to_string(prefix) + ": there is no route to remove");
+    const auto waits = waiting_.find(prefix);
+    const bool known = waits == waiting_.end() ? routes_.contains(prefix) : waits->second.has_value();
+    if (!known) return failure(ENOENT, to_string(prefix) + ": there is no route to remove");
+    return change(prefix, std::nullopt);
+}
+
+template <class Address>
+Result<void> BasicFib<Address>::change(const Prefix& prefix, const std::optional<NextHop>& next_hop) {
+    advance();  // what waits was asked for before
+    if (!idle_is_unread()) {
+        waiting_.insert_or_assign(prefix, next_hop);
+        return {};
+    }
     if (auto ready = catch_up(); !ready) return ready;
-    if (auto done = publish({prefix, std::nullopt}); !done) return done;
-    next_hops_.release(route->second);
-    routes_.erase(route);
+    if (auto made = make(prefix, next_hop); !made) return made;
+    publish();
     return {};
 }
 
-/// Replaces the trees, which are equal, by tables.
+template <class Address>
+void BasicFib<Address>::advance() {
+    if (!idle_is_unread()) return;
+    if (const auto ready = catch_up(); ready) {
+        make_waiting();
+    } else if (refused_) {
+        for (std::size_t i = 0; i < waiting_.size(); ++i) refused_(ready.error());
+    }
+    waiting_.clear();
+}
+
+/// Removals first, as they make room; readers see all at once.
+template <class Address>
+void BasicFib<Address>::make_waiting() {
+    for (const bool adds : {false, true}) {
+        for (const auto& [prefix, next_hop] : waiting_) {
+            if (next_hop.has_value() != adds) continue;
+            if (const auto made = make(prefix, next_hop); !made && refused_) refused_(made.error());
+        }
+    }
+    if (!behind_.empty() || grown_) publish();
+}
+
+/// Whether no shard can hold the table that was published before `grace_`.
+template <class Address>
+bool BasicFib<Address>::idle_is_unread() const {
+    return rte_rcu_qsbr_check(&readers_, grace_, false) == 1;
+}
+
+/// Makes the idle table equal to the published one.
+template <class Address>
+Result<void> BasicFib<Address>::catch_up() {
+    outgrown_.reset();
+    for (auto change = behind_.begin(); change != behind_.end(); ++change) {
+        // It succeeded on the other table, which was equal to this one, so it should here.
+        if (const int error = apply(idle_.get(), change->prefix, change->next_hop); error != 0) {
+            const auto prefix = change->prefix;
+            behind_.erase(behind_.begin(), change);
+            return failure(-error, to_string(prefix) + ": the second route table refused what the first took");
+        }
+    }
+    behind_.clear();
+    next_hops_.recycle();
+    return {};
+}
+
+/// Makes a change in the idle table.
+template <class Address>
+Result<void> BasicFib<Address>::make(const Prefix& prefix, const std::optional<NextHop>& next_hop) {
+    const auto route = routes_.find(prefix);
+    if (!next_hop) {
+        if (route == routes_.end()) return {};  // it waited to be added, and now need not be
+        if (auto done = apply_to_idle({prefix, std::nullopt}); !done) return done;
+        next_hops_.release(route->second);
+        routes_.erase(route);
+        return {};
+    }
+    if (route == routes_.end() && config_.tree_routes > 0 && routes_.size() >= config_.tree_routes) {
+        if (auto grown = grow(); !grown) return grown;
+    }
+    const auto index = next_hops_.acquire(*next_hop);
+    if (!index) return failure(ENOSPC, to_string(prefix) + ": too many different next hops; the route is not used");
+    if (auto done = apply_to_idle({prefix, index}); !done) {
+        next_hops_.release(*index);
+        return done;
+    }
+    if (route != routes_.end()) {
+        next_hops_.release(std::exchange(route->second, *index));
+    } else {
+        routes_.emplace(prefix, *index);
+    }
+    return {};
+}
+
+/// Replaces the idle tree by a table; another one, equal to it, takes the other tree's place with the next publication.
 template <class Address>
 Result<void> BasicFib<Address>::grow() {
     auto config = config_;
@@ -201,45 +270,29 @@ Result<void> BasicFib<Address>::grow() {
             }
         }
     }
-    published_.store(tables->published.get(), std::memory_order_release);
-    grace_ = rte_rcu_qsbr_start(&readers_);
-    wait_for_readers();
-    published_owner_ = std::move(tables->published);
-    idle_ = std::move(tables->idle);
+    idle_ = std::move(tables->published);
+    grown_ = std::move(tables->idle);
+    behind_.clear();
     config_ = config;
     return {};
 }
 
-/// Until none can hold what was published before `grace_`.
 template <class Address>
-void BasicFib<Address>::wait_for_readers() {
-    while (rte_rcu_qsbr_check(&readers_, grace_, false) == 0) std::this_thread::yield();
-}
-
-template <class Address>
-Result<void> BasicFib<Address>::catch_up() {
-    if (!behind_) return {};
-    wait_for_readers();
-    // The change succeeded on the other table, which was equal to this one, so it should here.
-    if (const int error = apply(idle_.get(), behind_->prefix, behind_->next_hop); error != 0) {
-        return failure(-error, to_string(behind_->prefix) + ": the second route table refused what the first took");
-    }
-    behind_.reset();
-    next_hops_.recycle();
-    return {};
-}
-
-template <class Address>
-Result<void> BasicFib<Address>::publish(const Change& change) {
+Result<void> BasicFib<Address>::apply_to_idle(const Change& change) {
     if (const int error = apply(idle_.get(), change.prefix, change.next_hop); error != 0) {
         return failure(-error, fmt::format("{}: the route table is full ({}); the route is not used",
                                            to_string(change.prefix), rte_strerror(-error)));
     }
+    behind_.push_back(change);
+    return {};
+}
+
+template <class Address>
+void BasicFib<Address>::publish() {
     std::swap(published_owner_, idle_);
+    if (grown_) outgrown_ = std::exchange(idle_, std::move(grown_));
     published_.store(published_owner_.get(), std::memory_order_release);
     grace_ = rte_rcu_qsbr_start(&readers_);
-    behind_ = change;
-    return {};
 }
 
 template <class Address>

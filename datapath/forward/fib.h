@@ -9,27 +9,32 @@
 /// change, so a reader that has just followed a pointer into that group could read another prefix's next hop. Therefore
 /// readers never use a table that is being changed; there are two:
 ///
-///     writer:  1. waits until no shard can still be reading the idle table (a grace period after the last change)
-///              2. repeats the last change on it, so that both are equal, and recycles the next-hop numbers it freed
-///              3. makes the new change on it, and publishes it: shards use it from their next burst on
+///     writer:  1. once no shard can still be reading the idle table (a grace period after the last publication),
+///                 repeats the last changes on it, so that both are equal, and recycles the next-hop numbers they freed
+///              2. makes new changes on it, and publishes it: shards use it from their next burst on
 ///     shard:   reads the published table; reports a quiescent state to the rte_rcu_qsbr between bursts
 ///
-/// A change is thus atomic for readers. It waits at most for one poll of each shard, and mostly not at all, since the
-/// wait is for the previous change. Each table is 32 MB (2-byte next hops), and half a kilobyte for each group of
-/// longer prefixes; a fixed size. As most hosts have few IPv6 routes, these are first kept in a binary tree of each
-/// route's bits (rte_rib6), which takes a few kilobytes; one route too many replaces both trees by tables.
+/// A change is thus atomic for readers. The writer waits for none: a change for which it is too early waits, one for
+/// each prefix, until `advance` finds that the shards have gone on, and makes all that wait at once. So a shard that
+/// stands still keeps routes as they are, but not the control thread from its other work.
+///
+/// Each table is 32 MB (2-byte next hops), and half a kilobyte for each group of longer prefixes; a fixed size. As most
+/// hosts have few IPv6 routes, these are first kept in a binary tree of each route's bits (rte_rib6), which takes a few
+/// kilobytes; one route too many replaces both trees by tables.
 ///
 /// The shards must be registered with the rte_rcu_qsbr and go offline (rte_rcu_qsbr_thread_offline) before they sleep;
-/// the writer must not be one of its readers, or it would wait for itself.
+/// the writer must not be one of its readers.
 
 #include <atomic>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "datapath/forward/next_hop.h"
@@ -95,14 +100,23 @@ public:
     BasicFib(const BasicFib&) = delete;
     BasicFib& operator=(const BasicFib&) = delete;
 
-    // Writer:
+    // Writer. Changes are made at once, or wait for `advance`; no call waits.
 
     /// Adds a route, or replaces the prefix's present one; packets find either the old or the new route, never none.
+    /// One that waits may still be refused.
     Result<void> replace(const Prefix& prefix, const NextHop& next_hop);
     /// Removes a route. ENOENT if the prefix has none.
     Result<void> remove(const Prefix& prefix);
 
-    /// All routes, in order of prefix.
+    /// Makes the changes that wait, if no shard can still be reading the idle table. Call about every millisecond while
+    /// there are some.
+    void advance();
+    /// The number of changes that wait.
+    std::size_t waiting() const { return waiting_.size(); }
+    /// Called by the writer's calls for each change that waited and is refused. Empty: nothing is.
+    void on_refused(std::function<void(const Error&)> handler) { refused_ = std::move(handler); }
+
+    /// All routes that packets find, in order of prefix.
     std::vector<Route> routes() const;
     std::size_t size() const { return routes_.size(); }
 
@@ -131,19 +145,27 @@ private:
 
     BasicFib(const Config& config, rte_rcu_qsbr& readers, Tables tables);
     static Result<Tables> make_tables(const Config& config);
-    void wait_for_readers();
-    Result<void> grow();
+    Result<void> change(const Prefix& prefix, const std::optional<NextHop>& next_hop);
+    void make_waiting();
+    bool idle_is_unread() const;
     Result<void> catch_up();
-    Result<void> publish(const Change& change);
+    Result<void> make(const Prefix& prefix, const std::optional<NextHop>& next_hop);
+    Result<void> grow();
+    Result<void> apply_to_idle(const Change& change);
+    void publish();
 
     Config config_;  ///< `tree_routes` is 0 once the trees are gone
     rte_rcu_qsbr& readers_;
     Table published_owner_, idle_;
+    Table grown_;     ///< becomes idle with the next publication, which is that of the first table after the trees
+    Table outgrown_;  ///< the tree that was published until then; shards may still be reading it
     std::atomic<typename Types::Table*> published_;
     NextHopTable<Address> next_hops_;
     std::map<Prefix, Index> routes_;
-    std::optional<Change> behind_;  ///< the change not yet applied to `idle_`
-    std::uint64_t grace_ = 0;       ///< the RCU token of the last publication
+    std::vector<Change> behind_;                        ///< what the last publication has and `idle_` has not
+    std::map<Prefix, std::optional<NextHop>> waiting_;  ///< none: to be removed
+    std::function<void(const Error&)> refused_;
+    std::uint64_t grace_ = 0;  ///< the RCU token of the last publication
 };
 
 extern template class BasicFib<wire::Ipv4Address>;

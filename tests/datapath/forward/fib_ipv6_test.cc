@@ -152,11 +152,41 @@ TEST_F(Ipv6FibTest, ReplacesTheTreeByTablesForOneRouteMore) {
     EXPECT_NE(rte_fib6_find_existing("grows.s"), nullptr);
     ASSERT_TRUE(fib->replace(ipv6_prefix("fd76:3::/32"), via(4)));
     EXPECT_NE(rte_fib6_find_existing("grows.a"), nullptr);
+    fib->advance();
     EXPECT_EQ(rte_fib6_find_existing("grows.s"), nullptr) << "its memory is free again";
     ASSERT_TRUE(fib->remove(ipv6_prefix("fd76:1::/32")));
     EXPECT_EQ(lookup(*fib, ipv6("fd76:1::1")).kind, NextHopKind::unreachable);
     EXPECT_EQ(lookup(*fib, ipv6("fd76:2::1")), via(3));
     EXPECT_EQ(lookup(*fib, ipv6("fd76:3::1")), via(4));
+}
+
+TEST_F(Ipv6FibTest, KeepsTheTreeWhileAShardMayBeReadingIt) {
+    const auto fib = make({.name = "grows", .tree_routes = 2});
+    ASSERT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);
+    rte_rcu_qsbr_thread_online(readers_, 0);
+    const auto net = [](unsigned n) {
+        auto prefix = ipv6_prefix("fd76::/32");
+        prefix.address.bytes[3] = static_cast<std::byte>(n);
+        return prefix;
+    };
+    const auto host = [&](unsigned n) { return net(n).address; };
+    for (unsigned n = 0; n < 5; ++n) ASSERT_TRUE(fib->replace(net(n), via(n)));
+    EXPECT_EQ(fib->waiting(), 4u);
+    EXPECT_EQ(rte_fib6_find_existing("grows.a"), nullptr);
+
+    rte_rcu_qsbr_quiescent(readers_, 0);
+    fib->advance();
+    for (unsigned n = 0; n < 5; ++n) EXPECT_EQ(lookup(*fib, host(n)), via(n)) << "the tree's and the table's";
+    fib->advance();
+    EXPECT_NE(rte_fib6_find_existing("grows.s"), rte_fib6_find_existing("grows.t")) << "one tree is left";
+
+    for (unsigned n = 5; n < 8; ++n) {
+        rte_rcu_qsbr_quiescent(readers_, 0);
+        ASSERT_TRUE(fib->replace(net(n), via(n)));
+        for (unsigned known = 0; known <= n; ++known) EXPECT_EQ(lookup(*fib, host(known)), via(known)) << n;
+    }
+    EXPECT_EQ(rte_fib6_find_existing("grows.s"), rte_fib6_find_existing("grows.t")) << "both are gone";
+    rte_rcu_qsbr_thread_offline(readers_, 0);
 }
 
 /// A shard that never stops looking, while a route under it comes and goes, and the tree with the first.

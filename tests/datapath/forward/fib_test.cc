@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -175,6 +176,7 @@ TEST_F(FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
             if (fib->next_hop(hops[0]) != via(0) || fib->next_hop(hops[1]) != via(1) || !is(2, 2) || !is(3, 3)) ++wrong;
             ++rounds;
             rte_rcu_qsbr_quiescent(readers_, 0);
+            std::this_thread::yield();
         }
         rte_rcu_qsbr_thread_offline(readers_, 0);
     });
@@ -186,31 +188,130 @@ TEST_F(FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
         if (i % 2 == 0) {
             ASSERT_TRUE(fib->remove(three));
         }
+        // The writer does not wait for the shard, so it might be done before the shard has looked once.
+        for (const unsigned seen = rounds; i % 4 == 0 && rounds == seen;) std::this_thread::yield();
     }
     stop = true;
     shard.join();
+    fib->advance();
     EXPECT_GT(rounds, 0u);
     EXPECT_EQ(wrong, 0u);
+    EXPECT_EQ(fib->waiting(), 0u);
+    EXPECT_EQ(fib->size(), 2u);
 }
 
-TEST_F(FibTest, WaitsForAShardBeforeItChangesWhatThatShardMayBeReading) {
-    const auto fib = make();
-    ASSERT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);
-    rte_rcu_qsbr_thread_online(readers_, 0);
-    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(1))) << "does not wait: nobody reads the idle table";
+/// A shard that goes on only when it is told to.
+class FibAndAShardTest : public FibTest {
+protected:
+    FibAndAShardTest() {
+        EXPECT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);
+        rte_rcu_qsbr_thread_online(readers_, 0);
+    }
+    ~FibAndAShardTest() override { rte_rcu_qsbr_thread_offline(readers_, 0); }
 
-    std::atomic<bool> quiescent = false;
-    bool waited = false;
-    std::thread writer([&] {
-        EXPECT_TRUE(fib->replace({ipv4(11, 0, 0, 0), 8}, via(1)));
-        waited = quiescent;
-    });
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // enough for a writer that does not wait
-    quiescent = true;
+    void poll(Fib& fib) {
+        rte_rcu_qsbr_quiescent(readers_, 0);
+        fib.advance();
+    }
+};
+
+constexpr Prefix net(unsigned n, std::uint8_t length = 24) {
+    return {Ipv4Address{0x0a00'0000 + (n << 8)}, length};
+}
+Ipv4Address host_in(unsigned n) {
+    return Ipv4Address{0x0a00'0001 + (n << 8)};
+}
+
+TEST_F(FibAndAShardTest, ChangesNothingThatTheShardMayBeReadingAndDoesNotWait) {
+    const auto fib = make();
+    ASSERT_TRUE(fib->replace(net(1), via(1)));
+    EXPECT_EQ(lookup(*fib, host_in(1)), via(1)) << "nobody reads the idle table";
+    ASSERT_TRUE(fib->replace(net(2), via(2)));
+    fib->advance();
+    EXPECT_EQ(fib->waiting(), 1u);
+    EXPECT_EQ(lookup(*fib, host_in(2)).kind, NextHop::Kind::unreachable);
+    EXPECT_EQ(fib->routes(), (std::vector<Route>{{net(1), via(1)}})) << "as packets find them";
+    poll(*fib);
+    EXPECT_EQ(fib->waiting(), 0u);
+    EXPECT_EQ(lookup(*fib, host_in(1)), via(1));
+    EXPECT_EQ(lookup(*fib, host_in(2)), via(2));
+}
+
+TEST_F(FibAndAShardTest, MakesAllThatWaitsOnceTheShardGoesOn) {
+    const auto fib = make({.max_routes = 16'384});
+    constexpr unsigned many = 16'000;
+    for (unsigned n = 0; n < many; ++n) ASSERT_TRUE(fib->replace(net(n), via(n % 1000)));
+    EXPECT_EQ(fib->waiting(), many - 1);
+    poll(*fib);
+    EXPECT_EQ(fib->size(), many);
+    for (unsigned n = 0; n < many; ++n) ASSERT_EQ(lookup(*fib, host_in(n)), via(n % 1000));
+
+    ASSERT_TRUE(fib->replace(net(0), local));
+    poll(*fib);
+    for (unsigned n = 1; n < many; ++n) ASSERT_EQ(lookup(*fib, host_in(n)), via(n % 1000)) << "in the other table too";
+    EXPECT_EQ(lookup(*fib, host_in(0)), local);
+}
+
+TEST_F(FibAndAShardTest, OfSeveralChangesOfARouteTheLastCounts) {
+    const auto fib = make();
+    ASSERT_TRUE(fib->replace(net(0), local));
+    ASSERT_TRUE(fib->replace(net(1), via(1)));
+    ASSERT_TRUE(fib->remove(net(1))) << "it waits, but it was asked for";
+    EXPECT_EQ(fib->remove(net(1)).error().code, ENOENT);
+    ASSERT_TRUE(fib->replace(net(2), via(1)));
+    ASSERT_TRUE(fib->replace(net(2), via(2)));
+    ASSERT_TRUE(fib->remove(net(0)));
+    ASSERT_TRUE(fib->replace(net(0), on_link));
+    EXPECT_EQ(fib->waiting(), 3u) << "one for each prefix, however long the shard stands still";
+    poll(*fib);
+    EXPECT_EQ(fib->routes(), (std::vector<Route>{{net(0), on_link}, {net(2), via(2)}}));
+    EXPECT_EQ(lookup(*fib, host_in(1)).kind, NextHop::Kind::unreachable);
+}
+
+/// What is asked for while others wait comes after them, even if the shard has gone on meanwhile.
+TEST_F(FibAndAShardTest, KeepsTheOrderOfChanges) {
+    const auto fib = make();
+    ASSERT_TRUE(fib->replace(net(0), local));
+    ASSERT_TRUE(fib->replace(net(1), via(1)));
     rte_rcu_qsbr_quiescent(readers_, 0);
-    writer.join();
-    EXPECT_TRUE(waited);
+    ASSERT_TRUE(fib->replace(net(1), via(2)));
+    EXPECT_EQ(lookup(*fib, host_in(1)), via(1));
+    poll(*fib);
+    EXPECT_EQ(lookup(*fib, host_in(1)), via(2));
+}
+
+TEST_F(FibAndAShardTest, SaysLaterWhatTheTableHasNoRoomFor) {
+    const auto fib = make({.max_long = 64});
+    const auto host = [](unsigned n) { return Prefix{host_in(n), 32}; };
+    std::vector<std::string> refused;
+    fib->on_refused([&](const Error& error) { refused.push_back(error.what); });
+    for (unsigned n = 0; n < 64; ++n) {
+        ASSERT_TRUE(fib->replace(host(n), via(1)));
+        poll(*fib);
+    }
+    ASSERT_TRUE(fib->replace(net(100, 22), via(1)));
+
+    for (const unsigned n : {64u, 65u}) ASSERT_TRUE(fib->replace(host(n), local));
+    ASSERT_TRUE(fib->remove(host(63)));
+    poll(*fib);
+    ASSERT_EQ(refused.size(), 1u) << "one fits in the place of the removed one";
+    EXPECT_TRUE(refused[0].starts_with("10.0.65.1/32: the route table is full")) << refused[0];
+    EXPECT_EQ(lookup(*fib, host_in(64)), local);
+    EXPECT_EQ(lookup(*fib, host_in(65)).kind, NextHop::Kind::unreachable);
+    EXPECT_EQ(fib->waiting(), 0u);
+
+    fib->on_refused({});
+    ASSERT_TRUE(fib->replace(host(66), local));
+    poll(*fib);
+    EXPECT_EQ(fib->waiting(), 0u);
+}
+
+TEST_F(FibAndAShardTest, DoesNotCareAboutAShardThatSleeps) {
+    const auto fib = make();
     rte_rcu_qsbr_thread_offline(readers_, 0);
+    for (unsigned n = 0; n < 10; ++n) ASSERT_TRUE(fib->replace(net(n), via(n)));
+    EXPECT_EQ(fib->waiting(), 0u);
+    EXPECT_EQ(fib->size(), 10u);
 }
 
 }  // namespace
