@@ -68,6 +68,7 @@ void run(Shard& shard, const std::atomic<bool>& stop, const Backoff::Limits& lim
             rest(shard, backoff, limits.longest_wait);
         }
     }
+    shard.stop_reading();
 }
 
 bool on_isolated_cpu() {

@@ -2,6 +2,7 @@
 #include "datapath/router/shard.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
@@ -65,16 +66,16 @@ Shard::Shard(const ShardSetup& setup)
       ports_(make_ports(setup)),
       router_(ports_, {setup.fib, setup.ipv6_fib}, *setup.pool, events_, setup.deliver_all_to_kernel),
       idle_(ports_, setup.wake) {
-    rte_rcu_qsbr_thread_register(&readers_, reader_);
-    rte_rcu_qsbr_thread_online(&readers_, reader_);
+    rte_rcu_qsbr_thread_register(&readers_, reader_);  // offline, until it is polled
 }
 
 Shard::~Shard() {
-    rte_rcu_qsbr_thread_offline(&readers_, reader_);
+    stop_reading();
     rte_rcu_qsbr_thread_unregister(&readers_, reader_);
 }
 
 Work Shard::poll(Time now) noexcept {
+    if (!std::exchange(reading_, true)) rte_rcu_qsbr_thread_online(&readers_, reader_);
     bool busy = run_commands(now);
     for (auto& port : ports_) busy |= poll_link(*port, now);
     for (auto& port : ports_) busy |= poll_kernel(*port, now);
@@ -92,9 +93,12 @@ Work Shard::poll(Time now) noexcept {
 
 void Shard::wait(Time longest) noexcept {
     counters_.waits.add();
-    rte_rcu_qsbr_thread_offline(&readers_, reader_);  // or a change of routes would wait for the next packet
+    stop_reading();  // or a change of routes would wait for the next packet
     idle_.wait(longest);
-    rte_rcu_qsbr_thread_online(&readers_, reader_);
+}
+
+void Shard::stop_reading() noexcept {
+    if (std::exchange(reading_, false)) rte_rcu_qsbr_thread_offline(&readers_, reader_);
 }
 
 // NOLINTNEXTLINE(bugprone-exception-escape): std::visit throws for a variant without value, which a ring cannot hold

@@ -62,14 +62,17 @@ public:
     Shard& operator=(const Shard&) = delete;
     ~Shard();
 
-    /// One bounded round over commands, ports and timers.
+    /// One bounded round over commands, ports and timers. From now on the shard is a reader of the FIBs, whose changes
+    /// wait for the next poll.
     Work poll(Time now) noexcept;
+    /// Until the next poll, no change of the FIBs waits for this shard.
+    void stop_reading() noexcept;
 
     // When there is nothing to do: `arm`; if that is true, `poll` once more; if that is idle, `wait`; then `disarm`.
 
     /// From now on packets and commands end a wait. False, with nothing armed, if some port must be polled (IdleWait).
     bool arm(Time now) noexcept { return idle_.arm(now); }
-    /// Waits for at most `longest`. Meanwhile the shard is no reader of the FIB.
+    /// Waits for at most `longest`, and reads no FIB until the next poll.
     void wait(Time longest) noexcept;
     void disarm() noexcept { idle_.disarm(); }
 
@@ -86,6 +89,7 @@ private:
 
     rte_rcu_qsbr& readers_;
     unsigned reader_;
+    bool reading_ = false;  ///< online in `readers_`
     Ring<Command>& commands_;
     EventSink events_;
     Ports ports_;

@@ -83,5 +83,19 @@ TEST(Runner, ChangesOfRoutesDoNotWaitForAShardThatWaits) {
     EXPECT_TRUE(eventually([&] { return rte_rcu_qsbr_check(router.readers.get(), grace, false) == 1; }));
 }
 
+TEST(Runner, ChangesOfRoutesWaitForAShardOnlyWhileItIsPolled) {
+    EventDevice link;
+    WaitingShard router(link);
+    const auto wait = [&] {
+        return rte_rcu_qsbr_check(router.readers.get(), rte_rcu_qsbr_start(router.readers.get()), false) == 0;
+    };
+    EXPECT_FALSE(wait()) << "it does not run yet";
+    router.shard->poll(0);
+    EXPECT_TRUE(wait());
+    const std::atomic<bool> stop{true};
+    run(*router.shard, stop, {});
+    EXPECT_FALSE(wait()) << "it runs no more";
+}
+
 }  // namespace
 }  // namespace verbline::router
