@@ -132,13 +132,16 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
 }
 
 bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
+    const auto queue = port.link().queue();
+    port.kernel.tx_burst(queue, {});  // a device that several shards share sends here what others have for it
     const bool lossless = port.kernel.capabilities().lossless_rx;
     if (congested() || (lossless && port.kernel_pause.skips(busy_))) return false;
     std::array<rte_mbuf*, link::waiting_burst> packets;
-    const auto n = port.kernel.rx_burst(port.link().queue(), packets);
-    port.kernel_pause.note(n > 0);
+    const auto n = port.kernel.rx_burst(queue, packets);
+    const bool found = n > 0 || port.kernel.rx_consumed(queue);
+    port.kernel_pause.note(found);
     if (n > 0) router_.from_kernel(port, pmd::Burst(packets).first(n), now);
-    return n > 0;
+    return found;
 }
 
 /// Whether frames are staged on any link. Devices with lossless receive are then not read, so that packets are not

@@ -47,7 +47,10 @@ public:
         return static_cast<std::uint16_t>(n);
     }
 
+    bool rx_consumed(std::uint16_t) const noexcept override { return consumes; }
+
     std::uint16_t tx_burst(std::uint16_t, pmd::Burst burst) noexcept override {
+        if (burst.empty()) ++empty_bursts;
         const auto n = std::min(burst.size(), tx_room);
         for (auto* packet : burst.first(n)) sent.emplace_back(packet);
         tx_room -= n;
@@ -78,6 +81,8 @@ public:
     std::size_t tx_room = std::numeric_limits<std::size_t>::max();  ///< packets still accepted
     std::size_t reads = 0;                                          ///< calls of rx_burst
     std::size_t bursts_sent = 0;                                    ///< calls of tx_burst that took any
+    std::size_t empty_bursts = 0;                                   ///< calls of tx_burst for what the device delays
+    bool consumes = false;                                          ///< what rx_consumed answers
     bool is_up = false;
     bool link = true;
     pmd::Identity identity;

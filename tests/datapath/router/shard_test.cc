@@ -453,6 +453,27 @@ TEST(Shard, IgnoresFramesForOthersAndGarbage) {
     EXPECT_FALSE(gateway.events.pop());
 }
 
+/// A kernel interface with one queue is shared by several shards (pmd/rss): the one that reads it hands packets over.
+TEST(Shard, IsBusyWhileADeviceOfItsHandsPacketsToOthers) {
+    Gateway gateway;
+    for (auto* device : {&gateway.left_link, &gateway.right_kernel}) {
+        device->consumes = true;
+        EXPECT_EQ(gateway.poll(), Work::busy);
+        device->consumes = false;
+        EXPECT_EQ(gateway.poll(), Work::idle);
+    }
+}
+
+TEST(Shard, LetsItsDevicesSendWhatOthersHaveHandedThemEvenWhileALinkIsCongested) {
+    Gateway gateway;
+    gateway.resolve(bob);
+    gateway.right_link.tx_room = 0;
+    gateway.from_alice(ip_packet(alice, bob));
+    const auto before = gateway.left_kernel.empty_bursts;
+    gateway.poll();
+    EXPECT_EQ(gateway.left_kernel.empty_bursts, before + 1);
+}
+
 TEST(Shard, SaysWhenItFoundNothingToDo) {
     Gateway gateway;
     EXPECT_EQ(gateway.poll(), Work::idle);
