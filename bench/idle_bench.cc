@@ -102,7 +102,7 @@ struct Router {
     std::unique_ptr<forward::Fib> fib;
     router::Ring<router::Command> commands = *router::Ring<router::Command>::create("commands", 64);
     router::Ring<router::Event> events = *router::Ring<router::Event>::create("events", 64);
-    router::WakeSignal signal;
+    pmd::WakeSignal signal;
     std::unique_ptr<router::Shard> shard;
     std::atomic<bool> stop{false};
     std::thread thread;

@@ -13,8 +13,8 @@
 #include "control/loop/loop.h"
 #include "datapath/router/messages.h"
 #include "datapath/router/ring.h"
-#include "datapath/router/wake_signal.h"
 #include "pmd/base/event_descriptor.h"
+#include "pmd/wakeups/wake_signal.h"
 
 namespace verbline::router {
 
@@ -33,7 +33,7 @@ public:
     Ring<Event>& events() { return events_; }
     const EventDescriptor& wake() const { return wake_; }
     /// Sent after each command. Interrupt it to end a wait of the shard for another reason.
-    WakeSignal& shard_signal() { return shard_signal_; }
+    pmd::WakeSignal& shard_signal() { return shard_signal_; }
 
 private:
     ShardLink(control::Loop& loop, Ring<Command> commands, Ring<Event> events, EventDescriptor wake, Handler handler);
@@ -44,7 +44,7 @@ private:
     Ring<Command> commands_;
     Ring<Event> events_;
     EventDescriptor wake_;
-    WakeSignal shard_signal_;
+    pmd::WakeSignal shard_signal_;
     Handler handler_;
     std::deque<Command> backlog_;
     control::Watch watch_;

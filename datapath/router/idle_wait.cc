@@ -13,7 +13,7 @@ constexpr Time retry_period = 100 * millisecond;
 
 }  // namespace
 
-IdleWait::IdleWait(Ports& ports, WakeSignal* signal) : ports_(ports), signal_(signal) {
+IdleWait::IdleWait(Ports& ports, pmd::WakeSignal* signal) : ports_(ports), signal_(signal) {
     if (signal_ != nullptr && !wakeups_.add(signal_->descriptor(), command)) signal_ = nullptr;
 }
 

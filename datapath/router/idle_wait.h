@@ -9,8 +9,8 @@
 /// Devices that have no receive event must be polled: while there is one, `arm` fails. Owned by the shard's thread.
 
 #include "datapath/router/router.h"
-#include "datapath/router/wake_signal.h"
 #include "pmd/base/time.h"
+#include "pmd/wakeups/wake_signal.h"
 #include "pmd/wakeups/wakeups.h"
 
 namespace verbline::router {
@@ -18,7 +18,7 @@ namespace verbline::router {
 class IdleWait {
 public:
     /// `signal` wakes the thread after a command; if null, `arm` always fails. Both must outlive the object.
-    IdleWait(Ports& ports, WakeSignal* signal);
+    IdleWait(Ports& ports, pmd::WakeSignal* signal);
 
     /// Arms the receive events of all ports. False, with nothing armed, if a port has to be polled: a device cannot
     /// signal, or frames are staged, for which no event tells that there is room again. Then it is not tried again for
@@ -32,7 +32,7 @@ private:
     bool arm(ShardPort& port) noexcept;
 
     Ports& ports_;
-    WakeSignal* signal_;
+    pmd::WakeSignal* signal_;
     pmd::Wakeups wakeups_;
     Time next_try_ = 0;
 };

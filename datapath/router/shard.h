@@ -23,8 +23,8 @@
 #include "datapath/router/port.h"
 #include "datapath/router/ring.h"
 #include "datapath/router/router.h"
-#include "datapath/router/wake_signal.h"
 #include "pmd/base/time.h"
+#include "pmd/wakeups/wake_signal.h"
 
 struct rte_rcu_qsbr;
 
@@ -42,7 +42,7 @@ struct ShardSetup {
     Ring<Command>* commands = nullptr;
     Ring<Event>* events = nullptr;
     const EventDescriptor* wake_control = nullptr;  ///< signalled when there are events; null: nothing is
-    WakeSignal* wake = nullptr;  ///< sent to the shard after each command; null: the shard cannot wait
+    pmd::WakeSignal* wake = nullptr;  ///< sent to the shard after each command; null: the shard cannot wait
     bool deliver_all_to_kernel = false;
 };
 

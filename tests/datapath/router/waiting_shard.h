@@ -83,7 +83,7 @@ struct WaitingShard {
     router::Ring<router::Command> commands = std::move(*router::Ring<router::Command>::create("commands", 256));
     router::Ring<router::Event> events = std::move(*router::Ring<router::Event>::create("events", 256));
     EventDescriptor control = EventDescriptor::make();
-    router::WakeSignal signal;
+    pmd::WakeSignal signal;
     std::optional<router::Shard> shard;
 };
 
