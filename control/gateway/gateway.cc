@@ -79,17 +79,18 @@ Outcome Gateway::open_devices() {
 }
 
 Outcome Gateway::make_shard() {
-    auto link = router::ShardLink::create(loop_, "shard0", [this](const router::Event& event) { handle(event); });
-    if (!link) return fault(link.error().what);
-    shard_link_ = std::move(*link);
+    auto links = router::ShardLinks::create(loop_, "shard", 1, [this](const router::Event& event) { handle(event); });
+    if (!links) return fault(links.error().what);
+    shard_links_ = std::move(*links);
+    auto& link = (*shard_links_)[0];
     router::ShardSetup setup{.fib = fib_.get(),
                              .ipv6_fib = ipv6_fib_.get(),
                              .readers = readers_.get(),
                              .pool = pool_,
-                             .commands = &shard_link_->commands(),
-                             .events = &shard_link_->events(),
-                             .wake_control = &shard_link_->wake(),
-                             .wake = &shard_link_->shard_signal(),
+                             .commands = &link.commands(),
+                             .events = &link.events(),
+                             .wake_control = &link.wake(),
+                             .wake = &link.shard_signal(),
                              .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
     for (const auto& port : ports_) setup.ports.push_back(port->shard_setup());
     shard_ = std::make_unique<router::Shard>(setup);
@@ -98,7 +99,7 @@ Outcome Gateway::make_shard() {
 
 Outcome Gateway::start_ports() {
     for (auto& port : ports_) {
-        port->start(loop_, *shard_link_, *pool_, ipv6_gateways_, !setup_.deliver_all_to_kernel);
+        port->start(loop_, *shard_links_, *pool_, ipv6_gateways_, !setup_.deliver_all_to_kernel);
         port->port().on_change([this] { report_when_ready(); });
         if (auto* ipoib = port->ipoib()) {
             ipoib->on_trouble(
@@ -166,6 +167,7 @@ Gateway::~Gateway() {
     follower_.reset();
     upkeep_timer_.cancel();
     stop_worker();
+    if (shard_links_) shard_links_->stop_hearing();  // the ports that would hear it leave
     for (auto& port : ports_) port->leave();
     // Leaving sends requests to the subnet administrator: wait a moment for its answers. Without an SA no wait is
     // needed.
@@ -178,7 +180,7 @@ Gateway::~Gateway() {
 void Gateway::stop_worker() {
     if (worker_ == nullptr) return;
     worker_->request_stop();
-    shard_link_->shard_signal().interrupt();
+    (*shard_links_)[0].shard_signal().interrupt();
     worker_->join();
 }
 

@@ -21,7 +21,7 @@
 #include "control/gateway/tables.h"
 #include "control/loop/loop.h"
 #include "control/router/kernel_follower.h"
-#include "control/router/shard_link.h"
+#include "control/router/shard_links.h"
 #include "control/telemetry/server.h"
 #include "datapath/forward/fib.h"
 #include "datapath/router/shard.h"
@@ -88,7 +88,7 @@ private:
     std::unique_ptr<forward::Fib> fib_;
     std::unique_ptr<forward::Ipv6Fib> ipv6_fib_;
     host::Ipv6Gateways ipv6_gateways_;
-    std::unique_ptr<router::ShardLink> shard_link_;
+    std::unique_ptr<router::ShardLinks> shard_links_;
     std::unique_ptr<pmd::CaptureFile> capture_;  ///< of all ports; outlives their devices
     std::vector<std::unique_ptr<GatewayPort>> ports_;
     std::unique_ptr<router::Shard> shard_;

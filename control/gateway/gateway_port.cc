@@ -152,7 +152,7 @@ router::PortSetup GatewayPort::shard_setup() const {
             .reverse_path = port_config_.reverse_path};
 }
 
-void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool,
+void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mempool& pool,
                         const host::Ipv6Gateways& ipv6_gateways, bool forwards) {
     const router::ControlPort::Setup setup{.id = id_,
                                            .name = name(),
@@ -164,19 +164,19 @@ void GatewayPort::start(control::Loop& loop, router::ShardLink& shard, rte_mempo
     if (transport_) {
         agent_ = std::make_unique<sa::Agent>(*transport_, loop);
         auto made = std::make_unique<router::IpoibPort>(
-            loop, shard, setup, router::IpoibPort::Link{.pkey = port_config_.pkey, .qpn = qpn, .mtu = port_config_.mtu},
-            *agent_);
+            loop, shards, setup,
+            router::IpoibPort::Link{.pkey = port_config_.pkey, .qpn = qpn, .mtu = port_config_.mtu}, *agent_);
         ipoib_ = made.get();
         port_ = std::move(made);
         return;
     }
     const auto mac = device_->mac().value_or(router::derived_mac(config_.name, name()));
     if (port_config_.type == PortType::ipoib) {
-        auto made = std::make_unique<router::RoceIpoibPort>(loop, shard, setup, mac, qpn, port_config_.pkey);
+        auto made = std::make_unique<router::RoceIpoibPort>(loop, shards, setup, mac, qpn, port_config_.pkey);
         roce_ = made.get();
         port_ = std::move(made);
     } else {
-        auto made = std::make_unique<router::EthernetPort>(loop, shard, setup, mac);
+        auto made = std::make_unique<router::EthernetPort>(loop, shards, setup, mac);
         ethernet_ = made.get();
         port_ = std::move(made);
     }

@@ -16,7 +16,7 @@
 #include "control/router/ethernet_port.h"
 #include "control/router/ipoib_port.h"
 #include "control/router/roce_ipoib_port.h"
-#include "control/router/shard_link.h"
+#include "control/router/shard_links.h"
 #include "control/sa/agent.h"
 #include "datapath/router/port.h"
 #include "pmd/capture/capture_file.h"
@@ -41,7 +41,7 @@ public:
     Outcome open_devices(rte_mempool& pool, pmd::CaptureFile* capture);
     router::PortSetup shard_setup() const;
     /// `forwards`: of a gateway, not a host.
-    void start(control::Loop& loop, router::ShardLink& shard, rte_mempool& pool,
+    void start(control::Loop& loop, router::ShardLinks& shards, rte_mempool& pool,
                const host::Ipv6Gateways& ipv6_gateways, bool forwards);
 
     /// Takes the port down and begins to leave its groups. The loop has to run until `left`.

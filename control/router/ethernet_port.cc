@@ -11,18 +11,18 @@
 
 namespace verbline::router {
 
-EthernetPort::EthernetPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac)
-    : ControlPort(loop, shard, setup, mac), mac_(mac) {}
+EthernetPort::EthernetPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, wire::MacAddress mac)
+    : ControlPort(loop, shards, setup, mac), mac_(mac) {}
 
 void EthernetPort::carrier_changed() {
     if (carrier()) {
         // Refused, the device receives everything and the link layer filters.
         (void)device().set_identity({.mac = mac_});
-        shard().send(SetEthernet{id(), mac_});
+        shards().send(SetEthernet{id(), mac_});
         link_is_up(mac_);
     } else {
         link_is_down();
-        shard().send(SetEthernet{id(), std::nullopt});
+        shards().send(SetEthernet{id(), std::nullopt});
     }
 }
 

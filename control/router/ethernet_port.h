@@ -11,7 +11,7 @@ namespace verbline::router {
 class EthernetPort final : public ControlPort {
 public:
     /// `mac`: our MAC address.
-    EthernetPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac);
+    EthernetPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, wire::MacAddress mac);
 
     wire::MacAddress mac() const { return mac_; }
 

@@ -21,8 +21,8 @@ constexpr sa::UserId interface_itself{1};
 
 }  // namespace
 
-IpoibPort::IpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const Link& link, sa::Agent& agent)
-    : ControlPort(loop, shard, setup, wire::IpoibAddress{}),
+IpoibPort::IpoibPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, const Link& link, sa::Agent& agent)
+    : ControlPort(loop, shards, setup, wire::IpoibAddress{}),
       link_(link),
       agent_(agent),
       mgid_(wire::ipoib_broadcast_mgid(link.pkey)),
@@ -90,8 +90,8 @@ void IpoibPort::reconcile() {
     attached_ = group_->mlid;
     const pmd::MulticastAddress group{.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_};
     (void)device().attach_multicast(group);
-    shard().send(SetIpoib{id(), now});
-    shard().send(AttachGroup{id(), group});
+    shards().send(SetIpoib{id(), now});
+    shards().send(AttachGroup{id(), group});
     for (const auto& [mgid, mlid] : std::exchange(ipv6_attached_, {})) attach(mgid, mlid);
     link_is_up(wire::IpoibAddress{.qpn = now.qpn, .gid = now.port.gid});
 }
@@ -100,7 +100,7 @@ void IpoibPort::go_down() {
     set_trouble("the port is down");
     if (!up()) return;
     link_is_down();
-    shard().send(SetIpoib{id(), std::nullopt});
+    shards().send(SetIpoib{id(), std::nullopt});
 }
 
 /// Carrier does not change the subnet membership, but announcements made while it was down were lost.
@@ -138,11 +138,11 @@ void IpoibPort::attach(const wire::Gid& mgid, wire::Lid mlid) {
     const auto group = [&](wire::Lid at) { return pmd::MulticastAddress{mac_of(at), mgid, at}; };
     if (known != ipv6_attached_.end()) {
         (void)device().detach_multicast(group(known->second));
-        shard().send(DetachGroup{id(), group(known->second)});
+        shards().send(DetachGroup{id(), group(known->second)});
     }
     ipv6_attached_.insert_or_assign(mgid, mlid);
     (void)device().attach_multicast(group(mlid));
-    shard().send(AttachGroup{id(), group(mlid)});
+    shards().send(AttachGroup{id(), group(mlid)});
 }
 
 void IpoibPort::send_to_group(const wire::Gid& group, std::vector<std::byte> packet) {

@@ -40,7 +40,7 @@ public:
         std::uint32_t mtu = 2044;  ///< of IP packets; the broadcast group must allow it
     };
 
-    IpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const Link& link, sa::Agent& agent);
+    IpoibPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, const Link& link, sa::Agent& agent);
     ~IpoibPort() override;
 
     /// One line: why the port is down, or may go down soon; empty if there is no problem.

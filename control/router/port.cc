@@ -34,11 +34,12 @@ neighbour::Parameters parameters_of(const ControlPort::Setup& setup) {
 
 }  // namespace
 
-ControlPort::ControlPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const neighbour::LinkAddress& like)
-    : loop_(loop), shard_(shard), setup_(setup), engine_(like, parameters_of(setup)) {}
+ControlPort::ControlPort(control::Loop& loop, ShardLinks& shards, const Setup& setup,
+                         const neighbour::LinkAddress& like)
+    : loop_(loop), shards_(shards), setup_(setup), engine_(like, parameters_of(setup)) {}
 
 void ControlPort::handle(const Unresolved& event) {
-    if (!up_) return shard_.send(FailNeighbour{id(), event.address});
+    if (!up_) return shards_.send(FailNeighbour{id(), event.address});
     play(engine_.resolve(neighbour_of(event.address), loop_.now()));
 }
 
@@ -60,7 +61,7 @@ void ControlPort::set_addresses(const std::vector<link::InterfaceAddress>& addre
         if (ipv4 && sources.address == wire::Ipv4Address{}) sources.address = *ipv4;
         if (!ipv4 && source == wire::Ipv6Address{}) source = ipv6;
     }
-    shard_.send(sources);
+    shards_.send(sources);
     auto groups = neighbour::groups_of(addresses);
     if (setup_.forwards) groups.push_back(all_routers);
     listen(groups);
@@ -70,7 +71,7 @@ void ControlPort::set_addresses(const std::vector<link::InterfaceAddress>& addre
 
 void ControlPort::set_carrier(bool carrier) {
     if (std::exchange(carrier_, carrier) == carrier) return;
-    shard_.send(SetCarrier{id(), carrier});
+    shards_.send(SetCarrier{id(), carrier});
     const bool was_up = up_;
     carrier_changed();
     if (up_ == was_up) changed_();  // else it has been said
@@ -83,7 +84,7 @@ void ControlPort::announce() {
 void ControlPort::link_is_up(const neighbour::LinkAddress& hardware) {
     engine_.set_link(hardware);
     if (const auto to = broadcast(wire::ether_type::ipv4)) {
-        shard_.send(SetBroadcast{id(), *to, multicast(link::ipv6_of(neighbour::all_nodes))});
+        shards_.send(SetBroadcast{id(), *to, multicast(link::ipv6_of(neighbour::all_nodes))});
     }
     set_up(true);
     announce();
@@ -150,19 +151,19 @@ void ControlPort::run(const neighbour::Resolved& action) {
             const auto announced = announced_.find(action.address);
             if (announced == announced_.end() || announced->second != action.link)
                 return;  // changed while the destination was resolved
-            shard_.send(SetNeighbour{id(), name, to});
+            shards_.send(SetNeighbour{id(), name, to});
         });
     }
 }
 
 void ControlPort::run(const neighbour::Failed& action) {
     announced_.erase(action.address);
-    for (const auto& name : names_of(action.address)) shard_.send(FailNeighbour{id(), name});
+    for (const auto& name : names_of(action.address)) shards_.send(FailNeighbour{id(), name});
 }
 
 void ControlPort::run(const neighbour::Removed& action) {
     announced_.erase(action.address);
-    for (const auto& name : names_of(action.address)) shard_.send(ForgetNeighbour{id(), name});
+    for (const auto& name : names_of(action.address)) shards_.send(ForgetNeighbour{id(), name});
 }
 
 std::optional<link::Destination> ControlPort::multicast(const wire::Ipv6Address&) const {
@@ -183,7 +184,7 @@ void ControlPort::transmit(wire::Bytes packet, const link::Destination& to) {
     auto* const data = rte_pktmbuf_append(mbuf, static_cast<std::uint16_t>(packet.size()));
     std::ranges::copy(packet, reinterpret_cast<std::byte*>(data));
     counters_.control_tx_packets.add();
-    shard_.send(Transmit{id(), mbuf, to});
+    shards_.send(Transmit{id(), mbuf, to});
 }
 
 void ControlPort::schedule() {

@@ -8,7 +8,7 @@
 ///     shard <── SetNeighbour, FailNeighbour, ForgetNeighbour, Transmit <──────────────────────────────────────────┘
 ///
 /// Link types differ in how a hardware address becomes a destination (`locate`) and where broadcasts go (`broadcast`).
-/// Owned by the control thread; must not outlive its loop and shard link.
+/// Owned by the control thread; must not outlive its loop and shard links.
 
 #include <functional>
 #include <map>
@@ -18,7 +18,7 @@
 
 #include "control/host/ipv6_gateways.h"
 #include "control/loop/loop.h"
-#include "control/router/shard_link.h"
+#include "control/router/shard_links.h"
 #include "datapath/link/destination.h"
 #include "datapath/neighbour/engine.h"
 #include "datapath/router/messages.h"
@@ -81,7 +81,7 @@ protected:
     using Located = std::function<void(const link::Destination&)>;
 
     /// `like`: any hardware address of the link's kind.
-    ControlPort(control::Loop& loop, ShardLink& shard, const Setup& setup, const neighbour::LinkAddress& like);
+    ControlPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, const neighbour::LinkAddress& like);
 
     /// The device's link state changed.
     virtual void carrier_changed() = 0;
@@ -106,7 +106,7 @@ protected:
     void announce();
 
     control::Loop& loop() { return loop_; }
-    ShardLink& shard() { return shard_; }
+    ShardLinks& shards() { return shards_; }
     PortCounters counters_;
 
 private:
@@ -121,7 +121,7 @@ private:
     void schedule();
 
     control::Loop& loop_;
-    ShardLink& shard_;
+    ShardLinks& shards_;
     Setup setup_;
     bool up_ = false, carrier_ = false;
     std::function<void()> changed_ = [] {};

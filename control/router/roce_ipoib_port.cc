@@ -18,9 +18,9 @@ pmd::MulticastAddress broadcast_group(wire::PKey pkey) {
 
 }  // namespace
 
-RoceIpoibPort::RoceIpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac,
+RoceIpoibPort::RoceIpoibPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, wire::MacAddress mac,
                              wire::Qpn qpn, wire::PKey pkey)
-    : ControlPort(loop, shard, setup, wire::IpoibAddress{}),
+    : ControlPort(loop, shards, setup, wire::IpoibAddress{}),
       identity_{.port = {.carrier = carrier_of_link, .mac = mac, .gid = link::link_local_gid(mac)},
                 .qpn = qpn,
                 .pkey = pkey,
@@ -32,12 +32,12 @@ void RoceIpoibPort::carrier_changed() {
         // Refused, the device receives everything and the shard filters.
         (void)device().set_identity({.mac = identity_.port.mac, .pkey = identity_.pkey, .qpn = identity_.qpn});
         (void)device().attach_multicast(group_);
-        shard().send(SetIpoib{id(), identity_});
-        shard().send(AttachGroup{id(), group_});
+        shards().send(SetIpoib{id(), identity_});
+        shards().send(AttachGroup{id(), group_});
         link_is_up(wire::IpoibAddress{.qpn = identity_.qpn, .gid = identity_.port.gid});
     } else {
         link_is_down();
-        shard().send(SetIpoib{id(), std::nullopt});
+        shards().send(SetIpoib{id(), std::nullopt});
     }
 }
 

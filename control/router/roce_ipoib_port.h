@@ -27,7 +27,7 @@ struct RoceIpoibPortCounters {
 class RoceIpoibPort final : public ControlPort {
 public:
     /// `mac`: our MAC address.
-    RoceIpoibPort(control::Loop& loop, ShardLink& shard, const Setup& setup, wire::MacAddress mac, wire::Qpn qpn,
+    RoceIpoibPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, wire::MacAddress mac, wire::Qpn qpn,
                   wire::PKey pkey);
 
     const ipoib::Identity& identity() const { return identity_; }

@@ -12,6 +12,8 @@ namespace {
 
 constexpr unsigned ring_capacity = 1024;
 constexpr Time retry_period = millisecond;
+/// A shard that is flooded with what it has to hand up must not keep the loop from the events of others.
+constexpr unsigned events_per_turn = 256;
 
 /// Frees what an undelivered message owns.
 void release(const Command& command) {
@@ -58,6 +60,10 @@ void ShardLink::send(const Command& command) {
         shard_signal_.wake_up();
         return;
     }
+    if (std::holds_alternative<Transmit>(command)) {
+        counters_.control_tx_dropped_shard_busy.add();
+        return release(command);
+    }
     backlog_.push_back(command);
     if (!retry_) retry_ = loop_.every(retry_period, [this] { send_backlog(); });
 }
@@ -71,7 +77,17 @@ void ShardLink::send_backlog() {
 void ShardLink::drain() {
     // Reset before reading the ring: a wake-up for an event that comes in between then finds us awake again.
     wake_.drain();
-    while (const auto event = events_.pop()) handler_(*event);
+    for (unsigned n = 0; n < events_per_turn; ++n) {
+        const auto event = events_.pop();
+        if (!event) return;
+        handler_(*event);
+    }
+    wake_.signal();  // the rest, after others
+}
+
+void ShardLink::counters(const CounterVisitor& visit) const {
+    counters_.each(visit);
+    visit("commands_waiting", waiting(), "commands that wait until the shard has taken earlier ones");
 }
 
 }  // namespace verbline::router

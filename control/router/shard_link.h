@@ -3,8 +3,10 @@
 
 /// @file
 /// The control thread's link to a shard: commands down, events up. Commands keep their order and are never lost: those
-/// that do not fit the ring are queued here.
+/// that do not fit the ring are queued here. Packets alone are dropped meanwhile, as they would be of no use later, and
+/// keep mbufs from everybody.
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -13,10 +15,19 @@
 #include "control/loop/loop.h"
 #include "datapath/router/messages.h"
 #include "datapath/router/ring.h"
+#include "pmd/base/counter.h"
 #include "pmd/base/event_descriptor.h"
 #include "pmd/wakeups/wake_signal.h"
 
 namespace verbline::router {
+
+#define VERBLINE_SHARD_LINK_COUNTERS(X) \
+    X(control_tx_dropped_shard_busy,    \
+      "packets of the control thread's own not sent because the shard was behind with its commands")
+
+struct ShardLinkCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_SHARD_LINK_COUNTERS)
+};
 
 class ShardLink {
 public:
@@ -27,6 +38,12 @@ public:
     ~ShardLink();
 
     void send(const Command& command);
+    /// From now on the handler is not called: of what the shard has handed up, packets are freed with the link.
+    void stop_hearing() { watch_.cancel(); }
+
+    /// Commands that do not fit the ring and wait here.
+    std::size_t waiting() const { return backlog_.size(); }
+    void counters(const CounterVisitor& visit) const;
 
     /// The shard's ends of the link.
     Ring<Command>& commands() { return commands_; }
@@ -47,6 +64,7 @@ private:
     pmd::WakeSignal shard_signal_;
     Handler handler_;
     std::deque<Command> backlog_;
+    ShardLinkCounters counters_;
     control::Watch watch_;
     control::Timer retry_;
 };

@@ -52,11 +52,12 @@ struct EthernetPortTest : testing::Test {
     }
 
     std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
-    std::unique_ptr<ShardLink> shard = std::move(*ShardLink::create(*loop, "test", [](const Event&) {}));
+    std::unique_ptr<ShardLinks> shards = std::move(*ShardLinks::create(*loop, "test", 1, [](const Event&) {}));
+    ShardLink* shard = &(*shards)[0];
     test::FakeNetDevice device;
     host::Ipv6Gateways ipv6_gateways;
     EthernetPort port{*loop,
-                      *shard,
+                      *shards,
                       {.name = "lan",
                        .device = &device,
                        .pool = test::packet_pool(),

@@ -28,7 +28,7 @@ protected:
         transport = std::move(*mad::open(fabric.spec("H2"), *loop));
         peer_transport = std::move(*mad::open(fabric.spec("H3"), *loop));
         agent.emplace(*transport, *loop);
-        port.emplace(*loop, *shard, ControlPort::Setup{.name = "ib0", .device = &device, .pool = test::packet_pool()},
+        port.emplace(*loop, *shards, ControlPort::Setup{.name = "ib0", .device = &device, .pool = test::packet_pool()},
                      IpoibPort::Link{.pkey = pkey, .qpn = wire::Qpn{0x48}}, *agent);
         port->set_addresses({{link::gid_of(own_address), 24}});
     }
@@ -52,7 +52,8 @@ protected:
 
     test::Fabric fabric{test::star(3)};
     std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
-    std::unique_ptr<ShardLink> shard = std::move(*ShardLink::create(*loop, "test", [](const Event&) {}));
+    std::unique_ptr<ShardLinks> shards = std::move(*ShardLinks::create(*loop, "test", 1, [](const Event&) {}));
+    ShardLink* shard = &(*shards)[0];
     test::FakeNetDevice device;
     std::unique_ptr<mad::Transport> transport, peer_transport;
     std::optional<sa::Agent> agent;

@@ -50,9 +50,10 @@ struct RoceIpoibPortTest : testing::Test {
     }
 
     std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
-    std::unique_ptr<ShardLink> shard = std::move(*ShardLink::create(*loop, "test", [](const Event&) {}));
+    std::unique_ptr<ShardLinks> shards = std::move(*ShardLinks::create(*loop, "test", 1, [](const Event&) {}));
+    ShardLink* shard = &(*shards)[0];
     test::FakeNetDevice device;
-    RoceIpoibPort port{*loop,   *shard,  {.name = "ib0", .device = &device, .pool = test::packet_pool()},
+    RoceIpoibPort port{*loop,   *shards, {.name = "ib0", .device = &device, .pool = test::packet_pool()},
                        our_mac, our_qpn, pkey};
 };
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "datapath/link/ip_gid.h"
+#include "tests/support/counter.h"
 #include "tests/support/packet.h"
 
 namespace verbline::router {
@@ -61,6 +62,40 @@ TEST(ShardLink, WakesTheLoopForEvents) {
     producer.join();
     ASSERT_EQ(heard.size(), 100u);
     for (unsigned i = 0; i < 100; ++i) EXPECT_EQ(heard[i], link::gid_of(wire::Ipv4Address{i}));
+}
+
+TEST(ShardLink, LeavesTheLoopToOthersBetweenManyEvents) {
+    auto loop = std::move(*control::Loop::create());
+    unsigned heard = 0;
+    const auto link = std::move(*ShardLink::create(*loop, "flood", [&](const Event&) { ++heard; }));
+    constexpr unsigned sent = 1000;
+    for (unsigned i = 0; i < sent; ++i) ASSERT_TRUE(link->events().push(Unresolved{}));
+    link->wake().signal();
+    loop->run_once(second);
+    EXPECT_GT(heard, 0u);
+    EXPECT_LT(heard, sent);
+    for (const Time limit = loop->now() + 5 * second; heard < sent && loop->now() < limit;) loop->run_once(second);
+    EXPECT_EQ(heard, sent) << "the rest comes without another signal";
+}
+
+TEST(ShardLink, HearsNothingWhenItIsToldToStop) {
+    auto loop = std::move(*control::Loop::create());
+    const auto link = std::move(*ShardLink::create(*loop, "stopped", [](const Event&) { FAIL(); }));
+    link->events().push(Punted{.packet = test::make_packet(test::pattern(60)).release()});
+    link->wake().signal();
+    link->stop_hearing();
+    loop->run_once(0);
+    // The test's environment fails if the packet is left.
+}
+
+TEST(ShardLink, DropsPacketsForAShardThatIsBehind) {
+    auto loop = std::move(*control::Loop::create());
+    const auto link = std::move(*ShardLink::create(*loop, "behind", [](const Event&) {}));
+    while (link->waiting() == 0) link->send(SetAddress{});
+    link->send(Transmit{.packet = test::make_packet(test::pattern(60)).release(), .to = {}});
+    EXPECT_EQ(link->waiting(), 1u) << "commands alone wait";
+    EXPECT_EQ(test::counter(*link, "control_tx_dropped_shard_busy"), 1u);
+    EXPECT_EQ(test::counter(*link, "commands_waiting"), 1u);
 }
 
 TEST(ShardLink, FreesThePacketsOfMessagesThatNobodyRead) {
