@@ -84,6 +84,8 @@ private:
     std::optional<pmd::SourceGuard> guard_of(const hub::Registry::Tenant& tenant) const;
     void expect_connection();
     void write_capture();
+    /// The switch is one thread's: of several lcores, only one polls.
+    pmd::WorkerLcore& worker() { return process_.workers().front(); }
 
     const HubOptions& options_;
     std::uint16_t mtu_ = HubOptions::default_mtu;
@@ -193,7 +195,7 @@ Outcome HubProcess::serve() {
 }
 
 Outcome HubProcess::start_worker() {
-    auto started = process_.worker().start([this](const std::atomic<bool>& stop) { switch_->run(stop); });
+    auto started = worker().start([this](const std::atomic<bool>& stop) { switch_->run(stop); });
     if (!started) return run_failure(started.error().what);
     return {};
 }
@@ -212,9 +214,9 @@ HubProcess::~HubProcess() {
     telemetry_.reset();
     server_.reset();
     if (!switch_) return;
-    process_.worker().request_stop();
+    worker().request_stop();
     switch_->wake();
-    process_.worker().join();
+    worker().join();
 }
 
 Result<std::string> HubProcess::open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) {

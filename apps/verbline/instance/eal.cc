@@ -151,9 +151,11 @@ Result<Eal> Eal::start(const EalOptions& options) {
     return Eal(std::move(*lock));
 }
 
-Result<unsigned> Eal::packet_lcore() const {
-    const auto lcore = rte_get_next_lcore(-1, 1, 0);
-    if (lcore != RTE_MAX_LCORE) return lcore;
+Result<std::vector<unsigned>> Eal::packet_lcores() const {
+    std::vector<unsigned> lcores;
+    unsigned lcore = 0;
+    RTE_LCORE_FOREACH_WORKER(lcore) lcores.push_back(lcore);
+    if (!lcores.empty()) return lcores;
     return failure(EINVAL, "the EAL arguments leave no lcore for packets: give two with -l");
 }
 

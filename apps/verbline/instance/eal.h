@@ -6,7 +6,8 @@
 ///
 /// Lcore 0 is the control thread, lcores 1 to `workers` run shards; all may run on every CPU this process may use, as
 /// two busy pollers pinned to the two CPUs of a small machine would starve everything else. EAL arguments, for machines
-/// with CPUs to spare, replace the embedded ones (only the file prefix is added, unless given).
+/// with CPUs to spare, replace the embedded ones (only the file prefix is added, unless given): a shard runs on each
+/// lcore that they name, but for the main one.
 ///
 /// Memory: hugepages if enough are free, else ordinary pages. With ordinary pages only what is touched is resident:
 /// measured on Debian 12, EAL with all its drivers loaded takes 27 MB.
@@ -44,8 +45,9 @@ class Eal {
 public:
     /// EBUSY if an instance of that name is running; the lock of a killed one is released.
     static Result<Eal> start(const EalOptions& options);
-    /// The lcore that polls, besides the control thread's. EINVAL: the user's own arguments leave none.
-    Result<unsigned> packet_lcore() const;
+    /// The lcores that poll: all but the control thread's and DPDK's service lcores. EINVAL: the user's own arguments
+    /// leave none.
+    Result<std::vector<unsigned>> packet_lcores() const;
     Eal(Eal&& other) noexcept = default;
     Eal& operator=(Eal&&) = delete;
     /// After every port is closed and every worker lcore has returned.

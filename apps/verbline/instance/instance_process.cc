@@ -17,9 +17,9 @@ Outcome InstanceProcess::start_dpdk(const EalOptions& options) {
     auto eal = Eal::start(options);
     if (!eal) return run_failure(eal.error().what);
     eal_.emplace(std::move(*eal));
-    const auto lcore = eal_->packet_lcore();
-    if (!lcore) return run_failure(lcore.error().what);
-    worker_.emplace(*lcore);
+    const auto lcores = eal_->packet_lcores();
+    if (!lcores) return run_failure(lcores.error().what);
+    for (const auto lcore : *lcores) workers_.emplace_back(lcore);
     return {};
 }
 

@@ -5,8 +5,9 @@
 /// What the processes of `gateway`, `host` and `hub` have in common.
 ///
 ///     create ──> start_dpdk ──> run: the control loop, until SIGINT or SIGTERM
-///                     └──> worker: the lcore that polls
+///                     └──> workers: the lcores that poll
 
+#include <deque>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -31,8 +32,8 @@ public:
     control::Loop& loop() { return *loop_; }
     /// Takes the instance's name and starts DPDK, once.
     Outcome start_dpdk(const EalOptions& options);
-    /// After start_dpdk.
-    pmd::WorkerLcore& worker() { return *worker_; }
+    /// After start_dpdk: one at least.
+    std::deque<pmd::WorkerLcore>& workers() { return workers_; }
     /// Runs the loop until SIGINT or SIGTERM.
     void run() { loop_->run(); }
 
@@ -43,7 +44,7 @@ private:
     std::unique_ptr<control::Loop> loop_;
     StopSignals signals_;
     std::optional<Eal> eal_;
-    std::optional<pmd::WorkerLcore> worker_;
+    std::deque<pmd::WorkerLcore> workers_;
 };
 
 }  // namespace verbline::cli

@@ -4,10 +4,14 @@
 #include <atomic>
 #include <csignal>
 #include <ctime>
+#include <vector>
 
 #include <pthread.h>
 #include <rte_lcore.h>
+#include <sched.h>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/apps/verbline/scratch.h"
@@ -50,26 +54,33 @@ TEST_F(InstanceProcessTest, RunsItsLoopUntilASignal) {
 }
 
 // One test, as DPDK can be started once in a process.
-TEST_F(InstanceProcessTest, PollsOnALcoreOfItsOwn) {
+TEST_F(InstanceProcessTest, PollsOnEachLcoreButTheControlThreads) {
     // DPDK's threads outlive rte_eal_cleanup(), and what they sleep on.
     RecordProperty("left_behind", "pipe:;[eventpoll];[timerfd];(socket:;eal-intr-thread;rte-worker;telemetry-v2");
     const Scratch scratch;
     const Variable runtime("RUNTIME_DIRECTORY", scratch.path());
     const auto process = InstanceProcess::create();
     ASSERT_TRUE(process);
-    const auto started = (*process)->start_dpdk({.name = "gw", .workers = 1, .memory_mb = 64});
+    const auto started = (*process)->start_dpdk(
+        {.name = "gw",
+         .arguments = {"--lcores", fmt::format("(0,2,3,5)@{}", sched_getcpu()), "--main-lcore", "2", "--no-huge",
+                       "--no-shconf", "--no-pci", "-m", "64", "--log-level", "warning"}});
     ASSERT_TRUE(started) << started.error().line;
 
-    auto& worker = (*process)->worker();
-    std::atomic<unsigned> lcore{RTE_MAX_LCORE};
-    const auto polls = worker.start([&](const std::atomic<bool>& stop) {
-        lcore = rte_lcore_id();
-        (*process)->loop().stop();
-        while (!stop) {}
-    });
-    ASSERT_TRUE(polls) << polls.error().what;
+    auto& workers = (*process)->workers();
+    ASSERT_EQ(workers.size(), 3u);
+    std::atomic<unsigned> running{0};
+    std::vector<unsigned> lcores(workers.size());
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        const auto polls = workers[i].start([&, i](const std::atomic<bool>& stop) {
+            lcores[i] = rte_lcore_id();
+            if (++running == workers.size()) (*process)->loop().stop();
+            while (!stop) sched_yield();
+        });
+        ASSERT_TRUE(polls) << polls.error().what;
+    }
     (*process)->run();
-    EXPECT_EQ(lcore, 1u);
+    EXPECT_THAT(lcores, testing::ElementsAre(0, 3, 5));
     // The end of the process ends the work, and then DPDK.
 }
 
