@@ -2,6 +2,8 @@
 #include "pmd/factory/device_spec.h"
 
 #include <charconv>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,6 +29,17 @@ std::vector<std::string_view> split(std::string_view text) {
     }
 }
 
+std::optional<std::uint16_t> queues_of(std::string_view value) {
+    std::uint16_t queues = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), queues);
+    if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
+    if (queues == 0 || queues > max_queues) return std::nullopt;
+    return queues;
+}
+std::string bad_queues() {
+    return fmt::format("queues must be 1 to {}", max_queues);
+}
+
 Result<DeviceSpec> tap(std::string_view text, const std::vector<std::string_view>& items) {
     TapSpec spec{.interface = std::string(items[0])};
     if (spec.interface.empty()) return wrong(text, "needs an interface name: tap:IFNAME[,netns=NS][,queues=N]");
@@ -35,12 +48,9 @@ Result<DeviceSpec> tap(std::string_view text, const std::vector<std::string_view
         if (item.starts_with("netns=") && item.size() > 6) {
             spec.netns = item.substr(6);
         } else if (item.starts_with("queues=")) {
-            const auto value = item.substr(7);
-            const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), spec.queues);
-            if (error != std::errc{} || end != value.data() + value.size() || spec.queues == 0 ||
-                spec.queues > max_queues) {
-                return wrong(text, fmt::format("queues must be 1 to {}", max_queues));
-            }
+            const auto queues = queues_of(item.substr(7));
+            if (!queues) return wrong(text, bad_queues());
+            spec.queues = *queues;
         } else {
             return wrong(text, fmt::format("unknown option `{}`; known are netns=NS and queues=N", item));
         }
@@ -50,7 +60,7 @@ Result<DeviceSpec> tap(std::string_view text, const std::vector<std::string_view
 
 Result<DeviceSpec> memif(std::string_view text, const std::vector<std::string_view>& items) {
     MemifSpec spec{.path = socket_path(items[0])};
-    if (spec.path.empty()) return wrong(text, "needs a socket: memif:SOCKET[,server][,owner=UID]");
+    if (spec.path.empty()) return wrong(text, "needs a socket: memif:SOCKET[,server][,owner=UID][,queues=N]");
     for (std::size_t i = 1; i < items.size(); ++i) {
         if (items[i] == "server") {
             spec.server = true;
@@ -61,8 +71,12 @@ Result<DeviceSpec> memif(std::string_view text, const std::vector<std::string_vi
             if (error != std::errc{} || end != value.data() + value.size())
                 return wrong(text, "owner is the number of a user; `id -u NAME` tells it");
             spec.trust.user = user;
+        } else if (items[i].starts_with("queues=")) {
+            const auto queues = queues_of(items[i].substr(7));
+            if (!queues) return wrong(text, bad_queues());
+            spec.queues = *queues;
         } else {
-            return wrong(text, fmt::format("unknown option `{}`; known are server and owner=UID", items[i]));
+            return wrong(text, fmt::format("unknown option `{}`; known are server, owner=UID and queues=N", items[i]));
         }
     }
     return spec;

@@ -6,8 +6,10 @@
 ///
 ///     tap:IFNAME[,netns=NS][,queues=N]     a kernel interface, Ethernet
 ///     eth:IFNAME                           an existing interface of the kernel's, beside the kernel
-///     memif:SOCKET[,server][,owner=UID]    shared memory with another process; a SOCKET without a slash is in the
-///                                          run-time directory; it must be of root, our own user, or the user UID
+///     memif:SOCKET[,server][,owner=UID][,queues=N]
+///                                          shared memory with another process; a SOCKET without a slash is in the
+///                                          run-time directory; it must be of root, our own user, or the user UID; both
+///                                          ends have the same number of queues
 ///     dpdk:DEVARGS                         a PCI address, or a virtual device with its arguments
 
 #include <cstdint>
@@ -36,6 +38,7 @@ struct MemifSpec {
     std::string path;
     bool server = false;
     Trust trust{};
+    std::uint16_t queues = 1;
     bool operator==(const MemifSpec&) const = default;
 };
 

@@ -8,6 +8,7 @@
 #include "pmd/ethdev/ethdev.h"
 #include "pmd/memif/memif.h"
 #include "pmd/packet/packet.h"
+#include "pmd/rss/software_rss.h"
 #include "pmd/tun/tun.h"
 
 namespace verbline::pmd {
@@ -31,7 +32,7 @@ struct Opener {
     Result<std::unique_ptr<NetDevice>> operator()(const MemifSpec& spec) const {
         return Memif::create({.path = spec.path,
                               .server = spec.server,
-                              .queues = options.queues,
+                              .queues = spec.queues,
                               .log2_ring_size = options.memif_log2_ring,
                               .buffer_size = options.memif_slot,
                               .mtu = options.mtu,
@@ -46,18 +47,32 @@ struct Opener {
 
 }  // namespace
 
+Result<std::unique_ptr<NetDevice>> with_queues(std::unique_ptr<NetDevice> device, const OpenOptions& options) {
+    const auto& own = device->capabilities();
+    if (options.flows == nullptr || (own.rx_queues == options.queues && own.tx_queues >= options.queues)) return device;
+    SoftwareRssOptions rss{.queues = options.queues, .flows = options.flows};
+    for (unsigned i = 0; i < own.rx_queues; ++i) {
+        rss.owners.push_back(static_cast<std::uint16_t>((options.owner + i) % options.queues));
+    }
+    return SoftwareRss::create(std::move(device), std::move(rss));
+}
+
 Result<std::unique_ptr<NetDevice>> open_device(const DeviceSpec& spec, const OpenOptions& options) {
-    return std::visit(Opener{options}, spec);
+    auto device = std::visit(Opener{options}, spec);
+    if (!device) return device;
+    return with_queues(std::move(*device), options);
 }
 
 Result<std::unique_ptr<NetDevice>> open_devices(std::span<const DeviceSpec> specs, const std::string& name,
                                                 const OpenOptions& options, std::function<Time()> clock) {
     if (specs.size() == 1) return open_device(specs[0], options);
     std::vector<std::unique_ptr<NetDevice>> members;
+    auto of_member = options;
     for (const auto& spec : specs) {
-        auto member = open_device(spec, options);
+        auto member = open_device(spec, of_member);
         if (!member) return member;
         members.push_back(std::move(*member));
+        ++of_member.owner;  // so that several threads receive
     }
     return Bridge::create(name, std::move(members), options.pool, std::move(clock));
 }

@@ -22,12 +22,20 @@ namespace verbline::pmd {
 struct OpenOptions {
     rte_mempool* pool = nullptr;  ///< for received packets and copies; outlives the device
     std::uint16_t mtu = 1500;     ///< bytes behind the Ethernet header
-    std::uint16_t queues = 1;     ///< in each direction; used if the device supports it and the spec gives no number
+    std::uint16_t queues = 1;     ///< in each direction: as many as threads that use the device
+    /// What a device with another number of queues spreads packets by, in software (SoftwareRss); outlives the device.
+    /// Null: such a device keeps its number.
+    const FlowHash* flows = nullptr;
+    std::uint16_t owner = 0;  ///< then its first queue belongs to the thread of our queue `owner` modulo `queues`, its
+                              ///< second to the next one's, ...; so does the next member of a bridge
     std::uint32_t memif_slot = 2304;  ///< bytes; a longer frame takes several slots
     unsigned memif_log2_ring =
         tunables::memif_log2_ring;  ///< slots; unused by a server, since the client creates the rings
     bool persistent = true;         ///< a tap outlives the process, so that its addresses survive a restart
 };
+
+/// Presents a device with `options.queues` queues, if `options` says by what to spread packets.
+Result<std::unique_ptr<NetDevice>> with_queues(std::unique_ptr<NetDevice> device, const OpenOptions& options);
 
 /// Opens one device, which is down at first.
 Result<std::unique_ptr<NetDevice>> open_device(const DeviceSpec& spec, const OpenOptions& options);

@@ -84,24 +84,31 @@ Result<void> TunInterface::attach(const TunOptions& options) {
     const int kind = options.kind == TunKind::tun ? IFF_TUN : IFF_TAP;
     request.ifr_flags =
         static_cast<short>(kind | IFF_NO_PI | IFF_VNET_HDR | (options.queues > 1 ? IFF_MULTI_QUEUE : 0));
-    auto first = open_queue(request, name_);
-    if (!first && first.error().code == EINVAL && options.queues == 1) {
-        request.ifr_flags |= IFF_MULTI_QUEUE;  // a persistent interface may have been made with several queues
-        first = open_queue(request, name_);
-    }
-    if (!first) return std::unexpected(first.error());
-    queues_.push_back(std::move(*first));
-
+    if (auto done = open_first_queue(request); !done) return done;
     request = [&, flags = request.ifr_flags] {  // by the name the kernel chose, if we left the choice to it
         auto named = request_for(name_);
         named.ifr_flags = flags;
         return named;
     }();
-    while (queues_.size() < options.queues) {
+    const bool several = (request.ifr_flags & IFF_MULTI_QUEUE) != 0;
+    while (several && queues_.size() < options.queues) {
         auto queue = open_queue(request, name_);
         if (!queue) return std::unexpected(queue.error());
         queues_.push_back(std::move(*queue));
     }
+    return {};
+}
+
+/// An interface that exists may have been made with one queue, or for several: if it is not as `request` says, the
+/// request is changed.
+Result<void> TunInterface::open_first_queue(ifreq& request) {
+    auto first = open_queue(request, name_);
+    if (!first && first.error().code == EINVAL) {
+        request.ifr_flags ^= IFF_MULTI_QUEUE;
+        first = open_queue(request, name_);
+    }
+    if (!first) return std::unexpected(first.error());
+    queues_.push_back(std::move(*first));
     return {};
 }
 

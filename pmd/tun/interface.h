@@ -13,6 +13,8 @@
 #include "pmd/base/error.h"
 #include "pmd/base/file_descriptor.h"
 
+struct ifreq;
+
 namespace verbline::pmd {
 
 enum class TunKind : std::uint8_t {
@@ -24,7 +26,7 @@ struct TunOptions {
     std::string name;   ///< up to 15 characters; with %d the kernel picks a number
     std::string netns;  ///< as NetnsGuard::enter takes it; empty: the caller's
     TunKind kind = TunKind::tun;
-    std::uint16_t queues = 1;
+    std::uint16_t queues = 1;  ///< an interface that was made with one has no more
     std::uint16_t mtu = 1500;
     std::uint16_t transmit_queue_length = 1000;  ///< packets that the kernel queues for this process before it drops
     std::optional<wire::MacAddress> mac;         ///< MAC address of the kernel's side of a TAP; none: left unchanged
@@ -38,7 +40,7 @@ public:
     static Result<TunInterface> open(const TunOptions& options);
 
     const std::string& name() const { return name_; }
-    std::size_t queues() const { return queues_.size(); }
+    std::uint16_t queues() const { return static_cast<std::uint16_t>(queues_.size()); }
     int queue(std::size_t i) const {
         return queues_[i].get();
     }  ///< non-blocking; every packet is preceded by a
@@ -50,6 +52,7 @@ public:
 private:
     TunInterface() = default;
     Result<void> attach(const TunOptions& options);
+    Result<void> open_first_queue(ifreq& request);
     Result<void> configure(const TunOptions& options);
 
     std::string name_;

@@ -21,12 +21,12 @@ constexpr std::size_t max_gso = 65535;
 /// The largest packet, its Ethernet header and VLAN tag, and one byte by which a longer one shows.
 constexpr std::size_t read_capacity = 65536 + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 1;
 
-Capabilities capabilities_of(const TunOptions& options) {
+Capabilities capabilities_of(const TunOptions& options, std::uint16_t queues) {
     const auto carries = options.kind == TunKind::tun ? Carries::ip : Carries::ethernet;
     return {
         .carries = carries,
-        .rx_queues = options.queues,
-        .tx_queues = options.queues,
+        .rx_queues = queues,
+        .tx_queues = queues,
         .max_packet = options.mtu + (carries == Carries::ethernet ? std::uint32_t{RTE_ETHER_HDR_LEN} : 0),
         .tx_offloads = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
                        RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
@@ -58,7 +58,7 @@ Result<std::unique_ptr<Tun>> Tun::create(const TunOptions& options, rte_mempool*
 }
 
 Tun::Tun(TunInterface interface, const TunOptions& options, rte_mempool* pool)
-    : interface_(std::move(interface)), capabilities_(capabilities_of(options)) {
+    : interface_(std::move(interface)), capabilities_(capabilities_of(options, interface_.queues())) {
     for (std::size_t i = 0; i < interface_.queues(); ++i) {
         queues_.push_back(std::make_unique<Queue>(interface_.queue(i), pool));
     }

@@ -19,6 +19,8 @@ TEST(DeviceSpec, EveryKind) {
               DeviceSpec(MemifSpec{.path = "./a.sock", .server = true, .trust = {.user = 12345}}));
     EXPECT_EQ(parse_device_spec("memif:/run/verbline/a.sock,server"),
               DeviceSpec(MemifSpec{.path = "/run/verbline/a.sock", .server = true}));
+    EXPECT_EQ(parse_device_spec("memif:/a,queues=3,server"),
+              DeviceSpec(MemifSpec{.path = "/a", .server = true, .queues = 3}));
     EXPECT_EQ(parse_device_spec("dpdk:net_af_packet0,iface=eth1"), DeviceSpec(DpdkSpec{"net_af_packet0,iface=eth1"}));
     EXPECT_EQ(parse_device_spec("dpdk:0000:03:00.0"), DeviceSpec(DpdkSpec{"0000:03:00.0"}));
 }
@@ -30,7 +32,7 @@ TEST(DeviceSpec, MistakesAreOneLineEach) {
               "device `tap:x,queue=2`: unknown option `queue=2`; known are netns=NS and queues=N");
     EXPECT_EQ(parse_device_spec("tap:x,queues=0").error().what, "device `tap:x,queues=0`: queues must be 1 to 64");
     EXPECT_EQ(parse_device_spec("memif:/a,client").error().what,
-              "device `memif:/a,client`: unknown option `client`; known are server and owner=UID");
+              "device `memif:/a,client`: unknown option `client`; known are server, owner=UID and queues=N");
     for (const char* wrong : {"",
                               ":",
                               "tap",
@@ -44,6 +46,9 @@ TEST(DeviceSpec, MistakesAreOneLineEach) {
                               "memif:",
                               "memif:,server",
                               "memif:/a,",
+                              "memif:/a,queues=",
+                              "memif:/a,queues=0",
+                              "memif:/a,queues=65",
                               "memif:/a,owner=",
                               "memif:/a,owner=root",
                               "memif:/a,owner=-1",

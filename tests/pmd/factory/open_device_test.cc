@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pmd/factory/open_device.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -70,6 +74,50 @@ TEST_F(OpenDevice, ATapInItsNamespace) {
     ASSERT_TRUE(device) << device.error().what;
     EXPECT_EQ((*device)->capabilities().rx_queues, 2);
     space.run("ip link show lan0 >/dev/null");
+}
+
+/// Hashes nothing: who receives is what these tests ask.
+struct NoFlows : FlowHash {
+    std::span<const std::uint8_t> key() const override { return key_; }
+    void hash(Carries, std::span<rte_mbuf* const>, std::span<std::uint32_t> hashes) const noexcept override {
+        std::ranges::fill(hashes, none);
+    }
+    std::array<std::uint8_t, 40> key_{};
+};
+
+std::uint16_t queues_of(const NetDevice& device) {
+    EXPECT_EQ(device.capabilities().rx_queues, device.capabilities().tx_queues);
+    return device.capabilities().rx_queues;
+}
+
+TEST_F(OpenDevice, AsManyQueuesAsThereAreThreads) {
+    const NoFlows flows;
+    OpenOptions options{.pool = test::packet_pool(), .queues = 3, .flows = &flows};
+    const auto open_one = [&](const std::string& text) { return open_device(*parse_device_spec(text), options); };
+    const auto memif_of_one = open_one(memif("one.sock"));
+    ASSERT_TRUE(memif_of_one) << memif_of_one.error().what;
+    EXPECT_EQ(queues_of(**memif_of_one), 3);
+    EXPECT_TRUE((*memif_of_one)->rss()) << "spread in software";
+
+    const auto memif_of_three = open_one(memif("three.sock") + ",queues=3");
+    ASSERT_TRUE(memif_of_three) << memif_of_three.error().what;
+    EXPECT_EQ(queues_of(**memif_of_three), 3);
+    EXPECT_FALSE((*memif_of_three)->rss()) << "it has queues enough of its own";
+
+    options.queues = 1;
+    const auto memif_of_more = open_one(memif("more.sock") + ",queues=3");
+    ASSERT_TRUE(memif_of_more) << memif_of_more.error().what;
+    EXPECT_EQ(queues_of(**memif_of_more), 1) << "one thread reads all three";
+}
+
+TEST_F(OpenDevice, AsManyQueuesOnASwitch) {
+    const NoFlows flows;
+    std::vector<DeviceSpec> specs;
+    for (const auto* name : {"a.sock", "b.sock"}) specs.push_back(*parse_device_spec(memif(name)));
+    const auto device = open_devices(specs, "fabric", {.pool = test::packet_pool(), .queues = 2, .flows = &flows},
+                                     [] { return Time{0}; });
+    ASSERT_TRUE(device) << device.error().what;
+    EXPECT_EQ(queues_of(**device), 2);
 }
 
 TEST_F(OpenDevice, AFailureOfOneIsTheAnswer) {

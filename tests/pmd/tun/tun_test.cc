@@ -262,6 +262,20 @@ TEST(Tun, AttachesAgainToAPersistentInterfaceAfterSigkill) {
     space.run("ip -brief address show dev vl1 | grep -q 10.9.0.1/24");
 }
 
+TEST(Tun, AnInterfaceMadeWithOneQueueHasNoMore) {
+    SKIP_UNLESS_ROOT();
+    const test::Namespace space;
+    space.run("ip tuntap add tun1 mode tun vnet_hdr");
+    const auto tun = Tun::create({.name = "tun1", .netns = space.path(), .queues = 3}, packet_pool());
+    ASSERT_TRUE(tun) << tun.error().what;
+    EXPECT_EQ((*tun)->capabilities().rx_queues, 1);
+    EXPECT_EQ((*tun)->capabilities().tx_queues, 1);
+    space.run("ip tuntap add tap1 mode tap vnet_hdr");
+    const auto other = Tun::create({.name = "tap1", .netns = space.path(), .queues = 3}, packet_pool());
+    ASSERT_FALSE(other);
+    EXPECT_TRUE(other.error().what.contains("of another kind")) << other.error().what;
+}
+
 TEST(Tun, WrongOptionsAreOneLineEach) {
     EXPECT_EQ(Tun::create({.name = ""}, packet_pool()).error().what,
               "`` is no interface name: 1 to 15 characters, no slash");
