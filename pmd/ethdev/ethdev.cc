@@ -2,7 +2,10 @@
 #include "pmd/ethdev/ethdev.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <tuple>
 
 #include <rte_errno.h>
@@ -36,6 +39,15 @@ std::unexpected<Error> failed(const std::string& name, const char* what, int rc)
     return failure(-rc, fmt::format("device {}: {}: {}", name, what, rte_strerror(-rc)));
 }
 
+/// Whether a flow always comes by the same receive queue: the driver spreads by a hash and a redirection table, or its
+/// queues are those of whoever feeds them. Others, such as net_tap and virtio without RSS, let the flow follow the
+/// queue by which it was last sent.
+bool keeps_flows_together(const rte_eth_dev_info& info) {
+    constexpr std::array<std::string_view, 4> fed{"net_af_packet", "net_af_xdp", "net_pcap", "net_ring"};
+    if (info.reta_size > 0 && (RTE_ETH_RSS_IP & info.flow_type_rss_offloads) != 0) return true;
+    return std::ranges::find(fed, std::string_view(info.driver_name)) != fed.end();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<EthDevice>> EthDevice::create(const std::string& devargs, rte_mempool* pool,
@@ -61,9 +73,10 @@ Result<void> EthDevice::configure(rte_mempool* pool, const EthDeviceOptions& opt
     if (scatter && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER) == 0) {
         return failure(EINVAL, fmt::format("device {}: MTU {} needs buffers larger than {} bytes", name(), mtu, room));
     }
+    const std::uint16_t most = keeps_flows_together(info) ? UINT16_MAX : 1;
     capabilities_ = {.carries = Carries::ethernet,
-                     .rx_queues = std::clamp<std::uint16_t>(options.rx_queues, 1, info.max_rx_queues),
-                     .tx_queues = std::clamp<std::uint16_t>(options.tx_queues, 1, info.max_tx_queues),
+                     .rx_queues = std::clamp<std::uint16_t>(options.rx_queues, 1, std::min(most, info.max_rx_queues)),
+                     .tx_queues = std::clamp<std::uint16_t>(options.tx_queues, 1, std::min(most, info.max_tx_queues)),
                      .max_packet = mtu + std::uint32_t{RTE_ETHER_HDR_LEN},
                      .tx_offloads = wanted_tx & info.tx_offload_capa,
                      .rx_offloads = wanted_rx & info.rx_offload_capa};

@@ -24,7 +24,9 @@ struct rte_mempool;
 namespace verbline::pmd {
 
 struct EthDeviceOptions {
-    std::uint16_t rx_queues = 1;  ///< fewer if the device has fewer
+    // Fewer if the device has fewer; one of each if it would not receive a flow by one queue: drivers may pair the
+    // queues of both directions, and receive on those that nobody reads.
+    std::uint16_t rx_queues = 1;
     std::uint16_t tx_queues = 1;
     std::uint16_t descriptors = 1024;  ///< in each queue; adjusted to the device's limits
     std::uint16_t mtu = 1500;          ///< bytes behind the Ethernet header

@@ -112,6 +112,17 @@ TEST(EthDevice, AFullRingLeavesTheRestToTheCaller) {
     while (const auto n = device->rx_burst(0, burst)) rte_pktmbuf_free_bulk(burst.data(), n);
 }
 
+/// Of net_tap the kernel selects the queue: the one by which the flow was last sent.
+TEST(EthDevice, OneQueueWhereFlowsDoNotKeepToTheirs) {
+    SKIP_UNLESS_ROOT();
+    const test::Namespace space;
+    space.enter([&] {
+        const auto device = open("net_tap3", {.rx_queues = 2, .tx_queues = 2});
+        EXPECT_EQ(device->capabilities().rx_queues, 1);
+        EXPECT_EQ(device->capabilities().tx_queues, 1);
+    });
+}
+
 TEST(EthDevice, NoMoreQueuesThanTheDeviceHas) {
     const auto device = open("net_null0", {.rx_queues = 5000, .tx_queues = 2});
     EXPECT_GT(device->capabilities().rx_queues, 0);
