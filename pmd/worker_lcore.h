@@ -42,6 +42,7 @@ public:
         if (rte_eal_remote_launch(entry, this, lcore_) != 0) return busy();
         return {};
     }
+    unsigned lcore() const { return lcore_; }
     void request_stop() { stop_ = true; }
     /// Waits until the lcore has returned from the work, if there was any.
     void join() { rte_eal_wait_lcore(lcore_); }

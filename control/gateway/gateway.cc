@@ -2,18 +2,16 @@
 #include "control/gateway/gateway.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
+#include <random>
 #include <utility>
 
-#include <rte_launch.h>
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
 
 #include <fmt/format.h>
 
 #include "control/host/kernel_interface.h"
-#include "datapath/router/runner.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
 #include "pmd/base/tunables.h"
@@ -25,6 +23,14 @@ constexpr unsigned pool_cache = 256;
 constexpr std::uint16_t pool_data_room = RTE_PKTMBUF_HEADROOM + 2304;  ///< any frame of a 2048-byte link
 constexpr Time leave_limit = 500 * millisecond;
 constexpr Time upkeep_period = 50 * millisecond;
+
+/// Of the hash that spreads flows: whoever knew it could aim all of them at one shard.
+link::FrameFlowHash::Key random_key() {
+    link::FrameFlowHash::Key key;
+    std::random_device random;
+    for (auto& byte : key) byte = static_cast<std::uint8_t>(random());
+    return key;
+}
 
 }  // namespace
 
@@ -41,17 +47,31 @@ Outcome Gateway::open_subnets() {
     return {};
 }
 
-Outcome Gateway::start(pmd::WorkerLcore& worker) {
-    for (const auto step : {&Gateway::make_pool_and_fib, &Gateway::open_devices, &Gateway::make_shard,
-                            &Gateway::start_ports, &Gateway::configure_kernel, &Gateway::serve_tables}) {
+Outcome Gateway::start(Shards::Workers& workers) {
+    if (auto made = make_links(static_cast<std::uint16_t>(workers.size())); !made) return made;
+    for (const auto step : {&Gateway::make_pool_and_fib, &Gateway::open_devices}) {
         if (auto result = (this->*step)(); !result) return result;
     }
-    if (auto started = start_worker(worker); !started) return started;
+    make_shards(workers);
+    for (const auto step :
+         {&Gateway::start_ports, &Gateway::configure_kernel, &Gateway::serve_tables, &Gateway::start_shards}) {
+        if (auto result = (this->*step)(); !result) return result;
+    }
     return add_routes();
 }
 
+Outcome Gateway::make_links(std::uint16_t shards) {
+    auto links =
+        router::ShardLinks::create(loop_, "shard", shards, [this](const router::Event& event) { handle(event); });
+    if (!links) return fault(links.error().what);
+    shard_links_ = std::move(*links);
+    flows_ = std::make_unique<link::FrameFlowHash>(random_key());
+    return {};
+}
+
 Outcome Gateway::make_pool_and_fib() {
-    pool_ = rte_pktmbuf_pool_create("packets", tunables::router_packets, pool_cache, 0, pool_data_room, SOCKET_ID_ANY);
+    const auto packets = static_cast<unsigned>(tunables::router_packets * shard_links_->size());
+    pool_ = rte_pktmbuf_pool_create("packets", packets, pool_cache, 0, pool_data_room, SOCKET_ID_ANY);
     if (pool_ == nullptr) return fault("no memory for packets: give more with -m, or free hugepages");
     const auto size = rte_rcu_qsbr_get_memsize(RTE_MAX_LCORE);
     readers_.reset(static_cast<rte_rcu_qsbr*>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, size)));
@@ -72,29 +92,24 @@ Outcome Gateway::open_devices() {
         if (!file) return fault(file.error().what);
         capture_ = std::move(*file);
     }
+    const GatewayPort::DeviceSetup setup{.pool = *pool_,
+                                         .capture = capture_.get(),
+                                         .queues = static_cast<std::uint16_t>(shard_links_->size()),
+                                         .flows = *flows_};
     for (auto& port : ports_) {
-        if (auto opened = port->open_devices(*pool_, capture_.get()); !opened) return opened;
+        if (auto opened = port->open_devices(setup); !opened) return opened;
     }
     return {};
 }
 
-Outcome Gateway::make_shard() {
-    auto links = router::ShardLinks::create(loop_, "shard", 1, [this](const router::Event& event) { handle(event); });
-    if (!links) return fault(links.error().what);
-    shard_links_ = std::move(*links);
-    auto& link = (*shard_links_)[0];
-    router::ShardSetup setup{.fib = fib_.get(),
-                             .ipv6_fib = ipv6_fib_.get(),
-                             .readers = readers_.get(),
-                             .pool = pool_,
-                             .commands = &link.commands(),
-                             .events = &link.events(),
-                             .wake_control = &link.wake(),
-                             .wake = &link.shard_signal(),
-                             .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
-    for (const auto& port : ports_) setup.ports.push_back(port->shard_setup());
-    shard_ = std::make_unique<router::Shard>(setup);
-    return {};
+void Gateway::make_shards(Shards::Workers& workers) {
+    router::ShardSetup common{.fib = fib_.get(),
+                              .ipv6_fib = ipv6_fib_.get(),
+                              .readers = readers_.get(),
+                              .pool = pool_,
+                              .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
+    for (const auto& port : ports_) common.ports.push_back(port->shard_setup());
+    shards_ = std::make_unique<Shards>(common, *shard_links_, workers);
 }
 
 Outcome Gateway::start_ports() {
@@ -152,13 +167,8 @@ Outcome Gateway::serve_tables() {
     return {};
 }
 
-Outcome Gateway::start_worker(pmd::WorkerLcore& worker) {
-    auto started = worker.start([this](const std::atomic<bool>& stop) {
-        router::run(*shard_, stop, {.always_spin = router::on_isolated_cpu()});
-    });
-    if (!started) return fault(started.error().what);
-    worker_ = &worker;
-    return {};
+Outcome Gateway::start_shards() {
+    return outcome(shards_->start());
 }
 
 /// Destroys the parts that were created, from the outside in.
@@ -166,7 +176,7 @@ Gateway::~Gateway() {
     telemetry_.reset();
     follower_.reset();
     upkeep_timer_.cancel();
-    stop_worker();
+    if (shards_) shards_->stop();
     if (shard_links_) shard_links_->stop_hearing();  // the ports that would hear it leave
     for (auto& port : ports_) port->leave();
     // Leaving sends requests to the subnet administrator: wait a moment for its answers. Without an SA no wait is
@@ -175,13 +185,6 @@ Gateway::~Gateway() {
     for (const Time limit = monotonic_now() + leave_limit; waiting() && monotonic_now() < limit;) {
         loop_.run_once(leave_limit / 10);
     }
-}
-
-void Gateway::stop_worker() {
-    if (worker_ == nullptr) return;
-    worker_->request_stop();
-    (*shard_links_)[0].shard_signal().interrupt();
-    worker_->join();
 }
 
 void Gateway::handle(const router::Event& event) {
@@ -216,7 +219,8 @@ View Gateway::view() {
             .fib = *fib_,
             .ipv6_fib = *ipv6_fib_,
             .ipv6_gateways = ipv6_gateways_,
-            .shard = *shard_,
+            .shards = *shards_,
+            .links = *shard_links_,
             .follower = *follower_,
             .now = loop_.now()};
 }

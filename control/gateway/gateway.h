@@ -2,13 +2,14 @@
 #pragma once
 
 /// @file
-/// A running gateway or host: the ports of a configuration, the shard that routes between them, its routes and tables.
+/// A running gateway or host: the ports of a configuration, the shards that route between them, its routes and tables.
 /// A host is a gateway of one IPoIB port that delivers everything it receives to the kernel.
 ///
-///     open_subnets ──> the program starts DPDK ──> start ──> control loop runs, one lcore polls ──> ~Gateway
+///     open_subnets ──> the program starts DPDK ──> start ──> control loop runs, lcores poll ──> ~Gateway
 ///
-/// Everything here belongs to the thread of the loop, but for the shard, which its lcore polls.
+/// Everything here belongs to the thread of the loop, but for the shards, each of which an lcore polls.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,15 +19,15 @@
 #include "control/gateway/config.h"
 #include "control/gateway/fault.h"
 #include "control/gateway/gateway_port.h"
+#include "control/gateway/shards.h"
 #include "control/gateway/tables.h"
 #include "control/loop/loop.h"
 #include "control/router/kernel_follower.h"
 #include "control/router/shard_links.h"
 #include "control/telemetry/server.h"
 #include "datapath/forward/fib.h"
-#include "datapath/router/shard.h"
+#include "datapath/link/flow_hash.h"
 #include "pmd/capture/capture_file.h"
-#include "pmd/worker_lcore.h"
 
 struct rte_mempool;
 struct rte_rcu_qsbr;
@@ -49,26 +50,26 @@ public:
     Gateway(control::Loop& loop, const Setup& setup) : loop_(loop), setup_(setup), config_(setup.config) {}
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;
-    /// Stops the shard, leaves the multicast groups, for which it waits at most half a second, and removes the
+    /// Stops the shards, leaves the multicast groups, for which it waits at most half a second, and removes the
     /// interfaces. DPDK must still run.
     ~Gateway();
 
     /// Reaches the subnet managers and checks the ports against them; nothing is started.
     Outcome open_subnets();
-    /// Starts everything; DPDK runs. `worker` polls the shard from now on, and must outlive the gateway. After a
-    /// failure only destruction is allowed, which leaves nothing behind.
-    Outcome start(pmd::WorkerLcore& worker);
+    /// Starts everything; DPDK runs. From now on each of `workers`, one at least, polls a shard; they must outlive the
+    /// gateway. After a failure only destruction is allowed, which leaves nothing behind.
+    Outcome start(Shards::Workers& workers);
 
 private:
     Outcome make_pool_and_fib();
+    Outcome make_links(std::uint16_t shards);
     Outcome open_devices();
-    Outcome make_shard();
+    void make_shards(Shards::Workers& workers);
     Outcome start_ports();
     Outcome configure_kernel();
     Outcome add_routes();
     Outcome serve_tables();
-    Outcome start_worker(pmd::WorkerLcore& worker);
-    void stop_worker();
+    Outcome start_shards();
 
     void handle(const router::Event& event);
     void upkeep();
@@ -89,13 +90,13 @@ private:
     std::unique_ptr<forward::Ipv6Fib> ipv6_fib_;
     host::Ipv6Gateways ipv6_gateways_;
     std::unique_ptr<router::ShardLinks> shard_links_;
-    std::unique_ptr<pmd::CaptureFile> capture_;  ///< of all ports; outlives their devices
+    std::unique_ptr<link::FrameFlowHash> flows_;  ///< by which devices with too few queues spread packets
+    std::unique_ptr<pmd::CaptureFile> capture_;   ///< of all ports; outlives their devices
     std::vector<std::unique_ptr<GatewayPort>> ports_;
-    std::unique_ptr<router::Shard> shard_;
+    std::unique_ptr<Shards> shards_;
     std::unique_ptr<router::KernelFollower> follower_;
     std::optional<telemetry::Server> telemetry_;
     control::Timer upkeep_timer_;
-    pmd::WorkerLcore* worker_ = nullptr;  ///< that polls the shard
     bool ready_ = false;
     bool capture_failed_ = false;
 };

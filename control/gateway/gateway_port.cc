@@ -12,7 +12,6 @@
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
 #include "pmd/capture/capture.h"
-#include "pmd/factory/open_device.h"
 #include "pmd/impair/impair.h"
 #include "pmd/impair/spec.h"
 #include "pmd/tun/tun.h"
@@ -61,25 +60,43 @@ Outcome GatewayPort::check_subnet() const {
     return {};
 }
 
-Outcome GatewayPort::open_devices(rte_mempool& pool, pmd::CaptureFile* capture) {
-    if (auto opened = open_link_device(pool); !opened) return opened;
+Outcome GatewayPort::open_devices(const DeviceSetup& setup) {
+    if (auto opened = open_link_device(setup); !opened) return opened;
     if (auto opened = open_capture(); !opened) return opened;
-    if (auto wrapped = wrap_in_decorators(capture); !wrapped) return wrapped;
-    auto kernel = pmd::Tun::create(
-        {.name = name(), .netns = config_.netns, .mtu = static_cast<std::uint16_t>(port_config_.mtu)}, &pool);
-    if (!kernel) return fault(fmt::format("port {}: {}", name(), kernel.error().what));
-    kernel_ = std::move(*kernel);
+    if (auto wrapped = wrap_in_decorators(setup.capture); !wrapped) return wrapped;
+    return open_kernel_interface(setup);
+}
+
+/// The first queues of different ports are different shards'.
+pmd::OpenOptions GatewayPort::open_options(const DeviceSetup& setup) const {
+    return {.pool = &setup.pool,
+            .mtu = frame_mtu(port_config_),
+            .queues = setup.queues,
+            .flows = &setup.flows,
+            .owner = static_cast<std::uint16_t>(id_)};
+}
+
+Outcome GatewayPort::open_kernel_interface(const DeviceSetup& setup) {
+    auto interface = pmd::Tun::create({.name = name(),
+                                       .netns = config_.netns,
+                                       .queues = setup.queues,
+                                       .mtu = static_cast<std::uint16_t>(port_config_.mtu)},
+                                      &setup.pool);
+    if (!interface) return fault(fmt::format("port {}: {}", name(), interface.error().what));
+    auto device = pmd::with_queues(std::move(*interface), open_options(setup));
+    if (!device) return fault(fmt::format("port {}: {}", name(), device.error().what));
+    kernel_ = std::move(*device);
     return {};
 }
 
-Outcome GatewayPort::open_link_device(rte_mempool& pool) {
+Outcome GatewayPort::open_link_device(const DeviceSetup& setup) {
     std::vector<pmd::DeviceSpec> specs;
     for (const auto& text : port_config_.devices) {
         auto spec = pmd::parse_device_spec(text);
         if (!spec) return misfit(port_config_.lines.device, spec.error().what);
         specs.push_back(std::move(*spec));
     }
-    auto device = pmd::open_devices(specs, name(), {.pool = &pool, .mtu = frame_mtu(port_config_)}, monotonic_now);
+    auto device = pmd::open_devices(specs, name(), open_options(setup), monotonic_now);
     if (!device) return fault(fmt::format("port {}: {}", name(), device.error().what));
     device_ = std::move(*device);
     return check_room();

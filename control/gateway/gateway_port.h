@@ -5,6 +5,7 @@
 /// One configured port of a running gateway, from its device to its link. Members are created in the order of their
 /// declaration and destroyed in the reverse order.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "control/sa/agent.h"
 #include "datapath/router/port.h"
 #include "pmd/capture/capture_file.h"
+#include "pmd/factory/open_device.h"
 #include "pmd/netdev.h"
 
 namespace verbline::gateway {
@@ -36,9 +38,15 @@ public:
     /// Opens the MAD transport to the subnet manager and checks the port against the configuration, before anything is
     /// started.
     Outcome open_subnet(control::Loop& loop);
-    /// Opens device and kernel-visible interface. `capture`, if not null, records all packets and must outlive this
-    /// object.
-    Outcome open_devices(rte_mempool& pool, pmd::CaptureFile* capture);
+    /// What the devices of all ports have in common; outlives this object.
+    struct DeviceSetup {
+        rte_mempool& pool;
+        pmd::CaptureFile* capture = nullptr;  ///< records all packets; may be null
+        std::uint16_t queues = 1;             ///< that each must have: one for each shard
+        const pmd::FlowHash& flows;           ///< spreads the packets of those that have another number
+    };
+    /// Opens device and kernel-visible interface.
+    Outcome open_devices(const DeviceSetup& setup);
     router::PortSetup shard_setup() const;
     /// `forwards`: of a gateway, not a host.
     void start(control::Loop& loop, router::ShardLinks& shards, rte_mempool& pool,
@@ -64,7 +72,9 @@ public:
 
 private:
     Outcome check_subnet() const;
-    Outcome open_link_device(rte_mempool& pool);
+    pmd::OpenOptions open_options(const DeviceSetup& setup) const;
+    Outcome open_link_device(const DeviceSetup& setup);
+    Outcome open_kernel_interface(const DeviceSetup& setup);
     Outcome check_room() const;
     Outcome open_capture();
     Outcome wrap_in_decorators(pmd::CaptureFile* capture);

@@ -223,33 +223,52 @@ struct QueueTotals {
     }
 };
 
+/// Visits what one shard counts of one port.
+void visit_port(const router::Shard& shard, std::string_view port, const CounterVisitor& visit) {
+    shard.counters([&](std::string_view owner, std::string_view name, std::uint64_t value, std::string_view help) {
+        if (owner == port) visit(name, value, help);
+    });
+}
+
+/// Visits what a shard counts of no port.
+void visit_own(const router::Shard& shard, const CounterVisitor& visit) {
+    visit_port(shard, "", visit);
+}
+
 Json queues(const View& gateway) {
     auto rows = Json::array();
     for (const auto& port : gateway.ports) {
-        QueueTotals totals;
-        gateway.shard.counters(
-            [&](std::string_view owner, std::string_view name, std::uint64_t value, std::string_view) {
-                if (owner == port->name()) totals.count(name, value);
-            });
-        rows.push_back({{"port", port->name()},
-                        {"queue", 0},
-                        {"shard", 0},
-                        {"rx_packets", totals.rx_packets},
-                        {"rx_bytes", totals.rx_bytes},
-                        {"rx_dropped", totals.rx_dropped},
-                        {"tx_packets", totals.tx_packets},
-                        {"tx_bytes", totals.tx_bytes},
-                        {"tx_dropped", totals.tx_dropped}});
+        for (std::size_t i = 0; i < gateway.shards.size(); ++i) {
+            QueueTotals totals;
+            visit_port(
+                gateway.shards[i], port->name(),
+                [&](std::string_view name, std::uint64_t value, std::string_view) { totals.count(name, value); });
+            rows.push_back({{"port", port->name()},
+                            {"queue", i},
+                            {"shard", i},
+                            {"rx_packets", totals.rx_packets},
+                            {"rx_bytes", totals.rx_bytes},
+                            {"rx_dropped", totals.rx_dropped},
+                            {"tx_packets", totals.tx_packets},
+                            {"tx_bytes", totals.tx_bytes},
+                            {"tx_dropped", totals.tx_dropped}});
+        }
     }
     return rows;
 }
 
 Json counters(const View& gateway) {
     telemetry::CounterRows rows;
-    gateway.shard.counters(
-        [&](std::string_view owner, std::string_view name, std::uint64_t value, std::string_view help) {
-            rows.of(owner.empty() ? "shard0" : std::string(owner))(name, value, help);
-        });
+    for (const auto& port : gateway.ports) {
+        CounterSums sums;
+        for (std::size_t i = 0; i < gateway.shards.size(); ++i) visit_port(gateway.shards[i], port->name(), sums.add());
+        sums.each(rows.of(port->name()));
+    }
+    for (std::size_t i = 0; i < gateway.shards.size(); ++i) {
+        const auto row = rows.of(fmt::format("shard{}", i));
+        visit_own(gateway.shards[i], row);
+        gateway.links[i].counters(row);
+    }
     for (const auto& port : gateway.ports) {
         port->port().counters(rows.of(port->name()));
         port->device().counters(rows.of(port->name() + " device"));

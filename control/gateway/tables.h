@@ -10,10 +10,11 @@
 
 #include "control/gateway/config.h"
 #include "control/gateway/gateway_port.h"
+#include "control/gateway/shards.h"
 #include "control/router/kernel_follower.h"
+#include "control/router/shard_links.h"
 #include "control/telemetry/server.h"
 #include "datapath/forward/fib.h"
-#include "datapath/router/shard.h"
 
 namespace verbline::gateway {
 
@@ -24,7 +25,8 @@ struct View {
     const forward::Fib& fib;
     const forward::Ipv6Fib& ipv6_fib;
     const host::Ipv6Gateways& ipv6_gateways;
-    const router::Shard& shard;
+    const Shards& shards;
+    const router::ShardLinks& links;
     const router::KernelFollower& follower;
     Time now = 0;
 };

@@ -53,7 +53,7 @@ struct RouterContext {
     rte_mempool& pool;
     EventSink& events;
     bool deliver_all_to_kernel = false;
-    TokenBucket icmp_limit{};
+    TokenBucket icmp_limit;
     RouterCounters counters{};
     forward::NeighbourCounters neighbour_counters{};
 

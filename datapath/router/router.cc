@@ -21,8 +21,13 @@ unsigned version_of(const rte_mbuf& packet) {
 
 }  // namespace
 
-Router::Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel)
-    : context_{.ports = ports, .pool = pool, .events = events, .deliver_all_to_kernel = deliver_all_to_kernel},
+Router::Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel,
+               const TokenBucket& icmp_limit)
+    : context_{.ports = ports,
+               .pool = pool,
+               .events = events,
+               .deliver_all_to_kernel = deliver_all_to_kernel,
+               .icmp_limit = icmp_limit},
       ipv4_(context_, *fibs.ipv4) {
     if (fibs.ipv6 != nullptr) ipv6_.emplace(context_, *fibs.ipv6);
 }

@@ -28,7 +28,8 @@ public:
     };
 
     /// `deliver_all_to_kernel`: for a host: every received packet goes to the kernel, whatever its destination.
-    Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel);
+    Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel,
+           const TokenBucket& icmp_limit);
     Router(const Router&) = delete;
     Router& operator=(const Router&) = delete;
 

@@ -64,7 +64,8 @@ Shard::Shard(const ShardSetup& setup)
       commands_(*setup.commands),
       events_(*setup.events, setup.wake_control),
       ports_(make_ports(setup)),
-      router_(ports_, {setup.fib, setup.ipv6_fib}, *setup.pool, events_, setup.deliver_all_to_kernel),
+      router_(ports_, {setup.fib, setup.ipv6_fib}, *setup.pool, events_, setup.deliver_all_to_kernel,
+              TokenBucket::share(setup.shards)),
       idle_(ports_, setup.wake) {
     rte_rcu_qsbr_thread_register(&readers_, reader_);  // offline, until it is polled
 }

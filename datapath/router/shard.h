@@ -34,6 +34,7 @@ enum class Work : std::uint8_t { idle, busy };
 
 struct ShardSetup {
     std::uint16_t queue = 0;       ///< this shard's queue of every device
+    std::uint16_t shards = 1;      ///< of the router: each has its share of the limit on ICMP errors
     std::vector<PortSetup> ports;  ///< an InterfaceId is the index of a port
     forward::Fib* fib = nullptr;
     forward::Ipv6Fib* ipv6_fib = nullptr;  ///< null: IPv6 is not carried

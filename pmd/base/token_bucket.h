@@ -14,8 +14,14 @@ namespace verbline {
 /// Stores the time at which the bucket was last empty, so that refilling is one subtraction.
 class TokenBucket {
 public:
-    /// The defaults are the Linux kernel's for ICMP (icmp_msgs_per_sec, icmp_msgs_burst).
-    explicit TokenBucket(unsigned per_second = 1'000, unsigned burst = 50)
+    /// The Linux kernel's for ICMP (icmp_msgs_per_sec, icmp_msgs_burst).
+    static constexpr unsigned default_rate = 1'000, default_burst = 50;
+
+    /// One of `shares` buckets that together have the default limit.
+    static TokenBucket share(unsigned shares) {
+        return TokenBucket(std::max(1u, default_rate / shares), std::max(1u, default_burst / shares));
+    }
+    explicit TokenBucket(unsigned per_second = default_rate, unsigned burst = default_burst)
         : interval_(second / per_second), depth_(interval_ * burst) {}
 
     /// Takes one token; false if there is none.

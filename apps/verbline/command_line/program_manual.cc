@@ -20,7 +20,9 @@ Manual program_manual() {
                      {"verbline gateway config/gateway.toml", "route between the ports of a configuration file"},
                      {"verbline show gw all", "print all tables of the instance called gw"},
                      {"verbline -l 2-3 --socket-mem 512 -- gateway gateway.toml",
-                      "the same on lcores 2 and 3 with hugepages"}},
+                      "the same with hugepages: the control loop on CPU 2, packets on CPU 3"},
+                     {"verbline -l 2-5 -- gateway gateway.toml",
+                      "packets on CPUs 3 to 5, each with its share of flows"}},
         .see_also = {},
     };
 }

@@ -58,7 +58,7 @@ Outcome run_gateway(const GatewayOptions& options) {
     auto started = process.start_dpdk(
         {.name = options.config.name, .pci_devices = pci_devices(options.config), .arguments = options.eal_arguments});
     if (!started) return started;
-    if (auto running = outcome(gateway.start(process.workers().front())); !running) return running;
+    if (auto running = outcome(gateway.start(process.workers())); !running) return running;
     process.run();
     return {};
 }

@@ -19,6 +19,22 @@ TEST(TokenBucket, AllowsABurstAndThenTheRate) {
     EXPECT_EQ(taken, 3u) << "it holds no more after a long rest";
 }
 
+TEST(TokenBucket, SharesAreTogetherTheWhole) {
+    const auto taken = [](unsigned shares) {
+        unsigned n = 0;
+        for (unsigned i = 0; i < shares; ++i) {
+            auto bucket = TokenBucket::share(shares);
+            for (Time now = 0; now < second; now += 100 * microsecond) n += bucket.take(now) ? 1 : 0;
+        }
+        return n;
+    };
+    const auto whole = taken(1);
+    EXPECT_NEAR(whole, TokenBucket::default_rate + TokenBucket::default_burst, 2);
+    EXPECT_NEAR(taken(2), whole, 4);
+    EXPECT_NEAR(taken(5), whole, 10);
+    EXPECT_GT(taken(100), 0u) << "each has one token at least";
+}
+
 TEST(TokenBucket, IsFullAtTimeZero) {
     EXPECT_TRUE(TokenBucket(10, 1).take(0));
 }
