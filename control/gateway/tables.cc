@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <rte_lcore.h>
+
 #include <fmt/format.h>
 
 #include "control/sa/path_cache.h"
@@ -257,6 +259,69 @@ Json queues(const View& gateway) {
     return rows;
 }
 
+/// What a shard has done, for the `shards` table.
+struct ShardTotals {
+    std::uint64_t polls_busy = 0, polls_idle = 0, waits = 0, events_lost = 0;
+    std::uint64_t rx_handed_over = 0, rx_taken_over = 0, tx_handed_over = 0, rx_dropped_handover_full = 0;
+    std::uint64_t rx_packets = 0, tx_packets = 0;  ///< of all ports
+
+    void count(std::string_view name, std::uint64_t value) {
+        if (name == "polls_busy") polls_busy = value;
+        if (name == "polls_idle") polls_idle = value;
+        if (name == "waits") waits = value;
+        if (name == "events_lost") events_lost = value;
+    }
+    /// Of one queue of a device; a switch puts the number of its member in front.
+    void count_handover(std::string_view name, std::uint64_t value) {
+        if (name.ends_with("rx_handed_over")) rx_handed_over += value;
+        if (name.ends_with("rx_taken_over")) rx_taken_over += value;
+        if (name.ends_with("tx_handed_over")) tx_handed_over += value;
+        if (name.ends_with("rx_dropped_handover_full")) rx_dropped_handover_full += value;
+    }
+};
+
+ShardTotals totals_of(const View& gateway, std::size_t shard) {
+    ShardTotals totals;
+    visit_own(gateway.shards[shard],
+              [&](std::string_view name, std::uint64_t value, std::string_view) { totals.count(name, value); });
+    const auto handover = [&](std::string_view name, std::uint64_t value, std::string_view) {
+        totals.count_handover(name, value);
+    };
+    for (const auto& port : gateway.ports) {
+        QueueTotals queue;
+        visit_port(gateway.shards[shard], port->name(),
+                   [&](std::string_view name, std::uint64_t value, std::string_view) { queue.count(name, value); });
+        totals.rx_packets += queue.rx_packets;
+        totals.tx_packets += queue.tx_packets;
+        port->device().queue_counters(static_cast<std::uint16_t>(shard), handover);
+        port->kernel().queue_counters(static_cast<std::uint16_t>(shard), handover);
+    }
+    return totals;
+}
+
+Json shards(const View& gateway) {
+    auto rows = Json::array();
+    for (std::size_t i = 0; i < gateway.shards.size(); ++i) {
+        const auto totals = totals_of(gateway, i);
+        const auto lcore = gateway.shards.lcore(i);
+        rows.push_back({{"shard", i},
+                        {"lcore", lcore},
+                        {"socket", rte_lcore_to_socket_id(lcore)},
+                        {"polls_busy", totals.polls_busy},
+                        {"polls_idle", totals.polls_idle},
+                        {"waits", totals.waits},
+                        {"rx_packets", totals.rx_packets},
+                        {"tx_packets", totals.tx_packets},
+                        {"rx_handed_over", totals.rx_handed_over},
+                        {"rx_taken_over", totals.rx_taken_over},
+                        {"tx_handed_over", totals.tx_handed_over},
+                        {"rx_dropped_handover_full", totals.rx_dropped_handover_full},
+                        {"commands_waiting", gateway.links[i].waiting()},
+                        {"events_lost", totals.events_lost}});
+    }
+    return rows;
+}
+
 Json counters(const View& gateway) {
     telemetry::CounterRows rows;
     for (const auto& port : gateway.ports) {
@@ -291,6 +356,7 @@ std::vector<telemetry::Table> tables(std::function<View()> view) {
             table("multicast", "Multicast groups and their users. No parameters", multicast),
             table("routes", "The forwarding table. No parameters", routes),
             table("queues", "Queues: packets, bytes, drops. No parameters", queues),
+            table("shards", "Shards: what each lcore did, and handed to others. No parameters", shards),
             table("counters", "Every counter. No parameters", counters)};
 }
 

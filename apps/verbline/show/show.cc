@@ -55,10 +55,10 @@ public:
                  "with no NAME either, lists the instances that run.",
                  "Tables: ports (state, GID, LID, P_Key, MTU, addresses), neighbours, paths (the path cache with its "
                  "hits and misses), path_cache (how much it saves), multicast (groups with reference counts), routes, "
-                 "queues, hub (who has which lane, and what it carries; in the last row, without a process, what lanes "
-                 "carried that are gone), cm (connections of programs under `verbline run`: state, peers, retries, "
-                 "age), counters (every counter of every component; each discarded packet is counted under its "
-                 "reason)."},
+                 "queues, shards (what each polling lcore did, and handed to others), hub (who has which lane, and "
+                 "what it carries; in the last row, without a process, what lanes carried that are gone), cm "
+                 "(connections of programs under `verbline run`: state, peers, retries, age), counters (every counter "
+                 "of every component; each discarded packet is counted under its reason)."},
             .examples = {{"verbline show", "list the instances that run"},
                          {"verbline show gw ports neighbours", "print two tables of the instance called gw"},
                          {"verbline show counters --watch 1", "print counters and their rates every second"},
