@@ -90,6 +90,17 @@ within() {
 descriptors() { find "/proc/$(process_pid "$1")/fd" -mindepth 1 | wc -l; }
 has_descriptors() { (($(descriptors "$1") <= $2)); }
 
+# uses_at_most PER-CENT NAME...: of one CPU, each, in one of three stretches of time: on a shared machine what a process does takes
+# longer at times, while one that spins uses as much in each.
+uses_at_most() {
+    local turn
+    for turn in 1 2 3; do
+        cpu_pct 3 "${@:2}" | tee /dev/stderr | awk -v most="$1" '$1 > most { wrong = 1 } END { exit wrong }' && return 0
+        echo "more than $1 %, in stretch $turn" >&2
+    done
+    return 1
+}
+
 in_lan() { ip netns exec "$ns_lan" "$@"; }
 in_a() { ip netns exec "$ns_a" "$@"; }
 in_b() { ip netns exec "$ns_b" "$@"; }
