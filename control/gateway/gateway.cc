@@ -177,7 +177,7 @@ Gateway::~Gateway() {
     follower_.reset();
     upkeep_timer_.cancel();
     if (shards_) shards_->stop();
-    if (shard_links_) shard_links_->stop_hearing();  // the ports that would hear it leave
+    if (shard_links_) shard_links_->ignore_events();  // the ports that would hear it leave
     for (auto& port : ports_) port->leave();
     // Leaving sends requests to the subnet administrator: wait a moment for its answers. Without an SA no wait is
     // needed.

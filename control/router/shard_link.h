@@ -39,7 +39,7 @@ public:
 
     void send(const Command& command);
     /// From now on the handler is not called: of what the shard has handed up, packets are freed with the link.
-    void stop_hearing() { watch_.cancel(); }
+    void ignore_events() { watch_.cancel(); }
 
     /// Commands that do not fit the ring and wait here.
     std::size_t waiting() const { return backlog_.size(); }

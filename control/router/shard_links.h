@@ -37,8 +37,8 @@ public:
     void send(const Transmit& packet);
 
     /// From now on the handler is not called.
-    void stop_hearing() {
-        for (const auto& link : links_) link->stop_hearing();
+    void ignore_events() {
+        for (const auto& link : links_) link->ignore_events();
     }
 
     std::size_t size() const { return links_.size(); }

@@ -55,13 +55,12 @@ std::optional<Ipv4Discard> check_ipv4(rte_mbuf& packet) {
     return std::nullopt;
 }
 
-/// RFC 1624's update (wire::updated_checksum) for a word that becomes 0x100 less, as TTL and protocol share one: what
-/// the sum loses its complement gains, and a carry comes back at the other end.
 void decrement_ttl(rte_mbuf& packet) {
     const auto ip = offload::checked_header<Ipv4>(packet);
-    ip.set<&Ipv4::time_to_live>(static_cast<std::uint8_t>(ip.get<&Ipv4::time_to_live>() - 1));
-    const std::uint32_t sum = ip.get<&Ipv4::checksum>() + 0x100u;
-    ip.set<&Ipv4::checksum>(static_cast<std::uint16_t>(sum + (sum >= 0xffff)));
+    const auto before = wire::load16(ip.bytes(), 8);  // TTL and protocol share a word
+    const auto after = static_cast<std::uint16_t>(before - 0x100);
+    ip.set<&Ipv4::time_to_live>(static_cast<std::uint8_t>(after >> 8));
+    ip.set<&Ipv4::checksum>(wire::updated_checksum(ip.get<&Ipv4::checksum>(), before, after));
 }
 
 }  // namespace verbline::forward

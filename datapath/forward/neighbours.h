@@ -123,19 +123,19 @@ public:
     const Address* lookup(const NeighbourKey& key) const { return address_at(find(key)); }
     /// A key to look up. `entry`, if not null, is where the caller keeps the number of the entry that was found last
     /// for this key or for another, `no_entry` at first. It is tried before the index, and corrected.
-    struct Wanted {
+    struct HintedKey {
         NeighbourKey key;
-        Number* entry = nullptr;
+        Number* hint = nullptr;
     };
     /// Before a `lookup` of several keys, call this for each, so that their cache misses overlap.
-    void prefetch(const Wanted& wanted) const {
-        if (wanted.entry != nullptr && *wanted.entry < config_.capacity)
-            rte_prefetch0(&entries_[*wanted.entry]);
+    void prefetch(const HintedKey& keyed) const {
+        if (keyed.hint != nullptr && *keyed.hint < config_.capacity)
+            rte_prefetch0(&entries_[*keyed.hint]);
         else
-            rte_prefetch0(&slots_[home(pack(wanted.key))]);
+            rte_prefetch0(&slots_[home(pack(keyed.key))]);
     }
     /// The same as `lookup` for several keys, at most a few bursts, for all of which `prefetch` was called.
-    void lookup(std::span<const Wanted> keys, std::span<const Address*> addresses) const {
+    void lookup(std::span<const HintedKey> keys, std::span<const Address*> addresses) const {
         for (std::size_t i = 0; i < keys.size(); ++i) {
             addresses[i] = address_of(keys[i]);
             rte_prefetch0(addresses[i]);
@@ -274,14 +274,14 @@ private:
         return entry.state == ResolutionState::resolved ? &entry.address : nullptr;
     }
 
-    const Address* address_of(const Wanted& wanted) const {
-        if (wanted.entry == nullptr) return address_at(find(wanted.key));
-        if (*wanted.entry < config_.capacity) [[likely]] {
-            const auto& entry = entries_[*wanted.entry];
-            if (entry.key == wanted.key && entry.state == ResolutionState::resolved) return &entry.address;
+    const Address* address_of(const HintedKey& keyed) const {
+        if (keyed.hint == nullptr) return address_at(find(keyed.key));
+        if (*keyed.hint < config_.capacity) [[likely]] {
+            const auto& entry = entries_[*keyed.hint];
+            if (entry.key == keyed.key && entry.state == ResolutionState::resolved) return &entry.address;
         }
-        const auto slot = find(wanted.key);
-        *wanted.entry = number(slots_[slot]);
+        const auto slot = find(keyed.key);
+        *keyed.hint = number(slots_[slot]);
         return address_at(slot);
     }
 

@@ -40,7 +40,7 @@ FamilyRouter<Family>::FamilyRouter(RouterContext& context, Fib& fib)
     : context_(context),
       fib_(fib),
       neighbours_({.seed = rte_rdtsc()}, context.neighbour_counters),
-      entries_(fib.max_next_hops(), Neighbours::no_entry) {}
+      neighbour_hints_(fib.max_next_hops(), Neighbours::no_entry) {}
 
 template <class Family>
 void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept {
@@ -189,7 +189,7 @@ template <class Family>
 auto FamilyRouter<Family>::neighbour(ShardPort& out, typename Fib::Index hop, const Address& destination) -> Neighbour {
     const auto& next = fib_.next_hop(hop);
     if (next.kind != NextHopKind::via || next.interface != out.id) return {{out.id, destination}};
-    return {{out.id, next.gateway}, &entries_[hop]};
+    return {{out.id, next.gateway}, &neighbour_hints_[hop]};
 }
 
 /// Adds a packet to those that are sent at the end of the burst.

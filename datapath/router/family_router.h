@@ -89,7 +89,7 @@ private:
     using NextHop = forward::BasicNextHop<Address>;
     using Neighbours = forward::NeighbourTable<link::Destination, Address>;
     using NeighbourKey = forward::BasicNeighbourKey<Address>;
-    using Neighbour = typename Neighbours::Wanted;
+    using Neighbour = typename Neighbours::HintedKey;
     using Error = typename Family::Error;
 
     /// Routed packets of a burst, and the neighbour for which each is meant.
@@ -130,7 +130,8 @@ private:
     RouterContext& context_;
     Fib& fib_;
     Neighbours neighbours_;
-    std::vector<typename Neighbours::Number> entries_;  ///< of gateways in `neighbours_`, by the FIB's next-hop number
+    std::vector<typename Neighbours::Number>
+        neighbour_hints_;  ///< of gateways in `neighbours_`, by the FIB's next-hop number
     Lookup lookup_;
     Outgoing outgoing_;
     CountersBy<typename Family::Discard> discards_;

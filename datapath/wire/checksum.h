@@ -55,8 +55,12 @@ private:
 /// Updates `checksum` after one 16-bit word of the covered data has changed from `before` to `after` (RFC 1624,
 /// equation 3).
 constexpr std::uint16_t updated_checksum(std::uint16_t checksum, std::uint16_t before, std::uint16_t after) {
-    const std::uint64_t complement = static_cast<std::uint16_t>(~checksum);
-    return InternetChecksum().add(complement).add(static_cast<std::uint16_t>(~before)).add(after).value();
+    std::uint32_t sum = static_cast<std::uint16_t>(~checksum);
+    sum += static_cast<std::uint16_t>(~before);
+    sum += after;
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return static_cast<std::uint16_t>(~sum);
 }
 
 }  // namespace verbline::wire

@@ -83,7 +83,7 @@ TEST(ShardLink, HearsNothingWhenItIsToldToStop) {
     const auto link = std::move(*ShardLink::create(*loop, "stopped", [](const Event&) { FAIL(); }));
     link->events().push(Punted{.packet = test::make_packet(test::pattern(60)).release()});
     link->wake().signal();
-    link->stop_hearing();
+    link->ignore_events();
     loop->run_once(0);
     // The test's environment fails if the packet is left.
 }

@@ -143,7 +143,7 @@ TEST(NeighbourTable, FindsByEntryNumberWhatIsStillThere) {
     Table table;
     auto entry = Table::no_entry;
     const auto lookup = [&](const NeighbourKey& wanted) {
-        const std::array keys{Table::Wanted{wanted, &entry}};
+        const std::array keys{Table::HintedKey{wanted, &entry}};
         std::array<const std::uint64_t*, 1> found{};
         table.prefetch(keys[0]);
         table.lookup(keys, found);
@@ -215,7 +215,7 @@ void behaves_as_a_map(BasicNeighbourKey<IpAddress> (*key)(unsigned)) {
             }
             ASSERT_EQ(table.pending(), pending.size());
             if (step % 8 != 0) continue;
-            std::array<typename BasicTable<IpAddress>::Wanted, 90> keys;
+            std::array<typename BasicTable<IpAddress>::HintedKey, 90> keys;
             std::array<const std::uint64_t*, 90> addresses;
             // Some numbers serve one key, some two that take turns, some keys have none.
             for (unsigned i = 0; i < keys.size(); ++i) keys[i] = {key(i), i < 60 ? &entries[i % 40] : nullptr};

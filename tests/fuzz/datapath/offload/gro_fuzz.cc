@@ -87,14 +87,11 @@ void run(fuzz::Input input) {
         send(packet, sent);
     }
     expect(sent == received);
-    expect(rte_mempool_in_use_count(fuzz::packet_pool()) == 0);
 }
 
 }  // namespace
 }  // namespace verbline
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    verbline::fuzz::packet_pool();
-    verbline::run(verbline::fuzz::Input(std::as_bytes(std::span(data, size))));
-    return 0;
+    return verbline::fuzz::run_with_packets(verbline::run, data, size);
 }
