@@ -88,15 +88,29 @@ fabric_forget() {
     [[ -z $slot ]] || fabric_console "X $slot" >/dev/null
 }
 
-# fabric_sm_start: OpenSM on H1, until it has brought the subnet up.
-fabric_sm_start() {
+# opensm_start NAME HOST CONFIGURATION: its log is opensm.log in the bed's directory NAME.
+opensm_start() {
     local library
     library=$(umad2sim)
-    fabric_forget opensm
-    rm -f "$bed/opensm/opensm.log" # of an earlier one: its SUBNET UP is not this one's
-    start opensm env -C "$bed/umad" OSM_TMP_DIR="$bed/opensm" OSM_CACHE_DIR="$bed/opensm" \
-        IBSIM_SOCKNAME="$fabric" SIM_HOST=H1 LD_PRELOAD="$library" \
-        opensm -F "$bed/opensm.conf" -f "$bed/opensm/opensm.log" -P "$bed/partitions.conf"
+    fabric_forget "$1"
+    mkdir -p "$bed/$1"
+    rm -f "$bed/$1/opensm.log" # of an earlier one: its SUBNET UP is not this one's
+    start "$1" env -C "$bed/umad" OSM_TMP_DIR="$bed/$1" OSM_CACHE_DIR="$bed/$1" \
+        IBSIM_SOCKNAME="$fabric" SIM_HOST="$2" LD_PRELOAD="$library" \
+        opensm -F "$3" -f "$bed/$1/opensm.log" -P "$bed/partitions.conf"
+}
+
+# fabric_sm_start: OpenSM on H1, until it has brought the subnet up.
+fabric_sm_start() {
+    opensm_start opensm H1 "$bed/opensm.conf"
     await_line_in "$bed/opensm/opensm.log" opensm 'SUBNET UP' 30 ||
         die "OpenSM did not bring the subnet up within 30 s" "$bed/opensm.log"
+}
+
+# fabric_standby_start HOST: another OpenSM, until it waits for the first to fail, of which it takes two unanswered questions.
+fabric_standby_start() {
+    { cat "$bed/opensm.conf" && printf '%s\n' 'sminfo_polling_timeout 500' 'polling_retry_number 2'; } >"$bed/standby.conf"
+    opensm_start standby "$1" "$bed/standby.conf"
+    await_line_in "$bed/standby/opensm.log" standby 'Entering STANDBY state' 30 ||
+        die "OpenSM on $1 did not become a standby within 30 s" "$bed/standby.log"
 }

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """UDP flows whose datagrams are numbered.
 
-    flows.py receive ADDRESS PORT EXPECTED    says `ready`, ends when all have come or nothing has for two seconds, and prints
-                                              {"received": .., "flows": .., "reordered": ..}
-    flows.py send ADDRESS PORT FLOWS EACH     EACH datagrams of every flow, in turns
+    flows.py receive ADDRESS PORT EXPECTED [SECONDS]    says `ready`, ends when all have come or nothing has for two seconds, or so
+                                                        many, and prints {"received": .., "flows": .., "reordered": ..}
+    flows.py send ADDRESS PORT FLOWS EACH               EACH datagrams of every flow, in turns
 """
 
 import json
@@ -23,7 +23,7 @@ def family_of(address):
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
-def receive(address, port, expected):
+def receive(address, port, expected, patience=2):
     with socket.socket(family_of(address), socket.SOCK_DGRAM) as server:
         server.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
         server.bind((address, port))
@@ -35,7 +35,7 @@ def receive(address, port, expected):
                 datagram, sender = server.recvfrom(2048)
             except TimeoutError:
                 break
-            server.settimeout(2)
+            server.settimeout(patience)
             (number,) = NUMBER.unpack_from(datagram)
             reordered += number <= latest.get(sender, -1)
             latest[sender] = max(number, latest.get(sender, -1))
