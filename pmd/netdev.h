@@ -40,6 +40,7 @@ namespace verbline::pmd {
 using Burst = std::span<rte_mbuf*>;
 
 constexpr std::size_t max_burst = 64;  ///< upper bound of every burst, in packets
+constexpr int any_numa_socket = -1;    ///< DPDK's SOCKET_ID_ANY
 
 /// What a device's packets begin with.
 enum class Carries : std::uint8_t {
@@ -95,6 +96,10 @@ public:
 
     /// The device's own MAC address; none if it does not determine one (tun, tap, memif).
     virtual std::optional<wire::MacAddress> mac() const { return std::nullopt; }
+
+    /// The NUMA socket that the device is attached to; any_numa_socket if that is unknown, or if it is memory alone, of
+    /// any socket (tun, tap, memif).
+    virtual int numa_socket() const { return any_numa_socket; }
 
     /// RSS configuration, once the device is up; none if it has one queue or does not report it.
     virtual std::optional<RssTable> rss() const { return std::nullopt; }

@@ -40,6 +40,9 @@ constexpr std::size_t link_stage = 1024;
 /// than threads (pmd/rss). Fewer: drops when a thread does not run for a while. More: longer queues, and as many
 /// buffers.
 constexpr unsigned handover_ring = 512;
+/// How long a thread may not run while such a ring to it is full, until what is for it is dropped (pmd/rss). Shorter:
+/// drops where threads share a CPU. Longer: it holds up the flows of other threads for as long, once.
+constexpr Time handover_stall = 20 * millisecond;
 
 // RDMA transport.
 

@@ -66,6 +66,12 @@ Bridge::Bridge(std::string name, std::vector<std::unique_ptr<NetDevice>> members
     for (auto& link : link_) link = true;
 }
 
+int Bridge::numa_socket() const {
+    const int first = members_.front()->numa_socket();
+    const auto is_there = [first](const auto& member) { return member->numa_socket() == first; };
+    return std::ranges::all_of(members_, is_there) ? first : any_numa_socket;
+}
+
 std::optional<wire::MacAddress> Bridge::mac() const {
     return alone() ? members_[0]->mac() : std::nullopt;
 }

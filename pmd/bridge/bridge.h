@@ -58,6 +58,7 @@ public:
     std::string_view name() const override { return name_; }
     const Capabilities& capabilities() const override { return capabilities_; }
     std::optional<wire::MacAddress> mac() const override;
+    int numa_socket() const override;  ///< that of all members, if it is the same one
     Result<void> up() override;
     void down() override;
     /// True if any member is up. Polls every member's link, and ages the forwarding table.

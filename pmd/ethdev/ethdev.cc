@@ -8,11 +8,16 @@
 #include <string_view>
 #include <tuple>
 
+#include <net/if.h>
+#include <rte_bus.h>
+#include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 #include <fmt/format.h>
+
+#include "pmd/base/numa.h"
 
 namespace verbline::pmd {
 namespace {
@@ -46,6 +51,15 @@ bool keeps_flows_together(const rte_eth_dev_info& info) {
     constexpr std::array<std::string_view, 4> fed{"net_af_packet", "net_af_xdp", "net_pcap", "net_ring"};
     if (info.reta_size > 0 && (RTE_ETH_RSS_IP & info.flow_type_rss_offloads) != 0) return true;
     return std::ranges::find(fed, std::string_view(info.driver_name)) != fed.end();
+}
+
+/// A virtual device says where the thread was that made it; if a kernel interface is behind it, that has a place.
+int numa_socket_of(const rte_eth_dev_info& info) {
+    if (info.device == nullptr) return any_numa_socket;
+    if (std::string_view(rte_bus_name(rte_dev_bus(info.device))) != "vdev") return rte_dev_numa_node(info.device);
+    std::array<char, IF_NAMESIZE> interface{};
+    if (info.if_index == 0 || if_indextoname(info.if_index, interface.data()) == nullptr) return any_numa_socket;
+    return numa_socket_of_interface(interface.data()).value_or(any_numa_socket);
 }
 
 }  // namespace
@@ -84,6 +98,7 @@ Result<void> EthDevice::configure(rte_mempool* pool, const EthDeviceOptions& opt
     if ((capabilities_.tx_offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0) capabilities_.max_tso = max_tso;
     must_prepare_ = (capabilities_.tx_offloads & ~std::uint64_t{RTE_ETH_TX_OFFLOAD_MULTI_SEGS}) != 0;
     lanes_ = std::vector<Lane>(capabilities_.tx_queues);
+    numa_socket_ = numa_socket_of(info);
 
     rte_eth_conf configuration{};
     configuration.rxmode.mtu = mtu;

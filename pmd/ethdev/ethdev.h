@@ -49,6 +49,7 @@ public:
     std::string_view name() const override { return port_.name(); }
     const Capabilities& capabilities() const override { return capabilities_; }
     std::optional<wire::MacAddress> mac() const override;
+    int numa_socket() const override { return numa_socket_; }
     std::optional<RssTable> rss() const override;
     Result<void> up() override;
     void down() override;
@@ -74,6 +75,7 @@ private:
 
     EthdevPort port_;
     Capabilities capabilities_;
+    int numa_socket_ = any_numa_socket;
     bool must_prepare_ = false;  ///< some offload request may need the driver's tx_prepare
     std::atomic<bool> is_up_{false};
     std::atomic<bool> link_{true};  ///< as last polled

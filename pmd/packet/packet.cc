@@ -14,6 +14,7 @@
 
 #include "datapath/wire/bytes.h"
 #include "pmd/append.h"
+#include "pmd/base/numa.h"
 
 namespace verbline::pmd {
 namespace {
@@ -42,6 +43,7 @@ AfPacket::AfPacket(const PacketOptions& options, packet::Socket socket, packet::
       capabilities_{.carries = Carries::ethernet,
                     .max_packet = socket.mtu() + std::uint32_t{RTE_ETHER_HDR_LEN},
                     .tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS},
+      numa_socket_(numa_socket_of_interface(options.interface).value_or(any_numa_socket)),
       pool_(pool),
       socket_(std::move(socket)),
       ring_(std::move(ring)) {}

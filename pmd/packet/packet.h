@@ -52,6 +52,7 @@ public:
     std::string_view name() const override { return name_; }
     const Capabilities& capabilities() const override { return capabilities_; }
     std::optional<wire::MacAddress> mac() const override { return socket_.mac(); }
+    int numa_socket() const override { return numa_socket_; }
     /// An error if the kernel interface is down: the administrator must bring it up.
     Result<void> up() override;
     void down() override;
@@ -79,6 +80,7 @@ private:
 
     std::string name_;
     Capabilities capabilities_;
+    int numa_socket_;
     rte_mempool* pool_;
     mutable packet::Socket socket_;
     packet::ReceiveRing ring_;

@@ -88,6 +88,14 @@ TEST_F(BridgeTest, SaysThatItPassesFramesOnThoughItReturnsNone) {
     EXPECT_FALSE(bridge->rx_consumed(0));
 }
 
+TEST_F(BridgeTest, IsOnASocketIfAllMembersAre) {
+    EXPECT_EQ(bridge->numa_socket(), any_numa_socket);
+    for (auto* member : members) member->socket = 1;
+    EXPECT_EQ(bridge->numa_socket(), 1);
+    members[2]->socket = 0;
+    EXPECT_EQ(bridge->numa_socket(), any_numa_socket);
+}
+
 TEST_F(BridgeTest, WhatIsForUsIsOursAlone) {
     const auto bytes = frame(us, host(1));
     members[1]->receive(bytes);

@@ -131,6 +131,10 @@ TEST(EthDevice, NoMoreQueuesThanTheDeviceHas) {
     EXPECT_EQ(device->capabilities().max_packet, 1514u);
 }
 
+TEST(EthDevice, AVirtualDeviceIsOnNoSocket) {
+    EXPECT_EQ(open("net_null7")->numa_socket(), any_numa_socket) << "DPDK names that of the thread which made it";
+}
+
 TEST(EthDevice, AnUnknownDeviceIsOneLine) {
     const auto unknown = EthDevice::create("net_nonsense0,x=1", packet_pool(), {});
     ASSERT_FALSE(unknown);
