@@ -106,7 +106,7 @@ void fib_lookup(benchmark::State& state) {
 void neighbour_lookup(benchmark::State& state) {
     auto& w = world();
     std::mt19937 random(3);
-    std::vector<Neighbours::Wanted> keys(packets);
+    std::vector<Neighbours::HintedKey> keys(packets);
     for (auto& key : keys) key = {neighbour(static_cast<unsigned>(random() % neighbours))};
     std::array<const link::Destination*, burst> found;
     std::size_t at = 0;
@@ -124,7 +124,7 @@ void fib_and_neighbour_lookup(benchmark::State& state) {
     auto& w = world();
     std::array<forward::Fib::Index, burst> hops;
     std::vector<Neighbours::Number> entries(w.fib->max_next_hops(), Neighbours::no_entry);
-    std::array<Neighbours::Wanted, burst> keys;
+    std::array<Neighbours::HintedKey, burst> keys;
     std::array<const link::Destination*, burst> found;
     std::size_t at = 0;
     for (auto _ : state) {

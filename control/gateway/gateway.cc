@@ -107,6 +107,7 @@ void Gateway::make_shards(Shards::Workers& workers) {
                               .ipv6_fib = ipv6_fib_.get(),
                               .readers = readers_.get(),
                               .pool = pool_,
+                              .flows = flows_.get(),
                               .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
     for (const auto& port : ports_) common.ports.push_back(port->shard_setup());
     shards_ = std::make_unique<Shards>(common, *shard_links_, workers);

@@ -90,8 +90,9 @@ private:
     std::unique_ptr<forward::Ipv6Fib> ipv6_fib_;
     host::Ipv6Gateways ipv6_gateways_;
     std::unique_ptr<router::ShardLinks> shard_links_;
-    std::unique_ptr<link::FrameFlowHash> flows_;  ///< by which devices with too few queues spread packets
-    std::unique_ptr<pmd::CaptureFile> capture_;   ///< of all ports; outlives their devices
+    std::unique_ptr<link::FrameFlowHash>
+        flows_;  ///< spreads packets: over queues for devices with too few, over next hops
+    std::unique_ptr<pmd::CaptureFile> capture_;  ///< of all ports; outlives their devices
     std::vector<std::unique_ptr<GatewayPort>> ports_;
     std::unique_ptr<Shards> shards_;
     std::unique_ptr<router::KernelFollower> follower_;

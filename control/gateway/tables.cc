@@ -195,12 +195,15 @@ std::string text(const View&, const wire::Ipv6Address& via) {
 
 template <class Fib>
 void add_routes(const View& gateway, const Fib& fib, Json& rows) {
-    for (const auto& [prefix, hop] : fib.routes()) {
-        rows.push_back(
-            {{"prefix", to_string(prefix)},
-             {"kind", std::string(text(hop.kind))},
-             {"via", hop.kind == forward::NextHopKind::via ? text(gateway, hop.gateway) : ""},
-             {"port", leads_out(hop.kind) ? gateway.ports[static_cast<std::size_t>(hop.interface)]->name() : ""}});
+    for (const auto& [prefix, next_hops] : fib.routes()) {
+        for (const auto& [hop, weight] : next_hops.members()) {
+            rows.push_back(
+                {{"prefix", to_string(prefix)},
+                 {"kind", std::string(text(hop.kind))},
+                 {"via", hop.kind == forward::NextHopKind::via ? text(gateway, hop.gateway) : ""},
+                 {"port", leads_out(hop.kind) ? gateway.ports[static_cast<std::size_t>(hop.interface)]->name() : ""},
+                 {"weight", weight}});
+        }
     }
 }
 
@@ -354,7 +357,7 @@ std::vector<telemetry::Table> tables(std::function<View()> view) {
             table("paths", "Paths in the local cache. No parameters", paths),
             table("path_cache", "How well the local path cache does. No parameters", path_cache),
             table("multicast", "Multicast groups and their users. No parameters", multicast),
-            table("routes", "The forwarding table. No parameters", routes),
+            table("routes", "The forwarding table: a row for each next hop. No parameters", routes),
             table("queues", "Queues: packets, bytes, drops. No parameters", queues),
             table("shards", "Shards: what each lcore did, and handed to others. No parameters", shards),
             table("counters", "Every counter. No parameters", counters)};

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Changes of the kernel's links, IP addresses and routes, as values.
+/// Changes of the kernel's links, IP addresses, next-hop objects and routes, as values.
 ///
 /// `Resync`: discard all state, a full dump follows; until `Synced` the state is incomplete, and absence of an object
 /// means nothing. A receiver starts as if it had just received `Resync`.
@@ -25,7 +25,8 @@ namespace verbline::host {
 struct Link {
     int ifindex = 0;
     std::string name;
-    bool up = false;  ///< administratively (IFF_UP), on which the kernel's routes depend; not the carrier
+    bool up = false;      ///< administratively (IFF_UP), on which the kernel's routes depend
+    bool carrier = true;  ///< on which its next-hop objects depend as well
     std::uint32_t mtu = 0;
 };
 
@@ -36,6 +37,7 @@ struct BasicHop {
     Address gateway{};   ///< 0: the destination is on the link
     bool usable = true;  ///< false: the kernel has declared it dead, or its gateway is of no family of ours
     std::optional<wire::Ipv6Address> ipv6_gateway{};  ///< of an IPv4 route, instead of `gateway`
+    std::uint32_t weight = 1;                         ///< among the hops of its route
     bool operator==(const BasicHop&) const = default;
 };
 
@@ -49,6 +51,7 @@ struct BasicRoute {
     std::uint8_t type = RTN_UNICAST;
     std::uint8_t protocol = RTPROT_UNSPEC;
     Address preferred_source{};
+    std::uint32_t next_hop_id = 0;  ///< of the object that counts instead of `hops`, which may be none; 0: of none
     std::vector<BasicHop<Address>> hops;  ///< none for blackhole, unreachable, prohibit; several: multipath
     bool operator==(const BasicRoute&) const = default;
 };
@@ -56,6 +59,21 @@ using Hop = BasicHop<wire::Ipv4Address>;
 using Route = BasicRoute<wire::Ipv4Address>;
 using Ipv6Hop = BasicHop<wire::Ipv6Address>;
 using Ipv6Route = BasicRoute<wire::Ipv6Address>;
+
+/// What routes refer to by number (`ip nexthop`): a hop, a group, or a hole into which packets fall.
+struct NextHopObject {
+    struct Member {
+        std::uint32_t id = 0;
+        std::uint32_t weight = 1;
+        bool operator==(const Member&) const = default;
+    };
+
+    std::uint32_t id = 0;
+    bool blackhole = false;
+    Hop hop{};                  ///< of routes of either family: an IPv6 gateway is `ipv6_gateway`
+    std::vector<Member> group;  ///< if there are any, they count instead of `hop`
+    bool operator==(const NextHopObject&) const = default;
+};
 
 /// Position of a route among those of equal prefix, table, TOS and metric, of which the kernel uses the first.
 enum class Place : std::uint8_t { first, last, instead_of_first };
@@ -74,6 +92,12 @@ struct AddressRemoved {
     int ifindex;
     link::InterfaceAddress address;
 };
+struct NextHopChanged {
+    NextHopObject object;
+};
+struct NextHopRemoved {
+    std::uint32_t id;
+};
 template <class Address>
 struct BasicRouteAdded {
     BasicRoute<Address> route;
@@ -90,7 +114,7 @@ using Ipv6RouteRemoved = BasicRouteRemoved<wire::Ipv6Address>;
 struct Resync {};
 struct Synced {};
 
-using KernelEvent = std::variant<LinkChanged, LinkRemoved, AddressAdded, AddressRemoved, RouteAdded, RouteRemoved,
-                                 Ipv6RouteAdded, Ipv6RouteRemoved, Resync, Synced>;
+using KernelEvent = std::variant<LinkChanged, LinkRemoved, AddressAdded, AddressRemoved, NextHopChanged, NextHopRemoved,
+                                 RouteAdded, RouteRemoved, Ipv6RouteAdded, Ipv6RouteRemoved, Resync, Synced>;
 
 }  // namespace verbline::host

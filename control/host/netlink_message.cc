@@ -8,6 +8,7 @@
 
 #include <linux/if.h>
 #include <linux/if_addr.h>
+#include <linux/nexthop.h>
 #include <netlink/attr.h>
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
@@ -42,6 +43,7 @@ public:
         if (attribute == nullptr) return {};
         return {static_cast<const std::byte*>(nla_data(attribute)), static_cast<std::size_t>(nla_len(attribute))};
     }
+    bool has(int type) const { return nlmsg_find_attr(message_, sizeof(Header), type) != nullptr; }
     std::string text(int type) const {
         const auto* attribute = nlmsg_find_attr(message_, sizeof(Header), type);
         if (attribute == nullptr) return {};
@@ -89,6 +91,7 @@ std::optional<KernelEvent> parse_link(nlmsghdr& message) {
     return LinkChanged{{.ifindex = (*link)->ifi_index,
                         .name = link->text(IFLA_IFNAME),
                         .up = ((*link)->ifi_flags & IFF_UP) != 0,
+                        .carrier = ((*link)->ifi_flags & (IFF_RUNNING | IFF_LOWER_UP)) != 0,
                         .mtu = link->number(IFLA_MTU).value_or(0)}};
 }
 
@@ -122,7 +125,8 @@ BasicHop<Address> hop_of(rtnl_nexthop* nexthop) {
     const auto ipv6_gateway = address_of<wire::Ipv6Address>(via);
     const bool dead = (rtnl_route_nh_get_flags(nexthop) & RTNH_F_DEAD) != 0;
     const bool known = via == nullptr || ipv6_gateway;
-    return {rtnl_route_nh_get_ifindex(nexthop), gateway.value_or(Address{}), !dead && known, ipv6_gateway};
+    const auto weight = std::uint32_t{rtnl_route_nh_get_weight(nexthop)} + 1;  // rtnh_hops is one less
+    return {rtnl_route_nh_get_ifindex(nexthop), gateway.value_or(Address{}), !dead && known, ipv6_gateway, weight};
 }
 
 Place place_of(const nlmsghdr& message, bool dumped) {
@@ -131,7 +135,8 @@ Place place_of(const nlmsghdr& message, bool dumped) {
 }
 
 template <class Address>
-std::optional<KernelEvent> parse_route(nlmsghdr& message, const rtmsg& header, bool dumped) {
+std::optional<KernelEvent> parse_route(nlmsghdr& message, const View<rtmsg>& view, bool dumped) {
+    const rtmsg& header = *view.operator->();
     if (header.rtm_dst_len > bits_of<Address>) return std::nullopt;
     rtnl_route* raw = nullptr;
     if (rtnl_route_parse(&message, &raw) < 0) return std::nullopt;
@@ -146,6 +151,7 @@ std::optional<KernelEvent> parse_route(nlmsghdr& message, const rtmsg& header, b
                               .type = rtnl_route_get_type(raw),
                               .protocol = rtnl_route_get_protocol(raw),
                               .preferred_source = address_of<Address>(rtnl_route_get_pref_src(raw)).value_or(Address{}),
+                              .next_hop_id = view.number(RTA_NH_ID).value_or(0),
                               .hops = {}};
     for (int i = 0; i < rtnl_route_get_nnexthops(raw); ++i) {
         route.hops.push_back(hop_of<Address>(rtnl_route_nexthop_n(raw, i)));
@@ -159,9 +165,36 @@ std::optional<KernelEvent> parse_route(nlmsghdr& message, bool dumped) {
     if (!view || ((*view)->rtm_flags & RTM_F_CLONED) != 0) return std::nullopt;  // not a route, but a cached decision
     const rtmsg& header = *view->operator->();
     if (header.rtm_src_len != 0) return std::nullopt;  // for some sources only
-    if (header.rtm_family == AF_INET) return parse_route<wire::Ipv4Address>(message, header, dumped);
-    if (header.rtm_family == AF_INET6) return parse_route<wire::Ipv6Address>(message, header, dumped);
+    if (header.rtm_family == AF_INET) return parse_route<wire::Ipv4Address>(message, *view, dumped);
+    if (header.rtm_family == AF_INET6) return parse_route<wire::Ipv6Address>(message, *view, dumped);
     return std::nullopt;
+}
+
+/// As the kernel has them: struct nexthop_grp, of which the weight's upper half is younger than some headers.
+std::vector<NextHopObject::Member> members_of(wire::Bytes group) {
+    constexpr std::size_t size = 8, weight_at = 4, upper_weight_at = 5;
+    std::vector<NextHopObject::Member> out;
+    for (; group.size() >= size; group = group.subspan(size)) {
+        NextHopObject::Member member;
+        std::memcpy(&member.id, group.data(), sizeof(member.id));
+        member.weight = (std::uint32_t{wire::load8(group, upper_weight_at)} << 8 | wire::load8(group, weight_at)) + 1;
+        out.push_back(member);
+    }
+    return out;
+}
+
+std::optional<KernelEvent> parse_next_hop(nlmsghdr& message) {
+    const auto view = View<nhmsg>::over(message);
+    const auto id = view ? view->number(NHA_ID) : std::nullopt;
+    if (!id) return std::nullopt;
+    if (message.nlmsg_type == RTM_DELNEXTHOP) return NextHopRemoved{*id};
+    NextHopObject object{.id = *id, .blackhole = view->has(NHA_BLACKHOLE), .group = members_of(view->bytes(NHA_GROUP))};
+    object.hop.ifindex = static_cast<int>(view->number(NHA_OIF).value_or(0));
+    object.hop.usable = ((*view)->nh_flags & RTNH_F_DEAD) == 0;
+    const auto gateway = view->bytes(NHA_GATEWAY);
+    if (gateway.size() == sizeof(wire::Ipv4Address)) object.hop.gateway = from_network<wire::Ipv4Address>(gateway);
+    if (gateway.size() == sizeof(wire::Ipv6Address)) object.hop.ipv6_gateway = from_network<wire::Ipv6Address>(gateway);
+    return NextHopChanged{std::move(object)};
 }
 
 }  // namespace
@@ -172,6 +205,8 @@ std::optional<KernelEvent> parse_kernel_message(nlmsghdr& message, bool dumped) 
         case RTM_DELLINK: return parse_link(message);
         case RTM_NEWADDR:
         case RTM_DELADDR: return parse_address(message);
+        case RTM_NEWNEXTHOP:
+        case RTM_DELNEXTHOP: return parse_next_hop(message);
         case RTM_NEWROUTE:
         case RTM_DELROUTE: return parse_route(message, dumped);
         default: return std::nullopt;

@@ -20,13 +20,14 @@ struct KernelTable {
     int request;
     int family;
 };
-constexpr std::array<KernelTable, 5> kernel_tables{{{RTM_GETLINK, AF_UNSPEC},
+constexpr std::array<KernelTable, 6> kernel_tables{{{RTM_GETLINK, AF_UNSPEC},
                                                     {RTM_GETADDR, AF_INET},
                                                     {RTM_GETADDR, AF_INET6},
+                                                    {RTM_GETNEXTHOP, AF_UNSPEC},
                                                     {RTM_GETROUTE, AF_INET},
                                                     {RTM_GETROUTE, AF_INET6}}};
 
-/// The event for an rtnetlink message; none if it concerns no link, IPv4 address or IPv4 unicast route, or cannot be
+/// The event for an rtnetlink message; none if it concerns no link, IP address, next-hop object or route, or cannot be
 /// parsed. `dumped`: the message is of a dump, which lists routes in the kernel's order of preference.
 std::optional<KernelEvent> parse_kernel_message(nlmsghdr& message, bool dumped);
 

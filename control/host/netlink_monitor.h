@@ -8,25 +8,32 @@
 ///
 /// Changes and dumps come over one socket, hence in the kernel's order without gaps. Everything is dumped again when
 /// messages were lost (ENOBUFS), and after changes whose consequences the kernel does not announce: routes that vanish
-/// with a link going down, with the IPv4 address they name as source (Linux before 6.7), or with a nexthop object; hops
-/// of a replaced IPv6 route.
+/// with a link going down, with the IPv4 address they name as source (Linux before 6.7), or with a nexthop object;
+/// nexthop objects that vanish with a link or its carrier; hops of a multipath route that die with a link, and come
+/// back with it; hops of a replaced IPv6 route.
 ///
-/// Owned by one thread. Give `fd()` to the control loop and call `receive()` whenever it is readable.
+/// Between dumps there are pauses, so that a link that comes and goes does not keep the thread from its other work.
+///
+/// Owned by one thread. Give `fd()` to the control loop and call `receive()` whenever it is readable, and at
+/// `deadline`.
 
+#include <cstdint>
+#include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "control/host/kernel_event.h"
 #include "control/host/netlink_socket.h"
 #include "pmd/base/counter.h"
+#include "pmd/base/time.h"
 
 namespace verbline::host {
 
 #define VERBLINE_NETLINK_COUNTERS(X)                                                           \
-    X(netlink_rx_events, "links, addresses and routes that the kernel reported")               \
-    X(netlink_rx_ignored, "kernel messages that concern no link, IP address or route")         \
+    X(netlink_rx_events, "links, addresses, next hops and routes that the kernel reported")    \
+    X(netlink_rx_ignored, "kernel messages that concern no link, address, next hop or route")  \
     X(netlink_rx_overruns, "times that kernel messages were lost because the socket was full") \
     X(netlink_dumps, "times that everything was asked for")
 
@@ -42,16 +49,20 @@ public:
     int fd() const { return socket_.fd(); }
     /// Events since the last call, bounded in number; if more are pending `fd()` stays readable. An error means that
     /// the kernel can no longer be followed.
-    Result<std::vector<KernelEvent>> receive();
+    Result<std::vector<KernelEvent>> receive(Time now);
+    /// When to call `receive` even if there is nothing to read; none: never.
+    std::optional<Time> deadline() const { return stale_ && !dumping_ ? std::optional(next_dump_) : std::nullopt; }
 
     const NetlinkCounters& counters() const { return counters_; }
 
 private:
+    enum class LinkState : std::uint8_t { down, no_carrier, running };
+
     explicit NetlinkMonitor(NetlinkSocket socket) : socket_(std::move(socket)) {}
 
     Result<void> begin_dump();
     Result<void> dump_table();
-    Result<void> advance(std::vector<KernelEvent>& out);
+    Result<void> advance(Time now, std::vector<KernelEvent>& out);
     void hear(nlmsghdr& message, std::vector<KernelEvent>& out);
     bool may_silence_others(const KernelEvent& event);
 
@@ -62,7 +73,10 @@ private:
     int dump_error_ = 0;          ///< errno of a failed dump
     std::size_t table_ = 0;       ///< index into kernel_tables of the one being dumped
     std::uint32_t sequence_ = 0;  ///< of the dump under way
-    std::set<int> down_;          ///< links known to be down
+    std::optional<Time> dump_began_;
+    Time next_dump_ = 0;              ///< not before
+    bool dead_hops_ = false;          ///< some hop could not be used when it was last heard of
+    std::map<int, LinkState> links_;  ///< unknown: running
     NetlinkCounters counters_;
 };
 

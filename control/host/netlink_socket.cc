@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <linux/nexthop.h>
 #include <netlink/errno.h>
 #include <netlink/netlink.h>
 #include <sys/socket.h>
@@ -90,8 +91,11 @@ Result<std::uint32_t> NetlinkSocket::send(nl_msg& request) {
 
 Result<std::uint32_t> NetlinkSocket::send_dump(int type, int family) {
     const Message request(nlmsg_alloc_simple(type, NLM_F_DUMP));
-    rtgenmsg body{.rtgen_family = static_cast<unsigned char>(family)};
-    if (!request || nlmsg_append(request.get(), &body, sizeof(body), NLMSG_ALIGNTO) < 0) {
+    // A header for all tables begins with the family. The kernel wants no more, but of next-hop objects the whole
+    // header.
+    nhmsg body{.nh_family = static_cast<unsigned char>(family)};
+    const auto size = type == RTM_GETNEXTHOP ? sizeof(nhmsg) : sizeof(rtgenmsg);
+    if (!request || nlmsg_append(request.get(), &body, size, NLMSG_ALIGNTO) < 0) {
         return failure(ENOMEM, "cannot ask the kernel for its tables: out of memory");
     }
     return send(*request);

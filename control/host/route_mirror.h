@@ -8,37 +8,42 @@
 /// route`, a routing daemon). No event has a special case: events update the known routes, and `reconcile` compares,
 /// prefix by prefix, the best route with what was last emitted to the FIB.
 ///
-///     kernel events ──>  routes, links ┐
-///                                      ├─ reconcile ──> Set, Unset ──> forward::Fib
-///     attach, detach ──> interfaces    ┘
+///     kernel events ──>  routes, links, next-hop objects ┐
+///                                                        ├─ reconcile ──> Set, Unset ──> forward::Fib
+///     attach, detach ──> interfaces                      ┘
 ///
 /// Of the routes of one prefix the local table's come first, then main, then default; within a table the lowest metric,
 /// and then the kernel's own order. A route is passed over if it is not usable by us: a link that is down or not
-/// ours, a TOS (routes with one are ignored). Of a multipath route the first usable hop is taken. Gateways of IPv4
-/// routes that are IPv6 ones get stand-ins (ipv6_gateways.h). An address of any interface, ours or not, is local. One
-/// deviation: the tables are merged, so that a longer prefix in main wins over a shorter one in the local table, where
-/// the kernel would look no further. The hops of an IPv6 route are routes of their own, as in the kernel, which adds
-/// and removes them one by one.
+/// ours, a TOS (routes with one are ignored). Of a multipath route all usable hops are taken, by their weights; of one
+/// that refers to a next-hop object those of the object, as they are at any time.
+/// Gateways of IPv4 routes that are IPv6 ones get stand-ins (ipv6_gateways.h). An address of any interface, ours or
+/// not, is local. One deviation: the tables are merged, so that a longer prefix in main wins over a shorter one in the
+/// local table, where the kernel would look no further.
 ///
 /// Between Resync and Synced nothing is changed, so the FIB goes on with what it has. Pure: no I/O. Owned by the
 /// control thread.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <variant>
 #include <vector>
 
 #include "control/host/ipv6_gateways.h"
 #include "control/host/kernel_event.h"
+#include "control/host/next_hop_objects.h"
+#include "control/host/prefix_routes.h"
 #include "datapath/forward/next_hop.h"
+#include "datapath/forward/next_hop_group.h"
 #include "pmd/base/counter.h"
 
 namespace verbline::host {
 
-#define VERBLINE_ROUTE_MIRROR_COUNTERS(X)                                                         \
-    X(routes_multipath, "multipath routes heard of, of which only the first usable hop is taken") \
-    X(routes_ignored_tos, "routes heard of that are for one TOS only, and ignored")               \
+#define VERBLINE_ROUTE_MIRROR_COUNTERS(X)                                           \
+    X(routes_multipath, "routes heard of that have several next hops")              \
+    X(routes_ignored_tos, "routes heard of that are for one TOS only, and ignored") \
     X(routes_ignored_table, "routes heard of in tables other than local, main and default, and ignored")
 
 struct RouteMirrorCounters {
@@ -51,10 +56,11 @@ class BasicRouteMirror {
 public:
     using Prefix = wire::PrefixOf<Address>;
     using NextHop = forward::BasicNextHop<Address>;
+    using NextHops = forward::BasicNextHopGroup<Address>;
 
     struct Set {
         Prefix prefix;
-        NextHop next_hop;
+        NextHops next_hops;
     };
     struct Unset {
         Prefix prefix;
@@ -74,21 +80,25 @@ public:
 
 private:
     using Route = BasicRoute<Address>;
+    using Routes = BasicPrefixRoutes<Address>;
     using RouteAdded = BasicRouteAdded<Address>;
     using RouteRemoved = BasicRouteRemoved<Address>;
+    using Members = std::vector<typename NextHops::Member>;
     struct Slot {
-        std::vector<Route> routes;  ///< best first
-        std::optional<NextHop> published;
+        Routes routes;
+        std::optional<NextHops> published;
     };
     using Slots = std::map<Prefix, Slot>;
 
     void link(int ifindex, bool up, Actions& out);
     void add(const RouteAdded& added, Actions& out);
     void remove(const Route& route, Actions& out);
+    void change(std::uint32_t next_hop_id, Actions& out);
     void forget();
 
-    std::optional<NextHop> wanted(const Slot& slot) const;
-    std::optional<NextHop> next_hop_of(const Route& route) const;
+    std::optional<NextHops> wanted(const Slot& slot) const;
+    Members members(const Route& route) const;
+    Members members(const Route& route, std::span<const BasicHop<Address>> hops) const;
     std::optional<Address> gateway_of(const BasicHop<Address>& hop) const;
     typename Slots::iterator reconcile(typename Slots::iterator slot, Actions& out);
     void reconcile_all(Actions& out);
@@ -97,6 +107,8 @@ private:
     Slots slots_;
     std::map<int, forward::InterfaceId> ours_;
     std::set<int> up_;
+    NextHopObjects objects_;
+    std::set<std::uint32_t> referred_to_;  ///< objects to which a route has referred
     bool synced_ = false;
     RouteMirrorCounters counters_;
 };

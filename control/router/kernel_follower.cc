@@ -44,12 +44,15 @@ void KernelFollower::attach(int ifindex, forward::InterfaceId id) {
 }
 
 void KernelFollower::receive() {
-    const auto events = monitor_->receive();
+    const auto events = monitor_->receive(loop_.now());
     if (!events) {
         // The socket is gone for good: we go on with the routes and addresses we have, rather than with none.
         counters_.netlink_errors.add();
+        dump_.cancel();
         return watch_.cancel();
     }
+    const auto due = monitor_->deadline();
+    dump_ = due ? loop_.at(*due, [this] { receive(); }) : control::Timer();
     for (const auto& event : *events) {
         play(tables_.ipv4, routes_.received(event));
         play(tables_.ipv6, ipv6_routes_.received(event));
@@ -60,8 +63,8 @@ void KernelFollower::receive() {
 template <class Fib, class Actions>
 void KernelFollower::play(Fib& fib, const Actions& actions) {
     const auto perform = [&]<class Action>(const Action& action) {
-        if constexpr (requires { action.next_hop; }) {
-            if (!fib.replace(action.prefix, action.next_hop)) counters_.routes_refused.add();
+        if constexpr (requires { action.next_hops; }) {
+            if (!fib.replace(action.prefix, action.next_hops)) counters_.routes_refused.add();
         } else {
             // One that was refused above is not there to be removed.
             (void)fib.remove(action.prefix);

@@ -74,6 +74,7 @@ private:
     KernelFollowerCounters counters_;
     control::Watch watch_;
     control::Timer advance_;  ///< while changes of routes wait for the shards
+    control::Timer dump_;     ///< while the monitor pauses before it asks for everything again
 };
 
 }  // namespace verbline::router

@@ -150,15 +150,16 @@ BasicFib<Address>::BasicFib(const Config& config, rte_rcu_qsbr& readers, Tables 
       published_owner_(std::move(tables.published)),
       idle_(std::move(tables.idle)),
       published_(published_owner_.get()),
-      next_hops_(config.max_next_hops) {}
+      next_hops_(config.max_next_hops),
+      groups_(next_hops_, config.max_next_hops, config.max_groups) {}
 
 template <class Address>
 BasicFib<Address>::~BasicFib() = default;
 
 template <class Address>
-Result<void> BasicFib<Address>::replace(const Prefix& prefix, const NextHop& next_hop) {
+Result<void> BasicFib<Address>::replace(const Prefix& prefix, const Group& next_hops) {
     if (auto valid = check(prefix); !valid) return valid;
-    return change(prefix, next_hop);
+    return change(prefix, next_hops);
 }
 
 template <class Address>
@@ -170,14 +171,14 @@ Result<void> BasicFib<Address>::remove(const Prefix& prefix) {
 }
 
 template <class Address>
-Result<void> BasicFib<Address>::change(const Prefix& prefix, const std::optional<NextHop>& next_hop) {
+Result<void> BasicFib<Address>::change(const Prefix& prefix, const std::optional<Group>& next_hops) {
     advance();  // what waits was asked for before
     if (!idle_is_unread()) {
-        waiting_.insert_or_assign(prefix, next_hop);
+        waiting_.insert_or_assign(prefix, next_hops);
         return {};
     }
     if (auto ready = catch_up(); !ready) return ready;
-    if (auto made = make(prefix, next_hop); !made) return made;
+    if (auto made = make(prefix, next_hops); !made) return made;
     publish();
     return {};
 }
@@ -197,9 +198,9 @@ void BasicFib<Address>::advance() {
 template <class Address>
 void BasicFib<Address>::make_waiting() {
     for (const bool adds : {false, true}) {
-        for (const auto& [prefix, next_hop] : waiting_) {
-            if (next_hop.has_value() != adds) continue;
-            if (const auto made = make(prefix, next_hop); !made && refused_) refused_(made.error());
+        for (const auto& [prefix, next_hops] : waiting_) {
+            if (next_hops.has_value() != adds) continue;
+            if (const auto made = make(prefix, next_hops); !made && refused_) refused_(made.error());
         }
     }
     if (!behind_.empty() || grown_) publish();
@@ -224,36 +225,50 @@ Result<void> BasicFib<Address>::catch_up() {
         }
     }
     behind_.clear();
+    groups_.recycle();
     next_hops_.recycle();
     return {};
 }
 
 /// Makes a change in the idle table.
 template <class Address>
-Result<void> BasicFib<Address>::make(const Prefix& prefix, const std::optional<NextHop>& next_hop) {
+Result<void> BasicFib<Address>::make(const Prefix& prefix, const std::optional<Group>& next_hops) {
     const auto route = routes_.find(prefix);
-    if (!next_hop) {
+    if (!next_hops) {
         if (route == routes_.end()) return {};  // it waited to be added, and now need not be
         if (auto done = apply_to_idle({prefix, std::nullopt}); !done) return done;
-        next_hops_.release(route->second);
+        release(route->second);
         routes_.erase(route);
         return {};
     }
     if (route == routes_.end() && config_.tree_routes > 0 && routes_.size() >= config_.tree_routes) {
         if (auto grown = grow(); !grown) return grown;
     }
-    const auto index = next_hops_.acquire(*next_hop);
+    const auto index = acquire(*next_hops, route != routes_.end() ? std::optional(route->second) : std::nullopt);
     if (!index) return failure(ENOSPC, to_string(prefix) + ": too many different next hops; the route is not used");
     if (auto done = apply_to_idle({prefix, index}); !done) {
-        next_hops_.release(*index);
+        release(*index);
         return done;
     }
     if (route != routes_.end()) {
-        next_hops_.release(std::exchange(route->second, *index));
+        release(std::exchange(route->second, *index));
     } else {
         routes_.emplace(prefix, *index);
     }
     return {};
+}
+
+/// `before`: what the route led to.
+template <class Address>
+auto BasicFib<Address>::acquire(const Group& next_hops, std::optional<Index> before) -> std::optional<Index> {
+    const auto* alone = next_hops.alone();
+    return alone != nullptr ? next_hops_.acquire(*alone) : groups_.acquire(next_hops, before);
+}
+
+template <class Address>
+void BasicFib<Address>::release(Index number) {
+    if (groups_.holds(number)) return groups_.release(number);
+    next_hops_.release(number);
 }
 
 /// Replaces the idle tree by a table; another one, equal to it, takes the other tree's place with the next publication.
@@ -299,7 +314,9 @@ template <class Address>
 std::vector<BasicRoute<Address>> BasicFib<Address>::routes() const {
     std::vector<Route> out;
     out.reserve(routes_.size());
-    for (const auto& [prefix, index] : routes_) out.push_back({prefix, next_hops_.at(index)});
+    for (const auto& [prefix, index] : routes_) {
+        out.push_back({prefix, groups_.holds(index) ? groups_.at(index) : Group(next_hops_.at(index))});
+    }
     return out;
 }
 

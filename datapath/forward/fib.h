@@ -22,6 +22,9 @@
 /// hosts have few IPv6 routes, these are first kept in a binary tree of each route's bits (rte_rib6), which takes a few
 /// kilobytes; one route too many replaces both trees by tables.
 ///
+/// A route leads to a next hop or to a group of them; `lookup` finds the number of either, and a shard picks a member
+/// of a group for each packet (GroupTable). A change of a group's members is a change of the routes that lead to it.
+///
 /// The shards must be registered with the rte_rcu_qsbr and go offline (rte_rcu_qsbr_thread_offline) before they sleep;
 /// the writer must not be one of its readers.
 
@@ -37,7 +40,9 @@
 #include <utility>
 #include <vector>
 
+#include "datapath/forward/group_table.h"
 #include "datapath/forward/next_hop.h"
+#include "datapath/forward/next_hop_group.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/error.h"
 
@@ -71,7 +76,7 @@ using Ipv6Prefix = wire::Ipv6Prefix;
 template <class Address>
 struct BasicRoute {
     wire::PrefixOf<Address> prefix;
-    BasicNextHop<Address> next_hop;
+    BasicNextHopGroup<Address> next_hops;
     auto operator<=>(const BasicRoute&) const = default;
 };
 using Route = BasicRoute<wire::Ipv4Address>;
@@ -83,6 +88,7 @@ public:
     using Types = FibTypes<Address>;
     using Prefix = wire::PrefixOf<Address>;
     using NextHop = BasicNextHop<Address>;
+    using Group = BasicNextHopGroup<Address>;
     using Route = BasicRoute<Address>;
     using Index = typename NextHopTable<Address>::Index;
 
@@ -91,6 +97,7 @@ public:
         std::uint32_t max_routes = 16'384;         ///< about 0.3 kB each
         std::uint32_t max_long = Types::max_long;  ///< groups for prefixes longer than /24; a multiple of 64
         std::uint16_t max_next_hops = 4'096;
+        std::uint16_t max_groups = 512;                  ///< of next hops, different ones; 0.7 kB each
         std::uint32_t tree_routes = Types::tree_routes;  ///< up to so many are in a tree; 0: in tables at once
     };
 
@@ -104,7 +111,8 @@ public:
 
     /// Adds a route, or replaces the prefix's present one; packets find either the old or the new route, never none.
     /// One that waits may still be refused.
-    Result<void> replace(const Prefix& prefix, const NextHop& next_hop);
+    Result<void> replace(const Prefix& prefix, const NextHop& next_hop) { return replace(prefix, Group(next_hop)); }
+    Result<void> replace(const Prefix& prefix, const Group& next_hops);
     /// Removes a route. ENOENT if the prefix has none.
     Result<void> remove(const Prefix& prefix);
 
@@ -122,15 +130,17 @@ public:
 
     // Readers:
 
-    /// Stores the number of the next hop of `destinations[i]` in `next_hops[i]`, which must have as many elements; that
-    /// of `unreachable` if there is no route. Numbers are valid until the reader's next quiescent state.
+    /// Stores the number of the next hop or group of `destinations[i]` in `next_hops[i]`, which must have as many
+    /// elements; that of `unreachable` if there is no route. Numbers are valid until the reader's next quiescent state.
     void lookup(std::span<const Address> destinations, std::span<Index> next_hops) const noexcept;
     const NextHop& next_hop(Index number) const noexcept { return next_hops_.at(number); }
-    /// All numbers are below.
+    /// What is not a next hop's number is one of these; ask after `lookup`.
+    const GroupTable<Address>& groups() const noexcept { return groups_; }
+    /// All numbers of next hops are below.
     std::size_t max_next_hops() const { return config_.max_next_hops; }
 
 private:
-    /// A change of one table: the prefix's new next-hop number, or none to remove its route.
+    /// A change of one table: the number of the prefix's new next hop or group, or none to remove its route.
     struct Change {
         Prefix prefix;
         std::optional<Index> next_hop;
@@ -145,12 +155,14 @@ private:
 
     BasicFib(const Config& config, rte_rcu_qsbr& readers, Tables tables);
     static Result<Tables> make_tables(const Config& config);
-    Result<void> change(const Prefix& prefix, const std::optional<NextHop>& next_hop);
+    Result<void> change(const Prefix& prefix, const std::optional<Group>& next_hops);
     void make_waiting();
     bool idle_is_unread() const;
     Result<void> catch_up();
-    Result<void> make(const Prefix& prefix, const std::optional<NextHop>& next_hop);
+    Result<void> make(const Prefix& prefix, const std::optional<Group>& next_hops);
     Result<void> grow();
+    std::optional<Index> acquire(const Group& next_hops, std::optional<Index> before);
+    void release(Index number);
     Result<void> apply_to_idle(const Change& change);
     void publish();
 
@@ -161,9 +173,10 @@ private:
     Table outgrown_;  ///< the tree that was published until then; shards may still be reading it
     std::atomic<typename Types::Table*> published_;
     NextHopTable<Address> next_hops_;
+    GroupTable<Address> groups_;
     std::map<Prefix, Index> routes_;
-    std::vector<Change> behind_;                        ///< what the last publication has and `idle_` has not
-    std::map<Prefix, std::optional<NextHop>> waiting_;  ///< none: to be removed
+    std::vector<Change> behind_;                      ///< what the last publication has and `idle_` has not
+    std::map<Prefix, std::optional<Group>> waiting_;  ///< none: to be removed
     std::function<void(const Error&)> refused_;
     std::uint64_t grace_ = 0;  ///< the RCU token of the last publication
 };

@@ -24,6 +24,13 @@ std::uint32_t size_on_link(const rte_mbuf& packet) {
 
 }  // namespace
 
+std::uint32_t RouterContext::flow_hash(rte_mbuf& packet) const {
+    rte_mbuf* const one = &packet;
+    std::uint32_t hash = 0;
+    if (flows != nullptr) flows->hash(pmd::Carries::ip, {&one, 1}, {&hash, 1});
+    return hash;
+}
+
 void RouterContext::to_kernel(ShardPort& port, pmd::Burst packets) {
     const auto taken = port.kernel.tx_burst(port.link().queue(), packets);
     counters.to_kernel_packets.add(taken);
@@ -77,8 +84,7 @@ void FamilyRouter<Family>::check_sources(const ShardPort& from) {
     fib_.lookup(std::span(sources).first(n), std::span(lookup_.hops).first(n));
     for (std::size_t i = 0; i < n; ++i) {
         auto* const packet = lookup_.packets[i];
-        if (Family::is_shared(sources[i]) ||
-            forward::passes(from.reverse_path, fib_.next_hop(lookup_.hops[i]), from.id)) {
+        if (Family::is_shared(sources[i]) || may_be_from(lookup_.hops[i], from)) {
             add(packet, lookup_.destinations[i]);  // at most at `i`, which was read
         } else {
             context_.discard(packet, context_.counters.dropped_reverse_path);
@@ -86,9 +92,34 @@ void FamilyRouter<Family>::check_sources(const ShardPort& from) {
     }
 }
 
+/// Whether a packet on this port may be from where the next hop leads; of a group, from where any member does.
 template <class Family>
-void FamilyRouter<Family>::look_up() {
+bool FamilyRouter<Family>::may_be_from(typename Fib::Index hop, const ShardPort& from) const {
+    const auto passes = [&](typename Fib::Index number) {
+        return forward::passes(from.reverse_path, fib_.next_hop(number), from.id);
+    };
+    const auto& groups = fib_.groups();
+    return groups.holds(hop) ? std::ranges::any_of(groups.members(hop), passes) : passes(hop);
+}
+
+/// `chosen`: the port to which the kernel has routed the burst; null: it is ours to route.
+template <class Family>
+void FamilyRouter<Family>::look_up(const ShardPort* chosen) {
     fib_.lookup(std::span(lookup_.destinations).first(lookup_.size), std::span(lookup_.hops).first(lookup_.size));
+    if (fib_.groups().any()) [[unlikely]]
+        choose_members(chosen);
+}
+
+/// Replaces each group by the member for the packet's flow; what is behind knows next hops alone.
+template <class Family>
+void FamilyRouter<Family>::choose_members(const ShardPort* chosen) {
+    const auto& groups = fib_.groups();
+    for (std::size_t i = 0; i < lookup_.size; ++i) {
+        auto& hop = lookup_.hops[i];
+        if (!groups.holds(hop)) continue;
+        const auto flow = context_.flow_hash(*lookup_.packets[i]);
+        hop = chosen != nullptr ? groups.member_on(chosen->id, hop, flow) : groups.member(hop, flow);
+    }
 }
 
 /// Number `i` of the burst.
@@ -120,9 +151,8 @@ void FamilyRouter<Family>::pass_on(typename Fib::Index hop, const Address& desti
     if (!fits && !Family::may_fragment(*packet)) {
         return refuse(packet, counters.dropped_mtu, Family::too_big(out.mtu), now);
     }
-    const auto& from = *context_.ports[packet->port];
-    if (out.clamp_mss || from.clamp_mss) [[unlikely]]
-        clamp_mss(from, out, *packet);
+    if (context_.clamps_mss) [[unlikely]]
+        clamp_mss(*context_.ports[packet->port], out, *packet);
     Family::spend_hop(*packet);
     counters.forwarded_packets.add();
     const auto to = neighbour(out, hop, destination);
@@ -133,6 +163,7 @@ void FamilyRouter<Family>::pass_on(typename Fib::Index hop, const Address& desti
 /// The segments that a SYN allows come back through both of these ports.
 template <class Family>
 void FamilyRouter<Family>::clamp_mss(const ShardPort& from, const ShardPort& out, rte_mbuf& packet) {
+    if (!out.clamp_mss && !from.clamp_mss) return;
     auto mtu = out.clamp_mss ? out.mtu : from.mtu;
     if (from.clamp_mss) mtu = std::min(mtu, from.mtu);
     if (forward::clamp_mss(packet, mtu)) context_.counters.mss_clamped_packets.add();
@@ -163,7 +194,7 @@ void FamilyRouter<Family>::from_kernel(ShardPort& out, pmd::Burst packets, Time 
         packet->port = static_cast<std::uint16_t>(out.id);
         add(packet, Family::destination_of(*packet));
     }
-    look_up();
+    look_up(&out);
     for (std::size_t i = 0; i < lookup_.size; ++i) route_from_kernel(out, i, now);
     send(outgoing_, now);
 }
@@ -291,6 +322,7 @@ void FamilyRouter<Family>::refuse(rte_mbuf* packet, Counter& why, const Error& e
     typename Fib::Index number{};
     if (routed) {
         fib_.lookup({&destination, 1}, {&number, 1});
+        if (fib_.groups().holds(number)) number = fib_.groups().member(number, context_.flow_hash(*message));
         hop = fib_.next_hop(number);
     }
     if (hop.kind == NextHopKind::local) return context_.to_kernel(from, {&message, 1});

@@ -7,7 +7,8 @@
 /// A burst stays a burst: routes and neighbours are looked up for all of its packets at once, so that cache misses
 /// overlap, and each link gets its packets in one call. The link's headers are prepared with the neighbour (a
 /// link::Destination) and copied in front of each packet. For each next hop that is a gateway, the router keeps where
-/// its neighbour was found last.
+/// its neighbour was found last. A packet whose route leads to a group of next hops takes the one of its flow; routes
+/// without groups do not pay for this.
 
 #include <array>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "datapath/router/port.h"
 #include "pmd/base/time.h"
 #include "pmd/base/token_bucket.h"
+#include "pmd/rss.h"
 
 namespace verbline::router {
 
@@ -53,11 +55,14 @@ struct RouterContext {
     rte_mempool& pool;
     EventSink& events;
     bool deliver_all_to_kernel = false;
+    bool clamps_mss = false;  ///< some port does
     TokenBucket icmp_limit;
+    const pmd::FlowHash* flows = nullptr;  ///< null: all packets are of one flow
     RouterCounters counters{};
     forward::NeighbourCounters neighbour_counters{};
 
     ShardPort& port(InterfaceId id) { return *ports[static_cast<std::size_t>(id)]; }
+    std::uint32_t flow_hash(rte_mbuf& packet) const;
     void to_kernel(ShardPort& port, pmd::Burst packets);
     static void discard(rte_mbuf* packet, Counter& why);
 };
@@ -109,7 +114,9 @@ private:
 
     void add(rte_mbuf* packet, const Address& destination);
     void check_sources(const ShardPort& from);
-    void look_up();
+    bool may_be_from(typename Fib::Index hop, const ShardPort& from) const;
+    void look_up(const ShardPort* chosen = nullptr);
+    void choose_members(const ShardPort* chosen);
     void route(std::size_t i, Time now);
     void pass_on(typename Fib::Index hop, const Address& destination, rte_mbuf* packet, Time now);
     void clamp_mss(const ShardPort& from, const ShardPort& out, rte_mbuf& packet);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/router/router.h"
 
+#include <algorithm>
+
 #include <rte_mbuf.h>
 
 #include "datapath/forward/ipv6.h"
@@ -22,12 +24,14 @@ unsigned version_of(const rte_mbuf& packet) {
 }  // namespace
 
 Router::Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel,
-               const TokenBucket& icmp_limit)
+               const TokenBucket& icmp_limit, const pmd::FlowHash* flows)
     : context_{.ports = ports,
                .pool = pool,
                .events = events,
                .deliver_all_to_kernel = deliver_all_to_kernel,
-               .icmp_limit = icmp_limit},
+               .clamps_mss = std::ranges::any_of(ports, [](const auto& port) { return port->clamp_mss; }),
+               .icmp_limit = icmp_limit,
+               .flows = flows},
       ipv4_(context_, *fibs.ipv4) {
     if (fibs.ipv6 != nullptr) ipv6_.emplace(context_, *fibs.ipv6);
 }

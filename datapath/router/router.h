@@ -27,9 +27,10 @@ public:
         forward::Ipv6Fib* ipv6 = nullptr;
     };
 
-    /// `deliver_all_to_kernel`: for a host: every received packet goes to the kernel, whatever its destination.
+    /// `deliver_all_to_kernel`: for a host: every received packet goes to the kernel, whatever its destination. `flows`
+    /// chooses among several next hops; null: all packets take one. It must outlive the router.
     Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel,
-           const TokenBucket& icmp_limit);
+           const TokenBucket& icmp_limit, const pmd::FlowHash* flows);
     Router(const Router&) = delete;
     Router& operator=(const Router&) = delete;
 

@@ -65,7 +65,7 @@ Shard::Shard(const ShardSetup& setup)
       events_(*setup.events, setup.wake_control),
       ports_(make_ports(setup)),
       router_(ports_, {setup.fib, setup.ipv6_fib}, *setup.pool, events_, setup.deliver_all_to_kernel,
-              TokenBucket::share(setup.shards)),
+              TokenBucket::share(setup.shards), setup.flows),
       idle_(ports_, setup.wake) {
     rte_rcu_qsbr_thread_register(&readers_, reader_);  // offline, until it is polled
 }

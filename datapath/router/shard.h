@@ -40,6 +40,7 @@ struct ShardSetup {
     forward::Ipv6Fib* ipv6_fib = nullptr;  ///< null: IPv6 is not carried
     rte_rcu_qsbr* readers = nullptr;       ///< RCU state of the FIBs' readers; the shard is reader number `queue`
     rte_mempool* pool = nullptr;           ///< for segments, fragments and ICMP errors
+    const pmd::FlowHash* flows = nullptr;  ///< chooses among several next hops; null: all packets take one
     Ring<Command>* commands = nullptr;
     Ring<Event>* events = nullptr;
     const EventDescriptor* wake_control = nullptr;  ///< signalled when there are events; null: nothing is

@@ -83,7 +83,7 @@ TEST_F(HostFaults, AMonitorHasTheWholePictureOrSaysThatItHasNot) {
         unsigned routes = 0;
         bool synced = false;
         for (const auto end = monotonic_now() + 2 * second; !synced && monotonic_now() < end;) {
-            auto events = (*monitor)->receive();
+            auto events = (*monitor)->receive(monotonic_now());
             if (!events) return events.error();
             for (const auto& event : *events) {
                 if (std::holds_alternative<Resync>(event)) routes = 0;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/host/netlink_message.h"
 
+#include <algorithm>
 #include <array>
+#include <span>
+#include <vector>
 
 #include <linux/if.h>
 #include <linux/if_addr.h>
+#include <linux/nexthop.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 
@@ -72,12 +76,16 @@ TEST(NetlinkMessage, ReadsWhereARouteGoes) {
     EXPECT_EQ(added(route(NLM_F_MULTI), true).place, Place::last);
 }
 
+/// As struct rtvia.
+struct Via {
+    std::uint16_t family = AF_INET6;
+    wire::Ipv6Address address = ipv6("fe80::2");
+};
+static_assert(sizeof(Via) == 18);
+
 /// RFC 8950.
 Sent<rtmsg> by_way_of(std::uint16_t family) {
-    struct {
-        std::uint16_t family;
-        wire::Ipv6Address address = ipv6("fe80::2");
-    } via{.family = family};
+    const Via via{.family = family};
     auto sent = route();
     nla_put(sent.message.get(), RTA_VIA, sizeof(via), &via);
     return sent;
@@ -94,6 +102,83 @@ TEST(NetlinkMessage, ReadsAnIpv6GatewayOfAnIpv4Route) {
     EXPECT_EQ(hop, (Hop{.ifindex = 3, .ipv6_gateway = ipv6("fe80::2")}));
 }
 
+/// One of the hops of a route, with an attribute behind it.
+struct SentHop {
+    rtnexthop hop{};
+    rtattr attribute{};
+    std::array<std::byte, 20> value{};
+};
+SentHop hop_with(int ifindex, unsigned char weight, unsigned short type, wire::Bytes value, unsigned char flags = 0) {
+    SentHop sent{
+        .hop = {.rtnh_flags = flags, .rtnh_hops = static_cast<unsigned char>(weight - 1), .rtnh_ifindex = ifindex},
+        .attribute = {.rta_len = static_cast<unsigned short>(sizeof(rtattr) + value.size()), .rta_type = type}};
+    sent.hop.rtnh_len = static_cast<unsigned short>(sizeof(rtnexthop) + sent.attribute.rta_len);
+    std::ranges::copy(value, sent.value.begin());
+    return sent;
+}
+const Sent<rtmsg>& with_hops(const Sent<rtmsg>& route, const std::vector<SentHop>& hops) {
+    std::vector<std::byte> bytes;
+    for (const auto& sent : hops) {
+        const auto all = std::as_bytes(std::span(&sent, 1)).first(RTNH_ALIGN(sent.hop.rtnh_len));
+        bytes.insert(bytes.end(), all.begin(), all.end());
+    }
+    nla_put(route.message.get(), RTA_MULTIPATH, static_cast<int>(bytes.size()), bytes.data());
+    return route;
+}
+
+TEST(NetlinkMessage, ReadsTheHopsOfARouteWithTheirWeights) {
+    const auto gateway = htonl(0x0a010002);
+    const Via via;
+    const auto event = added(with_hops(
+        Sent<rtmsg>(RTM_NEWROUTE,
+                    {.rtm_family = AF_INET, .rtm_dst_len = 16, .rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST})
+            .with(RTA_DST, htonl(0x0a050000)),
+        {hop_with(3, 1, RTA_GATEWAY, std::as_bytes(std::span(&gateway, 1))),
+         hop_with(4, 7, RTA_VIA, std::as_bytes(std::span(&via, 1))),
+         hop_with(5, 255, RTA_GATEWAY, std::as_bytes(std::span(&gateway, 1)), RTNH_F_DEAD)}));
+    const auto& hops = event.route.hops;
+    ASSERT_EQ(hops.size(), 3u);
+    EXPECT_EQ(hops[0], (Hop{.ifindex = 3, .gateway = wire::ipv4(10, 1, 0, 2)}));
+    EXPECT_EQ(hops[1], (Hop{.ifindex = 4, .ipv6_gateway = via.address, .weight = 7}));
+    EXPECT_EQ(hops[2], (Hop{.ifindex = 5, .gateway = wire::ipv4(10, 1, 0, 2), .usable = false, .weight = 255}));
+}
+
+TEST(NetlinkMessage, ReadsNextHopObjects) {
+    const auto object = [](const Sent<nhmsg>& sent) { return std::get<NextHopChanged>(sent.parse().value()).object; };
+    const auto sent = [](unsigned char family, unsigned flags = 0) {
+        Sent<nhmsg> message(RTM_NEWNEXTHOP, {.nh_family = family, .nh_flags = flags});
+        message.with(NHA_ID, 7);
+        return message;
+    };
+    EXPECT_EQ(object(sent(AF_INET).with(NHA_OIF, 3).with(NHA_GATEWAY, htonl(0x0a010002))),
+              (NextHopObject{.id = 7, .hop = {.ifindex = 3, .gateway = wire::ipv4(10, 1, 0, 2)}}));
+    EXPECT_EQ(object(sent(AF_INET6, RTNH_F_DEAD).with(NHA_OIF, 3).with(NHA_GATEWAY, ipv6("fe80::2"))),
+              (NextHopObject{.id = 7, .hop = {.ifindex = 3, .usable = false, .ipv6_gateway = ipv6("fe80::2")}}));
+
+    auto hole = sent(AF_INET);
+    nla_put_flag(hole.message.get(), NHA_BLACKHOLE);
+    EXPECT_EQ(object(hole), (NextHopObject{.id = 7, .blackhole = true}));
+
+    auto group = sent(AF_UNSPEC);
+    const std::array<nexthop_grp, 2> members{{{.id = 1, .weight = 0}, {.id = 2, .weight = 254}}};
+    nla_put(group.message.get(), NHA_GROUP, sizeof(members), members.data());
+    EXPECT_EQ(object(group), (NextHopObject{.id = 7, .group = {{1, 1}, {2, 255}}}));
+
+    Sent<nhmsg> gone(RTM_DELNEXTHOP, {});
+    EXPECT_FALSE(gone.parse()) << "without a number";
+    gone.with(NHA_ID, 7);
+    EXPECT_EQ(std::get<NextHopRemoved>(gone.parse().value()).id, 7u);
+}
+
+TEST(NetlinkMessage, ReadsToWhichObjectARouteRefers) {
+    EXPECT_EQ(added(route()).route.next_hop_id, 0u);
+    EXPECT_EQ(added(route().with(RTA_NH_ID, 7)).route.next_hop_id, 7u);
+    const Sent<rtmsg> alone(RTM_NEWROUTE, {.rtm_family = AF_INET, .rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST});
+    const auto event = added(alone.with(RTA_NH_ID, 7));
+    EXPECT_EQ(event.route.next_hop_id, 7u) << "as with nexthop_compat_mode 0";
+    EXPECT_TRUE(event.route.hops.empty());
+}
+
 TEST(NetlinkMessage, IgnoresWhatIsNoRouteOfOurs) {
     EXPECT_FALSE(route(0, AF_INET6).parse()) << "its destination is no IPv6 address";
     EXPECT_FALSE(route(0, AF_INET, RTM_F_CLONED).parse());
@@ -103,6 +188,18 @@ TEST(NetlinkMessage, IgnoresWhatIsNoRouteOfOurs) {
 TEST(NetlinkMessage, DoesNotTakeABridgePortForALink) {
     EXPECT_TRUE(Sent<ifinfomsg>(RTM_DELLINK, {.ifi_family = AF_UNSPEC, .ifi_index = 3}).parse());
     EXPECT_FALSE(Sent<ifinfomsg>(RTM_DELLINK, {.ifi_family = AF_BRIDGE, .ifi_index = 3}).parse());
+}
+
+TEST(NetlinkMessage, ReadsTheStateOfALink) {
+    const auto link = [](unsigned flags) {
+        const Sent<ifinfomsg> sent(RTM_NEWLINK, {.ifi_family = AF_UNSPEC, .ifi_index = 3, .ifi_flags = flags});
+        return std::get<LinkChanged>(sent.parse().value()).link;
+    };
+    EXPECT_FALSE(link(0).up);
+    EXPECT_TRUE(link(IFF_UP).up);
+    EXPECT_FALSE(link(IFF_UP).carrier);
+    EXPECT_TRUE(link(IFF_UP | IFF_RUNNING).carrier);
+    EXPECT_TRUE(link(IFF_UP | IFF_LOWER_UP).carrier) << "dormant, for example; the kernel's routes go by either";
 }
 
 TEST(NetlinkMessage, ReadsTheOwnAddressOfAPointToPointLink) {

@@ -111,19 +111,22 @@ public:
     }
 
     std::unique_ptr<NetlinkMonitor> monitor;
+    Time now = 0;
     Ipv6Gateways ipv6_gateways;
     RouteMirror mirror{&ipv6_gateways};
     Ipv6RouteMirror ipv6_mirror;
     std::vector<KernelEvent> events;
-    std::map<Ipv4Prefix, NextHop> fib;
-    std::map<wire::Ipv6Prefix, forward::Ipv6NextHop> ipv6_fib;
+    std::map<Ipv4Prefix, forward::NextHopGroup> fib;
+    std::map<wire::Ipv6Prefix, forward::Ipv6NextHopGroup> ipv6_fib;
 
     /// Everything the kernel has said so far: its messages are queued by the time a command returns. Ends when the
-    /// socket is empty, a dump under way included, whose next part is made while the last is read.
+    /// socket is empty, a dump under way included, whose next part is made while the last is read. Pauses between dumps
+    /// take no time.
     void catch_up() {
         pollfd ready{.fd = monitor->fd(), .events = POLLIN};
-        while (poll(&ready, 1, 0) == 1) {
-            const auto received = monitor->receive();
+        while (poll(&ready, 1, 0) == 1 || monitor->deadline()) {
+            now = std::max(now, monitor->deadline().value_or(now));
+            const auto received = monitor->receive(now);
             ASSERT_TRUE(received) << received.error().what;
             for (const auto& event : *received) {
                 play(mirror.received(event), fib);
@@ -144,26 +147,26 @@ public:
         return count<Event>([](const Event&) { return true; });
     }
 
-    std::optional<NextHop> lookup(Ipv4Address destination) const { return lookup(fib, destination); }
-    std::optional<forward::Ipv6NextHop> lookup(const wire::Ipv6Address& destination) const {
+    std::optional<forward::NextHopGroup> lookup(Ipv4Address destination) const { return lookup(fib, destination); }
+    std::optional<forward::Ipv6NextHopGroup> lookup(const wire::Ipv6Address& destination) const {
         return lookup(ipv6_fib, destination);
     }
 
 private:
-    template <class Prefix, class Hop, class Address>
-    static std::optional<Hop> lookup(const std::map<Prefix, Hop>& routes, const Address& destination) {
-        std::optional<Hop> best;
+    template <class Prefix, class Group, class Address>
+    static std::optional<Group> lookup(const std::map<Prefix, Group>& routes, const Address& destination) {
+        std::optional<Group> best;
         int length = -1;
-        for (const auto& [prefix, next_hop] : routes) {
-            if (prefix.length > length && prefix.contains(destination)) best = next_hop, length = prefix.length;
+        for (const auto& [prefix, next_hops] : routes) {
+            if (prefix.length > length && prefix.contains(destination)) best = next_hops, length = prefix.length;
         }
         return best;
     }
     template <class Actions, class Routes>
     static void play(const Actions& actions, Routes& routes) {
         const auto perform = [&](const auto& action) {
-            if constexpr (requires { action.next_hop; }) {
-                routes[action.prefix] = action.next_hop;
+            if constexpr (requires { action.next_hops; }) {
+                routes[action.prefix] = action.next_hops;
             } else {
                 EXPECT_EQ(routes.erase(action.prefix), 1u);
             }

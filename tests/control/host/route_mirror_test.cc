@@ -13,6 +13,7 @@ namespace {
 
 using forward::InterfaceId;
 using forward::NextHop;
+using forward::NextHopGroup;
 using test::ipv6;
 using wire::ipv4;
 using wire::Ipv4Address;
@@ -24,14 +25,14 @@ constexpr Ipv4Prefix net{ipv4(10, 5, 0, 0), 16};
 
 /// A FIB that does what it is told.
 struct Fib {
-    std::map<Ipv4Prefix, NextHop> routes;
+    std::map<Ipv4Prefix, NextHopGroup> routes;
     std::size_t changes = 0;
 
     void play(const RouteMirror::Actions& actions) {
         for (const auto& action : actions) {
             ++changes;
             if (const auto* set = std::get_if<RouteMirror::Set>(&action)) {
-                routes[set->prefix] = set->next_hop;
+                routes[set->prefix] = set->next_hops;
             } else {
                 EXPECT_EQ(routes.erase(std::get<RouteMirror::Unset>(action).prefix), 1u) << "what is there";
             }
@@ -51,9 +52,14 @@ struct MirroredRoutes : testing::Test {
         hear(Synced{});
     }
     void hear(const KernelEvent& event) { fib.play(mirror.received(event)); }
-    std::optional<NextHop> at(const Ipv4Prefix& prefix) const {
+    std::optional<NextHopGroup> at(const Ipv4Prefix& prefix) const {
         const auto found = fib.routes.find(prefix);
         return found == fib.routes.end() ? std::nullopt : std::optional(found->second);
+    }
+    NextHop only_at(const Ipv4Prefix& prefix) const {
+        const auto group = at(prefix);
+        EXPECT_TRUE(group && group->alone() != nullptr);
+        return group ? group->members().front().hop : NextHop{};
     }
 };
 
@@ -178,30 +184,44 @@ TEST_F(MirroredRoutes, PrefersTheLocalTable) {
     const Ipv4Prefix address{ipv4(10, 1, 0, 1), 32};
     hear(RouteAdded{{.prefix = address, .table = RT_TABLE_LOCAL, .metric = 99, .type = RTN_LOCAL}});
     hear(RouteAdded{{.prefix = address, .metric = 1, .hops = {{.ifindex = ib0}}}});
-    EXPECT_EQ(at(address)->kind, NextHop::Kind::local);
+    EXPECT_EQ(only_at(address).kind, NextHop::Kind::local);
 }
 
 TEST_F(MirroredRoutes, RefusesAndDropsAsTold) {
     hear(RouteAdded{{.prefix = net, .metric = 1, .type = RTN_BLACKHOLE}});
-    EXPECT_EQ(at(net)->kind, NextHop::Kind::blackhole);
+    EXPECT_EQ(only_at(net).kind, NextHop::Kind::blackhole);
     hear(RouteAdded{{.prefix = net, .type = RTN_PROHIBIT}});
-    EXPECT_EQ(at(net)->kind, NextHop::Kind::unreachable);
+    EXPECT_EQ(only_at(net).kind, NextHop::Kind::unreachable);
     hear(RouteAdded{{.prefix = {}, .type = RTN_UNREACHABLE}});
-    EXPECT_EQ(at({})->kind, NextHop::Kind::unreachable);
+    EXPECT_EQ(only_at({}).kind, NextHop::Kind::unreachable);
     hear(RouteAdded{{.prefix = {ipv4(10, 9, 0, 0), 16}, .type = RTN_THROW}});
     EXPECT_EQ(at({ipv4(10, 9, 0, 0), 16}), std::nullopt);
 }
 
-TEST_F(MirroredRoutes, TakesTheFirstUsableHopOfSeveral) {
-    hear(RouteAdded{{.prefix = net,
+TEST_F(MirroredRoutes, TakesAllUsableHopsOfSeveralByTheirWeights) {
+    constexpr auto c = ipv4(10, 2, 0, 3);
+    const auto route = [](std::uint32_t weight) {
+        return Route{.prefix = net,
                      .hops = {{.ifindex = eth0, .gateway = a},
                               {.ifindex = lan, .gateway = a, .usable = false},
-                              {.ifindex = ib0, .gateway = b},
-                              {.ifindex = lan, .gateway = a}}}});
-    EXPECT_EQ(at(net), to_b);
+                              {.ifindex = ib0, .gateway = b, .weight = weight},
+                              {.ifindex = ib0, .gateway = c},
+                              {.ifindex = lan, .gateway = a, .weight = 2}}};
+    };
+    const NextHop to_c{NextHop::Kind::via, ib0_id, c};
+    using Members = std::vector<NextHopGroup::Member>;
+    hear(RouteAdded{route(5)});
+    EXPECT_EQ(at(net), NextHopGroup(Members{{to_a, 2}, {to_b, 5}, {to_c, 1}}));
+    hear(RouteAdded{route(6)});
+    EXPECT_EQ(at(net), NextHopGroup(Members{{to_a, 2}, {to_b, 6}, {to_c, 1}})) << "routes may differ in weights alone";
+    hear(RouteRemoved{route(6)});
+    hear(LinkChanged{{.ifindex = lan, .up = false}});
+    EXPECT_EQ(at(net), NextHopGroup(Members{{to_b, 5}, {to_c, 1}}));
     hear(LinkChanged{{.ifindex = ib0, .up = false}});
+    EXPECT_EQ(at(net), std::nullopt);
+    hear(LinkChanged{{.ifindex = lan, .up = true}});
     EXPECT_EQ(at(net), to_a);
-    EXPECT_EQ(mirror.counters().routes_multipath.value(), 1u);
+    EXPECT_EQ(mirror.counters().routes_multipath.value(), 2u);
 }
 
 TEST_F(MirroredRoutes, PassesOverIpv6GatewaysUnlessTold) {
@@ -225,10 +245,17 @@ TEST(RouteMirror, GivesIpv6GatewaysStandIns) {
     ASSERT_TRUE(first);
     EXPECT_EQ(fib.routes[net], (NextHop{NextHop::Kind::via, lan_id, *first}));
     hear(RouteAdded{by_way_of("fe80::3")});
-    EXPECT_EQ(fib.routes[net].gateway, gateways.find(ipv6("fe80::3"))) << "another route";
+    const auto second = gateways.find(ipv6("fe80::3"));
+    ASSERT_TRUE(second);
+    EXPECT_EQ(fib.routes[net], (NextHop{NextHop::Kind::via, lan_id, *second})) << "another route";
     hear(RouteRemoved{by_way_of("fe80::3")});
-    EXPECT_EQ(fib.routes[net].gateway, first);
-    hear(RouteRemoved{by_way_of("fe80::2")});
+    EXPECT_EQ(fib.routes[net], (NextHop{NextHop::Kind::via, lan_id, *first}));
+    auto both = by_way_of("fe80::2");
+    both.hops.push_back(by_way_of("fe80::3").hops.front());
+    hear(RouteAdded{both, Place::instead_of_first});
+    EXPECT_EQ(fib.routes[net], NextHopGroup(std::vector<NextHopGroup::Member>{
+                                   {{NextHop::Kind::via, lan_id, *first}}, {{NextHop::Kind::via, lan_id, *second}}}));
+    hear(RouteRemoved{both});
     EXPECT_TRUE(fib.routes.empty());
 }
 
@@ -249,7 +276,58 @@ TEST_F(MirroredRoutes, LetsGoOfAnInterface) {
     fib.play(mirror.detach(lan));
     EXPECT_TRUE(fib.routes.empty());
     fib.play(mirror.attach(lan, InterfaceId{7}));
-    EXPECT_EQ(at(net)->interface, InterfaceId{7});
+    EXPECT_EQ(only_at(net).interface, InterfaceId{7});
+}
+
+NextHopChanged object(std::uint32_t id, int ifindex, Ipv4Address gateway) {
+    return {{.id = id, .hop = {.ifindex = ifindex, .gateway = gateway}}};
+}
+/// To the network by way of a next-hop object; the message names no hops, or ones that do not count.
+Route by_object(std::uint32_t id, std::vector<Hop> hops = {}) {
+    return {.prefix = net, .next_hop_id = id, .hops = std::move(hops)};
+}
+
+TEST_F(MirroredRoutes, FollowTheNextHopObjectsToWhichTheyRefer) {
+    hear(RouteAdded{by_object(9)});
+    EXPECT_EQ(at(net), std::nullopt) << "there is none yet";
+    hear(object(1, lan, a)), hear(object(2, ib0, b));
+    hear(NextHopChanged{{.id = 9, .group = {{1, 3}, {2, 1}}}});
+    EXPECT_EQ(at(net), NextHopGroup(std::vector<NextHopGroup::Member>{{to_a, 3}, {to_b, 1}}));
+    hear(object(1, ib0, a));
+    EXPECT_EQ(at(net),
+              NextHopGroup(std::vector<NextHopGroup::Member>{{{NextHop::Kind::via, ib0_id, a}, 3}, {to_b, 1}}));
+    hear(LinkChanged{{.ifindex = ib0, .up = false}});
+    EXPECT_EQ(at(net), std::nullopt);
+    hear(LinkChanged{{.ifindex = ib0, .up = true}});
+    hear(NextHopRemoved{1});
+    EXPECT_EQ(at(net), to_b);
+    hear(NextHopChanged{{.id = 9, .blackhole = true}});
+    EXPECT_EQ(at(net), NextHop{.kind = NextHop::Kind::blackhole});
+    hear(NextHopRemoved{9});
+    EXPECT_EQ(at(net), std::nullopt) << "the kernel drops its routes without a word";
+}
+
+TEST_F(MirroredRoutes, AreKnownByTheirObjectWhateverItsHops) {
+    hear(object(1, lan, a));
+    hear(RouteAdded{by_object(1, {{.ifindex = ib0, .gateway = b}})});
+    EXPECT_EQ(at(net), to_a);
+    fib.changes = 0;
+    hear(RouteAdded{by_object(1, {{.ifindex = lan, .gateway = a}}), Place::instead_of_first});
+    hear(object(1, lan, a)), hear(object(3, lan, b));
+    EXPECT_EQ(fib.changes, 0u);
+    hear(RouteRemoved{by_object(1)});
+    EXPECT_EQ(at(net), std::nullopt);
+}
+
+TEST_F(MirroredRoutes, ForgetNextHopObjectsThatAreNotHeardOfAgain) {
+    hear(object(1, lan, a));
+    hear(RouteAdded{by_object(1)});
+    hear(Resync{});
+    hear(LinkChanged{{.ifindex = lan, .up = true}});
+    hear(RouteAdded{by_object(1), Place::last});
+    EXPECT_EQ(at(net), to_a) << "for now";
+    hear(Synced{});
+    EXPECT_EQ(at(net), std::nullopt);
 }
 
 /// A kernel with few prefixes and many routes, whose messages get lost.
@@ -268,7 +346,10 @@ struct Kernel {
         auto route = via(random() % 2 ? a : b, ways[random() % 3], random() % 3);
         route.prefix = {ipv4(10, random() % 3, 0, 0), 16};
         if (random() % 8 == 0) route.type = RTN_BLACKHOLE, route.hops.clear();
-        if (random() % 8 == 0) route.hops.push_back({.ifindex = ways[random() % 3], .gateway = a});
+        if (random() % 3 == 0) {
+            const auto weight = static_cast<std::uint32_t>(1 + random() % 3);
+            route.hops.push_back({.ifindex = ways[random() % 3], .gateway = a, .weight = weight});
+        }
         return route;
     }
     bool possible(const Route& route) {
@@ -316,13 +397,16 @@ struct Kernel {
         return events;
     }
     /// What the kernel would do with a packet, as far as it is ours to do.
-    std::optional<NextHop> choice(const Ipv4Prefix& prefix) {
+    std::optional<NextHopGroup> choice(const Ipv4Prefix& prefix) {
         for (const auto& route : routes[prefix]) {
             if (route.type == RTN_BLACKHOLE) return NextHop{.kind = NextHop::Kind::blackhole};
+            std::vector<NextHopGroup::Member> members;
             for (const auto& hop : route.hops) {
                 if (hop.ifindex == eth0) continue;
-                return NextHop{NextHop::Kind::via, hop.ifindex == lan ? lan_id : ib0_id, hop.gateway};
+                const auto interface = hop.ifindex == lan ? lan_id : ib0_id;
+                members.push_back({{NextHop::Kind::via, interface, hop.gateway}, hop.weight});
             }
+            if (!members.empty()) return NextHopGroup(std::move(members));
         }
         return std::nullopt;
     }
@@ -355,69 +439,11 @@ TEST_P(RouteMirrorSimulation, EndsUpWithTheKernelsRoutes) {
         const Ipv4Prefix prefix{ipv4(10, i, 0, 0), 16};
         const auto wanted = kernel.choice(prefix);
         ASSERT_EQ(fib.routes.contains(prefix), wanted.has_value());
-        EXPECT_EQ(fib.routes[prefix], wanted.value_or(NextHop{}));
+        EXPECT_EQ(fib.routes[prefix], wanted.value_or(NextHopGroup()));
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RouteMirrorSimulation, testing::Range(0u, 2000u));
-
-/// IPv6 routes; the rules are IPv4's, except for routes of several hops.
-struct MirroredIpv6Routes : testing::Test {
-    Ipv6RouteMirror mirror;
-    std::optional<forward::Ipv6NextHop> used;
-
-    MirroredIpv6Routes() {
-        hear(Synced{});
-        play(mirror.attach(lan, lan_id));
-        play(mirror.attach(ib0, ib0_id));
-        for (const int ifindex : {lan, ib0}) hear(LinkChanged{{.ifindex = ifindex, .up = true}});
-    }
-    void play(const Ipv6RouteMirror::Actions& actions) {
-        for (const auto& action : actions) {
-            const auto* set = std::get_if<Ipv6RouteMirror::Set>(&action);
-            used = set != nullptr ? std::optional(set->next_hop) : std::nullopt;
-        }
-    }
-    void hear(const KernelEvent& event) { play(mirror.received(event)); }
-    static Ipv6Route over(std::vector<Ipv6Hop> hops) {
-        return {.prefix = {ipv6("fd76:5::"), 32}, .metric = 1024, .hops = std::move(hops)};
-    }
-};
-const Ipv6Hop over_lan{.ifindex = lan, .gateway = ipv6("fe80::a")},
-    over_ib0{.ifindex = ib0, .gateway = ipv6("fe80::b")};
-const forward::Ipv6NextHop by_lan{NextHop::Kind::via, lan_id, ipv6("fe80::a")},
-    by_ib0{NextHop::Kind::via, ib0_id, ipv6("fe80::b")};
-
-TEST_F(MirroredIpv6Routes, FollowRoutes) {
-    hear(RouteAdded{{.prefix = net, .hops = {{.ifindex = lan}}}});
-    EXPECT_FALSE(used) << "of the other family";
-    hear(Ipv6RouteAdded{over({over_lan})});
-    EXPECT_EQ(used, by_lan);
-    hear(LinkChanged{{.ifindex = lan, .up = false}});
-    EXPECT_FALSE(used);
-    hear(LinkChanged{{.ifindex = lan, .up = true}});
-    EXPECT_EQ(used, by_lan);
-    hear(Ipv6RouteRemoved{over({over_lan})});
-    EXPECT_FALSE(used);
-}
-
-TEST_F(MirroredIpv6Routes, AreAsManyAsTheirHops) {
-    hear(Ipv6RouteAdded{over({over_lan})});
-    hear(Ipv6RouteAdded{over({over_lan, over_ib0}), Place::last});
-    EXPECT_EQ(used, by_lan);
-    hear(Ipv6RouteRemoved{over({over_lan})});
-    EXPECT_EQ(used, by_ib0) << "the kernel tells of the hop alone";
-    hear(Ipv6RouteAdded{over({over_ib0, over_lan}), Place::last});
-    hear(Ipv6RouteRemoved{over({over_ib0, over_lan})});
-    EXPECT_FALSE(used) << "and of all at once";
-}
-
-TEST_F(MirroredIpv6Routes, TakeTheAnycastAddressOfRoutersAsOurs) {
-    hear(Ipv6RouteAdded{{.prefix = {ipv6("fd76:1::"), 128}, .table = RT_TABLE_LOCAL, .type = RTN_ANYCAST, .hops = {}}});
-    EXPECT_EQ(used, forward::Ipv6NextHop{NextHop::Kind::local});
-    hear(Ipv6RouteAdded{{.prefix = {ipv6("ff00::"), 8}, .table = RT_TABLE_LOCAL, .type = RTN_MULTICAST, .hops = {}}});
-    EXPECT_EQ(used, forward::Ipv6NextHop{NextHop::Kind::local}) << "groups are no routes";
-}
 
 }  // namespace
 }  // namespace verbline::host

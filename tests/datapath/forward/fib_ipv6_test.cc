@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <stop_token>
 #include <thread>
 
 #include <rte_fib6.h>
@@ -14,6 +15,7 @@
 
 #include "datapath/forward/fib.h"
 #include "tests/support/eal.h"
+#include "tests/support/fib_readers.h"
 #include "tests/support/ipv6.h"
 
 namespace verbline::forward::over_ipv6_fib {
@@ -33,13 +35,6 @@ constexpr Ipv6NextHop local{NextHopKind::local};
 
 class Ipv6FibTest : public testing::Test {
 protected:
-    Ipv6FibTest()
-        : memory_(new std::byte[rte_rcu_qsbr_get_memsize(4) + 64]),
-          readers_(reinterpret_cast<rte_rcu_qsbr*>((reinterpret_cast<std::uintptr_t>(memory_.get()) + 63) &
-                                                   ~std::uintptr_t{63})) {
-        rte_rcu_qsbr_init(readers_, 4);
-    }
-
     std::unique_ptr<Ipv6Fib> make(const Ipv6Fib::Config& config = {}) {
         auto fib = Ipv6Fib::create(config, *readers_);
         EXPECT_TRUE(fib) << fib.error().what;
@@ -51,8 +46,8 @@ protected:
         return fib.next_hop(hop);
     }
 
-    std::unique_ptr<std::byte[]> memory_;
-    rte_rcu_qsbr* readers_;
+    test::FibReaders owned_readers_ = test::fib_readers(4);
+    rte_rcu_qsbr* readers_ = owned_readers_.get();
 };
 
 TEST_F(Ipv6FibTest, PrefersTheLongestPrefix) {
@@ -193,12 +188,11 @@ TEST_F(Ipv6FibTest, KeepsTheTreeWhileAShardMayBeReadingIt) {
 TEST_F(Ipv6FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
     const auto fib = make({.max_routes = 1024, .max_next_hops = 8, .tree_routes = 1});
     ASSERT_TRUE(fib->replace(ipv6_prefix("fd76::/16"), via(0)));
-    std::atomic<bool> stop = false;
     std::atomic<unsigned> wrong = 0;
     ASSERT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);
     rte_rcu_qsbr_thread_online(readers_, 0);
-    std::thread shard([&] {
-        while (!stop) {
+    std::jthread shard([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
             const auto hop = lookup(*fib, ipv6("fd76:2::1"));
             if (hop != via(0) && hop.gateway.bytes[14] != std::byte{1}) ++wrong;
             rte_rcu_qsbr_quiescent(readers_, 0);
@@ -211,7 +205,7 @@ TEST_F(Ipv6FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
         ASSERT_TRUE(fib->replace(changed, via(0x100 + i % 256)));
         ASSERT_TRUE(fib->remove(changed));
     }
-    stop = true;
+    shard.request_stop();
     shard.join();
     EXPECT_EQ(wrong, 0u);
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/eal.h"
+#include "tests/support/fib_readers.h"
 
 namespace verbline::forward {
 namespace {
@@ -30,13 +32,6 @@ constexpr NextHop local{NextHop::Kind::local};
 
 class FibTest : public testing::Test {
 protected:
-    FibTest()
-        : memory_(new std::byte[rte_rcu_qsbr_get_memsize(4) + 64]),
-          readers_(reinterpret_cast<rte_rcu_qsbr*>((reinterpret_cast<std::uintptr_t>(memory_.get()) + 63) &
-                                                   ~std::uintptr_t{63})) {
-        rte_rcu_qsbr_init(readers_, 4);
-    }
-
     std::unique_ptr<Fib> make(const Fib::Config& config = {}) {
         auto fib = Fib::create(config, *readers_);
         EXPECT_TRUE(fib) << fib.error().what;
@@ -48,8 +43,8 @@ protected:
         return fib.next_hop(hop);
     }
 
-    std::unique_ptr<std::byte[]> memory_;
-    rte_rcu_qsbr* readers_;
+    test::FibReaders owned_readers_ = test::fib_readers(4);
+    rte_rcu_qsbr* readers_ = owned_readers_.get();
 };
 
 TEST_F(FibTest, HasNoRouteAtFirst) {
@@ -115,6 +110,43 @@ TEST_F(FibTest, RunsOutOfLongPrefixesAndGoesOn) {
     EXPECT_EQ(lookup(*fib, ipv4(10, 0, 63, 1)), via(63));
 }
 
+NextHopGroup group_of(std::initializer_list<unsigned> gateways) {
+    std::vector<NextHopGroup::Member> members;
+    for (const auto n : gateways) members.push_back({via(n)});
+    return NextHopGroup(std::move(members));
+}
+
+TEST_F(FibTest, LeadsToGroups) {
+    const auto fib = make({.max_next_hops = 4, .max_groups = 2});
+    const auto to = ipv4(10, 0, 0, 1);
+    const Prefix net{ipv4(10, 0, 0, 0), 8};
+    const auto number = [&] {
+        Fib::Index hop{};
+        fib->lookup({&to, 1}, {&hop, 1});
+        return hop;
+    };
+    ASSERT_TRUE(fib->replace(net, via(1)));
+    EXPECT_FALSE(fib->groups().any());
+    ASSERT_TRUE(fib->replace(net, group_of({1, 2})));
+    ASSERT_TRUE(fib->groups().any() && fib->groups().holds(number()));
+    for (std::uint32_t slot = 0; slot < 256; ++slot) {
+        const auto member = fib->groups().member(number(), slot << 24);
+        EXPECT_LT(member, fib->max_next_hops());
+        EXPECT_TRUE(fib->next_hop(member) == via(1) || fib->next_hop(member) == via(2));
+    }
+    EXPECT_EQ(fib->routes(), (std::vector<Route>{{net, group_of({2, 1})}}));
+
+    for (unsigned i = 0; i < 20; ++i) {  // numbers are used again
+        ASSERT_TRUE(fib->replace(net, i % 2 == 0 ? group_of({1, 3}) : group_of({1, 2, 3})));
+    }
+    EXPECT_EQ(code(fib->replace({ipv4(11, 0, 0, 0), 8}, group_of({1, 4}))), ENOSPC) << "three next hops";
+    ASSERT_TRUE(fib->replace(net, via(2)));
+    EXPECT_EQ(lookup(*fib, to), via(2));
+    ASSERT_TRUE(fib->remove(net));
+    fib->advance();
+    EXPECT_FALSE(fib->groups().any());
+}
+
 /// The rule itself, over all routes.
 NextHop naive_lookup(const std::map<Prefix, NextHop>& routes, Ipv4Address address) {
     for (int length = 32; length >= 0; --length) {
@@ -159,14 +191,13 @@ TEST_F(FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
     ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(0)));
     ASSERT_TRUE(fib->replace({ipv4(10, 1, 1, 0), 25}, via(1)));
 
-    std::atomic<bool> stop = false;
     std::atomic<unsigned> rounds = 0, wrong = 0;
     ASSERT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);
     rte_rcu_qsbr_thread_online(readers_, 0);
-    std::thread shard([&] {
+    std::jthread shard([&](const std::stop_token& stop) {
         const std::array to{ipv4(10, 9, 9, 9), ipv4(10, 1, 1, 1), ipv4(10, 1, 2, 1), ipv4(10, 1, 3, 1)};
         std::array<Fib::Index, 4> hops;
-        while (!stop) {
+        while (!stop.stop_requested()) {
             fib->lookup(to, hops);
             // The default, the fixed one; two that come and go, each with its own next hops.
             const auto is = [&](std::size_t i, unsigned residue) {
@@ -191,7 +222,7 @@ TEST_F(FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
         // The writer does not wait for the shard, so it might be done before the shard has looked once.
         for (const unsigned seen = rounds; i % 4 == 0 && rounds == seen;) std::this_thread::yield();
     }
-    stop = true;
+    shard.request_stop();
     shard.join();
     fib->advance();
     EXPECT_GT(rounds, 0u);
