@@ -173,6 +173,16 @@ def ipoib_against_ethernet(effort):
     return tuple(nanoseconds(effort, "bench_router", f"route/to_{link}/4000") for link in ("ipoib", "ethernet"))
 
 
+def two_shards(name, benchmark, figure, goal):
+    """Millions of packets a second that two shards route together, beside what one does."""
+    def measure(effort):
+        if len(os.sched_getaffinity(0)) < 2:
+            raise CannotRun("needs two CPUs")
+        return tuple(case(effort, "bench_shards", f"{benchmark}/{shards}/real_time")[figure] / 1e6 for shards in (2, 1))
+
+    return Row(name, "M/s", "one shard", goal, measure, less_is_better=False)
+
+
 def messages(name, benchmark, least):
     """Millions of messages a second, both ends on one core."""
     def measure(effort):
@@ -366,6 +376,12 @@ def all_rows():
         alone("packet routed to IPoIB", "bench_router", "route/to_ipoib/4000"),
         Row("IPoIB against Ethernet, routed, CRCs in software", "ns", "routed to Ethernet", None, ipoib_against_ethernet),
         *(forwarding(flows) for flows in (1, 10_000)),
+        two_shards("two shards to Ethernet, for a CPU's second", "shards/to_ethernet", "packets_per_cpu_second", 1.8),
+        two_shards("two shards to IPoIB, for a CPU's second", "shards/to_ipoib", "packets_per_cpu_second", 1.8),
+        two_shards("two shards to Ethernet, in wall time", "shards/to_ethernet", "packets_per_second", None),
+        two_shards("two shards to IPoIB, in wall time", "shards/to_ipoib", "packets_per_second", None),
+        two_shards("two shards of one queue to Ethernet", "shards_of_one_queue/to_ethernet", "packets_per_second", None),
+        two_shards("two shards of one queue to IPoIB", "shards_of_one_queue/to_ipoib", "packets_per_second", None),
         below("roce v2 seal and open 64 B", 1, 60, ("seal_burst/roce_v2_ipv4/64", "open/roce_v2_ipv4/64"),
               "bench_link"),
         Row("roce v2 seal and open 4096 B", "ns", "ICRC alone, twice", 0.8, carrier),

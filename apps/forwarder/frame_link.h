@@ -33,7 +33,7 @@ public:
     void receive(link::Reception& out) noexcept override {
         out.ip_count = out.punt_count = 0;
         std::array<rte_mbuf*, pmd::max_burst> frames;
-        const auto received = poll_device(frames, out.idle);
+        const auto received = poll_device(frames, out);
         for (auto* frame : received) {
             // With an offload request, l2_len covers the header with its VLAN tags. Without one, tags are payload.
             const bool request = (frame->ol_flags & (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6)) != 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <set>
 #include <utility>
 
 #include <rte_mbuf.h>
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "control/gateway/placement.h"
 #include "control/host/kernel_interface.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
@@ -53,6 +55,7 @@ Outcome Gateway::start(Shards::Workers& workers) {
         if (auto result = (this->*step)(); !result) return result;
     }
     make_shards(workers);
+    warn_of_placement();
     for (const auto step :
          {&Gateway::start_ports, &Gateway::configure_kernel, &Gateway::serve_tables, &Gateway::start_shards}) {
         if (auto result = (this->*step)(); !result) return result;
@@ -111,6 +114,18 @@ void Gateway::make_shards(Shards::Workers& workers) {
                               .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
     for (const auto& port : ports_) common.ports.push_back(port->shard_setup());
     shards_ = std::make_unique<Shards>(common, *shard_links_, workers);
+}
+
+/// Says each thing once, though several shards may be on one socket.
+void Gateway::warn_of_placement() {
+    std::vector<int> sockets;
+    for (std::size_t i = 0; i < shards_->size(); ++i) sockets.push_back(shards_->socket(i));
+    std::vector<PlacedPort> places;
+    for (const auto& port : ports_) places.push_back({port->name(), port->device().numa_socket()});
+    warnings_ = placement_warnings(sockets, places);
+    for (const auto& warning : std::set<std::string>(warnings_.begin(), warnings_.end())) {
+        if (!warning.empty()) setup_.on_trouble(warning);
+    }
 }
 
 Outcome Gateway::start_ports() {
@@ -194,6 +209,7 @@ void Gateway::handle(const router::Event& event) {
 
 void Gateway::upkeep() {
     for (auto& port : ports_) port->upkeep();
+    shards_->look_after(loop_.now(), setup_.on_trouble);
     if (!capture_ || capture_failed_) return;
     if (const auto written = capture_->drain(); !written) {
         setup_.on_trouble("capture ends: " + written.error().what);
@@ -221,6 +237,7 @@ View Gateway::view() {
             .ipv6_fib = *ipv6_fib_,
             .ipv6_gateways = ipv6_gateways_,
             .shards = *shards_,
+            .warnings = warnings_,
             .links = *shard_links_,
             .follower = *follower_,
             .now = loop_.now()};

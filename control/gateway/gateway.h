@@ -65,6 +65,7 @@ private:
     Outcome make_links(std::uint16_t shards);
     Outcome open_devices();
     void make_shards(Shards::Workers& workers);
+    void warn_of_placement();
     Outcome start_ports();
     Outcome configure_kernel();
     Outcome add_routes();
@@ -95,6 +96,7 @@ private:
     std::unique_ptr<pmd::CaptureFile> capture_;  ///< of all ports; outlives their devices
     std::vector<std::unique_ptr<GatewayPort>> ports_;
     std::unique_ptr<Shards> shards_;
+    std::vector<std::string> warnings_;  ///< of where they run (placement.h)
     std::unique_ptr<router::KernelFollower> follower_;
     std::optional<telemetry::Server> telemetry_;
     control::Timer upkeep_timer_;

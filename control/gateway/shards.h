@@ -2,13 +2,16 @@
 #pragma once
 
 /// @file
-/// The gateway's shards, and the lcores that poll them, one each.
+/// The gateway's shards, and the lcores that poll them, one each. Says when one of them stands still.
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "control/gateway/stall_watch.h"
 #include "control/router/shard_links.h"
 #include "datapath/router/shard.h"
 #include "pmd/base/error.h"
@@ -32,15 +35,22 @@ public:
     Result<void> start();
     /// Returns when no worker polls any more.
     void stop();
+    /// Calls `report` with one line when a shard stands still, and when it goes on. Call every 100 ms or so.
+    void look_after(Time now, const std::function<void(const std::string&)>& report);
 
     std::size_t size() const { return shards_.size(); }
     const router::Shard& operator[](std::size_t shard) const { return *shards_[shard]; }
     unsigned lcore(std::size_t shard) const { return workers_[shard].lcore(); }
+    /// The NUMA socket of its lcore's CPUs; pmd::any_numa_socket if they are of several.
+    int socket(std::size_t shard) const;
+    const StallWatch& watch(std::size_t shard) const { return watches_[shard]; }
 
 private:
     const router::ShardLinks& links_;
     Workers& workers_;
     std::vector<std::unique_ptr<router::Shard>> shards_;
+    std::deque<StallWatch> watches_;  ///< by shard
+    bool started_ = false;
 };
 
 }  // namespace verbline::gateway

@@ -5,12 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include <rte_lcore.h>
-
 #include <fmt/format.h>
 
+#include "control/gateway/shard_tables.h"
 #include "control/sa/path_cache.h"
-#include "control/telemetry/counters.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/text.h"
 
@@ -214,138 +212,6 @@ Json routes(const View& gateway) {
     return rows;
 }
 
-/// Packets and drops of one queue of one port.
-struct QueueTotals {
-    std::uint64_t rx_packets = 0, rx_bytes = 0, rx_dropped = 0, tx_packets = 0, tx_bytes = 0, tx_dropped = 0;
-
-    void count(std::string_view name, std::uint64_t value) {
-        if (name == "rx_packets") rx_packets = value;
-        if (name == "rx_bytes") rx_bytes = value;
-        if (name == "tx_packets") tx_packets = value;
-        if (name == "tx_bytes") tx_bytes = value;
-        if (name.starts_with("rx_dropped")) rx_dropped += value;
-        if (name.starts_with("tx_dropped")) tx_dropped += value;
-    }
-};
-
-/// Visits what one shard counts of one port.
-void visit_port(const router::Shard& shard, std::string_view port, const CounterVisitor& visit) {
-    shard.counters([&](std::string_view owner, std::string_view name, std::uint64_t value, std::string_view help) {
-        if (owner == port) visit(name, value, help);
-    });
-}
-
-/// Visits what a shard counts of no port.
-void visit_own(const router::Shard& shard, const CounterVisitor& visit) {
-    visit_port(shard, "", visit);
-}
-
-Json queues(const View& gateway) {
-    auto rows = Json::array();
-    for (const auto& port : gateway.ports) {
-        for (std::size_t i = 0; i < gateway.shards.size(); ++i) {
-            QueueTotals totals;
-            visit_port(
-                gateway.shards[i], port->name(),
-                [&](std::string_view name, std::uint64_t value, std::string_view) { totals.count(name, value); });
-            rows.push_back({{"port", port->name()},
-                            {"queue", i},
-                            {"shard", i},
-                            {"rx_packets", totals.rx_packets},
-                            {"rx_bytes", totals.rx_bytes},
-                            {"rx_dropped", totals.rx_dropped},
-                            {"tx_packets", totals.tx_packets},
-                            {"tx_bytes", totals.tx_bytes},
-                            {"tx_dropped", totals.tx_dropped}});
-        }
-    }
-    return rows;
-}
-
-/// What a shard has done, for the `shards` table.
-struct ShardTotals {
-    std::uint64_t polls_busy = 0, polls_idle = 0, waits = 0, events_lost = 0;
-    std::uint64_t rx_handed_over = 0, rx_taken_over = 0, tx_handed_over = 0, rx_dropped_handover_full = 0;
-    std::uint64_t rx_packets = 0, tx_packets = 0;  ///< of all ports
-
-    void count(std::string_view name, std::uint64_t value) {
-        if (name == "polls_busy") polls_busy = value;
-        if (name == "polls_idle") polls_idle = value;
-        if (name == "waits") waits = value;
-        if (name == "events_lost") events_lost = value;
-    }
-    /// Of one queue of a device; a switch puts the number of its member in front.
-    void count_handover(std::string_view name, std::uint64_t value) {
-        if (name.ends_with("rx_handed_over")) rx_handed_over += value;
-        if (name.ends_with("rx_taken_over")) rx_taken_over += value;
-        if (name.ends_with("tx_handed_over")) tx_handed_over += value;
-        if (name.ends_with("rx_dropped_handover_full")) rx_dropped_handover_full += value;
-    }
-};
-
-ShardTotals totals_of(const View& gateway, std::size_t shard) {
-    ShardTotals totals;
-    visit_own(gateway.shards[shard],
-              [&](std::string_view name, std::uint64_t value, std::string_view) { totals.count(name, value); });
-    const auto handover = [&](std::string_view name, std::uint64_t value, std::string_view) {
-        totals.count_handover(name, value);
-    };
-    for (const auto& port : gateway.ports) {
-        QueueTotals queue;
-        visit_port(gateway.shards[shard], port->name(),
-                   [&](std::string_view name, std::uint64_t value, std::string_view) { queue.count(name, value); });
-        totals.rx_packets += queue.rx_packets;
-        totals.tx_packets += queue.tx_packets;
-        port->device().queue_counters(static_cast<std::uint16_t>(shard), handover);
-        port->kernel().queue_counters(static_cast<std::uint16_t>(shard), handover);
-    }
-    return totals;
-}
-
-Json shards(const View& gateway) {
-    auto rows = Json::array();
-    for (std::size_t i = 0; i < gateway.shards.size(); ++i) {
-        const auto totals = totals_of(gateway, i);
-        const auto lcore = gateway.shards.lcore(i);
-        rows.push_back({{"shard", i},
-                        {"lcore", lcore},
-                        {"socket", rte_lcore_to_socket_id(lcore)},
-                        {"polls_busy", totals.polls_busy},
-                        {"polls_idle", totals.polls_idle},
-                        {"waits", totals.waits},
-                        {"rx_packets", totals.rx_packets},
-                        {"tx_packets", totals.tx_packets},
-                        {"rx_handed_over", totals.rx_handed_over},
-                        {"rx_taken_over", totals.rx_taken_over},
-                        {"tx_handed_over", totals.tx_handed_over},
-                        {"rx_dropped_handover_full", totals.rx_dropped_handover_full},
-                        {"commands_waiting", gateway.links[i].waiting()},
-                        {"events_lost", totals.events_lost}});
-    }
-    return rows;
-}
-
-Json counters(const View& gateway) {
-    telemetry::CounterRows rows;
-    for (const auto& port : gateway.ports) {
-        CounterSums sums;
-        for (std::size_t i = 0; i < gateway.shards.size(); ++i) visit_port(gateway.shards[i], port->name(), sums.add());
-        sums.each(rows.of(port->name()));
-    }
-    for (std::size_t i = 0; i < gateway.shards.size(); ++i) {
-        const auto row = rows.of(fmt::format("shard{}", i));
-        visit_own(gateway.shards[i], row);
-        gateway.links[i].counters(row);
-    }
-    for (const auto& port : gateway.ports) {
-        port->port().counters(rows.of(port->name()));
-        port->device().counters(rows.of(port->name() + " device"));
-        port->kernel().counters(rows.of(port->name() + " kernel"));
-    }
-    gateway.follower.counters(rows.of("kernel"));
-    return std::move(rows).take();
-}
-
 }  // namespace
 
 std::vector<telemetry::Table> tables(std::function<View()> view) {
@@ -359,7 +225,7 @@ std::vector<telemetry::Table> tables(std::function<View()> view) {
             table("multicast", "Multicast groups and their users. No parameters", multicast),
             table("routes", "The forwarding table: a row for each next hop. No parameters", routes),
             table("queues", "Queues: packets, bytes, drops. No parameters", queues),
-            table("shards", "Shards: what each lcore did, and handed to others. No parameters", shards),
+            table("shards", "Shards: how busy each lcore is, and what it handed to others. No parameters", shards),
             table("counters", "Every counter. No parameters", counters)};
 }
 

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "control/gateway/config.h"
@@ -26,6 +27,7 @@ struct View {
     const forward::Ipv6Fib& ipv6_fib;
     const host::Ipv6Gateways& ipv6_gateways;
     const Shards& shards;
+    const std::vector<std::string>& warnings;  ///< of where each shard runs; empty: none
     const router::ShardLinks& links;
     const router::KernelFollower& follower;
     Time now = 0;

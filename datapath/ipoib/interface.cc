@@ -54,7 +54,7 @@ void IpoibInterface::detach(const pmd::MulticastAddress& group) {
 void IpoibInterface::receive(link::Reception& out) noexcept {
     out.ip_count = out.ipv6_count = out.punt_count = 0;
     std::array<rte_mbuf*, pmd::max_burst> frames;
-    const auto received = poll_device(frames, out.idle);
+    const auto received = poll_device(frames, out);
     for (auto* frame : received) {
         if (auto* const reason = unwrap(*frame)) {
             reason->add();

@@ -42,7 +42,7 @@ void set_ethernet_group(Destination& destination, const wire::Ipv6Address& group
 void EthernetInterface::receive(Reception& out) noexcept {
     out.ip_count = out.ipv6_count = out.punt_count = 0;
     std::array<rte_mbuf*, pmd::max_burst> frames;
-    const auto received = poll_device(frames, out.idle);
+    const auto received = poll_device(frames, out);
     for (auto* frame : received) accept(frame, out);
 }
 

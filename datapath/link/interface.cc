@@ -49,10 +49,11 @@ Interface::~Interface() {
     for (auto i = head_; i < staged_.size(); ++i) rte_pktmbuf_free(staged_[i]);
 }
 
-pmd::Burst Interface::poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames, bool& idle) noexcept {
+pmd::Burst Interface::poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames, Reception& out) noexcept {
     const auto limit = capabilities_.lossless_rx ? waiting_burst : frames.size();
     const auto received = device_.rx_burst(queue_, pmd::Burst(frames).first(limit));
-    idle = received == 0 && !device_.rx_consumed(queue_);
+    out.frames = received;
+    out.idle = received == 0 && !device_.rx_consumed(queue_);
     return pmd::Burst(frames).first(received);
 }
 

@@ -37,7 +37,8 @@ struct Reception {
     std::array<rte_mbuf*, pmd::max_burst> ipv6;  ///< likewise
     std::array<Punt, pmd::max_burst> punts;
     std::uint16_t ip_count = 0, ipv6_count = 0, punt_count = 0;
-    bool idle = true;  ///< the device had no packets
+    std::uint16_t frames = 0;  ///< what the device gave, with all that was discarded
+    bool idle = true;          ///< the device had no packets
 };
 
 #define VERBLINE_LINK_COUNTERS(X)                                                                          \
@@ -106,8 +107,9 @@ protected:
     /// Sends encapsulated frames; the default stages them for tx_burst.
     virtual void emit(pmd::Burst frames, Destinations to) noexcept;
 
-    /// Receives one burst from the device. Sets `idle` if there was nothing to receive, for us or for others.
-    pmd::Burst poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames, bool& idle) noexcept;
+    /// Receives one burst from the device. Sets `out.frames`, and `out.idle` if there was nothing to receive, for us or
+    /// for others.
+    pmd::Burst poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames, Reception& out) noexcept;
 
     LinkCounters counters_;
 

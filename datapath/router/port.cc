@@ -18,6 +18,7 @@ ShardPort::ShardPort(const PortSetup& setup, InterfaceId number, std::uint16_t q
       name(setup.name),
       any(make_link(setup, queue, pool)),
       kernel(*setup.kernel),
+      kernel_capabilities(kernel.capabilities()),
       mtu(setup.mtu),
       clamp_mss(setup.clamp_mss),
       reverse_path(setup.reverse_path) {}

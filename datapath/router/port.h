@@ -51,6 +51,7 @@ struct ShardPort {
     std::string name;
     std::variant<std::unique_ptr<link::EthernetInterface>, std::unique_ptr<ipoib::IpoibInterface>> any;
     pmd::NetDevice& kernel;
+    const pmd::Capabilities& kernel_capabilities;
     std::uint32_t mtu;
     bool clamp_mss;
     forward::ReversePath reverse_path;

@@ -10,7 +10,6 @@
 #include <rte_pause.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "pmd/base/clock.h"
 
@@ -20,8 +19,7 @@ namespace {
 /// Waits until there is something to do; where a port has to be polled, naps.
 void sleep(Shard& shard, Backoff& backoff, Time longest_wait) {
     if (!shard.arm(monotonic_now())) {
-        const timespec t{.tv_sec = 0, .tv_nsec = backoff.sleep_time()};
-        nanosleep(&t, nullptr);
+        shard.nap(backoff.sleep_time());
         return;
     }
     if (shard.poll(monotonic_now()) == Work::busy) {  // it came before the events were armed

@@ -6,6 +6,7 @@
 
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
+#include <time.h>
 
 #include "datapath/offload/gro.h"
 
@@ -76,6 +77,7 @@ Shard::~Shard() {
 }
 
 Work Shard::poll(Time now) noexcept {
+    if (!busy_) cycles_.charge(counters_.idle_cycles);  // while it is busy, one look at the time for each poll does
     if (!std::exchange(reading_, true)) rte_rcu_qsbr_thread_online(&readers_, reader_);
     bool busy = run_commands(now);
     for (auto& port : ports_) busy |= poll_link(*port, now);
@@ -89,13 +91,23 @@ Work Shard::poll(Time now) noexcept {
     events_.wake_control();
     rte_rcu_qsbr_quiescent(&readers_, reader_);  // no route or next hop is held between polls
     (busy ? counters_.polls_busy : counters_.polls_idle).add();
+    cycles_.charge(busy ? counters_.busy_cycles : counters_.idle_cycles);
     return busy ? Work::busy : Work::idle;
 }
 
 void Shard::wait(Time longest) noexcept {
     counters_.waits.add();
     stop_reading();  // or a change of routes would wait for the next packet
+    cycles_.charge(counters_.idle_cycles);
     idle_.wait(longest);
+    cycles_.charge(counters_.asleep_cycles);
+}
+
+void Shard::nap(Time time) noexcept {
+    cycles_.charge(counters_.idle_cycles);
+    const timespec t{.tv_sec = time / second, .tv_nsec = time % second};
+    nanosleep(&t, nullptr);
+    cycles_.charge(counters_.asleep_cycles);
 }
 
 void Shard::stop_reading() noexcept {
@@ -119,6 +131,7 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     auto& received = received_;
     port.link().receive(received);
     port.link_pause.note(!received.idle);
+    count_burst(received.frames);
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
     }
@@ -135,14 +148,21 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
 bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     const auto queue = port.link().queue();
     port.kernel.tx_burst(queue, {});  // a device that several shards share sends here what others have for it
-    const bool lossless = port.kernel.capabilities().lossless_rx;
+    const bool lossless = port.kernel_capabilities.lossless_rx;
     if (congested() || (lossless && port.kernel_pause.skips(busy_))) return false;
     std::array<rte_mbuf*, link::waiting_burst> packets;
     const auto n = port.kernel.rx_burst(queue, packets);
     const bool found = n > 0 || port.kernel.rx_consumed(queue);
     port.kernel_pause.note(found);
+    count_burst(n);
     if (n > 0) router_.from_kernel(port, pmd::Burst(packets).first(n), now);
     return found;
+}
+
+void Shard::count_burst(std::size_t packets) noexcept {
+    if (packets == 0) return;
+    counters_.rx_bursts.add();
+    counters_.rx_burst_packets.add(packets);
 }
 
 /// Whether frames are staged on any link. Devices with lossless receive are then not read, so that packets are not

@@ -9,14 +9,16 @@
 ///     events  <─── │ kernel.rx_burst ────────────> router ──> kernel.tx_burst │
 ///                  └──────────────────────────────────────────────────────────┘
 ///
-/// The thread that calls `poll` owns the shard and everything in it. Only `counters` may be called by other threads; it
-/// gives recent values. Every call is bounded; none blocks, locks or allocates, but for `wait`.
+/// The thread that calls `poll` owns the shard and everything in it. Only `counters` and `polls` may be called by other
+/// threads; they give recent values. Every call is bounded; none blocks, locks or allocates, but for `wait` and `nap`.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
 #include <vector>
 
+#include "datapath/router/cycle_meter.h"
 #include "datapath/router/event_sink.h"
 #include "datapath/router/idle_wait.h"
 #include "datapath/router/messages.h"
@@ -48,10 +50,16 @@ struct ShardSetup {
     bool deliver_all_to_kernel = false;
 };
 
-#define VERBLINE_SHARD_COUNTERS(X)                    \
-    X(polls_busy, "polls that found something to do") \
-    X(polls_idle, "polls that found nothing")         \
-    X(waits, "times that it waited for packets and commands")
+/// The cycles are of the time stamp counter; together they are the time since the first poll.
+#define VERBLINE_SHARD_COUNTERS(X)                                                     \
+    X(polls_busy, "polls that found something to do")                                  \
+    X(polls_idle, "polls that found nothing")                                          \
+    X(waits, "times that it waited for packets and commands")                          \
+    X(busy_cycles, "cycles of polls that found something to do")                       \
+    X(idle_cycles, "cycles of polls that found nothing, and between polls")            \
+    X(asleep_cycles, "cycles that it waited, or napped where a device must be polled") \
+    X(rx_bursts, "bursts received, from links and from the kernel")                    \
+    X(rx_burst_packets, "packets in these bursts, with those that were discarded")
 
 struct ShardCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_SHARD_COUNTERS)
@@ -78,6 +86,12 @@ public:
     void wait(Time longest) noexcept;
     void disarm() noexcept { idle_.disarm(); }
 
+    /// Where there is nothing to do, and `arm` failed: sleeps for so long.
+    void nap(Time time) noexcept;
+
+    /// How many so far: it has not stopped as long as they grow. Any thread.
+    std::uint64_t polls() const { return counters_.polls_busy.value() + counters_.polls_idle.value(); }
+
     /// Called for each counter; `port` is empty for the shard's own.
     using Visitor =
         std::function<void(std::string_view port, std::string_view name, std::uint64_t value, std::string_view help)>;
@@ -88,6 +102,7 @@ private:
     bool poll_link(ShardPort& port, Time now) noexcept;
     bool poll_kernel(ShardPort& port, Time now) noexcept;
     bool congested() const noexcept;
+    void count_burst(std::size_t packets) noexcept;
 
     rte_rcu_qsbr& readers_;
     unsigned reader_;
@@ -100,6 +115,7 @@ private:
     link::Reception received_;  ///< of the port polled last; kept, as filling it with zeros takes as long as a packet
     bool busy_ = false;         ///< what the last poll found
     Time next_expiry_ = 0;
+    CycleMeter cycles_;
     ShardCounters counters_;
 };
 

@@ -15,6 +15,7 @@
 #include "pmd/rss/handover_ring.h"
 #include "pmd/rss/shared_tx_queue.h"
 #include "pmd/rss/software_rss.h"
+#include "pmd/rss/turn_watch.h"
 #include "pmd/wakeups/wake_signal.h"
 #include "pmd/wakeups/wakeups.h"
 
@@ -26,17 +27,21 @@ struct SoftwareRss::Outbox {
     HandoverRing ring;
     std::array<rte_mbuf*, max_burst> packets{};
     std::uint16_t count = 0;
+    TurnWatch watch{};  ///< of the lane it leads to
 };
 
 struct alignas(64) SoftwareRss::Lane {
     explicit Lane(std::uint16_t queue) : number(queue) {}
 
     bool owns() const { return !owned.empty(); }
-    /// Packets that may be received without a ring overflowing, whatever flows they are of.
+    /// Packets that may be received without a ring overflowing, whatever flows they are of. The ring to a thread that
+    /// stands still may: it overflows alone, where all would wait.
     std::size_t least_room() const {
         std::size_t least = max_burst;
         for (const auto& outbox : outboxes) {
-            if (outbox) least = std::min(least, outbox->ring.room());
+            if (!outbox) continue;
+            const auto room = outbox->ring.room();
+            if (room > 0 || !outbox->watch.stands_still(outbox->to->turns.value())) least = std::min(least, room);
         }
         return least;
     }
@@ -49,6 +54,7 @@ struct alignas(64) SoftwareRss::Lane {
 
     std::uint16_t number;
     SoftwareRssCounters counters;
+    Counter turns;  ///< of its thread: in transmission as well, as congestion may keep it from receiving
 
     // Receive.
     std::vector<std::uint16_t> owned;               ///< queues of the device inside
@@ -62,6 +68,7 @@ struct alignas(64) SoftwareRss::Lane {
     std::vector<std::unique_ptr<SharedTxQueue>> transmitters;  ///< of an owner; the first also sends its own
     Lane* transmitter = nullptr;                               ///< of others: the owner that sends for it, ...
     std::optional<HandoverRing> to_transmitter;                ///< ... and the ring that leads there
+    TurnWatch watch;                                           ///< of the transmitter
 
     // Sleep.
     WakeSignal signal;

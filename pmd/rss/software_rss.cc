@@ -23,6 +23,7 @@ std::optional<RssTable> SoftwareRss::rss() const {
 
 std::uint16_t SoftwareRss::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     auto& lane = *lanes_[queue];
+    lane.turns.add();
     lane.consumed = lane.stalled = false;
     burst = burst.first(std::min(burst.size(), max_burst));
     std::size_t n = 0;
@@ -106,16 +107,24 @@ bool SoftwareRss::rx_consumed(std::uint16_t queue) const noexcept {
 
 std::uint16_t SoftwareRss::tx_burst(std::uint16_t queue, Burst burst) noexcept {
     auto& lane = *lanes_[queue];
-    if (lane.transmitter != nullptr) {
-        const auto taken = lane.to_transmitter->push(burst);
-        if (taken == 0) return 0;
+    lane.turns.add();
+    if (lane.transmitter != nullptr) return hand_to_transmitter(lane, burst);
+    if (lane.transmitters.empty()) return inner().tx_burst(queue, burst);
+    for (const auto& other : std::span(lane.transmitters).subspan(1)) other->send({});
+    return lane.transmitters.front()->send(burst);
+}
+
+std::uint16_t SoftwareRss::hand_to_transmitter(Lane& lane, Burst burst) noexcept {
+    if (burst.empty()) return 0;
+    if (const auto taken = lane.to_transmitter->push(burst); taken > 0) {
         lane.counters.tx_handed_over.add(taken);
         wake(lane, *lane.transmitter);
         return taken;
     }
-    if (lane.transmitters.empty()) return inner().tx_burst(queue, burst);
-    for (const auto& other : std::span(lane.transmitters).subspan(1)) other->send({});
-    return lane.transmitters.front()->send(burst);
+    if (!lane.watch.stands_still(lane.transmitter->turns.value())) return 0;
+    rte_pktmbuf_free_bulk(burst.data(), static_cast<unsigned>(burst.size()));
+    lane.counters.tx_dropped_handover_full.add(burst.size());
+    return static_cast<std::uint16_t>(burst.size());
 }
 
 int SoftwareRss::rx_event(std::uint16_t queue) const noexcept {

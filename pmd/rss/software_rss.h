@@ -13,6 +13,9 @@
 /// flow always take the same way, and each way is first in, first out, so a flow keeps its order. Packets of no flow go
 /// to the owner of the first queue. If the device has as many transmit queues as are wanted, nothing is shared there.
 ///
+/// A thread that stands still holds up no other one: what its full rings do not take is dropped, from a lossless device
+/// and for transmission after a while (tunables::handover_stall).
+///
 /// A thread that sleeps is woken by whoever hands it packets. Only owners depend on the device's own receive event.
 ///
 /// Threads: for one queue, the same thread makes both `rx_burst` and `tx_burst`, and should call `tx_burst` at least
@@ -27,11 +30,12 @@
 
 namespace verbline::pmd {
 
-#define VERBLINE_SOFTWARE_RSS_COUNTERS(X)                                                      \
-    X(rx_handed_over, "packets received for other queues and handed to them")                  \
-    X(rx_taken_over, "packets that other queues have received for this one")                   \
-    X(rx_dropped_handover_full, "packets for another queue dropped because its ring was full") \
-    X(tx_handed_over, "packets handed to the queue that transmits for this one")               \
+#define VERBLINE_SOFTWARE_RSS_COUNTERS(X)                                                                        \
+    X(rx_handed_over, "packets received for other queues and handed to them")                                    \
+    X(rx_taken_over, "packets that other queues have received for this one")                                     \
+    X(rx_dropped_handover_full, "packets for another queue dropped because its ring was full")                   \
+    X(tx_handed_over, "packets handed to the queue that transmits for this one")                                 \
+    X(tx_dropped_handover_full, "packets dropped because the thread that transmits for this queue stands still") \
     X(handover_wakeups, "times that another queue's thread slept and was woken for what it was handed")
 
 struct SoftwareRssCounters {
@@ -84,6 +88,7 @@ private:
     std::uint16_t receive(Lane& lane, std::uint16_t inner_queue, Burst room) noexcept;
     std::uint16_t spread(Lane& lane, Burst received) noexcept;
     void hand_over(Lane& lane) noexcept;
+    std::uint16_t hand_to_transmitter(Lane& lane, Burst burst) noexcept;
     static void wake(Lane& from, Lane& to) noexcept;
 
     SoftwareRssOptions options_;

@@ -19,6 +19,7 @@
 #include "apps/verbline/instance/tables.h"
 #include "apps/verbline/instance/telemetry_client.h"
 #include "apps/verbline/output/counter_view.h"
+#include "apps/verbline/output/shard_view.h"
 #include "apps/verbline/output/table.h"
 
 namespace verbline::cli {
@@ -53,15 +54,25 @@ public:
                 {"Asks a running instance over its DPDK telemetry socket and prints tables. NAME may be left out while "
                  "only one instance runs; cm and path_cache are then those of all. With no TABLE, prints all of them; "
                  "with no NAME either, lists the instances that run.",
-                 "Tables: ports (state, GID, LID, P_Key, MTU, addresses), neighbours, paths (the path cache with its "
+                 "Tables: ports (state, GID, LID, P_Key, VLAN, MTU, addresses), neighbours, paths (the path cache with "
+                 "its "
                  "hits and misses), path_cache (how much it saves), multicast (groups with reference counts), routes, "
-                 "queues, shards (what each polling lcore did, and handed to others), hub (who has which lane, and "
+                 "queues, shards (what each polling lcore does, and hands to others), hub (who has which lane, and "
                  "what it carries; in the last row, without a process, what lanes carried that are gone), cm "
                  "(connections of programs under `verbline run`: state, peers, retries, age), counters (every counter "
-                 "of every component; each discarded packet is counted under its reason)."},
+                 "of every component; each discarded packet is counted under its reason).",
+                 "In the table of shards, BUSY PCT is the part of its time in which a shard found something to do; the "
+                 "rest it polled in vain or slept. PACKETS PER BURST and CYCLES PER PACKET (of the busy time) are of "
+                 "what it received. SHARE PCT is its part of all shards' packets, and SPREAD that times the number of "
+                 "shards: 1 is even. Few flows are never even: of N on Q shards, each gets N/Q, give or take about the "
+                 "root of that. All are since the start, or with --watch since the table before; the cycles and polls "
+                 "they are made of, and what shards hand to each other, are printed by --all and --json. A packet of "
+                 "a tap may be 64 KB long. Drops, commands that wait and events that are lost are shown if there are "
+                 "any. WARNING says that a shard stands still, or names ports of another NUMA socket."},
             .examples = {{"verbline show", "list the instances that run"},
                          {"verbline show gw ports neighbours", "print two tables of the instance called gw"},
                          {"verbline show counters --watch 1", "print counters and their rates every second"},
+                         {"verbline show shards --watch 1", "print every second how busy each core is"},
                          {"verbline show cm", "list the connections of all programs"},
                          {"verbline show gw multicast --json | jq '.[].mgid'", "the same as JSON, for programs"}},
             .see_also = {"dpdk-telemetry(1)"},
@@ -72,7 +83,7 @@ public:
         app.set_help_flag("-h,--help", "print this help");
         app.add_option("NAME", name_, "the instance, as its configuration calls it");
         app.add_option("TABLE", words_, table_names() + ", or all");
-        app.add_flag("--all", zeros_, "print counters that are zero as well");
+        app.add_flag("--all", zeros_, "print counters that are zero as well, and all that shards count");
         app.add_option("--watch", interval_, "print again every SECONDS, counters with their rates")
             ->type_name("SECONDS")
             ->check(CLI::Validator(seconds, "", ""));
@@ -174,6 +185,7 @@ private:
             auto rows = client.table(name);
             if (!rows) return rows;
             if (name == "counters" && interval_ != 0) rows = rates_.read(*rows, monotonic_now());
+            if (name == "shards") rows = shards_.read(*rows);
             all[name] = std::move(*rows);
         }
         return all;
@@ -200,9 +212,16 @@ private:
         if (interval_ != 0) fmt::print("\n");
     }
 
+    /// What of a table people want to see.
+    Json shown(const std::string& name, const Json& rows) const {
+        if (name == "counters" && !zeros_) return without_zeros(rows);
+        if (name == "shards" && !zeros_) return in_brief(rows);
+        return rows;
+    }
+
     std::string text(const std::string& name, const Json& rows) const {
         if (rows.is_object()) return render_object(rows);
-        const auto out = render_table(name == "counters" && !zeros_ ? without_zeros(rows) : rows);
+        const auto out = render_table(shown(name, rows));
         return out.empty() ? "none\n" : out;
     }
 
@@ -213,6 +232,7 @@ private:
     double interval_ = 0;  ///< seconds; 0: once
     std::vector<std::string> tables_;
     Rates rates_;
+    ShardView shards_;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/router/idle_wait.h"
 
+#include <rte_cycles.h>
+
 #include <gtest/gtest.h>
 
 #include "tests/datapath/router/waiting_shard.h"
@@ -55,6 +57,27 @@ TEST(IdleWait, IsImpossibleWithADeviceThatCannotSignalUnlessItsLinkIsDown) {
     EXPECT_FALSE(router.shard->arm(retry - 1)) << "not tried again so soon";
     EXPECT_TRUE(router.shard->arm(retry));
     router.shard->disarm();
+}
+
+TEST(IdleWait, IsTimeAsleepAndNoneOfThePolls) {
+    EventDevice link;
+    WaitingShard router(link);
+    constexpr Time time = 20 * millisecond;
+    const auto least = rte_get_tsc_hz() / 1000 * 19;
+    router.shard->poll(0);
+    ASSERT_TRUE(router.shard->arm(0));
+    router.shard->wait(time);
+    router.shard->disarm();
+    const auto waited = router.counter("asleep_cycles");
+    EXPECT_GE(waited, least);
+    router.shard->nap(time);
+    EXPECT_GE(router.counter("asleep_cycles"), waited + least);
+    EXPECT_EQ(router.counter("busy_cycles"), 0u);
+
+    const auto asleep = router.counter("asleep_cycles"), idle = router.counter("idle_cycles");
+    router.shard->poll(0);
+    EXPECT_EQ(router.counter("asleep_cycles"), asleep);
+    EXPECT_GT(router.counter("idle_cycles"), idle);
 }
 
 TEST(IdleWait, IsImpossibleWhileFramesAreStaged) {

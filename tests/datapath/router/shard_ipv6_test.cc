@@ -2,8 +2,6 @@
 // What a shard does with IPv6 packets; what both families have in common is in shard_test.cc.
 #include <string>
 
-#include <rte_rcu_qsbr.h>
-
 #include <gtest/gtest.h>
 
 #include "datapath/link/ip_gid.h"
@@ -14,8 +12,10 @@
 #include "datapath/wire/tcp.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/event_descriptor.h"
+#include "tests/datapath/router/shard_counter.h"
 #include "tests/support/checksum.h"
 #include "tests/support/fake_netdev.h"
+#include "tests/support/fib_readers.h"
 #include "tests/support/ipv6.h"
 #include "tests/support/packet.h"
 
@@ -52,8 +52,6 @@ ByteVector ip_packet(const Ipv6Address& from, const Ipv6Address& to, std::size_t
 struct Gateway {
     /// `options`: what both ports have besides.
     explicit Gateway(bool host = false, const PortSetup& options = {}) {
-        readers = static_cast<rte_rcu_qsbr*>(std::calloc(1, rte_rcu_qsbr_get_memsize(1)));
-        rte_rcu_qsbr_init(readers, 1);
         fib = *forward::Fib::create({.max_routes = 64, .max_long = 64}, *readers);
         ipv6_fib = *forward::Ipv6Fib::create({.max_routes = 64, .max_long = 256}, *readers);
         EXPECT_TRUE(ipv6_fib->replace(ipv6_prefix("fd76:1::/64"), {NextHopKind::on_link, left}));
@@ -72,7 +70,7 @@ struct Gateway {
             .ports = {setup("left", left_link, left_kernel, 1500), setup("right", right_link, right_kernel, 1280)},
             .fib = fib.get(),
             .ipv6_fib = ipv6_fib.get(),
-            .readers = readers,
+            .readers = readers.get(),
             .pool = test::packet_pool(),
             .commands = &commands,
             .events = &events,
@@ -82,12 +80,6 @@ struct Gateway {
         command(SetAddress{.port = left, .ipv6 = left_ip, .link_local = left_local});
         command(SetAddress{.port = right, .ipv6 = right_ip});
         set_neighbour(left, alice, alice_mac);
-    }
-    ~Gateway() {
-        shard.reset();
-        fib.reset();
-        ipv6_fib.reset();
-        std::free(readers);
     }
 
     void command(const Command& c) { ASSERT_TRUE(commands.push(c)); }
@@ -108,15 +100,9 @@ struct Gateway {
         right_kernel.receive(packet);
         shard->poll(now);
     }
-    std::uint64_t counter(std::string_view wanted) const {
-        std::uint64_t found = 0;
-        shard->counters([&](std::string_view, std::string_view name, std::uint64_t value, std::string_view) {
-            if (name == wanted) found += value;
-        });
-        return found;
-    }
+    std::uint64_t counter(std::string_view wanted) const { return shard_counter(*shard, wanted); }
 
-    rte_rcu_qsbr* readers = nullptr;
+    test::FibReaders readers = test::fib_readers();
     std::unique_ptr<forward::Fib> fib;
     std::unique_ptr<forward::Ipv6Fib> ipv6_fib;
     test::FakeNetDevice left_link, right_link, left_kernel, right_kernel;
@@ -160,6 +146,30 @@ TEST(Ipv6Shard, AsksOnceForAnUnknownNeighbourAndThenSendsWhatWaited) {
     EXPECT_FALSE(gateway.events.pop()) << "one event for three packets";
     gateway.set_neighbour(right, bob, bob_mac);
     EXPECT_EQ(gateway.right_link.sent.size(), 3u);
+}
+
+/// Someone scans a /64 of ours, in which every address may be a host: failures_test.cc does the same with IPv4.
+TEST(Ipv6Shard, AFloodOfUnknownTargetsTakesBoundedMemory) {
+    constexpr unsigned targets = 20'000;
+    constexpr auto most = forward::NeighbourTable<link::Destination, Ipv6Address>::Config{}.max_pending;
+    Gateway gateway;
+    gateway.set_neighbour(right, bob, bob_mac);
+    const auto before = rte_mempool_in_use_count(test::packet_pool());
+    auto target = ipv6("fd76:2::1:0:0");
+    unsigned asked = 0;
+    for (unsigned n = 0; n < targets; ++n) {
+        target.bytes[13] = static_cast<std::byte>(n >> 16);
+        target.bytes[14] = static_cast<std::byte>(n >> 8), target.bytes[15] = static_cast<std::byte>(n);
+        gateway.now += 100 * microsecond;
+        gateway.from_alice(ip_packet(alice, target));
+        gateway.from_alice(ip_packet(alice, bob));
+        ASSERT_EQ(gateway.right_link.sent.size(), 1u) << "the established flow goes on";
+        gateway.right_link.sent.clear(), gateway.left_link.sent.clear();
+        while (gateway.events.pop()) ++asked;
+        ASSERT_LE(rte_mempool_in_use_count(test::packet_pool()), before + most);
+    }
+    EXPECT_EQ(asked, most) << "2 s are too short for any to have failed";
+    EXPECT_EQ(gateway.counter("dropped_neighbours_full"), targets - most);
 }
 
 TEST(Ipv6Shard, SendsThroughALinkLocalGateway) {

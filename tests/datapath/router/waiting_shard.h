@@ -6,18 +6,17 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string_view>
-
-#include <rte_rcu_qsbr.h>
 
 #include <gtest/gtest.h>
 
 #include "datapath/router/shard.h"
 #include "pmd/base/event_descriptor.h"
+#include "tests/datapath/router/shard_counter.h"
 #include "tests/support/fake_netdev.h"
+#include "tests/support/fib_readers.h"
 #include "tests/support/packet.h"
 
 namespace verbline::test {
@@ -48,7 +47,6 @@ private:
 
 struct WaitingShard {
     explicit WaitingShard(pmd::NetDevice& link) {
-        rte_rcu_qsbr_init(readers.get(), 1);
         fib = *forward::Fib::create({.max_routes = 64, .max_long = 64}, *readers);
         kernel.capabilities().carries = pmd::Carries::ip;
         shard.emplace(router::ShardSetup{.ports = {{.name = "port", .device = &link, .kernel = &kernel}},
@@ -65,19 +63,9 @@ struct WaitingShard {
         ASSERT_TRUE(commands.push(one));
         signal.wake_up();
     }
-    std::uint64_t counter(std::string_view wanted) const {
-        std::uint64_t found = 0;
-        shard->counters([&](std::string_view, std::string_view name, std::uint64_t value, std::string_view) {
-            if (name == wanted) found += value;
-        });
-        return found;
-    }
+    std::uint64_t counter(std::string_view wanted) const { return router::shard_counter(*shard, wanted); }
 
-    struct Free {
-        void operator()(rte_rcu_qsbr* readers) const { std::free(readers); }
-    };
-    std::unique_ptr<rte_rcu_qsbr, Free> readers{
-        static_cast<rte_rcu_qsbr*>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1)))};
+    FibReaders readers = fib_readers();
     std::unique_ptr<forward::Fib> fib;
     EventDevice kernel;
     router::Ring<router::Command> commands = std::move(*router::Ring<router::Command>::create("commands", 256));

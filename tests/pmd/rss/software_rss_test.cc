@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pmd/rss/software_rss.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
+#include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pmd/base/clock.h"
+#include "pmd/base/tunables.h"
 #include "pmd/bridge/bridge.h"
 #include "pmd/rss/handover_ring.h"
 #include "tests/pmd/rss/devices.h"
@@ -17,9 +23,19 @@ namespace verbline::pmd {
 namespace {
 
 using test::marked, test::MarkHash, test::options_of, test::QueuedDevice, test::Shared;
-using ::testing::Each, ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty, ::testing::SizeIs;
+using ::testing::Each, ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty, ::testing::Not,
+    ::testing::SizeIs;
 
 constexpr auto ring_capacity = HandoverRing::capacity;
+constexpr auto unlimited = std::numeric_limits<std::size_t>::max();
+
+/// `queues` over a device of one queue, whose packets wait at their sender. The first is its owner.
+void make_lossless(Shared& shared, std::uint16_t queues) {
+    auto inside = std::make_unique<QueuedDevice>(1, 1);
+    inside->capabilities().lossless_rx = true;
+    shared.inside = inside.get();
+    shared.device = SoftwareRss::create(std::move(inside), options_of(shared.flows, queues, {0})).value();
+}
 
 TEST(SoftwareRss, SpreadsByTheRedirectionTable) {
     Shared shared(3, {1});
@@ -122,13 +138,13 @@ TEST(SoftwareRss, DropsWhatIsForAQueueThatStandsStillAndNothingElse) {
 
 TEST(SoftwareRss, DoesNotReadALosslessDeviceWhileARingIsFull) {
     Shared shared(2, {0});
-    auto inside = std::make_unique<QueuedDevice>(1, 1);
-    inside->capabilities().lossless_rx = true;
-    shared.inside = inside.get();
-    shared.device = SoftwareRss::create(std::move(inside), options_of(shared.flows, 2, {0})).value();
+    make_lossless(shared, 2);
     constexpr std::uint32_t count = 1000;
     for (std::uint32_t i = 0; i < count; ++i) shared.arrive(3, i);
-    for (int i = 0; i < 100; ++i) EXPECT_THAT(shared.receive(0), IsEmpty());
+    for (const auto end = monotonic_now() + 2 * tunables::handover_stall; monotonic_now() < end;) {
+        shared.device->tx_burst(1, {});  // its thread is congested, but has its turns
+        ASSERT_THAT(shared.receive(0), IsEmpty());
+    }
     EXPECT_THAT(shared.inside->queues[0].to_receive, SizeIs(count - ring_capacity)) << "they wait at their sender";
     EXPECT_FALSE(shared.device->rx_consumed(0));
     shared.device->want_rx_event(0, true);
@@ -145,6 +161,36 @@ TEST(SoftwareRss, DoesNotReadALosslessDeviceWhileARingIsFull) {
     shared.device->want_rx_event(0, true);
     EXPECT_GE(shared.device->rx_event(0), 0);
     shared.device->want_rx_event(0, false);
+}
+
+TEST(SoftwareRss, ReadsALosslessDeviceForOthersThoughOneStandsStill) {
+    Shared shared(3, {0});
+    make_lossless(shared, 3);
+    constexpr std::uint32_t lost = 10;
+    for (std::uint32_t i = 0; i < ring_capacity + lost; ++i) shared.arrive(6, i);  // for queue 2
+    shared.arrive(4), shared.arrive(5);
+    const auto start = monotonic_now();
+    std::size_t others = 0;
+    while (others < 2 && monotonic_now() < start + 10 * second) {
+        others += shared.receive(0).size() + shared.receive(1).size();
+    }
+    EXPECT_EQ(others, 2u);
+    EXPECT_GE(monotonic_now() - start, tunables::handover_stall) << "the ring is given that time";
+    EXPECT_EQ(shared.counter("rx_dropped_handover_full"), lost);
+    shared.arrive(5);
+    EXPECT_THAT(shared.receive(0), IsEmpty());
+    EXPECT_THAT(shared.receive(1), SizeIs(1)) << "others do not wait again";
+
+    std::uint32_t next = 0;
+    while (next < ring_capacity) {
+        const auto got = shared.receive(2);
+        ASSERT_THAT(got, Not(IsEmpty()));
+        for (const auto& packet : got) EXPECT_EQ(MarkHash::number_of(packet.get()), next++);
+    }
+    shared.arrive(6);
+    EXPECT_THAT(shared.receive(0), IsEmpty());
+    EXPECT_THAT(shared.receive(2), SizeIs(1)) << "it goes on";
+    EXPECT_EQ(shared.counter("rx_dropped_handover_full"), lost);
 }
 
 TEST(SoftwareRss, SaysWhenItHasTakenPacketsForOthersOnly) {
@@ -225,6 +271,35 @@ TEST(SoftwareRss, RefusesWhatItsRingHasNoRoomFor) {
     ASSERT_THAT(sent, SizeIs(ring_capacity));
     EXPECT_TRUE(std::ranges::is_sorted(sent));
     EXPECT_TRUE(shared.send(1, 0));
+}
+
+TEST(SoftwareRss, WaitsForADeviceThatIsFullButNotForAThreadThatStandsStill) {
+    Shared shared(2, {0});
+    shared.inside->queues[0].tx_room = 0;
+    std::uint32_t taken = 0;
+    const auto fill = [&] {
+        while (shared.send(1, 3, taken)) ++taken;
+        shared.device->tx_burst(0, {});
+    };
+    fill(), fill();
+    ASSERT_EQ(taken, ring_capacity + max_burst) << "a burst has been offered to the device";
+    for (const auto end = monotonic_now() + 2 * tunables::handover_stall; monotonic_now() < end;) {
+        shared.device->tx_burst(0, {});
+        ASSERT_FALSE(shared.send(1, 3));
+    }
+    EXPECT_EQ(shared.counter("tx_dropped_handover_full"), 0u);
+
+    const auto start = monotonic_now();
+    while (!shared.send(1, 3) && monotonic_now() < start + 10 * second) continue;
+    EXPECT_EQ(shared.counter("tx_dropped_handover_full"), 1u);
+    shared.inside->queues[0].tx_room = unlimited;
+    for (int i = 0; i < 100; ++i) shared.device->tx_burst(0, {});
+    EXPECT_TRUE(shared.send(1, 3, taken++));
+    shared.device->tx_burst(0, {});
+    const auto sent = shared.sent();
+    ASSERT_THAT(sent, SizeIs(taken));
+    EXPECT_TRUE(std::ranges::is_sorted(sent)) << "what was taken leaves in order";
+    EXPECT_EQ(shared.counter("tx_dropped_handover_full"), 1u);
 }
 
 TEST(SoftwareRss, IsDeafWhileTheDeviceRefusesPackets) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/gateway/stall_watch.h"
+
+#include <utility>
+
+namespace verbline::gateway {
+
+StallWatch::Change StallWatch::look(std::uint64_t polls, Time now) {
+    const bool first = !std::exchange(looked_, true);
+    const auto between = now - std::exchange(last_look_, now);
+    if (first || polls != std::exchange(polls_, polls)) {
+        polls_ = polls;
+        stood_ = now - std::exchange(since_, now);
+        return std::exchange(stands_, false) ? Change::goes_on : Change::none;
+    }
+    // Whoever looks so late has stood still as well, as when the whole process is stopped: the shard gets its chance.
+    if (between > limit / 2 && !stands_) since_ = now;
+    if (stands_ || now - since_ < limit) return Change::none;
+    stands_ = true;
+    stalls.add();
+    return Change::stands_still;
+}
+
+}  // namespace verbline::gateway
