@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,17 +26,19 @@ enum class IpoibLink : std::uint8_t { infiniband, roce_v2 };
 struct PortConfig {
     /// Line numbers in the file; 0: not set there, or no file.
     struct Lines {
-        unsigned port = 0, link = 0, device = 0, sm = 0, pkey = 0, mtu = 0, address = 0, impair = 0, capture = 0;
+        unsigned port = 0, link = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0, impair = 0,
+                 capture = 0;
     };
 
     std::string name;  ///< also that of the kernel-visible interface
     PortType type = PortType::ethernet;
     IpoibLink link = IpoibLink::infiniband;  ///< ipoib only
     std::vector<std::string> devices;        ///< pmd/factory/device_spec.h; several: joined by a software switch
-    std::string sm;                          ///< control/mad/open.h; only of an InfiniBand subnet
-    wire::PKey pkey{0xffff};                 ///< ipoib only
-    std::uint32_t mtu = 0;                   ///< of the interface: bytes of IP packet
-    bool clamp_mss = false;                  ///< lower TCP's maximum segment size to the MTU
+    std::optional<std::uint16_t> vlan;  ///< of one device, which ports of other VLANs may share; Ethernet links only
+    std::string sm;                     ///< control/mad/open.h; only of an InfiniBand subnet
+    wire::PKey pkey{0xffff};            ///< ipoib only
+    std::uint32_t mtu = 0;              ///< of the interface: bytes of IP packet
+    bool clamp_mss = false;             ///< lower TCP's maximum segment size to the MTU
     forward::ReversePath reverse_path = forward::ReversePath::off;  ///< check of sources
     std::vector<link::InterfaceAddress> addresses;
     std::string impair;   ///< empty: none
@@ -63,6 +66,7 @@ struct GatewayConfig {
 };
 
 constexpr std::uint32_t min_ipv6_mtu = 1280;  ///< RFC 8200, 5: the kernel has no IPv6 on an interface of less
+constexpr std::uint16_t max_vlan = 4094;      ///< IEEE 802.1Q, table 9-2
 constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64, max_routes = 16'384;
 
 /// IPoIB's are the link's MTU less 4: an InfiniBand link's 2048; on RoCE the path MTU that fits Ethernet's 1500, 1024.

@@ -95,10 +95,12 @@ Outcome Gateway::open_devices() {
         if (!file) return fault(file.error().what);
         capture_ = std::move(*file);
     }
+    LinkDevices links(config_);
     const GatewayPort::DeviceSetup setup{.pool = *pool_,
                                          .capture = capture_.get(),
                                          .queues = static_cast<std::uint16_t>(shard_links_->size()),
-                                         .flows = *flows_};
+                                         .flows = *flows_,
+                                         .links = links};
     for (auto& port : ports_) {
         if (auto opened = port->open_devices(setup); !opened) return opened;
     }

@@ -22,12 +22,6 @@ namespace {
 /// QPNs below are reserved for the interfaces of a port; a fixed one, so that neighbours still know us after a restart.
 constexpr std::uint32_t first_qpn = 0x48;
 
-/// MTU including the encapsulation that the link adds, for devices that need the size of a frame.
-std::uint16_t frame_mtu(const PortConfig& port) {
-    if (port.type == PortType::ethernet) return static_cast<std::uint16_t>(port.mtu);
-    return static_cast<std::uint16_t>(port.mtu + (port.has_subnet() ? ipoib::frame_overhead : ipoib::roce_overhead));
-}
-
 }  // namespace
 
 std::unexpected<Fault> GatewayPort::misfit(unsigned line, std::string reason) const {
@@ -96,7 +90,7 @@ Outcome GatewayPort::open_link_device(const DeviceSetup& setup) {
         if (!spec) return misfit(port_config_.lines.device, spec.error().what);
         specs.push_back(std::move(*spec));
     }
-    auto device = pmd::open_devices(specs, name(), open_options(setup), monotonic_now);
+    auto device = setup.links.open(port_config_, specs, open_options(setup));
     if (!device) return fault(fmt::format("port {}: {}", name(), device.error().what));
     device_ = std::move(*device);
     return check_room();

@@ -12,6 +12,7 @@
 
 #include "control/gateway/config.h"
 #include "control/gateway/fault.h"
+#include "control/gateway/link_devices.h"
 #include "control/loop/loop.h"
 #include "control/mad/transport.h"
 #include "control/router/ethernet_port.h"
@@ -44,6 +45,7 @@ public:
         pmd::CaptureFile* capture = nullptr;  ///< records all packets; may be null
         std::uint16_t queues = 1;             ///< that each must have: one for each shard
         const pmd::FlowHash& flows;           ///< spreads the packets of those that have another number
+        LinkDevices& links;
     };
     /// Opens device and kernel-visible interface.
     Outcome open_devices(const DeviceSetup& setup);

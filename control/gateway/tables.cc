@@ -41,6 +41,7 @@ Json port_row(const GatewayPort& port) {
              {"sm_lid", ""},
              {"pkey", ""},
              {"device", port.config().devices.front()},
+             {"vlan", port.config().vlan ? Json(*port.config().vlan) : Json("")},
              {"trouble", ""}};
     if (auto* ethernet = port.ethernet()) row["link_address"] = to_string(ethernet->mac());
     if (auto* roce = port.roce()) {

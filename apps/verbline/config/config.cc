@@ -62,7 +62,7 @@ forward::ReversePath read_reverse_path(const Section& section) {
 
 PortConfig read_port(const toml::table& table) {
     const Section section(table, "[[port]]",
-                          {"name", "type", "link", "device", "sm", "pkey", "mtu", "clamp_mss", "reverse_path",
+                          {"name", "type", "link", "device", "vlan", "sm", "pkey", "mtu", "clamp_mss", "reverse_path",
                            "address", "impair", "capture"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
@@ -70,6 +70,8 @@ PortConfig read_port(const toml::table& table) {
         port.lines.device = device.line;
         port.devices.push_back(std::move(device.value));
     }
+    if (const auto vlan = section.number("vlan", 1, gateway::max_vlan))
+        port.vlan = static_cast<std::uint16_t>(vlan->value), port.lines.vlan = vlan->line;
     read_link(section, port);
     read_infiniband(section, port);
     const auto mtu = section.number("mtu", 0, 65'535);

@@ -3,6 +3,8 @@
 #include <cctype>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include <net/if.h>
 
@@ -70,6 +72,18 @@ Verdict check_infiniband(const PortConfig& port) {
     return {};
 }
 
+/// `eth:` receives what RDMA needs, and leaves the rest to the kernel (pmd/packet/filter.h).
+Verdict check_device(const PortConfig& port, const std::string& device) {
+    const auto spec = pmd::parse_device_spec(device);
+    if (!spec) return Fault{port.lines.device, spec.error().what};
+    const auto* shared = std::get_if<pmd::EthernetSpec>(&*spec);
+    if (shared == nullptr || port.type == PortType::ipoib) return {};
+    return Fault{port.lines.device,
+                 fmt::format("device {} of {}: eth: carries RDMA alone; an Ethernet port has the whole interface by "
+                             "dpdk:net_af_packet0,iface={}",
+                             device, port.name, shared->interface)};
+}
+
 Verdict check_port(const PortConfig& port) {
     const unsigned line = port.lines.port;
     if (!valid_interface_name(port.name))
@@ -84,8 +98,10 @@ Verdict check_port(const PortConfig& port) {
     if (port.devices.size() > gateway::max_devices || port.addresses.size() > gateway::max_addresses)
         return Fault{line, fmt::format("{} has more than {} devices or {} addresses", port.name, gateway::max_devices,
                                        gateway::max_addresses)};
+    if (port.has_subnet() && port.vlan)
+        return Fault{port.lines.vlan, fmt::format("{}: an InfiniBand link has no VLANs but partitions", port.name)};
     for (const auto& device : port.devices)
-        if (const auto spec = pmd::parse_device_spec(device); !spec) return Fault{port.lines.device, spec.error().what};
+        if (auto fault = check_device(port, device)) return fault;
     if (port.type == PortType::ipoib)
         if (auto fault = check_infiniband(port)) return fault;
     if (const auto impair = pmd::parse_impairments(port.impair); !port.impair.empty() && !impair)
@@ -93,14 +109,24 @@ Verdict check_port(const PortConfig& port) {
     return check_mtu(port);
 }
 
-/// A device belongs to one port, once.
+/// Whether two ports are different VLANs of one device, or one of them has its untagged frames.
+bool share_by_vlan(const PortConfig& a, const PortConfig& b) {
+    return !a.has_subnet() && !b.has_subnet() && a.vlan != b.vlan;
+}
+
+/// A device belongs to one port, once, or to one port for each VLAN.
 Verdict check_devices(const std::vector<PortConfig>& ports) {
-    std::vector<std::string_view> seen;
+    std::vector<std::pair<std::string_view, const PortConfig*>> seen;
     for (const auto& port : ports)
         for (const auto& device : port.devices) {
-            if (std::ranges::find(seen, device) != seen.end())
+            for (const auto& [name, other] : seen) {
+                if (name != device || (other != &port && share_by_vlan(*other, port))) continue;
+                if (other != &port && port.vlan)
+                    return Fault{port.lines.vlan,
+                                 fmt::format("VLAN {} of device {} is {}'s already", *port.vlan, device, other->name)};
                 return Fault{port.lines.device, fmt::format("device {} is used twice", device)};
-            seen.push_back(device);
+            }
+            seen.emplace_back(device, &port);
         }
     return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/gateway/process.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -21,7 +22,8 @@ std::vector<std::string> pci_devices(const GatewayConfig& config) {
     for (const auto& port : config.ports) {
         for (const auto& text : port.devices) {
             const auto spec = pmd::parse_device_spec(text);
-            if (auto device = spec ? pci_device(*spec) : std::nullopt) found.push_back(std::move(*device));
+            auto device = spec ? pci_device(*spec) : std::nullopt;
+            if (device && std::ranges::find(found, *device) == found.end()) found.push_back(std::move(*device));
         }
     }
     return found;

@@ -132,6 +132,9 @@ INSTANTIATE_TEST_SUITE_P(
              "gw.toml:18: ib0: a link over RoCE has one device"},
         Case{"device = \"tap:lan0,netns=lan\"", "", "gw.toml:5: lan needs device"},
         Case{"device = \"tap:lan0,netns=lan\"", "device = \"eth1\"", "gw.toml:8: device `eth1`: "},
+        Case{"device = \"tap:lan0,netns=lan\"", "device = \"eth:eth1\"",
+             "gw.toml:8: device eth:eth1 of lan: eth: carries RDMA alone; an Ethernet port has the whole interface by "
+             "dpdk:net_af_packet0,iface=eth1"},
         Case{"device = \"tap:lan0,netns=lan\"", "device = []", "gw.toml:5: lan needs device"},
         Case{"device = \"tap:lan0,netns=lan\"", "device = 4",
              "gw.toml:8: device must be a string or an array of strings"},
@@ -140,6 +143,10 @@ INSTANTIATE_TEST_SUITE_P(
              "gw.toml:8: lan: an Ethernet port has one"},
         Case{"memif:/run/b.sock,server", "memif:/run/a.sock,server",
              "gw.toml:17: device memif:/run/a.sock,server is used twice"},
+        Case{"mtu = 9000", "vlan = 0", "gw.toml:10: vlan must be from 1 to 4094"},
+        Case{"mtu = 9000", "vlan = 4095", "gw.toml:10: vlan must be from 1 to 4094"},
+        Case{"type = \"ipoib\"", "type = \"ipoib\"\nvlan = 7",
+             "gw.toml:17: ib0: an InfiniBand link has no VLANs but partitions"},
         Case{"mtu = 9000", "mtu = 9217", "gw.toml:10: mtu 9217 of lan: Ethernet ports take 68 to 9216"},
         Case{"mtu = 9000", "mtu = 67", "gw.toml:10: mtu 67 of lan"},
         Case{"mtu = 9000", "mtu = \"big\"", "gw.toml:10: mtu must be an integer"},
@@ -203,6 +210,26 @@ TEST(Config, IpoibOverRoceNeedsNoSubnetManager) {
     EXPECT_EQ(port.mtu, 1020u) << "the default fits an Ethernet link's 1500";
     EXPECT_EQ(error_of(std::string(over_roce) + "sm = \"ibsim:vl,host=H2\"\n"),
               "gw.toml:7: ib0: a link over RoCE has no subnet manager");
+}
+
+/// Ports p0, p1, ... of one device; `vlans`: the line of each.
+std::string trunk(const std::vector<std::string>& vlans) {
+    std::string text = "name = \"gw\"\n";
+    for (std::size_t i = 0; i < vlans.size(); ++i)
+        text += "[[port]]\nname = \"p" + std::to_string(i) +
+                "\"\ntype = \"ethernet\"\ndevice = \"dpdk:net_af_packet0,iface=eth1\"\n" + vlans[i] + "\n";
+    return text;
+}
+
+TEST(Config, SharesADeviceByItsVlans) {
+    const auto config = parse_config(trunk({"", "vlan = 100", "vlan = 4094"}), "gw.toml");
+    ASSERT_TRUE(config) << config.error().what;
+    EXPECT_EQ(config->ports[0].vlan, std::nullopt);
+    EXPECT_EQ(config->ports[1].vlan, 100);
+    EXPECT_EQ(config->ports[2].vlan, 4094);
+    EXPECT_EQ(error_of(trunk({"", ""})), "gw.toml:10: device dpdk:net_af_packet0,iface=eth1 is used twice");
+    EXPECT_EQ(error_of(trunk({"", "vlan = 7", "vlan = 7"})),
+              "gw.toml:16: VLAN 7 of device dpdk:net_af_packet0,iface=eth1 is p1's already");
 }
 
 TEST(Config, TakesTheAddressesThatIpv6LinksHave) {
