@@ -172,8 +172,9 @@ Result<void> BasicFib<Address>::remove(const Prefix& prefix) {
 
 template <class Address>
 Result<void> BasicFib<Address>::change(const Prefix& prefix, const std::optional<Group>& next_hops) {
-    advance();  // what waits was asked for before
-    if (!idle_is_unread()) {
+    advance();
+    // What still waits was asked for before, so this waits behind it, even if the shards have gone on since.
+    if (!waiting_.empty() || !idle_is_unread()) {
         waiting_.insert_or_assign(prefix, next_hops);
         return {};
     }

@@ -210,5 +210,34 @@ TEST_F(Ipv6FibTest, AReaderSeesEachChangeWholeOrNotAtAll) {
     EXPECT_EQ(wrong, 0u);
 }
 
+/// The shard goes on at any moment, also while a change is being made that came too early for those before it.
+TEST_F(Ipv6FibTest, ChangesKeepTheirOrderWhenTheShardGoesOnBetweenThem) {
+    const auto fib = make({.tree_routes = 64});
+    ASSERT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);
+    rte_rcu_qsbr_thread_online(readers_, 0);
+    std::jthread shard([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) rte_rcu_qsbr_quiescent(readers_, 0);
+        rte_rcu_qsbr_thread_offline(readers_, 0);
+    });
+    std::minstd_rand random(1);
+    std::map<Ipv6Prefix, Ipv6NextHop> expected;
+    for (unsigned i = 0; i < 50'000; ++i) {
+        auto changed = ipv6_prefix("fd76:2::/32");
+        changed.length = static_cast<std::uint8_t>(32 + random() % 4);
+        if (expected.erase(changed) == 0) {
+            ASSERT_TRUE(fib->replace(changed, via(1 + i % 8))) << i;
+            expected.emplace(changed, via(1 + i % 8));
+        } else {
+            ASSERT_TRUE(fib->remove(changed)) << i;
+        }
+    }
+    shard.request_stop();
+    shard.join();
+    fib->advance();
+    std::map<Ipv6Prefix, Ipv6NextHop> found;
+    for (const auto& route : fib->routes()) found.emplace(route.prefix, *route.next_hops.alone());
+    EXPECT_EQ(found, expected);
+}
+
 }  // namespace
 }  // namespace verbline::forward::over_ipv6_fib
