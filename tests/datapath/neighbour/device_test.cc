@@ -304,6 +304,10 @@ TEST_F(WithKernel, EachFindsTheOther) {
 }
 
 TEST_F(WithKernel, AnAddressThatTheKernelHasIsAConflict) {
+    // The kernel joins its solicited-node group some time after `ip address add`, and only one probe is sent.
+    device->set_addresses({{gid("fd00::1"), 64}});
+    device->ask(gid("fd00::2"));
+    ASSERT_TRUE(poll_until([&] { return device->find(gid("fd00::2")).has_value(); }));
     for (const auto* taken : {"10.1.0.2", "fd00::2"}) {
         device->set_addresses({{gid(taken), 24}});
         EXPECT_TRUE(poll_until([&] { return device->conflict() == gid(taken); })) << taken;
