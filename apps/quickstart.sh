@@ -5,7 +5,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/testbed/testbed.sh"
 
 state=/run/verbline/quickstart
-rounds=3 seconds=2 idle_seconds=5 limit=600
+rounds=3 seconds=2 idle_seconds=3 limit=600 multicast_group=239.1.2.3
 keep=0 json='' down=0
 
 usage() {
@@ -79,11 +79,58 @@ measure_tcp() {
     tcp_reverse_gbps=$(tcp_gbps "$ns_lan" "$a_address" "$seconds" --reverse)
 }
 
+measure_ipv6() {
+    local losses
+    ipv6_up
+    losses=("$(ping_loss "$ns_lan" "$a_ipv6")" "$(ping_loss "$ns_a" "$lan_ipv6")")
+    note "lost per cent: lan to ib-a ${losses[0]}, back ${losses[1]}"
+    ipv6_ping_loss_pct=$(printf '%s\n' "${losses[@]}" | sort -g | tail -n 1)
+    ipv6_tcp_gbps=$(tcp_gbps "$ns_lan" "$a_ipv6" "$seconds")
+}
+
+# measure_multicast: to a socket in ib-a, then to one in lan, once the gateway's querier has heard of it.
+measure_multicast() {
+    local losses=()
+    multicast_through "$ns_lan" lan0 "$ns_a" ib0 ib0
+    multicast_through "$ns_a" ib0 "$ns_lan" lan0 lan
+    note "lost per cent: lan to ib-a ${losses[0]}, back ${losses[1]}"
+    multicast_loss_pct=$(printf '%s\n' "${losses[@]}" | sort -g | tail -n 1)
+}
+
+# multicast_through FROM-NAMESPACE INTERFACE TO-NAMESPACE INTERFACE TO-PORT: adds to `losses` the share of 100 datagrams that a socket at
+# the far end, behind that port of the gateway, does not hear.
+multicast_through() {
+    multicast_hear listener "$3" "$4" "$multicast_group" 100
+    within 10 multicast_routed_to "$5" >/dev/null || die "the gateway has not heard of the listener in $3" "$bed/$ns_gw.log"
+    multicast_send "$1" "$2" "$multicast_group" 100
+    within 2 multicast_all_heard listener >/dev/null || true
+    losses+=($((100 - $(multicast_heard listener))))
+    process_stop listener
+}
+multicast_all_heard() { (($(multicast_heard "$1") == 100)); }
+multicast_routed_to() {
+    "$verbline" show "$ns_gw" multicast --json | jq -e --arg group "$multicast_group" --arg port "$1" \
+        'any(.[]; .group == $group and .port == $port and (.listeners | split(" ") | index("link")))'
+}
+
+# measure_two_shards: the gateway, started anew on two lcores besides that of its control thread.
+measure_two_shards() {
+    process_stop "$ns_gw"
+    gateway_start_shards 2
+    await_ready "$ns_gw"
+    ping_loss "$ns_lan" "$a_address" 100 >/dev/null # until the hosts have found it again
+    two_shards_tcp_gbps=$(tcp_gbps "$ns_lan" "$a_address" "$seconds" -P 4)
+}
+
 measure() {
     step "pinging both ways"
     measure_pings
     step "TCP by iperf3 from lan to ib-a, in turns with the same through three namespaces routed by the kernel"
     measure_tcp
+    step "the same by IPv6: pinging both ways, and TCP from lan to ib-a"
+    measure_ipv6
+    step "IP multicast to $multicast_group: 100 datagrams from lan to ib-a, and back"
+    measure_multicast
     step "UDP by iperf3 from lan to ib-a"
     udp=$(udp_result "$ns_lan" "$a_address" "$seconds" 300M)
     step "fetching 200 MB by curl from a web server in ib-a to lan"
@@ -93,6 +140,8 @@ measure() {
     gateway_rss_mb=$(peak_memory_mb "$ns_gw")
     step "without traffic for $idle_seconds s"
     { read -r gateway_idle_cpu_pct && read -r host_idle_cpu_pct; } < <(cpu_pct "$idle_seconds" "$ns_gw" "$ns_a")
+    step "the gateway on two cores: four TCP connections from lan to ib-a"
+    measure_two_shards
 }
 
 results() {
@@ -101,6 +150,8 @@ results() {
         --argjson kernel_tcp_gbps "$kernel_tcp_gbps" \
         --argjson tcp_ratio "$(jq -n "$tcp_gbps / $kernel_tcp_gbps")" \
         --argjson tcp_reverse_gbps "$tcp_reverse_gbps" \
+        --argjson ipv6_ping_loss_pct "$ipv6_ping_loss_pct" --argjson ipv6_tcp_gbps "$ipv6_tcp_gbps" \
+        --argjson two_shards_tcp_gbps "$two_shards_tcp_gbps" --argjson multicast_loss_pct "$multicast_loss_pct" \
         --argjson udp_pps "$(jq .pps <<<"$udp")" --argjson udp_loss_pct "$(jq .loss_pct <<<"$udp")" \
         --argjson http_sha256_ok "$http_sha256_ok" --argjson http_gbps "$http_gbps" \
         --argjson subnet_up_s "$subnet_up_s" --argjson gateway_rss_mb "$gateway_rss_mb" \
@@ -118,6 +169,10 @@ print_results() {
         printf "$row" "  the kernel as router" "$(printf %.2f "$kernel_tcp_gbps")" "Gbit/s"
         printf "$row" "  ratio" "$(printf %.2f "$(jq -n "$tcp_gbps / $kernel_tcp_gbps")")" ""
         printf "$row" "TCP ib-a to lan" "$(printf %.2f "$tcp_reverse_gbps")" "Gbit/s"
+        printf "$row" "  4 connections, gateway on two cores" "$(printf %.2f "$two_shards_tcp_gbps")" "Gbit/s"
+        printf "$row" "IPv6 ping, worst of two directions" "$ipv6_ping_loss_pct" "% lost"
+        printf "$row" "IPv6 TCP lan to ib-a" "$(printf %.2f "$ipv6_tcp_gbps")" "Gbit/s"
+        printf "$row" "multicast, worst of two directions" "$multicast_loss_pct" "% lost"
         printf "$row" "UDP lan to ib-a, 1400 bytes, received" "$(jq '.pps | floor' <<<"$udp")" "packets/s"
         printf "$row" "  lost" "$(jq '.loss_pct' <<<"$udp" | xargs printf %.3f)" "%"
         printf "$row" "200 MB by curl ib-a to lan" "$http_gbps" "Gbit/s"
@@ -152,7 +207,9 @@ finish() {
 # verdict: a run in which traffic did not arrive whole is a failure, whatever was printed.
 verdict() {
     [[ $http_sha256_ok == true ]] || die "the file fetched through the gateway was not the file served"
-    jq -en "$ping_loss_pct == 0 and $tcp_gbps > 0" >/dev/null || die "traffic was lost: see the table above"
+    jq -en "$ping_loss_pct == 0 and $ipv6_ping_loss_pct == 0 and $multicast_loss_pct == 0 and $tcp_gbps > 0 and
+        $ipv6_tcp_gbps > 0 and $two_shards_tcp_gbps > 0" \
+        >/dev/null || die "traffic was lost: see the table above"
 }
 
 main() {

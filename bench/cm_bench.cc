@@ -20,7 +20,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "control/cm/id_table.h"
+#include "control/cm/communication_id_table.h"
 #include "control/cm/manager.h"
 #include "control/cm/message.h"
 #include "control/cm/reference.h"
@@ -73,7 +73,7 @@ struct Things {
         for (auto& each : order) each = ids[each];
         return order;
     }
-    cm::IdTable<Thing> table{1234};
+    cm::CommunicationIdTable<Thing> table{1234};
     std::vector<std::uint32_t> ids;
 };
 
@@ -168,7 +168,7 @@ void grow(benchmark::State& state, Insert&& insert) {
 void id_grow(benchmark::State& state) {
     const auto one = cm::Reference<Thing>::make();
     for (auto _ : state) {
-        cm::IdTable<Thing> table(1234);
+        cm::CommunicationIdTable<Thing> table(1234);
         grow(state, [&](std::uint32_t) { table.insert([&](std::uint32_t) { return cm::Reference<Thing>(one); }); });
     }
 }

@@ -18,7 +18,7 @@ using namespace verbline;
 using link::Carrier;
 
 link::Envelope envelope_on(Carrier carrier) {
-    const link::Endpoint from{
+    const link::SourceAddress from{
         .carrier = carrier, .ecn = true, .gid = link::gid_of(wire::ipv4(10, 1, 0, 1)), .lid = wire::Lid{3}};
     return link::make_envelope(from, {.dlid = wire::Lid{4}, .dgid = link::gid_of(wire::ipv4(10, 1, 0, 2))}, {}, 0xc000);
 }

@@ -16,9 +16,11 @@ namespace {
 
 using Kind = router::PortSetup::Kind;
 
-void route(benchmark::State& state, Kind kind, bool by_gateway = false) {
-    bench::RoutingGateway gateway(
-        {.kind = kind, .flows = static_cast<unsigned>(state.range(0)), .by_gateway = by_gateway});
+void route(benchmark::State& state, Kind kind, bool by_gateway = false, unsigned more_routes = 0) {
+    bench::RoutingGateway gateway({.kind = kind,
+                                   .flows = static_cast<unsigned>(state.range(0)),
+                                   .by_gateway = by_gateway,
+                                   .more_routes = more_routes});
     auto& shard = gateway.shard();
     for (int i = 0; i < 64; ++i) shard.poll(0);
     const auto before = gateway.sink().taken();
@@ -50,6 +52,8 @@ BENCHMARK(source_and_sink);
 BENCHMARK_CAPTURE(route, to_ethernet, Kind::ethernet)->Arg(1)->Arg(4'000);
 BENCHMARK_CAPTURE(route, to_ipoib, Kind::ipoib)->Arg(1)->Arg(4'000);
 BENCHMARK_CAPTURE(route, by_gateways, Kind::ethernet, true)->Arg(1)->Arg(4'000);
+BENCHMARK_CAPTURE(route, to_few, Kind::ethernet)->Arg(10);
+BENCHMARK_CAPTURE(route, among_many, Kind::ethernet, false, 1'000'000)->Arg(100'000);
 
 }  // namespace
 }  // namespace verbline

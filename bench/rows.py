@@ -173,14 +173,22 @@ def ipoib_against_ethernet(effort):
     return tuple(nanoseconds(effort, "bench_router", f"route/to_{link}/4000") for link in ("ipoib", "ethernet"))
 
 
-def two_shards(name, benchmark, figure, goal):
-    """Millions of packets a second that two shards route together, beside what one does."""
+def among_many(effort):
+    return tuple(nanoseconds(effort, "bench_router", f"route/{case}") for case in ("among_many/100000", "to_few/10"))
+
+
+def two_shards(name, benchmark, figure, goal, program="bench_shards"):
+    """Millions of packets or messages a second that two shards carry together, beside what one does."""
     def measure(effort):
         if len(os.sched_getaffinity(0)) < 2:
             raise CannotRun("needs two CPUs")
-        return tuple(case(effort, "bench_shards", f"{benchmark}/{shards}/real_time")[figure] / 1e6 for shards in (2, 1))
+        return tuple(case(effort, program, f"{benchmark}/{shards}/real_time")[figure] / 1e6 for shards in (2, 1))
 
     return Row(name, "M/s", "one shard", goal, measure, less_is_better=False)
+
+
+def two_rdma_shards(name, benchmark, figure, goal):
+    return two_shards(name, benchmark, figure, goal, "bench_rdma_shards")
 
 
 def messages(name, benchmark, least):
@@ -374,6 +382,7 @@ def all_rows():
         alone("fib and neighbour lookup", "bench_fib", "fib_and_neighbour_lookup"),
         alone("packet routed to Ethernet", "bench_router", "route/to_ethernet/4000"),
         alone("packet routed to IPoIB", "bench_router", "route/to_ipoib/4000"),
+        Row("packet routed among 1,000,000 routes and 100,000 neighbours", "ns", "with 10 neighbours", 1 / 1.5, among_many),
         Row("IPoIB against Ethernet, routed, CRCs in software", "ns", "routed to Ethernet", None, ipoib_against_ethernet),
         *(forwarding(flows) for flows in (1, 10_000)),
         two_shards("two shards to Ethernet, for a CPU's second", "shards/to_ethernet", "packets_per_cpu_second", 1.8),
@@ -381,6 +390,9 @@ def all_rows():
         two_shards("two shards to Ethernet, in wall time", "shards/to_ethernet", "packets_per_second", None),
         two_shards("two shards to IPoIB, in wall time", "shards/to_ipoib", "packets_per_second", None),
         two_shards("two shards of one queue to Ethernet", "shards_of_one_queue/to_ethernet", "packets_per_second", None),
+        two_rdma_shards("two RDMA shards, for a CPU's second", "rdma_shards", "messages_per_cpu_second", 1.8),
+        two_rdma_shards("two RDMA shards, each packet handed over", "rdma_shards_handed_over", "messages_per_second", None),
+        two_rdma_shards("two RDMA shards of one queue", "rdma_shards_of_one_queue", "messages_per_second", None),
         two_shards("two shards of one queue to IPoIB", "shards_of_one_queue/to_ipoib", "packets_per_second", None),
         below("roce v2 seal and open 64 B", 1, 60, ("seal_burst/roce_v2_ipv4/64", "open/roce_v2_ipv4/64"),
               "bench_link"),

@@ -10,7 +10,7 @@
 
 namespace verbline::pmd {
 
-/// Fills `out` from the front with empty packets from `pool` and returns how many: fewer than asked for if the pool
+/// Fills `out` from the front with empty packets from `pool` and returns how many: fewer than `out` has if the pool
 /// runs short.
 inline std::size_t allocate(rte_mempool& pool, Burst out) {
     if (rte_pktmbuf_alloc_bulk(&pool, out.data(), static_cast<unsigned>(out.size())) == 0) return out.size();

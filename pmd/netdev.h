@@ -6,7 +6,7 @@
 ///
 /// Modelled on the kernel's accelerated IPoIB interface (struct rdma_netdev): a small table of operations of which a
 /// device implements those it can. An operation that it lacks returns `operation_not_supported`, and the caller falls
-/// back to its own implementation; callers never ask what kind of device it is.
+/// back to its own implementation; callers never test for the kind of device.
 ///
 ///     up, down, rx_burst, tx_burst, capabilities        every device
 ///     set_identity, attach_multicast, detach_multicast  filters; default: receive all, let the link layer discard
@@ -51,14 +51,17 @@ enum class Carries : std::uint8_t {
 
 struct Capabilities {
     Carries carries = Carries::ethernet;
-    std::uint16_t rx_queues = 1;      ///< for RSS
-    std::uint16_t tx_queues = 1;      ///< for TSS
-    std::uint32_t max_packet = 1514;  ///< bytes from the first header `carries` names; segmentation requests excepted
-    std::uint64_t tx_offloads = 0;    ///< RTE_ETH_TX_OFFLOAD_* bits that a packet may request (MULTI_SEGS among them)
-    std::uint64_t rx_offloads = 0;    ///< RTE_ETH_RX_OFFLOAD_* bits that are done on receive
-    std::uint32_t max_tso = 0;        ///< largest packet with a segmentation request, bytes; 0: none
-    bool lossless_rx = false;         ///< lossless receive: unread packets wait at their sender (tun, tap), so the
-                                      ///< shard stops reading this device while an output is congested
+    std::uint16_t rx_queues = 1;        ///< for RSS
+    std::uint16_t tx_queues = 1;        ///< for TSS
+    std::uint32_t max_packet = 1514;    ///< bytes from the first header `carries` names; segmentation requests excepted
+    std::uint64_t tx_offloads = 0;      ///< RTE_ETH_TX_OFFLOAD_* bits that a packet may request (MULTI_SEGS among them)
+    std::uint64_t rx_offloads = 0;      ///< RTE_ETH_RX_OFFLOAD_* bits that are done on receive
+    std::uint32_t max_tso = 0;          ///< largest packet with a segmentation request, bytes; 0: none
+    std::uint16_t min_tso_segment = 1;  ///< least `tso_segsz` of one
+    std::uint16_t max_tso_segments = UINT16_MAX;  ///< mbufs in the chain of one
+    std::uint16_t max_segments = UINT16_MAX;      ///< mbufs in the chain of any other, where MULTI_SEGS allows several
+    bool lossless_rx = false;  ///< lossless receive: unread packets wait at their sender (tun, tap), so the
+                               ///< shard stops reading this device while an output is congested
 };
 
 /// The port's own addresses on the link, for devices that filter on receive.
@@ -109,8 +112,8 @@ public:
     /// Whether the link is up, so that packets sent now reach a peer. Devices that reconnect (memif) do so in this
     /// call; the control thread makes it a few times a second.
     virtual bool link_up() = 0;
-    /// True while `link_up` should be called again soon, because a connection is being made or is wanted: one call a
-    /// millisecond is enough. Any thread.
+    /// True while `link_up` should be called again soon, because a connection is being established or requested: one
+    /// call a millisecond is enough. Any thread.
     virtual bool wants_link_up() const noexcept { return false; }
 
     /// Fills `burst` from the front and returns the number received. The caller owns the mbufs.

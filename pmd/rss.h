@@ -35,10 +35,10 @@ public:
     FlowHash& operator=(const FlowHash&) = delete;
     virtual ~FlowHash() = default;
 
-    /// The key of the hash, as RssTable has it.
+    /// The key of the hash, as in RssTable.
     virtual std::span<const std::uint8_t> key() const = 0;
     /// Hashes the packets, which begin with what `carries` names, into the front of `hashes`. A function of the flow
-    /// alone: all packets of one flow, in whatever burst, have the same hash.
+    /// alone: all packets of one flow have the same hash, independent of bursts.
     virtual void hash(Carries carries, std::span<rte_mbuf* const> packets,
                       std::span<std::uint32_t> hashes) const noexcept = 0;
 };

@@ -6,6 +6,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../apps/testbed/testbed.sh"
 
 only='*' quick=0 all=0 bare=0 fuzz_seconds=4 soak_minutes=1
 passed=0 failed=0 skipped=0
+asan_tests=() tsan_tests=() fuzz_targets=()
+ahead='' # the process that builds what is needed later
 logs=$root/build/test-logs
 # Tests that run threads beside each other, for the thread sanitizer.
 threaded='datapath/memory datapath/transport datapath/rdma datapath/router control/loop control/cm control/telemetry pmd/tun pmd/capture pmd/rss apps/libibverbs/port'
@@ -26,7 +28,8 @@ Installs what the tests need, builds, runs every test and prints how many passed
 
   --only GLOB        those whose name matches, e.g. 'system/*' or 'unit/datapath/wire'
   --quick            without sanitizers, fuzzing and clang-tidy; the unit tests are those of the release build
-  --all              the unit tests and benchmarks of the release build as well, all of clang-tidy, and bare/...: three times the time
+  --all              the unit tests and benchmarks of the release build as well, all of clang-tidy, ten minutes of
+                     system/gateway_soak, and bare/...: three times the time
   --bare             only bare/..., which takes an hour
   --fuzz-seconds N   for each fuzz target (4); what it finds is kept in build-asan/fuzz
   --soak MINUTES     how long system/soak goes on (1)
@@ -99,11 +102,8 @@ build() {
     shift
     if ninja -C "$directory" "$@" 2>&1 | tee "$log" | awk 'NR % 40 == 0 { print "    " $1, $2, $3, $4; fflush() }'; then
         note "built in $(seconds_since "$began") s"
-    elif [[ $(meson introspect --buildoptions "$directory" | jq -r '.[] | select(.name == "unity").value') == on ]]; then
-        note "files that are compiled together may have helpers of the same name: once more, each by itself"
-        set_up "$directory" -Dunity=off
-        build "$directory" "$@"
     else
+        # A redefinition in a unity build: two of the files that are compiled as one have a helper of that name.
         grep -v '^\[' "$log" >"$log.short" || true
         finished "$name" 1 "$log.short" "$(seconds_since "$began")"
         return 1
@@ -220,7 +220,7 @@ why_no_system_tests() {
 system_tests() {
     local name why limit
     why=$(why_no_system_tests)
-    export VERBLINE_SOAK_SECONDS=$((soak_minutes * 60))
+    export VERBLINE_SOAK_SECONDS=$((soak_minutes * 60)) VERBLINE_GATEWAY_SOAK_SECONDS=$((all ? 600 : 30))
     for name in "$@"; do
         if [[ -n $why ]]; then
             echo "$why" >"$logs/why"
@@ -230,6 +230,7 @@ system_tests() {
         export VERBLINE_BED=/run/verbline/test-$$-$name
         limit=180
         [[ $name != soak ]] || limit=$((VERBLINE_SOAK_SECONDS + 240))
+        [[ $name != gateway_soak ]] || limit=$((VERBLINE_GATEWAY_SOAK_SECONDS + 120))
         run_test "system/$name" "$limit" "tests/system/$name"
         apps/testbed/close "$VERBLINE_BED" # should it have been killed
     done
@@ -285,32 +286,66 @@ run_release() {
     if ((${#system[@]})) || [[ $only == '*' ]]; then build build "${programs[@]}" || return 0; fi
     ((${#system[@]})) || return 0
     step "system tests"
+    build_ahead
     system_tests "${system[@]}"
+    stop_building_ahead
+}
+
+# set_up_asan, set_up_tsan: configure the build, and list the tests and fuzz targets of it that are run.
+set_up_asan() {
+    # Coverage in the libraries is what the fuzz targets steer by.
+    set_up_sanitized build-asan -fsanitize=fuzzer-no-link -Dsanitize=address,undefined -Dfuzz=true
+    mapfile -t asan_tests < <(meson introspect --tests build-asan | jq -r '.[].name')
+    mapfile -t fuzz_targets < <(meson introspect --targets build-asan |
+        jq -r '.[] | select(.type == "executable") | .name | select(startswith("fuzz_")) | ltrimstr("fuzz_")')
+}
+
+set_up_tsan() {
+    set_up_sanitized build-tsan '' -Dsanitize=thread
+    # Some run in several parts: NAME-0, NAME-1, ...
+    mapfile -t tsan_tests < <(meson introspect --tests build-tsan | jq -r --arg threaded "$threaded" \
+        '.[].name | select(sub("-[0-9]+$"; "") | IN($threaded | splits(" ")))')
+}
+
+# build_ahead: begins what run_sanitized builds, at idle priority: the system tests mostly wait, and these builds take the longest.
+build_ahead() {
+    local asan tsan
+    ((!quick)) && [[ $only == '*' ]] || return 0
+    set_up_asan
+    set_up_tsan
+    mapfile -t asan < <(programs build-asan "${asan_tests[@]}")
+    mapfile -t tsan < <(programs build-tsan "${tsan_tests[@]}")
+    # shellcheck disable=SC2016 # expanded by that shell
+    chrt --idle 0 setsid bash -c 'trap exit TERM; ninja -j $3 -k 0 -C build-asan $1; ninja -j $3 -k 0 -C build-tsan $2' - \
+        "${asan[*]} ${fuzz_targets[*]/#/tests/fuzz/fuzz_}" "${tsan[*]}" "$(nproc)" >"$logs/ahead.log" 2>&1 &
+    ahead=$!
+}
+
+# stop_building_ahead: run_sanitized goes on from there; of what failed it tells.
+stop_building_ahead() {
+    [[ -n $ahead ]] || return 0
+    kill -TERM -- "-$ahead" 2>/dev/null || true
+    wait "$ahead" || true
+    ahead=''
 }
 
 run_sanitized() {
-    local tests=() targets=() name
+    local targets=() name
     step "AddressSanitizer and UndefinedBehaviorSanitizer"
-    # Coverage in the libraries is what the fuzz targets steer by.
-    set_up_sanitized build-asan -fsanitize=fuzzer-no-link -Dsanitize=address,undefined -Dfuzz=true
-    mapfile -t tests < <(meson introspect --tests build-asan | jq -r '.[].name')
-    unit_tests asan build-asan "${tests[@]}"
+    set_up_asan
+    unit_tests asan build-asan "${asan_tests[@]}"
     step "fuzzing, $fuzz_seconds s for each target"
-    mapfile -t tests < <(meson introspect --targets build-asan |
-        jq -r '.[] | select(.type == "executable") | .name | select(startswith("fuzz_")) | ltrimstr("fuzz_")')
-    for name in "${tests[@]}"; do ! wanted "fuzz/$name" || targets+=("$name"); done
+    for name in "${fuzz_targets[@]}"; do ! wanted "fuzz/$name" || targets+=("$name"); done
     if ((${#targets[@]})) && build build-asan "${targets[@]/#/tests/fuzz/fuzz_}"; then fuzz "${targets[@]}"; fi
     step "ThreadSanitizer"
-    set_up_sanitized build-tsan '' -Dsanitize=thread
-    # Some run in several parts: NAME-0, NAME-1, ...
-    mapfile -t tests < <(meson introspect --tests build-tsan | jq -r --arg threaded "$threaded" \
-        '.[].name | select(sub("-[0-9]+$"; "") | IN($threaded | splits(" ")))')
-    unit_tests tsan build-tsan "${tests[@]}"
+    set_up_tsan
+    unit_tests tsan build-tsan "${tsan_tests[@]}"
 }
 
 # tally: the last line, whatever happened.
 tally() {
     local status=$?
+    stop_building_ahead
     ((status == 0 || failed > 0)) || failed=1
     ((skipped == 0)) && skipped='' || skipped=", $skipped skipped"
     echo "$passed passed, $failed failed$skipped"

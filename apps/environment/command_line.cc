@@ -17,7 +17,7 @@ Result<std::optional<std::vector<std::string>>> parse_command_line(CLI::App& app
     const bool split = end != words.end();
     try {
         std::vector<std::string> ours(split ? end + 1 : words.begin(), words.end());
-        std::ranges::reverse(ours);  // as CLI11 wants it
+        std::ranges::reverse(ours);  // the order CLI11 expects
         app.parse(ours);
     } catch (const CLI::Success& success) {
         app.exit(success);

@@ -60,7 +60,7 @@ public:
     void transmit(pmd::Burst packets, link::Destinations to) noexcept override {
         transmit_each(packets, to, [this](rte_mbuf& packet, const link::Destination& destination) -> Counter* {
             if (!link::prepend(packet, destination.header)) return &counters_.tx_dropped_no_room;
-            packet.l2_len = destination.header.size;  // a device with offloads looks behind it
+            link::set_link_header(packet, destination.header.size);
             return nullptr;
         });
     }

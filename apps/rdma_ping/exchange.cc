@@ -19,8 +19,8 @@ namespace verbline::rdma_ping {
 namespace {
 
 constexpr timeval io_timeout{.tv_sec = 20, .tv_usec = 0};
-constexpr std::uint32_t magic = 0x56'4c'50'31;  // "VLP1": the layout below
-constexpr std::size_t introduction_size = 56;
+constexpr std::uint32_t magic = 0x56'4c'50'32;  // "VLP2": the layout below
+constexpr std::size_t introduction_size = 60;
 
 std::array<std::byte, introduction_size> encode(const Introduction& in) {
     std::array<std::byte, introduction_size> out{};
@@ -34,6 +34,7 @@ std::array<std::byte, introduction_size> encode(const Introduction& in) {
     wire::store32(out, 40, static_cast<std::uint32_t>(in.rkey));
     wire::store64(out, 44, in.address);
     wire::store32(out, 52, in.selective_ack ? 1 : 0);
+    wire::store32(out, 56, in.flow_label);
     return out;
 }
 
@@ -44,7 +45,8 @@ Introduction decode(std::span<const std::byte, introduction_size> in) {
                      .lid = wire::Lid{wire::load16(in, 22)},
                      .rkey = wire::RKey{wire::load32(in, 40)},
                      .address = wire::load64(in, 44),
-                     .selective_ack = wire::load32(in, 52) == 1};
+                     .selective_ack = wire::load32(in, 52) == 1,
+                     .flow_label = wire::load32(in, 56) & 0xfffff};
     std::ranges::copy(in.subspan<16, 6>(), out.mac.bytes.begin());
     std::ranges::copy(in.subspan<24, 16>(), out.gid.bytes.begin());
     return out;
@@ -96,7 +98,15 @@ Result<Exchange> Exchange::connect(const std::string& server, std::uint16_t port
 }
 
 Result<Introduction> Exchange::swap(const Introduction& ours) {
-    if (auto sent = send(encode(ours)); !sent) return std::unexpected(sent.error());
+    if (auto sent = introduce(ours); !sent) return std::unexpected(sent.error());
+    return await_introduction();
+}
+
+Result<void> Exchange::introduce(const Introduction& ours) {
+    return send(encode(ours));
+}
+
+Result<Introduction> Exchange::await_introduction() {
     std::array<std::byte, introduction_size> theirs{};
     if (auto received = receive(theirs); !received) return std::unexpected(received.error());
     if (wire::load32(theirs, 0) != magic) return failure(EPROTO, "the other end of the TCP connection is no rdma_ping");
@@ -110,7 +120,7 @@ Result<void> Exchange::meet() {
 }
 
 void Exchange::say_done() {
-    (void)send(std::array{std::byte{1}});  // a peer that is gone need not know
+    (void)send(std::array{std::byte{1}});  // ignored: the peer may have ended
 }
 
 bool Exchange::peer_is_done() {

@@ -25,6 +25,7 @@ struct Introduction {
     wire::RKey rkey{};          ///< of the memory that the peer may read and write
     std::uint64_t address = 0;  ///< start of that memory
     bool selective_ack = false;
+    std::uint32_t flow_label = 0;  ///< RoCE: for packets to it, so that they arrive at the right shard; 0: none
 };
 
 /// One TCP connection; closed with the object. Every wait is bounded.
@@ -38,6 +39,9 @@ public:
 
     /// Sends ours, and returns the peer's.
     Result<Introduction> swap(const Introduction& ours);
+    /// In steps, where one end answers what the other has said.
+    Result<void> introduce(const Introduction& ours);
+    Result<Introduction> await_introduction();
     /// A barrier: returns when both ends have called it.
     Result<void> meet();
 

@@ -25,6 +25,7 @@ public:
     void poll() {
         const auto now = monotonic_now();
         port_.upkeep(now);
+        port_.send_due();
         if (!device_.poll(0, now)) std::this_thread::yield();
     }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -7,20 +9,28 @@
 
 #include "apps/environment/environment.h"
 #include "apps/rdma_ping/ping.h"
+#include "apps/rdma_ping/spread.h"
 
 namespace verbline::rdma_ping {
 namespace {
 
 void run(const Options& options) {
     const auto environment = must(Environment::start("rdma_ping", options.eal));
-    auto port = must(PingPort::open(options));
+    const auto lcores = worker_lcores();
+    auto port = must(PingPort::open(options, static_cast<std::uint16_t>(std::max<std::size_t>(1, lcores.size()))));
     const bool server = options.server.empty();
     auto exchange =
         must(server ? Exchange::accept(options.tcp_port) : Exchange::connect(options.server, options.tcp_port));
     must(port.await_link());
-    Ping ping(options, port, exchange);
-    ping.connect();
-    server ? ping.server() : ping.client();
+    const auto run_both = [server](auto&& ping) {
+        ping.connect();
+        server ? ping.server() : ping.client();
+    };
+    if (lcores.empty() && options.qps == 1) {
+        run_both(Ping(options, port, exchange));
+    } else {
+        run_both(Spread(options, port, exchange, lcores));
+    }
 }
 
 int fail(std::string_view why, int status) {

@@ -73,7 +73,8 @@ Result<std::optional<Options>> parse_options(int argc, const char* const* argv) 
     Texts texts;
     CLI::App app(
         "RC SENDs to and fro between two processes, then a WRITE and a READ, every byte compared. Start the server\n"
-        "first, without SERVER; both ends tell each other their numbers over TCP.",
+        "first, without SERVER; both ends exchange their queue pair numbers over TCP. With EAL arguments in front, as\n"
+        "in `-l 0-2 --`, each lcore but the first polls a shard of the device, over which the queue pairs are spread.",
         "rdma_ping");
     app.add_option("SERVER", options.server, "host name or address of the server, for the numbers only");
     app.add_option("--device", texts.device, "memif:SOCKET[,server], tap:IFNAME or dpdk:DEVARGS")->required();
@@ -85,6 +86,8 @@ Result<std::optional<Options>> parse_options(int argc, const char* const* argv) 
     app.add_option("--count", options.count, "client: how many pings; without it, 10")->check(CLI::Range(1, 1'000'000));
     app.add_option("--size", options.size, "client: bytes of each; without it, 64")
         ->check(CLI::Range(std::uint32_t{1}, max_size));
+    app.add_option("--qps", options.qps, "queue pairs that ping beside each other, at both ends; without it, 1")
+        ->check(CLI::Range(std::uint32_t{1}, max_qps));
     app.add_option("--tcp-port", options.tcp_port, "where the server listens; without it, 18515");
     app.add_option("--capture", options.capture, "write all frames to a pcapng file");
     app.add_option("--impair", texts.impair, "worsen the link, e.g. loss=0.01,seed=7");

@@ -18,6 +18,7 @@
 namespace verbline::rdma_ping {
 
 constexpr std::uint32_t max_size = 1 << 20;  ///< bytes of one ping
+constexpr std::uint32_t max_qps = 256;
 
 struct Options {
     std::vector<std::string> eal;  ///< arguments before `--`
@@ -31,6 +32,7 @@ struct Options {
     wire::Lid lid{};  ///< soft fabric
     std::uint32_t mtu = 1024;
     std::uint32_t count = 10, size = 64;
+    std::uint32_t qps = 1;  ///< queue pairs; the same at both ends
 
     /// Our MAC address if the device has none: derived from the LID as the soft fabric requires, else locally
     /// administered, with the last bytes of the IP address.

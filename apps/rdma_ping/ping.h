@@ -6,6 +6,7 @@
 /// the thread that also polls the shard. port.h is what any DPDK program has; exchange.h swaps the connection data.
 
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "apps/rdma_ping/buffers.h"
@@ -18,22 +19,35 @@
 
 namespace verbline::rdma_ping {
 
-/// Creates a device with one shard on the port, and adds our address to its GID table.
-inline std::unique_ptr<rdma::Device> create_device(const Options& options, PingPort& port) {
+/// Creates a device on the port, and adds our address to its GID table. Each shard has its queue of the port.
+inline std::unique_ptr<rdma::Device> create_device(const Options& options, PingPort& port, unsigned shards = 1) {
     const bool roce = options.carrier != link::GidType::ib;
+    std::vector<std::uint16_t> queues(shards);
+    std::iota(queues.begin(), queues.end(), std::uint16_t{0});
     auto device = must(rdma::Device::create({.name = "rdma_ping",
                                              .device = &port.device(),
+                                             .queues = queues,
                                              .pool = port.pool(),
                                              .kind = roce ? link::GidTable::Kind::roce : link::GidTable::Kind::ib,
                                              .mac = port.device().mac().value_or(options.mac()),
                                              .lid = options.lid,
-                                             .max_queue_pairs = 16,
+                                             .max_queue_pairs = max_qps + 2,
                                              .start = monotonic_now()}));
     device->change_gids([&](link::GidTable& gids) {
         gids.add_interface(1, device->options().mac);
         gids.add_address(1, options.gid);
     });
     return device;
+}
+
+/// The path to the peer, by the GID of our address.
+inline rdma::Path path_to(const Options& options, const rdma::Device& device, const Introduction& peer) {
+    rdma::Path path{.address = {.dlid = peer.lid}, .mac = peer.mac};
+    if (options.carrier != link::GidType::ib) {
+        path.gid_index = static_cast<unsigned>(*device.gids().find(options.gid, options.carrier, {}));
+        path.address = {.global = true, .dgid = peer.gid, .hop_limit = 64, .flow_label = peer.flow_label};
+    }
+    return path;
 }
 
 class Ping {
@@ -57,13 +71,8 @@ public:
                                      .rkey = region_.rkey(),
                                      .address = buffers_.address(Part::peers),
                                      .selective_ack = rdma::QueuePair::offers_selective_ack}));
-        rdma::Path path{.address = {.dlid = peer_.lid}, .mac = peer_.mac};
-        if (options_.carrier != link::GidType::ib) {
-            path.gid_index = static_cast<unsigned>(*device_->gids().find(options_.gid, options_.carrier, {}));
-            path.address = {.global = true, .dgid = peer_.gid, .hop_limit = 64};
-        }
         must(pair_->ready_to_receive({.remote = peer_.qpn,
-                                      .path = path,
+                                      .path = path_to(options_, *device_, peer_),
                                       .mtu = std::min(mtu, peer_.mtu),
                                       .first = peer_.psn,
                                       .selective_ack = peer_.selective_ack}));
@@ -82,7 +91,7 @@ public:
             loop_.await(*received_);
             took.push_back(monotonic_now() - began);
             loop_.await(*sent_);
-            buffers_.must_agree(options_.size, "a ping came back changed");
+            buffers_.must_agree(options_.size, "a ping returned altered");
             post_receive();
         }
         buffers_.fill(options_.count, options_.size);

@@ -2,6 +2,7 @@
 #include "apps/rdma_ping/port.h"
 
 #include <algorithm>
+#include <random>
 #include <thread>
 
 #include <rte_errno.h>
@@ -21,13 +22,21 @@ namespace {
 constexpr std::uint32_t headers = 160;  // around the payload of any RoCE or InfiniBand packet, in one frame
 constexpr unsigned packets = 8192;      // receive and transmit rings, packets kept until one that is missing comes
 
+/// Nobody shall aim flows at one queue.
+link::FrameFlowHash::Key random_key() {
+    std::random_device random;
+    link::FrameFlowHash::Key key;
+    std::ranges::generate(key, [&] { return static_cast<std::uint8_t>(random()); });
+    return key;
+}
+
 }  // namespace
 
 void PingPort::FreePool::operator()(rte_mempool* pool) const {
     rte_mempool_free(pool);
 }
 
-Result<PingPort> PingPort::open(const Options& options) {
+Result<PingPort> PingPort::open(const Options& options, std::uint16_t queues) {
     PingPort port;
     const auto room = RTE_PKTMBUF_HEADROOM + std::max(options.mtu + headers, std::uint32_t{RTE_MBUF_DEFAULT_DATAROOM});
     port.pool_.reset(
@@ -35,7 +44,10 @@ Result<PingPort> PingPort::open(const Options& options) {
     if (port.pool_ == nullptr) return failure(rte_errno, "no memory for packets; give DPDK more with `-m MB --`");
 
     const auto mtu = static_cast<std::uint16_t>(std::max(options.mtu + headers, 1500u));
-    auto device = pmd::open_device(options.device, {.pool = port.pool_.get(), .mtu = mtu, .persistent = false});
+    if (queues > 1) port.flows_ = std::make_unique<link::FrameFlowHash>(random_key());
+    auto device = pmd::open_device(
+        options.device,
+        {.pool = port.pool_.get(), .mtu = mtu, .queues = queues, .flows = port.flows_.get(), .persistent = false});
     if (!device) return std::unexpected(device.error());
     port.device_ = std::move(*device);
     if (options.impair) {
@@ -53,7 +65,6 @@ Result<PingPort> PingPort::open(const Options& options) {
 }
 
 void PingPort::upkeep(Time now) {
-    std::ignore = device_->tx_burst(0, {});  // what an impaired link holds back and is due
     if (now < next_) return;
     next_ = now + millisecond;
     std::ignore = device_->link_up();
@@ -64,7 +75,7 @@ Result<void> PingPort::await_link() {
     const auto limit = monotonic_now() + 20 * second;
     while (!device_->link_up()) {
         if (monotonic_now() > limit) {
-            return failure(ENOLINK, fmt::format("device {}: there is nobody at the other end", device_->name()));
+            return failure(ENOLINK, fmt::format("device {}: no peer at the other end", device_->name()));
         }
         std::this_thread::yield();
     }

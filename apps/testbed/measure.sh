@@ -82,3 +82,15 @@ web_fetch() {
     [[ $sum == "$web_sha256" ]] || return 1
     awk 'END { printf "%.3f\n", $1 * 8 / 1e9 }' "$bed/curl.out"
 }
+
+# multicast_hear NAME NAMESPACE INTERFACE GROUP COUNT: in the background; returns once it is in the group.
+multicast_hear() {
+    start "$1" ip netns exec "$2" "$root/apps/testbed/multicast.py" hear "$4" 5000 "$3" "$5"
+    await_line "$1" '^ready$' 10
+}
+
+# multicast_send NAMESPACE INTERFACE GROUP COUNT [HOPS [BYTES]]
+multicast_send() { timeout 20 ip netns exec "$1" "$root/apps/testbed/multicast.py" send "$3" 5000 "${@:2:1}" "${@:4}"; }
+
+# multicast_heard NAME: how many datagrams it has heard.
+multicast_heard() { grep -c '^heard ' "$bed/$1.log" || true; }

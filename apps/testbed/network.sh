@@ -9,6 +9,7 @@
 # script runs, as the fabric's sockets are found only there. Links between gateway and hosts are memif pairs.
 
 verbline=${VERBLINE:-$root/build/apps/verbline/verbline} # another build, if one is named
+lan_ipv6=fd76:1::2 gateway_lan_ipv6=fd76:1::1 gateway_ib_ipv6=fd76:2::1 a_ipv6=fd76:2::2
 lan_address=10.1.0.2 gateway_lan_address=10.1.0.1 gateway_ib_address=10.2.0.1 a_address=10.2.0.2 b_address=10.2.0.3
 
 # network_names PREFIX: the names of namespaces, and of the processes in them.
@@ -75,6 +76,15 @@ END
 
 gateway_start() { instance_start "$ns_gw" gateway "$bed/gateway.toml" "$@"; }
 
+# gateway_start_shards COUNT [ARGUMENT...]: each on an lcore of its own. The lcores float over all CPUs, as the embedded ones do: there
+# may be fewer CPUs than shards.
+gateway_start_shards() {
+    local cpus
+    cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
+    instance_start "$ns_gw" --lcores "(0-$1)@($cpus)" --main-lcore 0 --no-huge --no-shconf --no-pci -m 512 --log-level warning \
+        -- gateway "$bed/gateway.toml" "${@:2}"
+}
+
 # host_start NAMESPACE LETTER HOST ADDRESS [OPTION...]
 host_start() {
     instance_start "$1" host ib0 --name "$1" --netns "$1" --sm "ibsim:$fabric,host=$3" \
@@ -98,6 +108,16 @@ network_up() {
     await_ready "$ns_gw" "$ns_a" "$ns_b"
     ip -n "$ns_a" route add 10.1.0.0/24 via "$gateway_ib_address" dev ib0
     ip -n "$ns_b" route add 10.1.0.0/24 via "$gateway_ib_address" dev ib0
+}
+
+# ipv6_up: lan, the gateway and ib-a have IPv6 as well.
+ipv6_up() {
+    ip -n "$ns_lan" -6 address add "$lan_ipv6/64" dev lan0 nodad
+    ip -n "$ns_gw" -6 address add "$gateway_lan_ipv6/64" dev lan nodad
+    ip -n "$ns_gw" -6 address add "$gateway_ib_ipv6/64" dev ib0 nodad
+    ip -n "$ns_a" -6 address add "$a_ipv6/64" dev ib0 nodad
+    ip -n "$ns_lan" -6 route add default via "$gateway_lan_ipv6"
+    ip -n "$ns_a" -6 route add fd76:1::/64 via "$gateway_ib_ipv6" dev ib0
 }
 
 # kernel_network_up: the same path with the kernel as the router: three namespaces, two veth pairs, the same addresses and MTUs.

@@ -99,6 +99,17 @@ processes_stop() {
     process_kill ibsim
 }
 
+# within SECONDS COMMAND...: until the command succeeds; prints the seconds it took.
+within() {
+    local limit=$1 began=${EPOCHREALTIME/[.,]/}
+    shift
+    until "$@" >/dev/null 2>&1; do
+        ((${EPOCHREALTIME/[.,]/} - began < limit * 1000000)) || return 1
+        sleep 0.02
+    done
+    seconds_since "$began"
+}
+
 # await_line NAME PATTERN SECONDS: until process NAME prints a line that matches (an extended regular expression).
 await_line() {
     local name=$1 pattern=$2 seconds=$3

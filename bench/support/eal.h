@@ -26,7 +26,7 @@ namespace verbline::bench {
 /// Starts the environment, if it has not been, and makes a pool.
 inline rte_mempool* make_pool(const char* name, unsigned buffers, std::uint16_t data_room) {
     [[maybe_unused]] static const bool started = [] {
-        std::array<std::string, 8> words{"bench",          "--no-huge",        "-m", "512", "--no-pci", "--no-shconf",
+        std::array<std::string, 8> words{"bench",          "--no-huge",        "-m", "1024", "--no-pci", "--no-shconf",
                                          "--no-telemetry", "--log-level=error"};
         std::array<char*, words.size()> arguments;
         for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();

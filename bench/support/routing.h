@@ -108,6 +108,7 @@ public:
         router::PortSetup::Kind kind = router::PortSetup::Kind::ethernet;  ///< of the port that transmits
         unsigned flows = 1;
         bool by_gateway = false;
+        unsigned more_routes = 0;  ///< that no packet takes
         std::uint16_t shards = 1;
         pmd::NetDevice* source = nullptr;  ///< of as many queues as there are shards; null: a Source of its own
     };
@@ -117,7 +118,7 @@ public:
         const auto size = rte_rcu_qsbr_get_memsize(setup.shards);
         readers_ = static_cast<rte_rcu_qsbr*>(rte_zmalloc(nullptr, size, RTE_CACHE_LINE_SIZE));
         rte_rcu_qsbr_init(readers_, setup.shards);
-        fib_ = *forward::Fib::create({.max_routes = 8'192, .max_long = 64}, *readers_);
+        fib_ = *forward::Fib::create({.max_routes = 8'192 + setup.more_routes, .max_long = 64}, *readers_);
         add_routes(setup);
         for (std::uint16_t i = 0; i < setup.shards; ++i) add_shard(setup, i);
     }
@@ -152,9 +153,12 @@ private:
     /// Before any shard reads them: then no change waits.
     void add_routes(const Setup& setup) {
         using forward::NextHop;
-        std::ignore = fib_->replace({wire::ipv4(10, 2, 0, 0), 16}, {NextHop::Kind::on_link, out});
+        std::ignore = fib_->replace({wire::ipv4(10, 2, 0, 0), 15}, {NextHop::Kind::on_link, out});
         for (unsigned flow = 0; setup.by_gateway && flow < setup.flows; ++flow) {
             std::ignore = fib_->replace({Source::network(flow), 24}, {NextHop::Kind::via, out, Source::on_link(flow)});
+        }
+        for (unsigned n = 0; n < setup.more_routes; ++n) {
+            std::ignore = fib_->replace({wire::Ipv4Address{0x2000'0000 + 256 * n}, 24}, {NextHop::Kind::on_link, out});
         }
     }
 
@@ -170,6 +174,7 @@ private:
                                .fib = fib_.get(),
                                .readers = readers_,
                                .pool = pool_,
+                               .max_neighbours = std::max(setup.flows, forward::default_neighbours),
                                .commands = &member.commands,
                                .events = &member.events});
         member.command(router::SetEthernet{in, station(1)});

@@ -46,9 +46,9 @@ template mad::MadBuffer Connection::addressed(wire::CmDrep, std::uint64_t) const
 template mad::MadBuffer Connection::addressed(wire::CmLap, std::uint64_t) const;
 template mad::MadBuffer Connection::addressed(wire::CmApr, std::uint64_t) const;
 
-void Connection::post(const mad::MadBuffer& mad, Context& context) {
-    context.count(sent(attribute(mad)));
-    context.send(peer_, mad);
+void Connection::post(const mad::MadBuffer& mad, ActionSink& sink) {
+    sink.count(sent(attribute(mad)));
+    sink.send(peer_, mad);
 }
 
 void Connection::keep(const mad::MadBuffer& mad) {
@@ -59,18 +59,18 @@ void Connection::keep(const mad::MadBuffer& mad) {
     }
 }
 
-void Connection::keep_and_post(const mad::MadBuffer& mad, Context& context) {
+void Connection::keep_and_post(const mad::MadBuffer& mad, ActionSink& sink) {
     keep(mad);
-    post(mad, context);
+    post(mad, sink);
 }
 
-void Connection::post_kept(Context& context) {
-    if (kept_) post(*kept_, context);
+void Connection::post_kept(ActionSink& sink) {
+    if (kept_) post(*kept_, sink);
 }
 
 /// Whether the message's ids belong to this connection. The peer's id is unknown before REP, and may be missing in a
 /// REJ (12.6.7): then the low half of the transaction id must match; the upper half belongs to the transports.
-bool Connection::ours(const Incoming& message) const {
+bool Connection::ours(const ReceivedMessage& message) const {
     if (message.receiver_id() != static_cast<std::uint32_t>(local_)) return false;
     const CommunicationId sender{message.sender_id()};
     if (remote_ == CommunicationId{}) return true;
@@ -91,36 +91,36 @@ void Connection::follow_migration(const mad::GmpPeer& from) {
 }
 
 /// A late REQ of ours created a second connection at the peer: rejects its REP, so that it does not wait for us.
-void Connection::refuse_stranger(const Incoming& rep, const mad::GmpPeer& from, Context& context) {
+void Connection::refuse_stranger(const ReceivedMessage& rep, const mad::GmpPeer& from, ActionSink& sink) {
     auto rej = to_message({.reason = wire::CmRejectReason::invalid_communication_id}, wire::CmAbout::rep);
     rej.local_id = rep.receiver_id();
     rej.remote_id = rep.sender_id();
-    context.count(Count::rejected_unknown_id);
-    context.count(Count::tx_rej);
-    context.send(from, make_mad(rej, rep.transaction()));
+    sink.count(Count::rejected_unknown_id);
+    sink.count(Count::tx_rej);
+    sink.send(from, make_mad(rej, rep.transaction()));
 }
 
-void Connection::receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
+void Connection::receive(const ReceivedMessage& message, const mad::GmpPeer& from, Time now, ActionSink& sink) {
     using enum wire::CmAttribute;
-    if (message.attribute() == req) return receive_req(message, from, now, context);
+    if (message.attribute() == req) return receive_req(message, from, now, sink);
     // A REJ with reason "timeout" cancels a REQ whose sender never learnt our id; it was found by the sender's id.
     const bool taken_back = message.attribute() == rej && message.receiver_id() == 0;
     if (!taken_back && !ours(message)) {
-        if (message.attribute() == rep) return refuse_stranger(message, from, context);
-        return context.count(Count::rx_dropped_mismatched);
+        if (message.attribute() == rep) return refuse_stranger(message, from, sink);
+        return sink.count(Count::rx_dropped_mismatched);
     }
-    if (!from_peer(from)) return context.count(Count::rx_dropped_stranger);
+    if (!from_peer(from)) return sink.count(Count::rx_dropped_stranger);
     follow_migration(from);
     switch (message.attribute()) {
-        case mra: return receive_mra(message.as<wire::CmMra>(), now, context);
-        case rej: return receive_rej(message.as<wire::CmRej>(), now, context);
-        case rep: return receive_rep(message.as<wire::CmRep>(), now, context);
-        case rtu: return receive_rtu(message.as<wire::CmRtu>(), now, context);
-        case dreq: return receive_dreq(message.as<wire::CmDreq>(), message, now, context);
-        case drep: return receive_drep(message.as<wire::CmDrep>(), now, context);
-        case lap: return receive_lap(message.as<wire::CmLap>(), message, from, context);
-        case apr: return receive_apr(message.as<wire::CmApr>(), context);
-        default: return context.count(Count::rx_dropped_mismatched);
+        case mra: return receive_mra(message.as<wire::CmMra>(), now, sink);
+        case rej: return receive_rej(message.as<wire::CmRej>(), now, sink);
+        case rep: return receive_rep(message.as<wire::CmRep>(), now, sink);
+        case rtu: return receive_rtu(message.as<wire::CmRtu>(), now, sink);
+        case dreq: return receive_dreq(message.as<wire::CmDreq>(), message, now, sink);
+        case drep: return receive_drep(message.as<wire::CmDrep>(), now, sink);
+        case lap: return receive_lap(message.as<wire::CmLap>(), message, from, sink);
+        case apr: return receive_apr(message.as<wire::CmApr>(), sink);
+        default: return sink.count(Count::rx_dropped_mismatched);
     }
 }
 

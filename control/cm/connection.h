@@ -13,7 +13,7 @@
 ///             REJ or timeout: idle; if established: timewait
 ///
 /// A MAD that the peer may not have received is kept until it cannot be needed again: requests are retransmitted on
-/// timeout, answers when the question is repeated. A REJ that we sent is therefore kept for a while, in timewait.
+/// timeout, retransmits its reply to a repeated request. A REJ that we sent is therefore kept for a while, in timewait.
 ///
 /// Pure: no I/O, no clock, no lock. An established connection is a few hundred bytes.
 
@@ -39,44 +39,45 @@ public:
 
     // Exactly one of these begins it.
 
-    void connect(const Request& request, Time now, Context& context);
+    void connect(const Request& request, Time now, ActionSink& sink);
     /// Accepts a validated REQ and becomes the passive side (IBTA 12.9.7). Returns the request for the user.
-    Request accept(const Incoming& req, const mad::GmpPeer& from, Time now);
+    Request accept(const ReceivedMessage& req, const mad::GmpPeer& from, Time now);
 
     // User's calls. EINVAL: not in this state, or private data too long.
 
-    Result<void> reply(const Reply& reply, Time now, Context& context);
-    Result<void> ready_to_use(const PrivateData& private_data, Time now, Context& context);
-    Result<void> reject(const Rejection& rejection, Time now, Context& context);
+    Result<void> reply(const Reply& reply, Time now, ActionSink& sink);
+    Result<void> ready_to_use(const PrivateData& private_data, Time now, ActionSink& sink);
+    Result<void> reject(const Rejection& rejection, Time now, ActionSink& sink);
     /// Sends REJ to a REQ and keeps no state: a retransmission counts as a new REQ.
-    Result<void> decline(const Rejection& rejection, Time now, Context& context);
-    Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now, Context& context);
+    Result<void> decline(const Rejection& rejection, Time now, ActionSink& sink);
+    Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now, ActionSink& sink);
     Result<void> established(Time now);
-    Result<void> disconnect(const PrivateData& private_data, Time now, Context& context);
+    Result<void> disconnect(const PrivateData& private_data, Time now, ActionSink& sink);
     /// Sends an unanswered DREQ once more; the retries left are not reduced.
-    void repeat_disconnect(Context& context);
-    Result<void> load_alternate(const Path& alternate, const PrivateData& private_data, Time now, Context& context);
-    Result<void> reply_alternate(const AlternateReply& reply, Time now, Context& context);
+    void repeat_disconnect(ActionSink& sink);
+    Result<void> load_alternate(const ConnectionPath& alternate, const PrivateData& private_data, Time now,
+                                ActionSink& sink);
+    Result<void> reply_alternate(const AlternateReply& reply, Time now, ActionSink& sink);
     /// The user dropped it: closes by REJ or DREQ. Finished once `state` is idle.
-    void abandon(Time now, Context& context);
+    void abandon(Time now, ActionSink& sink);
     /// Ends at once: no retransmissions, no TIMEWAIT.
     void forget(Time now);
 
     // Input from the network and the clock.
 
-    void receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context);
+    void receive(const ReceivedMessage& message, const mad::GmpPeer& from, Time now, ActionSink& sink);
     /// Call at or after `deadline`.
-    void tick(Time now, Context& context);
+    void tick(Time now, ActionSink& sink);
     std::optional<Time> deadline() const { return deadline_ == 0 ? std::nullopt : std::optional(deadline_); }
     /// The peer has shown that it no longer has this connection: sends DREQ if established; while opening, ends it and
     /// reports Rejected (reason 10).
-    void stale(Time now, Context& context);
+    void stale(Time now, ActionSink& sink);
     /// The peer's REQ for the same service while ours is outstanding (12.10.4). Returns the request if we become the
     /// passive side and must answer it; none if we stay active.
-    std::optional<Request> match(const Incoming& req, const mad::GmpPeer& from, Time now, Context& context);
+    std::optional<Request> match(const ReceivedMessage& req, const mad::GmpPeer& from, Time now, ActionSink& sink);
 
     /// Whether a REQ is a retransmission of the one that made this connection, or a late one after `match`.
-    bool repeats(const Incoming& req) const;
+    bool repeats(const ReceivedMessage& req) const;
 
     CommunicationId local() const { return local_; }
     CommunicationId remote() const { return remote_; }
@@ -115,44 +116,45 @@ private:
     void enter_timewait(Time now, bool report);
     template <class Message>
     mad::MadBuffer addressed(Message message, std::uint64_t transaction) const;
-    void post(const mad::MadBuffer& mad, Context& context);
+    void post(const mad::MadBuffer& mad, ActionSink& sink);
     void keep(const mad::MadBuffer& mad);
-    void keep_and_post(const mad::MadBuffer& mad, Context& context);
-    void post_kept(Context& context);
-    bool ours(const Incoming& message) const;
+    void keep_and_post(const mad::MadBuffer& mad, ActionSink& sink);
+    void post_kept(ActionSink& sink);
+    bool ours(const ReceivedMessage& message) const;
     void follow_migration(const mad::GmpPeer& from);
-    static void refuse_stranger(const Incoming& rep, const mad::GmpPeer& from, Context& context);
+    static void refuse_stranger(const ReceivedMessage& rep, const mad::GmpPeer& from, ActionSink& sink);
     std::uint64_t own_transaction() const { return static_cast<std::uint32_t>(local_); }
 
     // connection_active.cc
-    void receive_rep(const wire::CmRep& rep, Time now, Context& context);
-    void repeat_rtu(Context& context);
-    void receive_mra(const wire::CmMra& mra, Time now, Context& context);
+    void receive_rep(const wire::CmRep& rep, Time now, ActionSink& sink);
+    void repeat_rtu(ActionSink& sink);
+    void receive_mra(const wire::CmMra& mra, Time now, ActionSink& sink);
 
     // connection_passive.cc
-    void receive_req(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context);
-    static void refuse_stale(const Incoming& req, const mad::GmpPeer& to, Context& context);
-    void receive_rtu(const wire::CmRtu& rtu, Time now, Context& context);
+    void receive_req(const ReceivedMessage& message, const mad::GmpPeer& from, Time now, ActionSink& sink);
+    static void refuse_stale(const ReceivedMessage& req, const mad::GmpPeer& to, ActionSink& sink);
+    void receive_rtu(const wire::CmRtu& rtu, Time now, ActionSink& sink);
 
     // connection_close.cc
-    void refuse(const Rejection& rejection, Time now, Context& context);
-    void refuse_again(Time now, Context& context);
-    void take_back_reply(const Rejection& rejection, Time now, Context& context);
+    void refuse(const Rejection& rejection, Time now, ActionSink& sink);
+    void refuse_again(Time now, ActionSink& sink);
+    void take_back_reply(const Rejection& rejection, Time now, ActionSink& sink);
     mad::MadBuffer timeout_rejection() const;
-    void receive_rej(const wire::CmRej& rej, Time now, Context& context);
-    bool follow_redirect(const wire::CmRej& rej, Time now, Context& context);
-    void receive_dreq(const wire::CmDreq& dreq, const Incoming& message, Time now, Context& context);
-    void receive_drep(const wire::CmDrep& drep, Time now, Context& context);
-    void send_dreq(const PrivateData& private_data, Time now, Context& context);
+    void receive_rej(const wire::CmRej& rej, Time now, ActionSink& sink);
+    bool follow_redirect(const wire::CmRej& rej, Time now, ActionSink& sink);
+    void receive_dreq(const wire::CmDreq& dreq, const ReceivedMessage& message, Time now, ActionSink& sink);
+    void receive_drep(const wire::CmDrep& drep, Time now, ActionSink& sink);
+    void send_dreq(const PrivateData& private_data, Time now, ActionSink& sink);
 
     // connection_alternate.cc
-    void receive_lap(const wire::CmLap& lap, const Incoming& message, const mad::GmpPeer& from, Context& context);
-    void receive_apr(const wire::CmApr& apr, Context& context);
+    void receive_lap(const wire::CmLap& lap, const ReceivedMessage& message, const mad::GmpPeer& from,
+                     ActionSink& sink);
+    void receive_apr(const wire::CmApr& apr, ActionSink& sink);
     void alternate_over();
 
     // connection_timer.cc
-    bool repeat(Count counter, Time now, Context& context);
-    void give_up(Time now, Context& context);
+    bool repeat(Count counter, Time now, ActionSink& sink);
+    void give_up(Time now, ActionSink& sink);
 
     CommunicationId local_, remote_{};
     wire::Guid ca_guid_, remote_guid_{};

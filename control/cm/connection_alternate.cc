@@ -18,7 +18,8 @@ std::uint64_t digest(const wire::CmLap& lap) {
 
 }  // namespace
 
-Result<void> Connection::load_alternate(const Path& path, const PrivateData& private_data, Time now, Context& context) {
+Result<void> Connection::load_alternate(const ConnectionPath& path, const PrivateData& private_data, Time now,
+                                        ActionSink& sink) {
     if (state_ != ConnectionState::established) return failure(EINVAL, "there is no connection to load a path for");
     if (alternate_ != Alternate::none && alternate_ != Alternate::answered) {
         return failure(EINVAL, "another alternate path is being loaded");
@@ -28,7 +29,7 @@ Result<void> Connection::load_alternate(const Path& path, const PrivateData& pri
     alternate_port_ = {.gid = path.remote_gid, .lid = path.remote_lid};
     begin_wait(now, patience());
     keep_and_post(addressed(to_message(path, remote_qpn_, own_response_timeout_, private_data), own_transaction()),
-                  context);
+                  sink);
     return {};
 }
 
@@ -37,19 +38,19 @@ void Connection::alternate_over() {
     end_wait();
 }
 
-void Connection::receive_lap(const wire::CmLap& lap, const Incoming& message, const mad::GmpPeer& from,
-                             Context& context) {
-    if (state_ != ConnectionState::established) return context.count(Count::rx_dropped_unexpected);
-    if (lap.remote_qpn != local_qpn_) return context.count(Count::rx_dropped_mismatched);
+void Connection::receive_lap(const wire::CmLap& lap, const ReceivedMessage& message, const mad::GmpPeer& from,
+                             ActionSink& sink) {
+    if (state_ != ConnectionState::established) return sink.count(Count::rx_dropped_unexpected);
+    if (lap.remote_qpn != local_qpn_) return sink.count(Count::rx_dropped_mismatched);
     switch (alternate_) {
         case Alternate::sent:
-        case Alternate::delayed: return context.count(Count::rx_dropped_unexpected);
-        case Alternate::received: return context.count(Count::rx_duplicate_lap);
-        case Alternate::delaying: return context.count(Count::rx_duplicate_lap), post_kept(context);
+        case Alternate::delayed: return sink.count(Count::rx_dropped_unexpected);
+        case Alternate::received: return sink.count(Count::rx_duplicate_lap);
+        case Alternate::delaying: return sink.count(Count::rx_duplicate_lap), post_kept(sink);
         case Alternate::answered:
             // Peers use one transaction id for all LAPs: only the content distinguishes a new LAP from a
             // retransmission.
-            if (digest(lap) == alternate_digest_) return context.count(Count::rx_duplicate_lap), post_kept(context);
+            if (digest(lap) == alternate_digest_) return sink.count(Count::rx_duplicate_lap), post_kept(sink);
             break;
         case Alternate::none: break;
     }
@@ -58,10 +59,10 @@ void Connection::receive_lap(const wire::CmLap& lap, const Incoming& message, co
     alternate_transaction_ = message.transaction();
     alternate_digest_ = digest(lap);
     end_wait();
-    context.emit(AlternateRequested{.alternate = from_message(lap, from), .private_data = to_vector(lap.private_data)});
+    sink.emit(AlternateRequested{.alternate = from_message(lap, from), .private_data = to_vector(lap.private_data)});
 }
 
-Result<void> Connection::reply_alternate(const AlternateReply& reply, Time now, Context& context) {
+Result<void> Connection::reply_alternate(const AlternateReply& reply, Time now, ActionSink& sink) {
     if (state_ != ConnectionState::established ||
         (alternate_ != Alternate::received && alternate_ != Alternate::delaying)) {
         return failure(EINVAL, "there is no alternate path to answer");
@@ -69,16 +70,16 @@ Result<void> Connection::reply_alternate(const AlternateReply& reply, Time now, 
     if (auto result = fits(reply); !result) return result;
     alternate_ = Alternate::answered;
     begin_wait(now, 2 * patience());  // while the LAP may be retransmitted
-    keep_and_post(addressed(to_message(reply), alternate_transaction_), context);
+    keep_and_post(addressed(to_message(reply), alternate_transaction_), sink);
     return {};
 }
 
-void Connection::receive_apr(const wire::CmApr& apr, Context& context) {
+void Connection::receive_apr(const wire::CmApr& apr, ActionSink& sink) {
     if (state_ != ConnectionState::established || (alternate_ != Alternate::sent && alternate_ != Alternate::delayed)) {
-        return context.count(Count::rx_dropped_unexpected);
+        return sink.count(Count::rx_dropped_unexpected);
     }
     alternate_over();
-    context.emit(AlternateReplied{from_message(apr)});
+    sink.emit(AlternateReplied{from_message(apr)});
 }
 
 }  // namespace verbline::cm

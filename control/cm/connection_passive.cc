@@ -8,7 +8,7 @@
 
 namespace verbline::cm {
 
-Request Connection::accept(const Incoming& message, const mad::GmpPeer& from, Time now) {
+Request Connection::accept(const ReceivedMessage& message, const mad::GmpPeer& from, Time now) {
     const auto& req = message.as<wire::CmReq>();
     auto request = from_message(req, from);
     remote_ = CommunicationId{req.local_id};
@@ -30,43 +30,43 @@ Request Connection::accept(const Incoming& message, const mad::GmpPeer& from, Ti
 }
 
 /// Peer to peer: the active side may receive the other's REQ late.
-bool Connection::repeats(const Incoming& message) const {
+bool Connection::repeats(const ReceivedMessage& message) const {
     const auto& req = message.as<wire::CmReq>();
     return active_ || (req.qpn == remote_qpn_ && req.psn == remote_psn_ && req.service == service_ &&
                        message.transaction() == transaction_);
 }
 
 /// A REQ with the peer's id of this connection: a retransmission, or of a restarted peer that reuses the id.
-void Connection::receive_req(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
+void Connection::receive_req(const ReceivedMessage& message, const mad::GmpPeer& from, Time now, ActionSink& sink) {
     using enum ConnectionState;
     if (!from_peer(from)) {
         // Another port cannot prove that the peer has restarted.
-        context.count(Count::rx_dropped_stranger);
-        return refuse_stale(message, from, context);
+        sink.count(Count::rx_dropped_stranger);
+        return refuse_stale(message, from, sink);
     }
     if (repeats(message)) {
-        context.count(Count::rx_duplicate_req);
+        sink.count(Count::rx_duplicate_req);
         // Our answer (MRA, REP or REJ) was lost: send it again. Otherwise the user has not answered, or RTU has come
         // since.
-        if (state_ == mra_req_sent || state_ == rep_sent || state_ == mra_rep_received) post_kept(context);
-        if (state_ == timewait && !active_) refuse_again(now, context);
+        if (state_ == mra_req_sent || state_ == rep_sent || state_ == mra_rep_received) post_kept(sink);
+        if (state_ == timewait && !active_) refuse_again(now, sink);
         return;
     }
-    refuse_stale(message, peer_, context);
-    stale(now, context);
+    refuse_stale(message, peer_, sink);
+    stale(now, sink);
 }
 
-void Connection::refuse_stale(const Incoming& req, const mad::GmpPeer& to, Context& context) {
+void Connection::refuse_stale(const ReceivedMessage& req, const mad::GmpPeer& to, ActionSink& sink) {
     const wire::CmRej rej{.local_id = 0,
                           .remote_id = req.sender_id(),
                           .about = wire::CmAbout::req,
                           .reason = wire::CmRejectReason::stale_connection};
-    context.count(Count::rejected_stale);
-    context.count(Count::tx_rej);
-    context.send(to, make_mad(rej, req.transaction()));
+    sink.count(Count::rejected_stale);
+    sink.count(Count::tx_rej);
+    sink.send(to, make_mad(rej, req.transaction()));
 }
 
-Result<void> Connection::reply(const Reply& reply, Time now, Context& context) {
+Result<void> Connection::reply(const Reply& reply, Time now, ActionSink& sink) {
     if (state_ != ConnectionState::req_received && state_ != ConnectionState::mra_req_sent) {
         return failure(EINVAL, "there is no request to reply to");
     }
@@ -75,17 +75,17 @@ Result<void> Connection::reply(const Reply& reply, Time now, Context& context) {
     ack_delay_ = reply.target_ack_delay;
     enter(ConnectionState::rep_sent, now);
     begin_wait(now, patience());
-    keep_and_post(addressed(to_message(reply, transport_, ca_guid_), transaction_), context);
+    keep_and_post(addressed(to_message(reply, transport_, ca_guid_), transaction_), sink);
     return {};
 }
 
-void Connection::receive_rtu(const wire::CmRtu& rtu, Time now, Context& context) {
+void Connection::receive_rtu(const wire::CmRtu& rtu, Time now, ActionSink& sink) {
     if (state_ != ConnectionState::rep_sent && state_ != ConnectionState::mra_rep_received) {
-        return context.count(Count::rx_dropped_unexpected);
+        return sink.count(Count::rx_dropped_unexpected);
     }
     end_wait();
     enter(ConnectionState::established, now);
-    context.emit(Established{to_vector(rtu.private_data)});
+    sink.emit(Established{to_vector(rtu.private_data)});
 }
 
 Result<void> Connection::established(Time now) {
@@ -100,7 +100,7 @@ Result<void> Connection::established(Time now) {
 }
 
 Result<void> Connection::delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now,
-                               Context& context) {
+                               ActionSink& sink) {
     using enum ConnectionState;
     if (auto result = fits(private_data, sizeof(wire::CmMra{}.private_data)); !result) return result;
     wire::CmMra mra{.service_timeout = service_timeout, .private_data = padded<sizeof(mra.private_data)>(private_data)};
@@ -117,7 +117,7 @@ Result<void> Connection::delay(std::uint8_t service_timeout, const PrivateData& 
     } else {
         return failure(EINVAL, "there is no message of the peer that waits for an answer");
     }
-    keep_and_post(addressed(mra, transaction), context);
+    keep_and_post(addressed(mra, transaction), sink);
     return {};
 }
 

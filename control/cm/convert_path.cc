@@ -10,7 +10,7 @@ namespace verbline::cm {
 
 namespace {
 
-wire::CmPath to_message(const Path& path) {
+wire::CmPath to_message(const ConnectionPath& path) {
     return {.local_lid = path.local_lid,
             .remote_lid = path.remote_lid,
             .local_gid = path.local_gid,
@@ -27,7 +27,7 @@ wire::CmPath to_message(const Path& path) {
 
 /// `Message` is a CmPath or a CmLap: both name the fields alike.
 template <class Message>
-Path turned_round(const Message& path, const mad::GmpPeer& from) {
+ConnectionPath turned_round(const Message& path, const mad::GmpPeer& from) {
     const bool same_port = from.path.address.dgid == path.local_gid;
     return {.route = {.gid_index = from.path.gid_index,
                       .address = {.dlid = path.local_lid,
@@ -112,7 +112,7 @@ Request from_message(const wire::CmReq& req, const mad::GmpPeer& from) {
     return request;
 }
 
-wire::CmLap to_message(const Path& alternate, wire::Qpn remote_qpn, std::uint8_t response_timeout,
+wire::CmLap to_message(const ConnectionPath& alternate, wire::Qpn remote_qpn, std::uint8_t response_timeout,
                        const PrivateData& private_data) {
     const auto path = to_message(alternate);
     return {.remote_qpn = remote_qpn,
@@ -131,7 +131,7 @@ wire::CmLap to_message(const Path& alternate, wire::Qpn remote_qpn, std::uint8_t
             .private_data = padded<sizeof(wire::CmLap{}.private_data)>(private_data)};
 }
 
-Path from_message(const wire::CmLap& lap, const mad::GmpPeer& from) {
+ConnectionPath from_message(const wire::CmLap& lap, const mad::GmpPeer& from) {
     return turned_round(lap, from);
 }
 
@@ -154,7 +154,7 @@ std::optional<mad::GmpPeer> redirected(const mad::GmpPeer& peer, std::span<const
                         .pkey = there->redirect_pkey};
 }
 
-mad::GmpPeer peer_of(const Path& path, wire::PKey pkey) {
+mad::GmpPeer peer_of(const ConnectionPath& path, wire::PKey pkey) {
     return {.path = path.route, .pkey = pkey};
 }
 

@@ -17,14 +17,14 @@ namespace verbline::cm {
 
 // The first eleven of each direction are in the order of wire::CmAttribute.
 #define VERBLINE_CM_COUNTERS(X)                                                                        \
-    X(tx_req, "REQ sent: connections asked for, repeats included as in all that are sent")             \
+    X(tx_req, "REQ sent: connection requests; retransmissions count, as in all tx counters")           \
     X(tx_mra, "MRA sent: we need more time")                                                           \
     X(tx_rej, "REJ sent: connections refused")                                                         \
     X(tx_rep, "REP sent: connections taken")                                                           \
     X(tx_rtu, "RTU sent: connections ready to use")                                                    \
     X(tx_dreq, "DREQ sent: connections to be ended")                                                   \
-    X(tx_drep, "DREP sent: connections ended as asked")                                                \
-    X(tx_sidr_req, "SIDR_REQ sent: datagram services asked for")                                       \
+    X(tx_drep, "DREP sent: replies to DREQ")                                                           \
+    X(tx_sidr_req, "SIDR_REQ sent: service id resolutions")                                            \
     X(tx_sidr_rep, "SIDR_REP sent: datagram services answered")                                        \
     X(tx_lap, "LAP sent: alternate paths proposed")                                                    \
     X(tx_apr, "APR sent: alternate paths answered")                                                    \
@@ -44,14 +44,14 @@ namespace verbline::cm {
     X(retries_dreq, "DREQ repeated because nothing came in time")                                      \
     X(retries_lap, "LAP repeated because nothing came in time")                                        \
     X(retries_sidr_req, "SIDR_REQ repeated because nothing came in time")                              \
-    X(timeouts_req, "connects given up after the last repeat")                                         \
-    X(timeouts_rep, "accepted connections given up because no RTU came")                               \
+    X(timeouts_req, "connects failed after the last retransmission")                                   \
+    X(timeouts_rep, "accepted connections failed because no RTU came")                                 \
     X(timeouts_dreq, "connections closed though the peer never answered DREQ")                         \
-    X(timeouts_lap, "alternate paths given up after the last repeat")                                  \
-    X(timeouts_sidr_req, "datagram services given up after the last repeat")                           \
+    X(timeouts_lap, "alternate paths failed after the last retransmission")                            \
+    X(timeouts_sidr_req, "service id resolutions failed after the last retransmission")                \
     X(redirects, "requests sent to another port because the peer redirected them")                     \
     X(peer_to_peer_matches, "connections made of a REQ from each side")                                \
-    X(rejected_unknown_service, "requests refused because nobody listens for the service id")          \
+    X(rejected_unknown_service, "requests rejected because no endpoint listens on the service id")     \
     X(rejected_stale, "requests refused because their queue pair is connected in our books")           \
     X(rejected_invalid, "requests refused because we cannot carry them: transport, MTU, GID")          \
     X(rejected_half_open, "requests refused because too many are half open, of their port or of all")  \
@@ -62,8 +62,8 @@ namespace verbline::cm {
     X(rx_duplicate_dreq, "DREQ received again")                                                        \
     X(rx_duplicate_sidr_req, "SIDR_REQ received again")                                                \
     X(rx_duplicate_lap, "LAP received again")                                                          \
-    X(rx_times_cut, "messages that ask for longer waits than we grant")                                \
-    X(closings_cut_short, "closed connections forgotten at once because too many are being closed")    \
+    X(rx_times_cut, "messages whose timeouts exceed our limit and were clamped")                       \
+    X(closings_cut_short, "closing connections dropped at once because too many were closing")         \
     X(rx_dropped_malformed, "MADs that are no message of the connection manager")                      \
     X(rx_dropped_class_version, "MADs of another version of the class")                                \
     X(rx_dropped_unknown_id, "messages of a connection that is not known")                             \
@@ -86,7 +86,7 @@ constexpr Count received(wire::CmAttribute attribute) {
     return static_cast<Count>(message_index(attribute) + static_cast<std::size_t>(Count::rx_req));
 }
 
-class Counters {
+class CmCounters {
 public:
     static constexpr std::size_t stripes = 16;
 

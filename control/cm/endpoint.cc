@@ -26,7 +26,7 @@ ConnectionState Endpoint::state() const {
     return session_->state();
 }
 
-std::optional<Event> Endpoint::poll(Time now) {
+std::optional<EndpointEvent> Endpoint::poll(Time now) {
     manager_->saw(now);
     return session_->poll(now);
 }
@@ -81,7 +81,7 @@ Result<void> Endpoint::disconnect(const PrivateData& private_data, Time now) {
     });
 }
 
-Result<void> Endpoint::load_alternate(const Path& alternate, const PrivateData& private_data, Time now) {
+Result<void> Endpoint::load_alternate(const ConnectionPath& alternate, const PrivateData& private_data, Time now) {
     manager_->saw(now);
     return session_->step<Connection>(now, [&](Connection& connection, Actions& actions) {
         return connection.load_alternate(alternate, private_data, now, actions);

@@ -42,7 +42,7 @@ public:
     ConnectionState state() const;
 
     /// The next event, oldest first. None: nothing is pending, and on_ready is armed again.
-    std::optional<Event> poll(Time now);
+    std::optional<EndpointEvent> poll(Time now);
 
     // All of these return EINVAL if the state does not allow the call or the private data is too long.
 
@@ -57,10 +57,10 @@ public:
     Result<void> delay(std::uint8_t service_timeout, const PrivateData& private_data, Time now);  ///< MRA
     /// Data arrived on the connection before the RTU (IBV_EVENT_COMM_EST).
     Result<void> established(Time now);
-    Result<void> disconnect(const PrivateData& private_data, Time now);                             ///< DREQ
-    Result<void> load_alternate(const Path& alternate, const PrivateData& private_data, Time now);  ///< LAP
-    Result<void> reply_alternate(const AlternateReply& reply, Time now);                            ///< APR
-    Result<void> respond(const ServiceReply& reply, Time now);                                      ///< SIDR_REP
+    Result<void> disconnect(const PrivateData& private_data, Time now);                                       ///< DREQ
+    Result<void> load_alternate(const ConnectionPath& alternate, const PrivateData& private_data, Time now);  ///< LAP
+    Result<void> reply_alternate(const AlternateReply& reply, Time now);                                      ///< APR
+    Result<void> respond(const ServiceReply& reply, Time now);  ///< SIDR_REP
 
 private:
     std::shared_ptr<Manager> manager_;  ///< outlives the session

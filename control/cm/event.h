@@ -67,15 +67,15 @@ struct Unanswered {
     enum class What : std::uint8_t { request, reply, service_request, alternate_path } what{};
 };
 struct AlternateRequested {  ///< LAP
-    Path alternate;
+    ConnectionPath alternate;
     PrivateData private_data{};
 };
 struct AlternateReplied {  ///< APR
     AlternateReply reply;
 };
 
-using Event = std::variant<RequestReceived, ServiceRequestReceived, ReplyReceived, ServiceReplyReceived, Established,
-                           Delayed, Rejected, DisconnectRequested, Disconnected, TimewaitExited, Unanswered,
-                           AlternateRequested, AlternateReplied>;
+using EndpointEvent = std::variant<RequestReceived, ServiceRequestReceived, ReplyReceived, ServiceReplyReceived,
+                                   Established, Delayed, Rejected, DisconnectRequested, Disconnected, TimewaitExited,
+                                   Unanswered, AlternateRequested, AlternateReplied>;
 
 }  // namespace verbline::cm

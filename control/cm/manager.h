@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include "control/cm/communication_id_table.h"
 #include "control/cm/counters.h"
 #include "control/cm/endpoint.h"
-#include "control/cm/id_table.h"
 #include "control/cm/listeners.h"
 #include "control/cm/peer_limits.h"
 #include "control/cm/remote_table.h"
@@ -113,8 +113,8 @@ private:
     // For sessions and endpoints.
 
     /// Accepts a request from a listener's inbox. None: it is a retransmission, or it was rejected.
-    std::optional<Event> accept(const Session::Received& received, Time now);
-    /// Registers a remote queue pair for `id`. Returns `id`, or the id of the open connection that already has it.
+    std::optional<EndpointEvent> accept(const Session::Received& received, Time now);
+    /// Registers a remote queue pair for `id`. Returns `id`, or the id of the open connection that already uses it.
     std::uint32_t claim(const RemoteEnd& queue_pair, std::uint32_t id);
     void retire(Session& session);
     Reference<Session> find(std::uint32_t id) const { return sessions_.find(id); }
@@ -146,45 +146,46 @@ private:
             [&](std::uint32_t id) { return Reference<Session>::make(*this, id, Session::Machine(make(id))); });
     }
     EndpointPointer handle(const Reference<Session>& session);
-    std::optional<Event> accept_connection(const Session::Received& received, Time now);
-    std::optional<Event> accept_datagram(const Session::Received& received, Time now);
+    std::optional<EndpointEvent> accept_connection(const Session::Received& received, Time now);
+    std::optional<EndpointEvent> accept_datagram(const Session::Received& received, Time now);
     std::optional<Rejection> objection(const wire::CmReq& req) const;
     std::optional<unsigned> gid_index(const wire::Gid& gid, const mad::GmpPeer& from) const;
-    void refuse(const mad::GmpPeer& to, const Incoming& message, const Rejection& rejection, wire::CmAbout about);
+    void refuse(const mad::GmpPeer& to, const ReceivedMessage& message, const Rejection& rejection,
+                wire::CmAbout about);
 
     /// Lookup key of a message that names none of our ids; `table` is null if it names one.
     struct Sought {
         const RemoteTable* table = nullptr;
         RemoteEnd end;
     };
-    Sought by_remote_end(const Incoming& message, const mad::GmpPeer& from) const;
+    Sought by_remote_end(const ReceivedMessage& message, const mad::GmpPeer& from) const;
     /// A parsed MAD and its lookup key.
     struct Looked {
         Looked(const Manager& manager, const mad::GmpArrival& arrival);
-        std::expected<Incoming, Count> message;
+        std::expected<ReceivedMessage, Count> message;
         Sought sought;
     };
     Reference<Session> find(const Sought& sought) const { return sessions_.find(sought.table->find(sought.end)); }
     void receive_one(const mad::GmpArrival& arrival, const Looked& looked, Time now);
-    void receive_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now);
-    void receive_sidr_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now);
+    void receive_req(const ReceivedMessage& message, const Sought& known, const mad::GmpPeer& from, Time now);
+    void receive_sidr_req(const ReceivedMessage& message, const Sought& known, const mad::GmpPeer& from, Time now);
     void receive_version(const mad::GmpArrival& arrival);
-    void receive_unknown(const Incoming& message, const mad::GmpPeer& from);
+    void receive_unknown(const ReceivedMessage& message, const mad::GmpPeer& from);
     bool elsewhere(wire::CmServiceId service) const { return options_.elsewhere && options_.elsewhere(service); }
     template <class Message>
-    void answer(const mad::GmpPeer& to, const Incoming& to_what, const Message& message);
+    void answer(const mad::GmpPeer& to, const ReceivedMessage& to_what, const Message& message);
     void prefetch(std::span<const std::optional<Looked>> burst) const;
 
     Options options_;
     mad::GmpChannel& channel_;
     std::atomic<bool> closed_ = false;
     std::atomic<Time> latest_ = 0;
-    Counters counters_;
+    CmCounters counters_;
     Timers timers_;
     RemoteTable connections_, queue_pairs_, peers_, datagram_requests_;
     Shares half_open_, closing_;
     Listeners listeners_;
-    IdTable<Session> sessions_;  ///< last: destructors of sessions use the members above
+    CommunicationIdTable<Session> sessions_;  ///< last: destructors of sessions use the members above
 };
 
 }  // namespace verbline::cm

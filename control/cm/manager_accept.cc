@@ -8,7 +8,7 @@
 
 namespace verbline::cm {
 
-std::optional<Event> Manager::accept(const Session::Received& received, Time now) {
+std::optional<EndpointEvent> Manager::accept(const Session::Received& received, Time now) {
     saw(now);
     return received.message.attribute() == wire::CmAttribute::req ? accept_connection(received, now)
                                                                   : accept_datagram(received, now);
@@ -33,7 +33,7 @@ std::optional<Rejection> Manager::objection(const wire::CmReq& req) const {
     return std::nullopt;
 }
 
-std::optional<Event> Manager::accept_connection(const Session::Received& received, Time now) {
+std::optional<EndpointEvent> Manager::accept_connection(const Session::Received& received, Time now) {
     const auto& message = received.message;
     const auto& req = message.as<wire::CmReq>();
     const auto end = RemoteEnd::connection(req.ca_guid, req.local_id);
@@ -81,7 +81,7 @@ std::optional<Event> Manager::accept_connection(const Session::Received& receive
     return RequestReceived{.endpoint = std::move(endpoint), .request = std::move(request), .from = from};
 }
 
-std::optional<Event> Manager::accept_datagram(const Session::Received& received, Time now) {
+std::optional<EndpointEvent> Manager::accept_datagram(const Session::Received& received, Time now) {
     const auto& message = received.message;
     const auto& address = received.from.path.address;
     const auto end = RemoteEnd::datagram_request(address.dgid, address.dlid, message.sender_id());

@@ -19,14 +19,15 @@ constexpr std::size_t at_once = 32;  // as many as the CPU can wait for, and a f
 }  // namespace
 
 template <class Message>
-void Manager::answer(const mad::GmpPeer& to, const Incoming& to_what, const Message& message) {
+void Manager::answer(const mad::GmpPeer& to, const ReceivedMessage& to_what, const Message& message) {
     count(sent(attribute_of<Message>), to_what.sender_id());
     send(to, make_mad(message, to_what.transaction()));
 }
 
-template void Manager::answer(const mad::GmpPeer&, const Incoming&, const wire::CmSidrRep&);
+template void Manager::answer(const mad::GmpPeer&, const ReceivedMessage&, const wire::CmSidrRep&);
 
-void Manager::refuse(const mad::GmpPeer& to, const Incoming& message, const Rejection& rejection, wire::CmAbout about) {
+void Manager::refuse(const mad::GmpPeer& to, const ReceivedMessage& message, const Rejection& rejection,
+                     wire::CmAbout about) {
     auto rej = to_message(rejection, about);
     rej.local_id = about == wire::CmAbout::req ? 0 : message.receiver_id();
     rej.remote_id = message.sender_id();
@@ -34,7 +35,7 @@ void Manager::refuse(const mad::GmpPeer& to, const Incoming& message, const Reje
 }
 
 Manager::Looked::Looked(const Manager& manager, const mad::GmpArrival& arrival)
-    : message(Incoming::parse(arrival.header, arrival.mad)),
+    : message(ReceivedMessage::parse(arrival.header, arrival.mad)),
       sought(message ? manager.by_remote_end(*message, arrival.from) : Sought{}) {}
 
 void Manager::receive(std::span<const mad::GmpArrival> burst, Time now) {
@@ -107,7 +108,7 @@ void Manager::receive_version(const mad::GmpArrival& arrival) {
     }
 }
 
-Manager::Sought Manager::by_remote_end(const Incoming& message, const mad::GmpPeer& from) const {
+Manager::Sought Manager::by_remote_end(const ReceivedMessage& message, const mad::GmpPeer& from) const {
     switch (message.attribute()) {
         case wire::CmAttribute::req: {
             const auto& req = message.as<wire::CmReq>();
@@ -118,7 +119,7 @@ Manager::Sought Manager::by_remote_end(const Incoming& message, const mad::GmpPe
             return {&datagram_requests_, RemoteEnd::datagram_request(address.dgid, address.dlid, message.sender_id())};
         }
         case wire::CmAttribute::rej: {
-            // A peer that gives up its REQ without knowing our id names the connection by its own id and GUID
+            // A peer whose REQ timed out before it learned our id names the connection by its own id and GUID
             // (12.6.7.2).
             const auto& rej = message.as<wire::CmRej>();
             if (rej.remote_id != 0 || rej.reason != wire::CmRejectReason::timeout ||
@@ -132,7 +133,7 @@ Manager::Sought Manager::by_remote_end(const Incoming& message, const mad::GmpPe
     }
 }
 
-void Manager::receive_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now) {
+void Manager::receive_req(const ReceivedMessage& message, const Sought& known, const mad::GmpPeer& from, Time now) {
     const auto& req = message.as<wire::CmReq>();
     if (const auto session = find(known); session && session->takes(message)) {
         return session->push(from, message, now);
@@ -145,7 +146,8 @@ void Manager::receive_req(const Incoming& message, const Sought& known, const ma
     refuse(from, message, {.reason = wire::CmRejectReason::invalid_service_id}, wire::CmAbout::req);
 }
 
-void Manager::receive_sidr_req(const Incoming& message, const Sought& known, const mad::GmpPeer& from, Time now) {
+void Manager::receive_sidr_req(const ReceivedMessage& message, const Sought& known, const mad::GmpPeer& from,
+                               Time now) {
     const auto& req = message.as<wire::CmSidrReq>();
     if (const auto session = find(known)) return session->push(from, message, now);
     if (const auto session = sessions_.find(listeners_.find(req.service))) return session->push(from, message, now);
@@ -158,7 +160,7 @@ void Manager::receive_sidr_req(const Incoming& message, const Sought& known, con
 
 /// Answers messages of unknown connections where that lets the peer close its end; never with shared addresses, since
 /// the connection may be another program's.
-void Manager::receive_unknown(const Incoming& message, const mad::GmpPeer& from) {
+void Manager::receive_unknown(const ReceivedMessage& message, const mad::GmpPeer& from) {
     const auto ours = message.receiver_id(), theirs = message.sender_id();
     if (options_.shared) return count(Count::rx_dropped_unknown_id, theirs);
     switch (message.attribute()) {

@@ -3,23 +3,23 @@
 
 namespace verbline::cm {
 
-std::expected<Incoming, Count> Incoming::parse(mad::MadBytes mad) {
+std::expected<ReceivedMessage, Count> ReceivedMessage::parse(mad::MadBytes mad) {
     const auto header = wire::Mad::parse(mad);
     return header ? parse(*header, mad) : std::unexpected(Count::rx_dropped_malformed);
 }
 
-std::expected<Incoming, Count> Incoming::parse(const wire::Mad& header, mad::MadBytes mad) {
+std::expected<ReceivedMessage, Count> ReceivedMessage::parse(const wire::Mad& header, mad::MadBytes mad) {
     if (header.management_class != wire::MadClass::communication || header.method != wire::MadMethod::send ||
         header.attribute < static_cast<std::uint16_t>(wire::CmAttribute::req) ||
         header.attribute > static_cast<std::uint16_t>(wire::CmAttribute::apr)) {
         return std::unexpected(Count::rx_dropped_malformed);
     }
     if (header.class_version != wire::cm_class_version) return std::unexpected(Count::rx_dropped_class_version);
-    return Incoming(static_cast<wire::CmAttribute>(header.attribute), header.transaction,
-                    mad.last<wire::cm_message_size>());
+    return ReceivedMessage(static_cast<wire::CmAttribute>(header.attribute), header.transaction,
+                           mad.last<wire::cm_message_size>());
 }
 
-Incoming::Incoming(wire::CmAttribute attribute, std::uint64_t transaction, Data data)
+ReceivedMessage::ReceivedMessage(wire::CmAttribute attribute, std::uint64_t transaction, Data data)
     : attribute_(attribute),
       sender_id_(wire::load32(data, 0)),
       receiver_id_(wire::load32(data, attribute == wire::CmAttribute::sidr_rep ? 0 : 4)),
@@ -27,7 +27,7 @@ Incoming::Incoming(wire::CmAttribute attribute, std::uint64_t transaction, Data 
       content_(content_of(attribute, data)) {}
 
 /// Any bytes decode to a message: `data` has the right size.
-Incoming::Content Incoming::content_of(wire::CmAttribute attribute, Data data) {
+ReceivedMessage::Content ReceivedMessage::content_of(wire::CmAttribute attribute, Data data) {
     using enum wire::CmAttribute;
     switch (attribute) {
         case mra: return *wire::CmMra::parse(data);

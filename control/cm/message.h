@@ -53,11 +53,11 @@ template <>
 inline constexpr auto attribute_of<wire::CmApr> = wire::CmAttribute::apr;
 
 /// A received message, decoded from its MAD once on arrival; inboxes and state machines use the decoded message.
-class Incoming {
+class ReceivedMessage {
 public:
     /// `header`: of `mad`. On failure returns the drop counter.
-    static std::expected<Incoming, Count> parse(const wire::Mad& header, mad::MadBytes mad);
-    static std::expected<Incoming, Count> parse(mad::MadBytes mad);
+    static std::expected<ReceivedMessage, Count> parse(const wire::Mad& header, mad::MadBytes mad);
+    static std::expected<ReceivedMessage, Count> parse(mad::MadBytes mad);
 
     wire::CmAttribute attribute() const { return attribute_; }
     std::uint64_t transaction() const { return transaction_; }
@@ -80,7 +80,7 @@ private:
                                  wire::CmDrep, wire::CmSidrReq, wire::CmSidrRep, wire::CmLap, wire::CmApr>;
     using Data = std::span<const std::byte, wire::cm_message_size>;
 
-    Incoming(wire::CmAttribute attribute, std::uint64_t transaction, Data data);
+    ReceivedMessage(wire::CmAttribute attribute, std::uint64_t transaction, Data data);
     static Content content_of(wire::CmAttribute attribute, Data data);
 
     wire::CmAttribute attribute_;

@@ -20,7 +20,7 @@ namespace verbline::cm {
 using PrivateData = std::vector<std::byte>;
 
 /// A path between the two ports, as REQ and LAP describe it (12.6.5).
-struct Path {
+struct ConnectionPath {
     rdma::Path route;  ///< used for the connection's packets and for our MADs
     wire::Gid local_gid{}, remote_gid{};
     wire::Lid local_lid = wire::permissive_lid, remote_lid = wire::permissive_lid;  ///< RoCE: permissive
@@ -35,8 +35,8 @@ enum class Transport : std::uint8_t { rc, uc, xrc };
 
 /// REQ.
 struct Request {
-    Path primary;
-    std::optional<Path> alternate{};
+    ConnectionPath primary;
+    std::optional<ConnectionPath> alternate{};
     wire::CmServiceId service{};
     Transport transport = Transport::rc;
     wire::Qpn qpn{};
@@ -65,9 +65,9 @@ struct Reply {
     PrivateData private_data{};  ///< at most 196 bytes
 };
 
-/// SIDR_REQ: asks for the queue pair that serves datagrams of a service.
+/// SIDR_REQ: resolves the queue pair that serves datagrams of a service.
 struct ServiceRequest {
-    Path path;
+    ConnectionPath path;
     wire::CmServiceId service{};
     wire::PKey pkey{0xffff};
     std::uint8_t response_timeout = 20, max_cm_retries = 15;

@@ -3,7 +3,7 @@
 
 /// @file
 /// Upper bounds of what a peer can make us keep, and for how long. Times travel in five bits (4.096 us * 2^n), so a
-/// peer can ask for up to 2 hours 26 minutes; longer times than these are clamped. Usual values are well below: Linux
+/// peer can request up to 2 hours 26 minutes; longer times than these are clamped. Usual values are well below: Linux
 /// sends 20 as response timeout, 18 as packet lifetime and 24 in MRA.
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr std::size_t most_half_open = tunables::half_open_connections;
 /// Endpoints dropped by their users that still retransmit DREQ or REJ or wait in TIMEWAIT, per manager.
 constexpr std::size_t most_closing = tunables::closing_connections;
 
-/// Whether a REQ asks for longer waits than we grant.
+/// Whether a REQ's timeouts exceed our limits.
 constexpr bool exceeds_limits(const wire::CmReq& req) {
     return std::max(req.local_response_timeout, req.remote_response_timeout) > longest_response_timeout ||
            req.primary.ack_timeout > longest_packet_lifetime + 1;

@@ -28,7 +28,7 @@ void Session::prefetch(const void* session) noexcept {
     for (std::size_t i = 0; i < needed; i += cache_line) __builtin_prefetch(static_cast<const std::byte*>(session) + i);
 }
 
-bool Session::takes(const Incoming& req) const {
+bool Session::takes(const ReceivedMessage& req) const {
     const std::lock_guard lock(mutex_);
     const auto* const connection = std::get_if<Connection>(&machine_);
     return connection != nullptr &&
@@ -43,7 +43,7 @@ void Session::notify(std::unique_lock<std::mutex>& lock) {
     if (handle) manager_.ready(*handle);
 }
 
-void Session::push(const mad::GmpPeer& from, const Incoming& message, Time now) {
+void Session::push(const mad::GmpPeer& from, const ReceivedMessage& message, Time now) {
     std::unique_lock lock(mutex_);
     if (abandoned_ && listens_) return manager_.count(Count::rx_dropped_unexpected, id_);
     if (inbox_.size() >= (listens_ ? backlog_size : inbox_size)) {
@@ -90,7 +90,7 @@ void Session::mark_stale(const mad::GmpPeer* by, Time now) {
 }
 
 void Session::abandon(Time now) {
-    Fifo<Event> events;  // may hold endpoints: destroyed after the lock is released
+    Fifo<EndpointEvent> events;  // may hold endpoints: destroyed after the lock is released
     {
         std::unique_lock lock(mutex_);
         Actions actions(manager_, id_);

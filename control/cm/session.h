@@ -43,7 +43,7 @@ public:
     using Machine = std::variant<Listener, Connection, Sidr>;
     struct Received {
         mad::GmpPeer from;
-        Incoming message;
+        ReceivedMessage message;
     };
 
     struct Shown {
@@ -78,7 +78,7 @@ public:
 
     // From the network and the clock.
 
-    void push(const mad::GmpPeer& from, const Incoming& message, Time now);
+    void push(const mad::GmpPeer& from, const ReceivedMessage& message, Time now);
     void due(Time now);
     /// The connection's remote queue pair is claimed by a new connection. `by`: sender of the REQ that claimed it,
     /// which must be the peer; null if it was not a REQ.
@@ -87,11 +87,11 @@ public:
     static void prefetch(const void* session) noexcept;
     bool listens() const { return listens_; }
     /// Whether a REQ with this connection's remote id belongs to it: it is a retransmission, or the connection is open.
-    bool takes(const Incoming& req) const;
+    bool takes(const ReceivedMessage& req) const;
 
     // From the user.
 
-    std::optional<Event> poll(Time now);
+    std::optional<EndpointEvent> poll(Time now);
     /// One step of a machine of type `Kind` (Connection or Sidr), else EINVAL. `act(machine, actions)` returns a
     /// Result.
     template <class Kind, class Act>
@@ -104,7 +104,7 @@ private:
     /// Processes the next pending input: a message, staleness or a timeout. False: nothing is pending.
     bool run_one(Actions& actions, Time now);
     void run_all(Actions& actions, Time now);
-    std::optional<Event> poll_listener(Time now);
+    std::optional<EndpointEvent> poll_listener(Time now);
     bool machine_due(Time now) const;
     void run(const Received& received, Actions& actions, Time now);
     /// After a step, with the lock held: updates events, tables and timer from the machine.
@@ -130,8 +130,8 @@ private:
     Time armed_for_ = 0;
     std::weak_ptr<Endpoint> handle_;
     Fifo<Received> inbox_;
-    Fifo<Event> events_;  ///< usually few
-    Machine machine_;     ///< last: `push` needs only the members above, see prefetch
+    Fifo<EndpointEvent> events_;  ///< usually few
+    Machine machine_;             ///< last: `push` needs only the members above, see prefetch
 
     friend class Manager;
 };

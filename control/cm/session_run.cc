@@ -7,12 +7,12 @@
 
 namespace verbline::cm {
 
-std::optional<Event> Session::poll(Time now) {
+std::optional<EndpointEvent> Session::poll(Time now) {
     if (listens_) return poll_listener(now);
     std::unique_lock lock(mutex_);
     Actions actions(manager_, id_);
     while (events_.empty() && run_one(actions, now)) {}
-    std::optional<Event> event;
+    std::optional<EndpointEvent> event;
     if (events_.empty()) {
         settle(actions, now);  // re-arms a timer that fired early
         ready_reported_ = false;
@@ -27,7 +27,7 @@ std::optional<Event> Session::poll(Time now) {
     return event;
 }
 
-std::optional<Event> Session::poll_listener(Time now) {
+std::optional<EndpointEvent> Session::poll_listener(Time now) {
     for (;;) {
         std::unique_lock lock(mutex_);
         if (inbox_.empty()) {

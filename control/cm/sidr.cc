@@ -16,12 +16,12 @@ void Sidr::forget(Time now) {
     enter(ConnectionState::idle, now);
 }
 
-void Sidr::post_kept(Context& context) {
-    context.count(sent(attribute(*kept_)));
-    context.send(peer_, *kept_);
+void Sidr::post_kept(ActionSink& sink) {
+    sink.count(sent(attribute(*kept_)));
+    sink.send(peer_, *kept_);
 }
 
-void Sidr::resolve(const ServiceRequest& request, Time now, Context& context) {
+void Sidr::resolve(const ServiceRequest& request, Time now, ActionSink& sink) {
     service_ = request.service;
     max_retries_ = request.max_cm_retries;
     peer_ = peer_of(request.path, request.pkey);
@@ -32,10 +32,10 @@ void Sidr::resolve(const ServiceRequest& request, Time now, Context& context) {
     kept_ = std::make_unique<mad::MadBuffer>(make_mad(message, request_id_));
     enter(ConnectionState::sidr_req_sent, now);
     deadline_ = now + patience_;
-    post_kept(context);
+    post_kept(sink);
 }
 
-ServiceRequest Sidr::accept(const Incoming& message, const mad::GmpPeer& from, Time now) {
+ServiceRequest Sidr::accept(const ReceivedMessage& message, const mad::GmpPeer& from, Time now) {
     const auto& req = message.as<wire::CmSidrReq>();
     service_ = req.service;
     request_id_ = req.request_id;
@@ -45,7 +45,7 @@ ServiceRequest Sidr::accept(const Incoming& message, const mad::GmpPeer& from, T
     return from_message(req, from);
 }
 
-Result<void> Sidr::respond(const ServiceReply& reply, Time now, Context& context) {
+Result<void> Sidr::respond(const ServiceReply& reply, Time now, ActionSink& sink) {
     if (state_ != ConnectionState::sidr_req_received)
         return failure(EINVAL, "there is no datagram request to respond to");
     if (auto result = fits(reply); !result) return result;
@@ -54,63 +54,62 @@ Result<void> Sidr::respond(const ServiceReply& reply, Time now, Context& context
     kept_ = std::make_unique<mad::MadBuffer>(make_mad(message, transaction_));
     enter(ConnectionState::timewait, now);
     deadline_ = now + keep_answer;
-    post_kept(context);
+    post_kept(sink);
     return {};
 }
 
-Result<void> Sidr::decline(const ServiceReply& reply, Time now, Context& context) {
-    auto result = respond(reply, now, context);
+Result<void> Sidr::decline(const ServiceReply& reply, Time now, ActionSink& sink) {
+    auto result = respond(reply, now, sink);
     if (result) forget(now);
     return result;
 }
 
-void Sidr::abandon(Time now, Context& context) {
-    if (state_ == ConnectionState::sidr_req_received)
-        (void)respond({.status = wire::SidrStatus::rejected}, now, context);
+void Sidr::abandon(Time now, ActionSink& sink) {
+    if (state_ == ConnectionState::sidr_req_received) (void)respond({.status = wire::SidrStatus::rejected}, now, sink);
     if (state_ == ConnectionState::sidr_req_sent) forget(now);
 }
 
-void Sidr::receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context) {
+void Sidr::receive(const ReceivedMessage& message, const mad::GmpPeer& from, Time now, ActionSink& sink) {
     if (message.attribute() == wire::CmAttribute::sidr_req) {
-        context.count(Count::rx_duplicate_sidr_req);
-        if (state_ == ConnectionState::timewait) post_kept(context);
+        sink.count(Count::rx_duplicate_sidr_req);
+        if (state_ == ConnectionState::timewait) post_kept(sink);
         return;
     }
-    if (message.attribute() != wire::CmAttribute::sidr_rep) return context.count(Count::rx_dropped_mismatched);
-    if (state_ != ConnectionState::sidr_req_sent) return context.count(Count::rx_dropped_unexpected);
-    if (!server_.sent(from) && !PortAddress::of(peer_).sent(from)) return context.count(Count::rx_dropped_stranger);
+    if (message.attribute() != wire::CmAttribute::sidr_rep) return sink.count(Count::rx_dropped_mismatched);
+    if (state_ != ConnectionState::sidr_req_sent) return sink.count(Count::rx_dropped_unexpected);
+    if (!server_.sent(from) && !PortAddress::of(peer_).sent(from)) return sink.count(Count::rx_dropped_stranger);
     const auto& rep = message.as<wire::CmSidrRep>();
-    if (follow_redirect(rep, now, context)) return;
+    if (follow_redirect(rep, now, sink)) return;
     forget(now);
-    context.emit(ServiceReplyReceived{from_message(rep)});
+    sink.emit(ServiceReplyReceived{from_message(rep)});
 }
 
 /// Repeats the request to the redirect's target; a further redirect is reported as the answer (12.11.2.1, 13.5.2).
-bool Sidr::follow_redirect(const wire::CmSidrRep& rep, Time now, Context& context) {
+bool Sidr::follow_redirect(const wire::CmSidrRep& rep, Time now, ActionSink& sink) {
     if (rep.status != wire::SidrStatus::redirect || redirected_) return false;
     const auto there = redirected(peer_, rep.information);
     if (!there) return false;
     redirected_ = true;
     peer_ = *there;
-    context.count(Count::redirects);
+    sink.count(Count::redirects);
     retries_ = 0;
     deadline_ = now + patience_;
-    post_kept(context);
+    post_kept(sink);
     return true;
 }
 
-void Sidr::tick(Time now, Context& context) {
+void Sidr::tick(Time now, ActionSink& sink) {
     if (deadline_ == 0 || now < deadline_) return;
     if (state_ == ConnectionState::timewait) return forget(now);
     if (retries_ < max_retries_) {
         ++retries_;
         deadline_ = now + patience_;
-        context.count(Count::retries_sidr_req);
-        return post_kept(context);
+        sink.count(Count::retries_sidr_req);
+        return post_kept(sink);
     }
-    context.count(Count::timeouts_sidr_req);
+    sink.count(Count::timeouts_sidr_req);
     forget(now);
-    context.emit(Unanswered{Unanswered::What::service_request});
+    sink.emit(Unanswered{Unanswered::What::service_request});
 }
 
 }  // namespace verbline::cm

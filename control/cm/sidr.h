@@ -31,22 +31,22 @@ public:
 
     // Exactly one of these begins it.
 
-    void resolve(const ServiceRequest& request, Time now, Context& context);
+    void resolve(const ServiceRequest& request, Time now, ActionSink& sink);
     /// Server: accepts a SIDR_REQ that matches a listener. Returns the request for the user.
-    ServiceRequest accept(const Incoming& req, const mad::GmpPeer& from, Time now);
+    ServiceRequest accept(const ReceivedMessage& req, const mad::GmpPeer& from, Time now);
 
     /// Sends SIDR_REP. EINVAL: no request is pending, or the answer is too long.
-    Result<void> respond(const ServiceReply& reply, Time now, Context& context);
+    Result<void> respond(const ServiceReply& reply, Time now, ActionSink& sink);
     /// The same, but keeps no state: a retransmitted request counts as a new one.
-    Result<void> decline(const ServiceReply& reply, Time now, Context& context);
+    Result<void> decline(const ServiceReply& reply, Time now, ActionSink& sink);
     /// The user dropped it. Finished once `state` is idle.
-    void abandon(Time now, Context& context);
+    void abandon(Time now, ActionSink& sink);
     /// Ends at once: retransmissions are not answered.
     void forget(Time now);
 
-    void receive(const Incoming& message, const mad::GmpPeer& from, Time now, Context& context);
+    void receive(const ReceivedMessage& message, const mad::GmpPeer& from, Time now, ActionSink& sink);
     /// Call at or after `deadline`.
-    void tick(Time now, Context& context);
+    void tick(Time now, ActionSink& sink);
     std::optional<Time> deadline() const { return deadline_ == 0 ? std::nullopt : std::optional(deadline_); }
 
     CommunicationId local() const { return local_; }
@@ -66,8 +66,8 @@ public:
 
 private:
     void enter(ConnectionState state, Time now) { state_ = state, since_ = now; }
-    bool follow_redirect(const wire::CmSidrRep& rep, Time now, Context& context);
-    void post_kept(Context& context);
+    bool follow_redirect(const wire::CmSidrRep& rep, Time now, ActionSink& sink);
+    void post_kept(ActionSink& sink);
 
     CommunicationId local_;
     ConnectionState state_ = ConnectionState::idle;

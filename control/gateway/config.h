@@ -26,8 +26,8 @@ enum class IpoibLink : std::uint8_t { infiniband, roce_v2 };
 struct PortConfig {
     /// Line numbers in the file; 0: not set there, or no file.
     struct Lines {
-        unsigned port = 0, link = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0, impair = 0,
-                 capture = 0;
+        unsigned port = 0, link = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0, advertise = 0,
+                 impair = 0, capture = 0;
     };
 
     std::string name;  ///< also that of the kernel-visible interface
@@ -39,20 +39,35 @@ struct PortConfig {
     wire::PKey pkey{0xffff};            ///< ipoib only
     std::uint32_t mtu = 0;              ///< of the interface: bytes of IP packet
     bool clamp_mss = false;             ///< lower TCP's maximum segment size to the MTU
-    forward::ReversePath reverse_path = forward::ReversePath::off;  ///< check of sources
+    forward::ReversePathFilter reverse_path = forward::ReversePathFilter::off;  ///< check of sources
+    bool proxy = false;     ///< answer for the hosts behind other such ports whose networks are the same
+    bool multicast = true;  ///< route multicast groups from and to the port
     std::vector<link::InterfaceAddress> addresses;
-    std::string impair;   ///< empty: none
-    std::string capture;  ///< file; empty: none
+    bool advertise = false;  ///< as an IPv6 router, to hosts that configure themselves
+    std::string impair;      ///< empty: none
+    std::string capture;     ///< file; empty: none
     Lines lines;
 
     bool has_subnet() const { return type == PortType::ipoib && link == IpoibLink::infiniband; }
 };
 
 struct RouteConfig {
-    wire::Ipv4Prefix to;
-    wire::Ipv4Address via{};
+    link::InterfaceAddress to;  ///< a network
+    wire::Gid via{};            ///< of the same family, or an IPv6 gateway of an IPv4 network (RFC 8950)
+    std::string port;           ///< on whose link the gateway is; empty: the one whose network it is on
     unsigned line = 0;
 };
+
+/// How large the gateway's tables may become (table_limits.h). What does not fit is not used, and counted.
+struct Limits {
+    std::uint32_t routes = 16'384;       ///< of IPv4
+    std::uint32_t routes_ipv6 = 16'384;  ///< of IPv6
+    std::uint32_t neighbours = 4'096;    ///< of each family, of all ports together
+    std::uint16_t next_hops = 4'096;     ///< different ones, of each family
+};
+constexpr Limits smallest_limits{.routes = 256, .routes_ipv6 = 256, .neighbours = 64, .next_hops = 64};
+constexpr Limits largest_limits{
+    .routes = 2'000'000, .routes_ipv6 = 200'000, .neighbours = 1'000'000, .next_hops = 32'000};
 
 struct GatewayConfig {
     std::string file;   ///< empty: from the command line
@@ -60,6 +75,7 @@ struct GatewayConfig {
     std::string netns;  ///< of the kernel-visible interfaces; empty: this one
     std::vector<PortConfig> ports;
     std::vector<RouteConfig> routes;
+    Limits limits;
     struct Lines {
         unsigned name = 1, netns = 1;
     } lines;
@@ -67,7 +83,7 @@ struct GatewayConfig {
 
 constexpr std::uint32_t min_ipv6_mtu = 1280;  ///< RFC 8200, 5: the kernel has no IPv6 on an interface of less
 constexpr std::uint16_t max_vlan = 4094;      ///< IEEE 802.1Q, table 9-2
-constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64, max_routes = 16'384;
+constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64;
 
 /// IPoIB's are the link's MTU less 4: an InfiniBand link's 2048; on RoCE the path MTU that fits Ethernet's 1500, 1024.
 constexpr std::uint32_t default_mtu(PortType type, IpoibLink link = IpoibLink::infiniband) {

@@ -12,7 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "control/gateway/memory_policy.h"
 #include "control/gateway/placement.h"
+#include "control/gateway/table_limits.h"
 #include "control/host/kernel_interface.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
@@ -26,7 +28,7 @@ constexpr std::uint16_t pool_data_room = RTE_PKTMBUF_HEADROOM + 2304;  ///< any 
 constexpr Time leave_limit = 500 * millisecond;
 constexpr Time upkeep_period = 50 * millisecond;
 
-/// Of the hash that spreads flows: whoever knew it could aim all of them at one shard.
+/// Key of the hash that spreads flows: random, as a sender who knew it could aim all flows at one shard.
 link::FrameFlowHash::Key random_key() {
     link::FrameFlowHash::Key key;
     std::random_device random;
@@ -44,46 +46,71 @@ Outcome Gateway::open_subnets() {
     for (const auto& port : config_.ports) {
         const auto id = static_cast<forward::InterfaceId>(ports_.size());
         ports_.push_back(std::make_unique<GatewayPort>(config_, port, id));
-        if (auto opened = ports_.back()->open_subnet(loop_); !opened) return opened;
+        const auto parent = std::ranges::find_if(
+            ports_, [&](const auto& each) { return each->first_of_subnet() && each->config().sm == port.sm; });
+        const auto* const same = parent != ports_.end() ? parent->get() : nullptr;
+        if (auto opened = ports_.back()->open_subnet(loop_, same); !opened) return opened;
     }
     return {};
 }
 
 Outcome Gateway::start(Shards::Workers& workers) {
-    if (auto made = make_links(static_cast<std::uint16_t>(workers.size())); !made) return made;
-    for (const auto step : {&Gateway::make_pool_and_fib, &Gateway::open_devices}) {
+    sockets_ = Shards::sockets(workers);
+    if (auto made = make_links(sockets_); !made) return made;
+    for (const auto step : {&Gateway::make_pools, &Gateway::make_fibs, &Gateway::open_devices}) {
         if (auto result = (this->*step)(); !result) return result;
     }
     make_shards(workers);
     warn_of_placement();
-    for (const auto step :
-         {&Gateway::start_ports, &Gateway::configure_kernel, &Gateway::serve_tables, &Gateway::start_shards}) {
+    for (const auto step : {&Gateway::start_ports, &Gateway::configure_kernel, &Gateway::start_proxies,
+                            &Gateway::serve_tables, &Gateway::start_shards}) {
         if (auto result = (this->*step)(); !result) return result;
     }
     return add_routes();
 }
 
-Outcome Gateway::make_links(std::uint16_t shards) {
+Outcome Gateway::make_links(std::span<const int> sockets) {
     auto links =
-        router::ShardLinks::create(loop_, "shard", shards, [this](const router::Event& event) { handle(event); });
+        router::ShardLinks::create(loop_, "shard", sockets, [this](const router::Event& event) { handle(event); });
     if (!links) return fault(links.error().what);
     shard_links_ = std::move(*links);
     flows_ = std::make_unique<link::FrameFlowHash>(random_key());
     return {};
 }
 
-Outcome Gateway::make_pool_and_fib() {
-    const auto packets = static_cast<unsigned>(tunables::router_packets * shard_links_->size());
-    pool_ = rte_pktmbuf_pool_create("packets", packets, pool_cache, 0, pool_data_room, SOCKET_ID_ANY);
-    if (pool_ == nullptr) return fault("no memory for packets: give more with -m, or free hugepages");
+Outcome Gateway::make_pools() {
+    const auto placement = place_pools(sockets_);
+    std::vector<rte_mempool*> pools, by_shard;
+    for (const auto& [socket, shards] : placement.pools) {
+        const auto name = pools.empty() ? std::string("packets") : fmt::format("packets{}", socket);
+        const auto make = [&, packets = tunables::router_packets * shards](int where) {
+            return rte_pktmbuf_pool_create(name.c_str(), packets, pool_cache, 0, pool_data_room, where);
+        };
+        auto* pool = make(socket);
+        if (pool == nullptr && socket != SOCKET_ID_ANY) {
+            pool = make(SOCKET_ID_ANY);
+            if (pool != nullptr) {
+                setup_.on_trouble(fmt::format(
+                    "no memory for packets on NUMA socket {}: they lie on another; give it hugepages", socket));
+            }
+        }
+        if (pool == nullptr) return fault("no memory for packets: give more with -m, or free hugepages");
+        pools.push_back(pool);
+    }
+    for (const auto pool : placement.by_shard) by_shard.push_back(pools[pool]);
+    pools_ = pmd::PacketPools(std::move(by_shard));
+    return {};
+}
+
+Outcome Gateway::make_fibs() {
     const auto size = rte_rcu_qsbr_get_memsize(RTE_MAX_LCORE);
     readers_.reset(static_cast<rte_rcu_qsbr*>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, size)));
     if (readers_ == nullptr) return fault("no memory for the readers of the forwarding table");
     rte_rcu_qsbr_init(readers_.get(), RTE_MAX_LCORE);
-    auto fib = forward::Fib::create({}, *readers_);
+    auto fib = forward::Fib::create(fib_config(config_.limits), *readers_);
     if (!fib) return fault(fib.error().what);
     fib_ = std::move(*fib);
-    auto ipv6_fib = forward::Ipv6Fib::create({}, *readers_);
+    auto ipv6_fib = forward::Ipv6Fib::create(ipv6_fib_config(config_.limits), *readers_);
     if (!ipv6_fib) return fault(ipv6_fib.error().what);
     ipv6_fib_ = std::move(*ipv6_fib);
     return {};
@@ -96,13 +123,15 @@ Outcome Gateway::open_devices() {
         capture_ = std::move(*file);
     }
     LinkDevices links(config_);
-    const GatewayPort::DeviceSetup setup{.pool = *pool_,
+    const GatewayPort::DeviceSetup setup{.pools = pools_,
+                                         .sockets = sockets_,
                                          .capture = capture_.get(),
                                          .queues = static_cast<std::uint16_t>(shard_links_->size()),
                                          .flows = *flows_,
                                          .links = links};
-    for (auto& port : ports_) {
-        if (auto opened = port->open_devices(setup); !opened) return opened;
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+        const MemoryOnSocket near(sockets_[i % sockets_.size()]);  // of the shard that polls the first queue
+        if (auto opened = ports_[i]->open_devices(setup); !opened) return opened;
     }
     return {};
 }
@@ -111,20 +140,18 @@ void Gateway::make_shards(Shards::Workers& workers) {
     router::ShardSetup common{.fib = fib_.get(),
                               .ipv6_fib = ipv6_fib_.get(),
                               .readers = readers_.get(),
-                              .pool = pool_,
                               .flows = flows_.get(),
+                              .max_neighbours = config_.limits.neighbours,
                               .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
     for (const auto& port : ports_) common.ports.push_back(port->shard_setup());
-    shards_ = std::make_unique<Shards>(common, *shard_links_, workers);
+    shards_ = std::make_unique<Shards>(common, *shard_links_, pools_, workers);
 }
 
 /// Says each thing once, though several shards may be on one socket.
 void Gateway::warn_of_placement() {
-    std::vector<int> sockets;
-    for (std::size_t i = 0; i < shards_->size(); ++i) sockets.push_back(shards_->socket(i));
     std::vector<PlacedPort> places;
     for (const auto& port : ports_) places.push_back({port->name(), port->device().numa_socket()});
-    warnings_ = placement_warnings(sockets, places);
+    warnings_ = placement_warnings(sockets_, places);
     for (const auto& warning : std::set<std::string>(warnings_.begin(), warnings_.end())) {
         if (!warning.empty()) setup_.on_trouble(warning);
     }
@@ -132,8 +159,11 @@ void Gateway::warn_of_placement() {
 
 Outcome Gateway::start_ports() {
     for (auto& port : ports_) {
-        port->start(loop_, *shard_links_, *pool_, ipv6_gateways_, !setup_.deliver_all_to_kernel);
+        port->start(loop_, *shard_links_, *pools_[static_cast<std::size_t>(port->id())], ipv6_gateways_,
+                    !setup_.deliver_all_to_kernel);
         port->port().on_change([this] { report_when_ready(); });
+        port->port().on_conflict(
+            [this, &port = *port](const neighbour::Conflict& conflict) { resolve_conflict(port, conflict); });
         if (auto* ipoib = port->ipoib()) {
             ipoib->on_trouble(
                 [report = setup_.on_trouble, name = port->name(), said = false](const std::string& trouble) mutable {
@@ -144,6 +174,7 @@ Outcome Gateway::start_ports() {
         }
         if (auto up = outcome(port->device().up()); !up) return up;
     }
+    multicast_.emplace(ports_, *shard_links_, !setup_.deliver_all_to_kernel);
     upkeep_timer_ = loop_.every(upkeep_period, [this] { upkeep(); });
     return {};
 }
@@ -151,18 +182,37 @@ Outcome Gateway::start_ports() {
 Outcome Gateway::configure_kernel() {
     auto netlink = host::Netlink::open(config_.netns);
     if (!netlink) return fault(netlink.error().what);
-    auto follower =
-        router::KernelFollower::open(loop_, config_.netns, {*fib_, *ipv6_fib_, ipv6_gateways_},
-                                     [this](forward::InterfaceId id, const host::InterfaceState& state) {
-                                         ports_[static_cast<std::size_t>(id)]->port().set_addresses(state.addresses);
-                                     });
+    auto follower = router::KernelFollower::open(loop_, config_.netns, {*fib_, *ipv6_fib_, ipv6_gateways_},
+                                                 [this](forward::InterfaceId id, const host::InterfaceState& state) {
+                                                     ports_[static_cast<std::size_t>(id)]->port().set_addresses(
+                                                         state.addresses, state.certain);
+                                                 });
     if (!follower) return fault(follower.error().what);
     follower_ = std::move(*follower);
     for (const auto& port : ports_) {
         const auto& config = port->config();
         const auto ifindex = host::configure(*netlink, {config.name, config.mtu, config.addresses});
         if (!ifindex) return fault(fmt::format("port {}: {}", config.name, ifindex.error().what));
+        ifindexes_.push_back(*ifindex);
         follower_->attach(*ifindex, port->id());
+    }
+    return {};
+}
+
+Outcome Gateway::start_proxies() {
+    if (std::ranges::none_of(ports_, [](const auto& port) { return port->config().proxy; })) return {};
+    auto netlink = host::Netlink::open(config_.netns);
+    if (!netlink) return fault(netlink.error().what);
+    host_routes_.emplace(std::move(*netlink));
+    proxying_.emplace(loop_, [this](bool add, forward::InterfaceId port, const wire::Gid& host) {
+        const int ifindex = ifindexes_[static_cast<std::size_t>(port)];
+        const auto done =
+            add ? host_routes_->add_host_route(ifindex, host) : host_routes_->remove_host_route(ifindex, host);
+        follower_->catch_up();
+        return done.has_value();
+    });
+    for (const auto& port : ports_) {
+        if (port->config().proxy) proxying_->add(port->port());
     }
     return {};
 }
@@ -171,7 +221,10 @@ Outcome Gateway::add_routes() {
     auto netlink = host::Netlink::open(config_.netns);
     if (!netlink) return fault(netlink.error().what);
     for (const auto& route : config_.routes) {
-        const auto added = host::add_static_route(*netlink, {.to = route.to, .via = route.via});
+        const auto link = route.port.empty() ? host::Link{} : netlink->link(route.port);
+        if (!link) return fault(config_error(config_.file, route.line, link.error().what).what);
+        const auto added =
+            host::add_static_route(*netlink, {.to = route.to, .via = route.via, .ifindex = link->ifindex});
         if (!added) return fault(config_error(config_.file, route.line, added.error().what).what);
     }
     return {};
@@ -192,10 +245,13 @@ Outcome Gateway::start_shards() {
 /// Destroys the parts that were created, from the outside in.
 Gateway::~Gateway() {
     telemetry_.reset();
+    proxying_.reset();
     follower_.reset();
     upkeep_timer_.cancel();
+    for (auto& port : ports_) port->retire();
     if (shards_) shards_->stop();
-    if (shard_links_) shard_links_->ignore_events();  // the ports that would hear it leave
+    if (shard_links_) shard_links_->ignore_events();  // the ports that would handle them are destroyed first
+    multicast_.reset();
     for (auto& port : ports_) port->leave();
     // Leaving sends requests to the subnet administrator: wait a moment for its answers. Without an SA no wait is
     // needed.
@@ -209,9 +265,29 @@ void Gateway::handle(const router::Event& event) {
     std::visit([this](const auto& e) { ports_[static_cast<std::size_t>(e.port)]->port().handle(e); }, event);
 }
 
+/// RFC 4862, 5.4.5: an address that another host has is not used. The kernel, which sees no link and detects nothing
+/// by itself, is made to give it up.
+void Gateway::resolve_conflict(const GatewayPort& port, const neighbour::Conflict& conflict) {
+    const auto& addresses = port.port().addresses();
+    const auto own = std::ranges::find(addresses, conflict.address, &link::InterfaceAddress::gid);
+    if (own == addresses.end()) return;
+    const auto host = conflict.at ? neighbour::to_string(*conflict.at) : "which probes for it";
+    const auto address = link::address_text(conflict.address);
+    if (!conflict.lost) {
+        return setup_.on_trouble(fmt::format("{}: another host ({}) uses our address {}: give one of them another",
+                                             port.name(), host, address));
+    }
+    auto netlink = host::Netlink::open(config_.netns);
+    const auto link = netlink ? netlink->link(port.name()) : std::unexpected(netlink.error());
+    const auto removed = link ? netlink->remove_address(link->ifindex, *own) : std::unexpected(link.error());
+    setup_.on_trouble(fmt::format("{}: address {} is another host's ({}): {}; give one of them another", port.name(),
+                                  address, host, removed ? "removed from the interface" : removed.error().what));
+}
+
 void Gateway::upkeep() {
     for (auto& port : ports_) port->upkeep();
     shards_->look_after(loop_.now(), setup_.on_trouble);
+    full_tables_.look_after(fib_->counters(), ipv6_fib_->counters(), shards_->neighbours_refused());
     if (!capture_ || capture_failed_) return;
     if (const auto written = capture_->drain(); !written) {
         setup_.on_trouble("capture ends: " + written.error().what);
@@ -241,7 +317,9 @@ View Gateway::view() {
             .shards = *shards_,
             .warnings = warnings_,
             .links = *shard_links_,
+            .multicast = *multicast_,
             .follower = *follower_,
+            .proxying = proxying_ ? &*proxying_ : nullptr,
             .now = loop_.now()};
 }
 

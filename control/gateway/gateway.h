@@ -13,23 +13,28 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "control/gateway/config.h"
 #include "control/gateway/fault.h"
+#include "control/gateway/full_tables.h"
 #include "control/gateway/gateway_port.h"
+#include "control/gateway/multicast.h"
 #include "control/gateway/shards.h"
 #include "control/gateway/tables.h"
+#include "control/host/netlink.h"
 #include "control/loop/loop.h"
 #include "control/router/kernel_follower.h"
+#include "control/router/proxying.h"
 #include "control/router/shard_links.h"
 #include "control/telemetry/server.h"
 #include "datapath/forward/fib.h"
 #include "datapath/link/flow_hash.h"
 #include "pmd/capture/capture_file.h"
+#include "pmd/packet_pools.h"
 
-struct rte_mempool;
 struct rte_rcu_qsbr;
 
 namespace verbline::gateway {
@@ -47,7 +52,8 @@ struct Setup {
 class Gateway {
 public:
     /// `setup` and `loop` must outlive the gateway.
-    Gateway(control::Loop& loop, const Setup& setup) : loop_(loop), setup_(setup), config_(setup.config) {}
+    Gateway(control::Loop& loop, const Setup& setup)
+        : loop_(loop), setup_(setup), config_(setup.config), full_tables_(config_.limits, setup.on_trouble) {}
     Gateway(const Gateway&) = delete;
     Gateway& operator=(const Gateway&) = delete;
     /// Stops the shards, leaves the multicast groups, for which it waits at most half a second, and removes the
@@ -61,18 +67,21 @@ public:
     Outcome start(Shards::Workers& workers);
 
 private:
-    Outcome make_pool_and_fib();
-    Outcome make_links(std::uint16_t shards);
+    Outcome make_links(std::span<const int> sockets);
+    Outcome make_pools();
+    Outcome make_fibs();
     Outcome open_devices();
     void make_shards(Shards::Workers& workers);
     void warn_of_placement();
     Outcome start_ports();
     Outcome configure_kernel();
+    Outcome start_proxies();
     Outcome add_routes();
     Outcome serve_tables();
     Outcome start_shards();
 
     void handle(const router::Event& event);
+    void resolve_conflict(const GatewayPort& port, const neighbour::Conflict& conflict);
     void upkeep();
     void report_when_ready();
     View view();
@@ -85,7 +94,9 @@ private:
     control::Loop& loop_;
     const Setup& setup_;
     const GatewayConfig& config_;
-    rte_mempool* pool_ = nullptr;  ///< goes with the EAL
+    FullTables full_tables_;
+    std::vector<int> sockets_;          ///< of the shards
+    pmd::PacketPools pools_ = nullptr;  ///< by shard; they go with the EAL
     std::unique_ptr<rte_rcu_qsbr, FreeReaders> readers_;
     std::unique_ptr<forward::Fib> fib_;
     std::unique_ptr<forward::Ipv6Fib> ipv6_fib_;
@@ -95,9 +106,13 @@ private:
         flows_;  ///< spreads packets: over queues for devices with too few, over next hops
     std::unique_ptr<pmd::CaptureFile> capture_;  ///< of all ports; outlives their devices
     std::vector<std::unique_ptr<GatewayPort>> ports_;
+    std::optional<Multicast> multicast_;
     std::unique_ptr<Shards> shards_;
     std::vector<std::string> warnings_;  ///< of where they run (placement.h)
     std::unique_ptr<router::KernelFollower> follower_;
+    std::vector<int> ifindexes_;                ///< of the ports' interfaces
+    std::optional<host::Netlink> host_routes_;  ///< sets the routes of `proxying_`
+    std::optional<router::Proxying> proxying_;
     std::optional<telemetry::Server> telemetry_;
     control::Timer upkeep_timer_;
     bool ready_ = false;

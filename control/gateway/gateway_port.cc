@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "control/mad/frame.h"
-#include "control/mad/open.h"
+#include "control/gateway/table_limits.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
@@ -28,17 +27,27 @@ std::unexpected<Fault> GatewayPort::misfit(unsigned line, std::string reason) co
     return std::unexpected(Fault{.of_config = true, .what = config_error(config_.file, line, std::move(reason)).what});
 }
 
-Outcome GatewayPort::open_subnet(control::Loop& loop) {
+/// The files that record the MADs may go with it.
+GatewayPort::~GatewayPort() {
+    if (subnet_) subnet_->stop_capture();
+}
+
+Outcome GatewayPort::open_subnet(control::Loop& loop, const GatewayPort* parent) {
     if (!port_config_.has_subnet()) return {};
-    auto transport = mad::open(port_config_.sm, loop);
-    if (!transport) return fault(fmt::format("port {}: {}", name(), transport.error().what));
-    transport_ = std::move(*transport);
+    if (parent != nullptr) {
+        subnet_ = parent->subnet_;
+        first_of_subnet_ = false;
+        return check_subnet();
+    }
+    auto subnet = Subnet::open(port_config_.sm, loop);
+    if (!subnet) return fault(fmt::format("port {}: {}", name(), subnet.error().what));
+    subnet_ = std::move(*subnet);
     return check_subnet();
 }
 
 /// What only the subnet manager knows. A port it has not configured yet is checked again when it comes up.
 Outcome GatewayPort::check_subnet() const {
-    const auto& facts = transport_->port();
+    const auto& facts = subnet_->port();
     if (!facts.active()) return {};
     const auto& port = port_config_;
     const auto shared = [&](wire::PKey pkey) { return partition(pkey) == partition(port.pkey); };
@@ -63,10 +72,11 @@ Outcome GatewayPort::open_devices(const DeviceSetup& setup) {
 
 /// The first queues of different ports are different shards'.
 pmd::OpenOptions GatewayPort::open_options(const DeviceSetup& setup) const {
-    return {.pool = &setup.pool,
+    return {.pool = setup.pools,
             .mtu = frame_mtu(port_config_),
             .queues = setup.queues,
             .flows = &setup.flows,
+            .sockets = setup.sockets,
             .owner = static_cast<std::uint16_t>(id_)};
 }
 
@@ -75,7 +85,7 @@ Outcome GatewayPort::open_kernel_interface(const DeviceSetup& setup) {
                                        .netns = config_.netns,
                                        .queues = setup.queues,
                                        .mtu = static_cast<std::uint16_t>(port_config_.mtu)},
-                                      &setup.pool);
+                                      setup.pools);
     if (!interface) return fault(fmt::format("port {}: {}", name(), interface.error().what));
     auto device = pmd::with_queues(std::move(*interface), open_options(setup));
     if (!device) return fault(fmt::format("port {}: {}", name(), device.error().what));
@@ -124,32 +134,12 @@ Outcome GatewayPort::wrap_in_decorators(pmd::CaptureFile* capture) {
         if (!spec) return misfit(port_config_.lines.impair, spec.error().what);
         device_ = std::make_unique<pmd::ImpairedDevice>(std::move(device_), *spec, monotonic_now);
     }
-    std::vector<pmd::CaptureFile*> files;
     for (auto* file : {capture, capture_.get()}) {
         if (file == nullptr) continue;
         device_ = std::make_unique<pmd::CapturedDevice>(std::move(device_), name(), *file, utc_now);
-        files.push_back(file);
+        if (subnet_) subnet_->capture(*file, name());
     }
-    if (transport_ && !files.empty()) capture_mads(files);
     return {};
-}
-
-void GatewayPort::capture_mads(const std::vector<pmd::CaptureFile*>& files) {
-    using pmd::pcapng::Writer;
-    std::vector<std::pair<Writer*, pmd::pcapng::InterfaceId>> places;
-    places.reserve(files.size());
-    for (auto* file : files) {
-        places.emplace_back(&file->writer(),
-                            file->writer().add_interface(name() + " MADs", pmd::pcapng::LinkType::infiniband));
-    }
-    transport_->capture([places](mad::Direction direction, Time, mad::MadBytes mad, const mad::Address& far,
-                                 const mad::PortFacts& port) {
-        const auto way =
-            direction == mad::Direction::sent ? pmd::pcapng::Direction::outbound : pmd::pcapng::Direction::inbound;
-        const auto frame = mad::make_frame(direction, mad, far, port);
-        for (const auto& [writer, interface] : places)
-            writer->write(interface, way, utc_now(), std::as_bytes(std::span(frame)));
-    });
 }
 
 router::PortSetup GatewayPort::shard_setup() const {
@@ -160,7 +150,9 @@ router::PortSetup GatewayPort::shard_setup() const {
             .kernel = kernel_.get(),
             .mtu = port_config_.mtu,
             .clamp_mss = port_config_.clamp_mss,
-            .reverse_path = port_config_.reverse_path};
+            .reverse_path = port_config_.reverse_path,
+            .advertises = port_config_.advertise,
+            .multicast = port_config_.multicast};
 }
 
 void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mempool& pool,
@@ -170,13 +162,18 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
                                            .device = device_.get(),
                                            .pool = &pool,
                                            .forwards = forwards,
-                                           .ipv6_gateways = &ipv6_gateways};
+                                           .multicast = forwards && port_config_.multicast,
+                                           .ipv6_gateways = &ipv6_gateways,
+                                           .advertises = port_config_.advertise,
+                                           .mtu = port_config_.mtu,
+                                           .neighbours = port_neighbours(config_.limits)};
     const wire::Qpn qpn{first_qpn + static_cast<std::uint32_t>(id_)};
-    if (transport_) {
-        agent_ = std::make_unique<sa::Agent>(*transport_, loop);
+    if (subnet_) {
         auto made = std::make_unique<router::IpoibPort>(
             loop, shards, setup,
-            router::IpoibPort::Link{.pkey = port_config_.pkey, .qpn = qpn, .mtu = port_config_.mtu}, *agent_);
+            router::IpoibPort::Link{
+                .pkey = port_config_.pkey, .qpn = qpn, .mtu = port_config_.mtu, .shows_agent = first_of_subnet_},
+            subnet_->agent());
         ipoib_ = made.get();
         port_ = std::move(made);
         return;
@@ -191,6 +188,10 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
         ethernet_ = made.get();
         port_ = std::move(made);
     }
+}
+
+void GatewayPort::retire() {
+    if (port_) port_->retire();
 }
 
 void GatewayPort::leave() {

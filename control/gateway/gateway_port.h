@@ -13,13 +13,12 @@
 #include "control/gateway/config.h"
 #include "control/gateway/fault.h"
 #include "control/gateway/link_devices.h"
+#include "control/gateway/subnet.h"
 #include "control/loop/loop.h"
-#include "control/mad/transport.h"
 #include "control/router/ethernet_port.h"
 #include "control/router/ipoib_port.h"
 #include "control/router/roce_ipoib_port.h"
 #include "control/router/shard_links.h"
-#include "control/sa/agent.h"
 #include "datapath/router/port.h"
 #include "pmd/capture/capture_file.h"
 #include "pmd/factory/open_device.h"
@@ -33,15 +32,17 @@ public:
         : config_(config), port_config_(port), id_(id) {}
     GatewayPort(const GatewayPort&) = delete;
     GatewayPort& operator=(const GatewayPort&) = delete;
+    ~GatewayPort();
 
     // Call in this order.
 
-    /// Opens the MAD transport to the subnet manager and checks the port against the configuration, before anything is
-    /// started.
-    Outcome open_subnet(control::Loop& loop);
+    /// Reaches the subnet manager, unless `parent`, another port of the same `sm`, has, and checks the port against the
+    /// configuration, before anything is started.
+    Outcome open_subnet(control::Loop& loop, const GatewayPort* parent);
     /// What the devices of all ports have in common; outlives this object.
     struct DeviceSetup {
-        rte_mempool& pool;
+        const pmd::PacketPools& pools;        ///< by shard
+        const std::vector<int>& sockets;      ///< by shard: NUMA
         pmd::CaptureFile* capture = nullptr;  ///< records all packets; may be null
         std::uint16_t queues = 1;             ///< that each must have: one for each shard
         const pmd::FlowHash& flows;           ///< spreads the packets of those that have another number
@@ -54,14 +55,19 @@ public:
     void start(control::Loop& loop, router::ShardLinks& shards, rte_mempool& pool,
                const host::Ipv6Gateways& ipv6_gateways, bool forwards);
 
+    /// Call before the shards stop: sends hosts a last router advertisement, of lifetime 0, if the port advertises.
+    void retire();
     /// Takes the port down and begins to leave its groups. The loop has to run until `left`.
     void leave();
-    bool left() const { return !agent_ || agent_->groups().show().empty(); }
+    bool left() const { return !subnet_ || subnet_->left(); }
 
     /// Upkeep of the device's link and of the port's own capture file: call a few times a second.
     void upkeep();
 
     const PortConfig& config() const { return port_config_; }
+    const Subnet* subnet() const { return subnet_.get(); }
+    /// Of the ports that share the subnet, the one that reached it.
+    bool first_of_subnet() const { return subnet_ && first_of_subnet_; }
     const std::string& name() const { return port_config_.name; }
     forward::InterfaceId id() const { return id_; }
     bool up() const { return port_->up(); }
@@ -80,15 +86,14 @@ private:
     Outcome check_room() const;
     Outcome open_capture();
     Outcome wrap_in_decorators(pmd::CaptureFile* capture);
-    void capture_mads(const std::vector<pmd::CaptureFile*>& files);
     std::unexpected<Fault> misfit(unsigned line, std::string reason) const;
 
     const GatewayConfig& config_;
     const PortConfig& port_config_;
     forward::InterfaceId id_;
     std::unique_ptr<pmd::CaptureFile> capture_;  ///< the port's own
-    std::unique_ptr<mad::Transport> transport_;
-    std::unique_ptr<sa::Agent> agent_;
+    std::shared_ptr<Subnet> subnet_;             ///< null: of an Ethernet link
+    bool first_of_subnet_ = true;
     std::unique_ptr<pmd::NetDevice> device_;
     std::unique_ptr<pmd::NetDevice> kernel_;
     std::unique_ptr<router::ControlPort> port_;

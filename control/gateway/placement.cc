@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/gateway/placement.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "pmd/netdev.h"
@@ -25,6 +27,18 @@ std::vector<std::string> placement_warnings(std::span<const int> shards, std::sp
     std::vector<std::string> warnings;
     for (const int shard : shards) warnings.push_back(warning(shard, ports));
     return warnings;
+}
+
+PoolPlacement place_pools(std::span<const int> shards) {
+    PoolPlacement placement;
+    auto& pools = placement.pools;
+    for (const int socket : shards) {
+        auto pool = std::ranges::find(pools, socket, &PoolPlacement::Pool::socket);
+        if (pool == pools.end()) pool = pools.insert(pool, {socket, 0});
+        ++pool->shards;
+        placement.by_shard.push_back(static_cast<std::size_t>(pool - pools.begin()));
+    }
+    return placement;
 }
 
 }  // namespace verbline::gateway

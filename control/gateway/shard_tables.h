@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The tables of what shards count, by queue, by shard and by name. Whole numbers only: rates and shares are whoever's
-/// reads the table twice.
+/// The tables of shards' counters, by queue, by shard and by name. Whole numbers only: rates and shares are computed by
+/// the reader from two readings.
 
 #include "control/gateway/tables.h"
 

@@ -2,19 +2,32 @@
 #include "control/gateway/shards.h"
 
 #include <atomic>
+#include <utility>
 
 #include <rte_lcore.h>
 
 #include <fmt/format.h>
 
+#include "control/gateway/memory_policy.h"
 #include "datapath/router/runner.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::gateway {
+namespace {
 
-Shards::Shards(const router::ShardSetup& common, const router::ShardLinks& links, Workers& workers)
+int socket_of(const pmd::WorkerLcore& worker) {
+    return static_cast<int>(rte_lcore_to_socket_id(worker.lcore()));
+}
+
+}  // namespace
+
+Shards::Shards(const router::ShardSetup& common, const router::ShardLinks& links, const pmd::PacketPools& pools,
+               Workers& workers)
     : links_(links), workers_(workers) {
     for (std::size_t i = 0; i < links.size(); ++i) {
+        const MemoryOnSocket near(socket(i));
         auto setup = common;
+        setup.pool = pools[i];
         setup.queue = static_cast<std::uint16_t>(i);
         setup.shards = static_cast<std::uint16_t>(links.size());
         setup.commands = &links[i].commands();
@@ -43,34 +56,43 @@ Result<void> Shards::start() {
 
 void Shards::look_after(Time now, const std::function<void(const std::string&)>& report) {
     if (!started_) return;
-    const auto seconds = [](Time time) { return static_cast<double>(time) / second; };
     for (std::size_t i = 0; i < shards_.size(); ++i) {
-        auto& watch = watches_[i];
-        switch (watch.look(shards_[i]->polls(), now)) {
-            case StallWatch::Change::none: break;
-            case StallWatch::Change::stands_still:
-                report(fmt::format("shard {} (lcore {}) has not polled for {:.1f} s: its packets wait, or are lost", i,
-                                   lcore(i), seconds(*watch.standing())));
-                break;
-            case StallWatch::Change::goes_on:
-                report(fmt::format("shard {} (lcore {}) polls again, after {:.1f} s", i, lcore(i),
-                                   seconds(watch.stood())));
-                break;
-        }
+        const auto line = watches_[i].report(fmt::format("shard {} (lcore {})", i, lcore(i)), shards_[i]->polls(), now);
+        if (line) report(*line);
     }
 }
 
+std::uint64_t Shards::neighbours_refused() const {
+    std::uint64_t sum = 0;
+    for (const auto& shard : shards_) sum += shard->neighbours_refused();
+    return sum;
+}
+
 void Shards::stop() {
-    started_ = false;
     for (std::size_t i = 0; i < shards_.size(); ++i) {
         workers_[i].request_stop();
         links_[i].shard_signal().interrupt();
     }
     for (std::size_t i = 0; i < shards_.size(); ++i) workers_[i].join();
+    if (std::exchange(started_, false)) finish();
+}
+
+/// The last commands: what the ports have said to their links when they left. The shards are this thread's now.
+void Shards::finish() {
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+        for (unsigned poll = 0; poll < last_polls; ++poll) shards_[i]->poll(monotonic_now());
+        shards_[i]->stop_reading();
+    }
+}
+
+std::vector<int> Shards::sockets(const Workers& workers) {
+    std::vector<int> sockets;
+    for (const auto& worker : workers) sockets.push_back(socket_of(worker));
+    return sockets;
 }
 
 int Shards::socket(std::size_t shard) const {
-    return static_cast<int>(rte_lcore_to_socket_id(lcore(shard)));
+    return socket_of(workers_[shard]);
 }
 
 }  // namespace verbline::gateway

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "control/gateway/link_devices.h"
+#include "control/gateway/multicast_tables.h"
 #include "control/gateway/shard_tables.h"
 #include "control/sa/path_cache.h"
 #include "datapath/link/interface_address.h"
@@ -30,7 +32,8 @@ std::string addresses_of(const router::ControlPort& port) {
     return text;
 }
 
-Json port_row(const GatewayPort& port) {
+Json port_row(const View& gateway, const GatewayPort& port) {
+    const auto* const parent = parent_of(gateway.config, port.config());
     Json row{{"port", port.name()},
              {"type", "ethernet"},
              {"state", port.up() ? "up" : "down"},
@@ -42,7 +45,8 @@ Json port_row(const GatewayPort& port) {
              {"pkey", ""},
              {"device", port.config().devices.front()},
              {"vlan", port.config().vlan ? Json(*port.config().vlan) : Json("")},
-             {"trouble", ""}};
+             {"parent", parent != nullptr ? parent->name : ""},
+             {"trouble", port.port().conflicts()}};
     if (auto* ethernet = port.ethernet()) row["link_address"] = to_string(ethernet->mac());
     if (auto* roce = port.roce()) {
         const auto& identity = roce->identity();
@@ -56,15 +60,16 @@ Json port_row(const GatewayPort& port) {
         row["link_address"] = fmt::format("qpn {} gid {}", hex(ipoib->link().qpn), to_string(facts.gid()));
         row["lid"] = to_string(facts.lid);
         row["sm_lid"] = to_string(facts.sm_lid);
-        row["pkey"] = to_string(ipoib->link().pkey);
-        row["trouble"] = ipoib->agent().sm_answering() ? ipoib->trouble() : "the subnet manager does not answer";
+        row["pkey"] = to_string(ipoib->up() ? ipoib->identity().pkey : ipoib->link().pkey);
+        const auto trouble = ipoib->agent().sm_answering() ? ipoib->trouble() : "the subnet manager does not answer";
+        if (!trouble.empty()) row["trouble"] = trouble;
     }
     return row;
 }
 
 Json ports(const View& gateway) {
     auto rows = Json::array();
-    for (const auto& port : gateway.ports) rows.push_back(port_row(*port));
+    for (const auto& port : gateway.ports) rows.push_back(port_row(gateway, *port));
     return rows;
 }
 
@@ -97,6 +102,7 @@ Json paths(const View& gateway) {
     for (const auto& port : gateway.ports) {
         if (port->ipoib() == nullptr) continue;
         port->ipoib()->agent().paths().cache().each(gateway.now, [&](const sa::PathCache::Shown& shown) {
+            if (!port->ipoib()->in_partition(shown.key.pkey)) return;
             const auto path = shown.path.value_or(wire::PathRecord{});
             rows.push_back({{"port", port->name()},
                             {"destination", to_string(shown.key.destination)},
@@ -135,40 +141,8 @@ Json path_cache_row(const std::string& port, const sa::PathCache& cache) {
 Json path_cache(const View& gateway) {
     auto rows = Json::array();
     for (const auto& port : gateway.ports) {
-        if (port->ipoib() == nullptr) continue;
+        if (port->ipoib() == nullptr || !port->first_of_subnet()) continue;
         rows.push_back(path_cache_row(port->name(), port->ipoib()->agent().paths().cache()));
-    }
-    return rows;
-}
-
-std::string join_states(sa::JoinStates states) {
-    std::string names;
-    const auto add = [&](sa::JoinStates bit, std::string_view name) {
-        if ((states & bit) != 0) names.append(names.empty() ? "" : " ").append(name);
-    };
-    add(wire::join_state::full_member, "full");
-    add(wire::join_state::non_member, "non");
-    add(wire::join_state::send_only_non_member, "send-only");
-    add(wire::join_state::send_only_full_member, "send-only-full");
-    return names;
-}
-
-Json multicast(const View& gateway) {
-    auto rows = Json::array();
-    for (const auto& port : gateway.ports) {
-        if (port->ipoib() == nullptr) continue;
-        for (const auto& shown : port->ipoib()->agent().groups().show()) {
-            rows.push_back({{"port", port->name()},
-                            {"mgid", to_string(shown.mgid)},
-                            {"mlid", to_string(shown.group.mlid)},
-                            {"users", shown.users},
-                            {"wanted", join_states(shown.wanted)},
-                            {"joined", join_states(shown.held)},
-                            {"qkey", hex(shown.group.qkey)},
-                            {"mtu", wire::mtu_bytes(shown.group.mtu)},
-                            {"rate_gbps", wire::rate_gbps(shown.group.rate)},
-                            {"sl", shown.group.service_level}});
-        }
     }
     return rows;
 }
@@ -223,7 +197,10 @@ std::vector<telemetry::Table> tables(std::function<View()> view) {
             table("neighbours", "Neighbours: IP and link-layer address, state. No parameters", neighbours),
             table("paths", "Paths in the local cache. No parameters", paths),
             table("path_cache", "How well the local path cache does. No parameters", path_cache),
-            table("multicast", "Multicast groups and their users. No parameters", multicast),
+            table("multicast",
+                  "Multicast groups: who listens, by which protocol, and memberships at the subnet administrator. No "
+                  "parameters",
+                  multicast),
             table("routes", "The forwarding table: a row for each next hop. No parameters", routes),
             table("queues", "Queues: packets, bytes, drops. No parameters", queues),
             table("shards", "Shards: how busy each lcore is, and what it handed to others. No parameters", shards),

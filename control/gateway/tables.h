@@ -11,8 +11,10 @@
 
 #include "control/gateway/config.h"
 #include "control/gateway/gateway_port.h"
+#include "control/gateway/multicast.h"
 #include "control/gateway/shards.h"
 #include "control/router/kernel_follower.h"
+#include "control/router/proxying.h"
 #include "control/router/shard_links.h"
 #include "control/telemetry/server.h"
 #include "datapath/forward/fib.h"
@@ -29,7 +31,9 @@ struct View {
     const Shards& shards;
     const std::vector<std::string>& warnings;  ///< of where each shard runs; empty: none
     const router::ShardLinks& links;
+    const Multicast& multicast;
     const router::KernelFollower& follower;
+    const router::Proxying* proxying = nullptr;  ///< null: no port has proxies
     Time now = 0;
 };
 

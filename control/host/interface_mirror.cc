@@ -23,11 +23,14 @@ void InterfaceMirror::learn(const KernelEvent& event) {
     } else if (const auto* removed = std::get_if<LinkRemoved>(&event)) {
         known_.erase(removed->ifindex);
     } else if (const auto* added = std::get_if<AddressAdded>(&event)) {
-        auto& addresses = known_[added->ifindex].addresses;
-        if (std::ranges::find(addresses, added->address) == addresses.end()) addresses.push_back(added->address);
+        auto& [up, mtu, addresses, certain] = known_[added->ifindex];
+        if (std::ranges::find(addresses, added->address) != addresses.end()) return;
+        addresses.push_back(added->address);
+        if (added->certain) certain.push_back(added->address.gid);
     } else if (const auto* gone = std::get_if<AddressRemoved>(&event)) {
         if (const auto link = known_.find(gone->ifindex); link != known_.end()) {
             std::erase(link->second.addresses, gone->address);
+            std::erase(link->second.certain, gone->address.gid);
         }
     } else if (std::holds_alternative<Resync>(event)) {
         synced_ = false;

@@ -20,6 +20,7 @@ struct InterfaceState {
     bool up = false;
     std::uint32_t mtu = 0;
     std::vector<link::InterfaceAddress> addresses;
+    std::vector<wire::Gid> certain{};  ///< of these, those to be used without duplicate address detection
     bool operator==(const InterfaceState&) const = default;
 };
 

@@ -28,7 +28,7 @@ News news_of(nlmsghdr& message, unsigned ifindex) {
         case RTM_DELLINK: {
             const auto* link = body<ifinfomsg>(message);
             if (link == nullptr || link->ifi_index != static_cast<int>(ifindex)) return News::nothing;
-            // A bridge that lets go of its port says so in the same words, but for the family.
+            // A bridge that releases its port sends the same message with another family.
             const bool gone = message.nlmsg_type == RTM_DELLINK && link->ifi_family == AF_UNSPEC;
             return gone ? News::gone : News::changed;
         }

@@ -3,7 +3,7 @@
 
 /// @file
 /// Watches one kernel interface: reports that its addresses of either family, its state or its MAC address have
-/// changed, or that it is gone. Call kernel_addresses() for the current values.
+/// changed, or that it was removed. Call kernel_addresses() for the current values.
 ///
 /// Owned by one thread. Give `fd` to the control loop and call `receive` whenever it is readable.
 

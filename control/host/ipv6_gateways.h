@@ -10,7 +10,7 @@
 ///
 ///     kernel ── RTA_VIA ──> RouteMirror ── stand-in ──> forward::Fib ──> shard ── Unresolved ──> ControlPort ──> ND
 ///
-/// A gateway keeps its stand-in for good, as a shard may ask for it at any time. Owned by the control thread.
+/// A gateway keeps its stand-in permanently, as a shard may use it at any time. Owned by the control thread.
 
 #include <cstddef>
 #include <map>

@@ -87,6 +87,7 @@ struct LinkRemoved {
 struct AddressAdded {
     int ifindex;
     link::InterfaceAddress address;
+    bool certain = false;  ///< added to be used without duplicate address detection (IFA_F_NODAD)
 };
 struct AddressRemoved {
     int ifindex;

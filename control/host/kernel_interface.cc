@@ -3,15 +3,36 @@
 
 #include <fmt/format.h>
 
-#include "datapath/wire/text.h"
+#include "datapath/link/ip_gid.h"
 
 namespace verbline::host {
 
 namespace {
 
-/// The same error, said of the interface by its name.
+/// The same error with the interface's name in front.
 std::unexpected<Error> about(const std::string& name, const Error& error) {
     return failure(error.code, fmt::format("interface {}: {}", name, error.what));
+}
+
+template <class Address>
+BasicRoute<Address> kernel_route(const StaticRoute& route, const Address& network, const BasicHop<Address>& hop) {
+    return {.prefix = {network, route.to.length}, .metric = route.metric, .protocol = RTPROT_STATIC, .hops = {hop}};
+}
+
+Result<void> replace(Netlink& kernel, const StaticRoute& route) {
+    const auto ipv6_gateway = link::ipv6_of(route.via);
+    const auto network = link::ipv4_of(route.to.gid);
+    if (!network) {
+        return kernel.replace_route(kernel_route<wire::Ipv6Address>(
+            route, link::ipv6_of(route.to.gid), {.ifindex = route.ifindex, .gateway = ipv6_gateway}));
+    }
+    Hop hop{.ifindex = route.ifindex};
+    if (const auto gateway = link::ipv4_of(route.via)) {
+        hop.gateway = *gateway;
+    } else {
+        hop.ipv6_gateway = ipv6_gateway;
+    }
+    return kernel.replace_route(kernel_route<wire::Ipv4Address>(route, *network, hop));
 }
 
 }  // namespace
@@ -31,9 +52,10 @@ Result<int> configure(Netlink& kernel, const KernelInterface& wanted) {
 }
 
 Result<void> add_static_route(Netlink& kernel, const StaticRoute& route) {
-    const auto done = kernel.replace_route(
-        {.prefix = route.to, .metric = route.metric, .protocol = RTPROT_STATIC, .hops = {{.gateway = route.via}}});
-    if (done || (done.error().code != EINVAL && done.error().code != ENETUNREACH)) return done;
+    const auto done = replace(kernel, route);
+    if (done) return done;
+    const int code = done.error().code;
+    if (code != EINVAL && code != ENETUNREACH && code != EHOSTUNREACH) return done;
     return failure(done.error().code,
                    done.error().what + " (the gateway must be a neighbour on an interface that is up)");
 }

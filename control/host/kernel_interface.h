@@ -24,8 +24,9 @@ struct KernelInterface {
 Result<int> configure(Netlink& kernel, const KernelInterface& wanted);
 
 struct StaticRoute {
-    wire::Ipv4Prefix to{};
-    wire::Ipv4Address via{};
+    link::InterfaceAddress to{};  ///< a network
+    wire::Gid via{};              ///< of the same family, or an IPv6 gateway of an IPv4 network (RFC 8950)
+    int ifindex = 0;              ///< of the link that the gateway is on; 0: the kernel finds it
     std::uint32_t metric = 0;
 };
 

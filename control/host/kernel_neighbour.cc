@@ -110,15 +110,15 @@ Result<void> ask(NetlinkSocket& socket, Result<std::uint32_t> sequence, const st
 }
 
 template <class Header>
-Result<Message> request(int type, const Header& header,
-                        std::initializer_list<std::pair<int, std::span<const std::byte>>> attributes) {
-    Message message(nlmsg_alloc_simple(type, 0));
+Result<NetlinkMessage> request(int type, const Header& header,
+                               std::initializer_list<std::pair<int, std::span<const std::byte>>> attributes) {
+    NetlinkMessage message(nlmsg_alloc_simple(type, 0));
     bool good =
         message && nlmsg_append(message.get(), const_cast<Header*>(&header), sizeof(header), NLMSG_ALIGNTO) == 0;
     for (const auto& [attribute, bytes] : attributes) {
         good = good && nla_put(message.get(), attribute, static_cast<int>(bytes.size()), bytes.data()) == 0;
     }
-    if (!good) return failure(ENOMEM, "cannot ask the kernel: out of memory");
+    if (!good) return failure(ENOMEM, "cannot query the kernel: out of memory");
     return message;
 }
 
@@ -187,7 +187,7 @@ Result<Way> route(NetlinkSocket& socket, unsigned ifindex, const Address& from, 
     return way;
 }
 
-/// What a message says of one neighbour: nothing, or its state and address.
+/// State and address of one neighbour in a message, if it has them.
 struct Neighbour {
     unsigned state = NUD_NONE;
     std::optional<wire::MacAddress> mac;
@@ -215,9 +215,10 @@ Result<Neighbour> known_neighbour(NetlinkSocket& socket, unsigned ifindex, const
     const auto message = request(RTM_GETNEIGH, header, {{NDA_DST, gid.span()}});
     if (!message) return std::unexpected(message.error());
     Neighbour neighbour;
-    const auto asked = ask(socket, socket.send(**message), "cannot ask for " + gid.text(), [&](nlmsghdr& answer) {
-        if (const auto found = parse_neighbour(answer, ifindex, gid.bytes)) neighbour = *found;
-    });
+    const auto asked =
+        ask(socket, socket.send(**message), "cannot query neighbour " + gid.text(), [&](nlmsghdr& answer) {
+            if (const auto found = parse_neighbour(answer, ifindex, gid.bytes)) neighbour = *found;
+        });
     if (!asked && asked.error().code != ENOENT) return std::unexpected(asked.error());
     return neighbour;
 }
@@ -225,7 +226,7 @@ Result<Neighbour> known_neighbour(NetlinkSocket& socket, unsigned ifindex, const
 /// Sends a packet, which makes the kernel resolve the neighbour.
 Result<void> send_something(unsigned ifindex, const std::string& interface, const Address& to) {
     const FileDescriptor sender(socket(to.family(), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!sender) return failure(errno, fmt::format("cannot ask for {}: {}", to.text(), std::strerror(errno)));
+    if (!sender) return failure(errno, fmt::format("cannot solicit {}: {}", to.text(), std::strerror(errno)));
     setsockopt(sender.get(), SOL_SOCKET, SO_BINDTODEVICE, interface.c_str(), static_cast<socklen_t>(interface.size()));
     sockaddr_in ipv4{.sin_family = AF_INET, .sin_port = htons(discard_port)};
     sockaddr_in6 ipv6{.sin6_family = AF_INET6, .sin6_port = htons(discard_port), .sin6_scope_id = ifindex};

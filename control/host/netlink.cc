@@ -2,6 +2,7 @@
 #include "control/host/netlink.h"
 
 #include <chrono>
+#include <concepts>
 #include <cstring>
 
 #include <linux/if.h>
@@ -35,10 +36,10 @@ std::unexpected<Error> out_of_memory(const std::string& what) {
 
 /// Runs one of libnl's message builders, whose last argument receives the message.
 template <class Build>
-Result<Message> build(const std::string& what, Build builder) {
+Result<NetlinkMessage> build(const std::string& what, Build builder) {
     nl_msg* message = nullptr;
     if (const int e = builder(&message); e < 0) return std::unexpected(netlink_error(e, what));
-    return Message(message);
+    return NetlinkMessage(message);
 }
 
 NlAddress nl_address(wire::Ipv4Address address, std::uint8_t length) {
@@ -48,11 +49,15 @@ NlAddress nl_address(wire::Ipv4Address address, std::uint8_t length) {
     return built;
 }
 
+NlAddress nl_address(const wire::Ipv6Address& address, std::uint8_t length) {
+    NlAddress built(nl_addr_build(AF_INET6, address.bytes.data(), address.bytes.size()));
+    if (built) nl_addr_set_prefixlen(built.get(), length);
+    return built;
+}
+
 NlAddress nl_address(const link::InterfaceAddress& address) {
     if (const auto ipv4 = link::ipv4_of(address.gid)) return nl_address(*ipv4, address.length);
-    NlAddress built(nl_addr_build(AF_INET6, address.gid.bytes.data(), address.gid.bytes.size()));
-    if (built) nl_addr_set_prefixlen(built.get(), address.length);
-    return built;
+    return nl_address(link::ipv6_of(address.gid), address.length);
 }
 
 /// Null: out of memory.
@@ -65,12 +70,29 @@ RtnlAddress rtnl_address(int ifindex, const link::InterfaceAddress& address) {
     return built;
 }
 
+template <class Address>
+constexpr std::uint8_t bits_of = 8 * sizeof(Address);
+
+/// False: out of memory.
+template <class Address>
+bool set_gateway(rtnl_nexthop& nexthop, const BasicHop<Address>& hop) {
+    if (hop.gateway != Address{}) {
+        const auto gateway = nl_address(hop.gateway, bits_of<Address>);
+        if (gateway) rtnl_route_nh_set_gateway(&nexthop, gateway.get());
+        return gateway != nullptr;
+    }
+    if (!hop.ipv6_gateway) return true;
+    const auto gateway = nl_address(*hop.ipv6_gateway, bits_of<wire::Ipv6Address>);
+    return gateway != nullptr && rtnl_route_nh_set_via(&nexthop, gateway.get()) == 0;
+}
+
 /// Null: out of memory.
-RtnlRoute rtnl_route_of(const Route& route) {
+template <class Address>
+RtnlRoute rtnl_route_of(const BasicRoute<Address>& route) {
     RtnlRoute built(rtnl_route_alloc());
     const auto destination = nl_address(route.prefix.address, route.prefix.length);
     if (!built || !destination) return nullptr;
-    rtnl_route_set_family(built.get(), AF_INET);
+    rtnl_route_set_family(built.get(), std::same_as<Address, wire::Ipv4Address> ? AF_INET : AF_INET6);
     rtnl_route_set_dst(built.get(), destination.get());
     rtnl_route_set_table(built.get(), route.table);
     rtnl_route_set_priority(built.get(), route.metric);
@@ -82,23 +104,43 @@ RtnlRoute rtnl_route_of(const Route& route) {
         if (nexthop == nullptr) return nullptr;
         rtnl_route_add_nexthop(built.get(), nexthop);  // the route's from here on
         rtnl_route_nh_set_ifindex(nexthop, hop.ifindex);
-        if (hop.gateway == wire::Ipv4Address{}) continue;
-        const auto gateway = nl_address(hop.gateway, 32);
-        if (!gateway) return nullptr;
-        rtnl_route_nh_set_gateway(nexthop, gateway.get());
+        if (!set_gateway(*nexthop, hop)) return nullptr;
     }
     return built;
 }
 
-std::string described(const Route& route) {
+constexpr std::uint32_t host_route_metric = 4096;
+constexpr std::uint8_t host_route_protocol = 78;  ///< a number of its own, by which `ip route` shows whose it is
+
+/// Null: out of memory.
+RtnlRoute rtnl_host_route(int ifindex, const wire::Gid& host) {
+    RtnlRoute built(rtnl_route_alloc());
+    const bool ipv4 = link::ipv4_of(host).has_value();
+    const auto destination = nl_address(link::InterfaceAddress{host, static_cast<std::uint8_t>(ipv4 ? 32 : 128)});
+    if (!built || !destination) return nullptr;
+    rtnl_route_set_family(built.get(), ipv4 ? AF_INET : AF_INET6);
+    rtnl_route_set_dst(built.get(), destination.get());
+    rtnl_route_set_table(built.get(), RT_TABLE_MAIN);
+    rtnl_route_set_priority(built.get(), host_route_metric);
+    rtnl_route_set_protocol(built.get(), host_route_protocol);
+    auto* const nexthop = rtnl_route_nh_alloc();
+    if (nexthop == nullptr) return nullptr;
+    rtnl_route_nh_set_ifindex(nexthop, ifindex);
+    rtnl_route_add_nexthop(built.get(), nexthop);
+    return built;
+}
+
+template <class Address>
+std::string described(const BasicRoute<Address>& route) {
     auto text = wire::to_string(route.prefix);
     for (const auto& hop : route.hops) {
-        if (hop.gateway != wire::Ipv4Address{}) text += " via " + wire::to_string(hop.gateway);
+        if (hop.gateway != Address{}) text += " via " + wire::to_string(hop.gateway);
+        if (hop.ipv6_gateway) text += " via " + wire::to_string(*hop.ipv6_gateway);
     }
     return text;
 }
 
-/// What the kernel's NLMSG_ERROR says: success, or its errno and, where it gives one, its own sentence.
+/// Result in the kernel's NLMSG_ERROR: success, or its errno and, if present, its extended ACK text.
 Result<void> verdict_of(nlmsghdr& message, const std::string& what) {
     if (nlmsg_datalen(&message) < static_cast<int>(sizeof(nlmsgerr))) {
         return failure(EPROTO, what + ": the kernel's answer is truncated");
@@ -139,7 +181,7 @@ Result<void> Netlink::answer(std::uint32_t sequence, const std::string& what, co
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit_);
     std::optional<Result<void>> verdict;
     const auto hear = [&](nlmsghdr& message) {
-        if (!socket_.answers(message, sequence)) return;  // the late answer to a request that was given up
+        if (!socket_.answers(message, sequence)) return;  // late answer to a request that has timed out
         if (message.nlmsg_type == NLMSG_DONE) {
             verdict = Result<void>{};
         } else if (message.nlmsg_type == NLMSG_ERROR) {
@@ -211,7 +253,16 @@ Result<void> Netlink::add_address(int ifindex, const link::InterfaceAddress& add
     return message ? request(**message, what) : std::unexpected(message.error());
 }
 
-Result<void> Netlink::replace_route(const Route& route) {
+Result<void> Netlink::remove_address(int ifindex, const link::InterfaceAddress& address) {
+    const auto what = "cannot remove address " + link::to_string(address);
+    const auto object = rtnl_address(ifindex, address);
+    if (!object) return out_of_memory(what);
+    auto message = build(what, [&](nl_msg** out) { return rtnl_addr_build_delete_request(object.get(), 0, out); });
+    return message ? request(**message, what) : std::unexpected(message.error());
+}
+
+template <class Address>
+Result<void> Netlink::replace_route(const BasicRoute<Address>& route) {
     const auto what = "cannot add the route to " + described(route);
     const auto object = rtnl_route_of(route);
     if (!object) return out_of_memory(what);
@@ -220,6 +271,29 @@ Result<void> Netlink::replace_route(const Route& route) {
     });
     return message ? request(**message, what) : std::unexpected(message.error());
 }
+
+Result<void> Netlink::add_host_route(int ifindex, const wire::Gid& host) {
+    const auto what = "cannot add the route to " + wire::to_string(host);
+    const auto object = rtnl_host_route(ifindex, host);
+    if (!object) return out_of_memory(what);
+    auto message = build(what, [&](nl_msg** out) {
+        return rtnl_route_build_add_request(object.get(), NLM_F_CREATE | NLM_F_REPLACE, out);
+    });
+    return message ? request(**message, what) : std::unexpected(message.error());
+}
+
+Result<void> Netlink::remove_host_route(int ifindex, const wire::Gid& host) {
+    const auto what = "cannot remove the route to " + wire::to_string(host);
+    const auto object = rtnl_host_route(ifindex, host);
+    if (!object) return out_of_memory(what);
+    auto message = build(what, [&](nl_msg** out) { return rtnl_route_build_del_request(object.get(), 0, out); });
+    if (!message) return std::unexpected(message.error());
+    const auto done = request(**message, what);
+    if (!done && done.error().code == ESRCH) return {};
+    return done;
+}
+template Result<void> Netlink::replace_route(const Route&);
+template Result<void> Netlink::replace_route(const Ipv6Route&);
 
 Result<std::vector<KernelEvent>> Netlink::list() {
     std::vector<KernelEvent> events;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Requests to the kernel about links, addresses and IPv4 routes of one network namespace.
+/// Requests to the kernel about links, addresses and routes of one network namespace.
 ///
 /// Synchronous: each call returns the kernel's answer, or ETIMEDOUT if none came within the limit. The kernel answers
 /// inside the send, within microseconds; the limit only keeps the control thread from hanging. Owned by one thread. All
@@ -30,9 +30,17 @@ public:
     Result<void> set_mtu(int ifindex, std::uint32_t mtu);
 
     Result<void> add_address(int ifindex, const link::InterfaceAddress& address);
+    Result<void> remove_address(int ifindex, const link::InterfaceAddress& address);
 
     /// Adds the route, or replaces the first route of the same prefix, table, TOS and metric.
-    Result<void> replace_route(const Route& route);
+    /// Address: wire::Ipv4Address or wire::Ipv6Address.
+    template <class Address>
+    Result<void> replace_route(const BasicRoute<Address>& route);
+
+    /// A route to a single host on the interface's link. Its metric is greater than a default one, so that others'
+    /// routes to the host go before. Removing one that is not there is no error.
+    Result<void> add_host_route(int ifindex, const wire::Gid& host);
+    Result<void> remove_host_route(int ifindex, const wire::Gid& host);
 
     /// Lists all links, addresses and routes as events that add them.
     Result<std::vector<KernelEvent>> list();

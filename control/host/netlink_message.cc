@@ -102,7 +102,7 @@ std::optional<KernelEvent> parse_address(nlmsghdr& message, const View<ifaddrmsg
     const int ifindex = static_cast<int>(view->ifa_index);
     const link::InterfaceAddress address{link::gid_of(from_network<Address>(local)), view->ifa_prefixlen};
     if (message.nlmsg_type == RTM_DELADDR) return AddressRemoved{ifindex, address};
-    return AddressAdded{ifindex, address};
+    return AddressAdded{ifindex, address, (view->ifa_flags & IFA_F_NODAD) != 0};
 }
 
 std::optional<KernelEvent> parse_address(nlmsghdr& message) {
@@ -111,7 +111,7 @@ std::optional<KernelEvent> parse_address(nlmsghdr& message) {
     // On a point-to-point link, IFA_ADDRESS would be the peer's.
     if ((*view)->ifa_family == AF_INET) return parse_address<wire::Ipv4Address>(message, *view, IFA_LOCAL);
     if ((*view)->ifa_family != AF_INET6) return std::nullopt;
-    // Not the interface's yet, or never (RFC 4862, 5.4): the kernel tells when it is.
+    // Not the interface's yet, or never (RFC 4862, 5.4): the kernel notifies once it is.
     const bool added = message.nlmsg_type == RTM_NEWADDR;
     if (added && ((*view)->ifa_flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0) return std::nullopt;
     const int type = view->bytes(IFA_LOCAL).empty() ? IFA_ADDRESS : IFA_LOCAL;

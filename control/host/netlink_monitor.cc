@@ -16,7 +16,7 @@ constexpr int max_datagrams = 64;  ///< per call, so that the control thread get
 /// Between dumps, at least; a longer one is followed by as long a pause, so that dumps take half of the time at most.
 constexpr Time shortest_pause = 100 * millisecond;
 
-/// Whether a hop cannot be used now; the kernel does not tell when it can.
+/// Whether a hop is unusable now; the kernel does not notify when it becomes usable.
 bool has_dead_hop(const KernelEvent& event) {
     const auto any_dead = [](const auto& route) {
         return std::ranges::any_of(route.hops, [](const auto& hop) { return !hop.usable; });
@@ -100,7 +100,7 @@ bool NetlinkMonitor::may_silence_others(const KernelEvent& event) {
         const auto known = links_.extract(removed->ifindex);
         return known.empty() || known.mapped() != LinkState::down;
     }
-    // It replaces all hops of an IPv6 route, and tells of the new one only.
+    // It replaces all hops of an IPv6 route, and contains the new one only.
     if (const auto* added = std::get_if<Ipv6RouteAdded>(&event)) return added->place == Place::instead_of_first;
     // The first IPv4 address of a link revives hops as the link itself does.
     if (const auto* added = std::get_if<AddressAdded>(&event)) return dead_hops_ && link::ipv4_of(added->address.gid);

@@ -35,7 +35,7 @@ namespace verbline::host {
     X(netlink_rx_events, "links, addresses, next hops and routes that the kernel reported")    \
     X(netlink_rx_ignored, "kernel messages that concern no link, address, next hop or route")  \
     X(netlink_rx_overruns, "times that kernel messages were lost because the socket was full") \
-    X(netlink_dumps, "times that everything was asked for")
+    X(netlink_dumps, "full dumps requested")
 
 struct NetlinkCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_NETLINK_COUNTERS)
@@ -75,7 +75,7 @@ private:
     std::uint32_t sequence_ = 0;  ///< of the dump under way
     std::optional<Time> dump_began_;
     Time next_dump_ = 0;              ///< not before
-    bool dead_hops_ = false;          ///< some hop could not be used when it was last heard of
+    bool dead_hops_ = false;          ///< some hop was unusable in its last message
     std::map<int, LinkState> links_;  ///< unknown: running
     NetlinkCounters counters_;
 };

@@ -90,13 +90,13 @@ Result<std::uint32_t> NetlinkSocket::send(nl_msg& request) {
 }
 
 Result<std::uint32_t> NetlinkSocket::send_dump(int type, int family) {
-    const Message request(nlmsg_alloc_simple(type, NLM_F_DUMP));
-    // A header for all tables begins with the family. The kernel wants no more, but of next-hop objects the whole
-    // header.
+    const NetlinkMessage request(nlmsg_alloc_simple(type, NLM_F_DUMP));
+    // A header for all tables begins with the family. The kernel requires no more, except for next-hop objects the
+    // whole header.
     nhmsg body{.nh_family = static_cast<unsigned char>(family)};
     const auto size = type == RTM_GETNEXTHOP ? sizeof(nhmsg) : sizeof(rtgenmsg);
     if (!request || nlmsg_append(request.get(), &body, size, NLMSG_ALIGNTO) < 0) {
-        return failure(ENOMEM, "cannot ask the kernel for its tables: out of memory");
+        return failure(ENOMEM, "cannot dump the kernel's tables: out of memory");
     }
     return send(*request);
 }

@@ -24,7 +24,7 @@ template <auto release>
 struct Release {
     void operator()(auto* object) const { release(object); }
 };
-using Message = std::unique_ptr<nl_msg, Release<nlmsg_free>>;
+using NetlinkMessage = std::unique_ptr<nl_msg, Release<nlmsg_free>>;
 
 /// Error for a libnl error code.
 Error netlink_error(int libnl_code, std::string what);

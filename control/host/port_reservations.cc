@@ -50,7 +50,7 @@ Result<PortReservations> PortReservations::open(const wire::MacAddress& mac, con
     auto file = open_own_file(directory, file_prefix);
     if (!file) {
         return failure(file.error().code,
-                       fmt::format("{}; that file says which ports are in use: make {} writable, with room for a file",
+                       fmt::format("{}; that file lists the ports in use: make {} writable, with room for a file",
                                    file.error().what, directory.string()));
     }
     return PortReservations(*std::move(file), region_of(mac));
@@ -111,7 +111,7 @@ Result<bool> PortReservations::elsewhere(std::uint16_t space, std::uint16_t port
     auto lock = lock_of(F_WRLCK, space, port);
     // Reports a conflicting lock; our own locks do not conflict.
     if (fcntl(file_.get(), F_OFD_GETLK, &lock) == 0) return lock.l_type != F_UNLCK;
-    return failure(errno, fmt::format("whose port {} is cannot be told: {}", port, std::strerror(errno)));
+    return failure(errno, fmt::format("the owner of port {} cannot be determined: {}", port, std::strerror(errno)));
 }
 
 }  // namespace verbline::host

@@ -10,9 +10,9 @@
 /// the file; each namespace and address has its own range of bytes.
 ///
 /// Guarantee: two programs of a user never hold the same port of an address, and no other user but root can block them,
-/// since each user has a file that nobody else can open (own_file.h). Reservations of different users are independent,
-/// which is safe: a kernel interface's addresses are used by one user at a time (udp_guard.h), and giving programs
-/// addresses of their own on the interface takes CAP_NET_RAW; no address may then be given to two programs.
+/// since each user has a file that no other user can open (own_file.h). Reservations of different users are
+/// independent, which is safe: a kernel interface's addresses are used by one user at a time (udp_guard.h), and giving
+/// programs addresses of their own on the interface takes CAP_NET_RAW; no address may then be given to two programs.
 ///
 /// One thread at a time. Nothing blocks.
 

@@ -27,8 +27,8 @@ auto preference(const BasicRoute<Address>& route) {
     return std::tuple(rank(route.table), route.metric);
 }
 
-/// A hop may have died since the route was added; it is still the same route. The weight of an IPv6 one is told only
-/// while the route has others.
+/// A hop may have died since the route was added; it is still the same route. The weight of an IPv6 one is reported
+/// only while the route has others.
 template <class Address>
 bool same(const BasicRoute<Address>& a, const BasicRoute<Address>& b) {
     const auto same_way = [](const auto& x, const auto& y) {

@@ -119,7 +119,7 @@ auto BasicRouteMirror<Address>::members(const Route& route, std::span<const Basi
     constexpr NextHop local{.kind = NextHop::Kind::local};
     if (route.type == RTN_BLACKHOLE) return {{NextHop{.kind = NextHop::Kind::blackhole}}};
     if (route.type == RTN_UNREACHABLE || route.type == RTN_PROHIBIT) return {{NextHop{}}};
-    // An address is ours even while its link is down, and whatever link it is on (RFC 1122, 3.3.4.2: weak host model).
+    // An address is ours even while its link is down, and on any link (RFC 1122, 3.3.4.2: weak host model).
     if (route.type == RTN_LOCAL) return {{local}};
     // A subnet's routers' (RFC 4291, 2.6.1).
     if (route.type == RTN_ANYCAST) return {{local}};

@@ -4,7 +4,7 @@
 /// @file
 /// Mirrors the kernel's routes over interfaces that are ours into the FIB.
 ///
-/// The kernel is authoritative: a route is used as long as the kernel has it, whatever added it (an address, `ip
+/// The kernel is authoritative: a route is used as long as the kernel has it, however added (an address, `ip
 /// route`, a routing daemon). No event has a special case: events update the known routes, and `reconcile` compares,
 /// prefix by prefix, the best route with what was last emitted to the FIB.
 ///
@@ -41,10 +41,10 @@
 
 namespace verbline::host {
 
-#define VERBLINE_ROUTE_MIRROR_COUNTERS(X)                                           \
-    X(routes_multipath, "routes heard of that have several next hops")              \
-    X(routes_ignored_tos, "routes heard of that are for one TOS only, and ignored") \
-    X(routes_ignored_table, "routes heard of in tables other than local, main and default, and ignored")
+#define VERBLINE_ROUTE_MIRROR_COUNTERS(X)                                     \
+    X(routes_multipath, "routes received that have several next hops")        \
+    X(routes_ignored_tos, "routes ignored because they are for one TOS only") \
+    X(routes_ignored_table, "routes ignored in tables other than local, main and default")
 
 struct RouteMirrorCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_ROUTE_MIRROR_COUNTERS)

@@ -41,7 +41,7 @@ Result<UdpGuard> UdpGuard::open() {
     UdpGuard result;
     for (const int family : {AF_INET, AF_INET6}) {
         FileDescriptor fd(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-        if (!fd && errno == EAFNOSUPPORT && family == AF_INET6) continue;  // a kernel without it has nothing to say
+        if (!fd && errno == EAFNOSUPPORT && family == AF_INET6) continue;  // a kernel without IPv6 needs no guard
         if (fd && guard(fd.get(), family)) {
             result.sockets_[family == AF_INET ? 0 : 1] = std::move(fd);
             continue;

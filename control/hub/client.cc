@@ -60,10 +60,10 @@ Result<FileDescriptor> connect_to(std::string_view name) {
 }
 
 std::unexpected<Error> unexpected_answer(std::string_view who) {
-    return failure(EPROTO, fmt::format("{} answered what was not asked", who));
+    return failure(EPROTO, fmt::format("{} sent a reply of the wrong type", who));
 }
 
-/// Sends a request whose only positive answer is Done.
+/// Sends a request whose only positive reply is Done.
 Result<void> request(const Lane& lane, const Message& what) {
     const auto answer = ask(lane.control, what, "the hub", lane.direct_news);
     if (!answer) return std::unexpected(answer.error());
@@ -102,10 +102,10 @@ Result<Lane> join(const JoinRequest& request) {
 }
 
 Result<void> join_group(const Lane& lane, wire::MacAddress group) {
-    return request(lane, Group{group, true});
+    return request(lane, GroupMembership{group, true});
 }
 Result<void> leave_group(const Lane& lane, wire::MacAddress group) {
-    return request(lane, Group{group, false});
+    return request(lane, GroupMembership{group, false});
 }
 
 Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {

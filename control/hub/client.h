@@ -2,14 +2,14 @@
 #pragma once
 
 /// @file
-/// A program's side of a hub: it asks for a lane and gets a memif socket, a MAC address and IP addresses.
+/// A program's side of a hub: it requests a lane and gets a memif socket, a MAC address and IP addresses.
 ///
 ///     join ──> Lane: open memif:<memif_socket> as a client and use it as an Ethernet link
-///              `control` closed, or the process gone: lane, MAC and addresses are released at once
+///              `control` closed, or the process has ended: lane, MAC and addresses are released at once
 ///     ask_direct ──> DirectNews: one end of a socket, whose other end another client has; memif over it needs no hub
 ///
 /// Calls block for at most `answer_limit`; `start` for at most `start_limit`; those on direct links never block. Errors
-/// are one line that says what to do. Independent of DPDK: may be used before the EAL is initialized. One call at a
+/// are one line with what to do. Independent of DPDK: may be used before the EAL is initialized. One call at a
 /// time on a lane.
 
 #include <chrono>
@@ -41,7 +41,7 @@ struct JoinRequest {
 };
 
 struct Lane {
-    /// Readable when `take_direct_news` has something; hung up (POLLHUP, POLLRDHUP) when the hub is gone.
+    /// Readable when `take_direct_news` has something; hung up (POLLHUP, POLLRDHUP) when the hub has ended.
     /// A child after fork should close its copy, or the lane lives on until the child ends.
     FileDescriptor control;
     std::string memif_socket;  ///< the hub is the server; one queue in each direction
@@ -56,7 +56,7 @@ struct Lane {
 };
 
 /// ENOENT: no such hub runs; EPERM: the hub is neither root's nor ours, or others could replace its socket; EADDRINUSE:
-/// an address is taken (the message says by whom); ENOSPC: the hub is full; EPROTO: another protocol version.
+/// an address is taken (the message names the program); ENOSPC: the hub is full; EPROTO: another protocol version.
 Result<Lane> join(const JoinRequest& request);
 
 /// Subscribes the lane to a multicast MAC address. Frames to a group without any subscriber are flooded to all lanes;
@@ -65,9 +65,9 @@ Result<void> join_group(const Lane& lane, wire::MacAddress group);
 Result<void> leave_group(const Lane& lane, wire::MacAddress group);
 
 /// Reserves a port number of a port space (annex A11) on the hub until it is released or the lane ends: `port`, or 0
-/// for an ephemeral one. EADDRINUSE: taken (the message says by whom).
+/// for an ephemeral one. EADDRINUSE: taken (the message names the program).
 Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port);
-/// Releases a port number. ENOENT: the lane does not have it.
+/// Releases a port number. ENOENT: the lane has not reserved it.
 Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port);
 
 /// Requests a direct link with the lane of this address; the result comes by `take_direct_news`. False: cannot be sent

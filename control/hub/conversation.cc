@@ -23,7 +23,7 @@ struct Reply {
 
 Reply receive(const FileDescriptor& control, int flags) {
     std::array<std::byte, largest_message> bytes;
-    ReceivedMessage received;
+    DescriptorMessage received;
     const auto receives = [&] { return (received = receive_with_descriptor(control.get(), bytes, flags)).size; };
     Reply reply{.size = uninterrupted(receives), .message = std::unexpected(Malformed::foreign), .descriptor = {}};
     if (reply.size > 0) reply.message = decode(std::span(bytes).first(static_cast<std::size_t>(reply.size)));

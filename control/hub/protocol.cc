@@ -170,7 +170,7 @@ struct Encoder {
         put(out.reason, refused.reason);
         return bytes_of(out, Type::refused);
     }
-    std::vector<std::byte> operator()(const Group& group) const {
+    std::vector<std::byte> operator()(const GroupMembership& group) const {
         return bytes_of(GroupMessage{.header = {}, .mac = group.mac.bytes, .member = group.member}, Type::group);
     }
     std::vector<std::byte> operator()(const Done&) const { return bytes_of(DoneMessage{}, Type::done); }
@@ -228,7 +228,7 @@ std::optional<Message> value(const RefusedMessage& in) {
 std::optional<Message> value(const GroupMessage& in) {
     const wire::MacAddress mac{in.mac};
     if (!mac.multicast() || mac == wire::broadcast_mac || in.member > 1) return std::nullopt;
-    return Group{mac, in.member == 1};
+    return GroupMembership{mac, in.member == 1};
 }
 std::optional<Message> value(const DoneMessage& /*in*/) {
     return Done{};

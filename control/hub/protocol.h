@@ -71,10 +71,10 @@ struct Refused {
     std::string reason;  ///< one line, printable ASCII
     bool operator==(const Refused&) const = default;
 };
-struct Group {
+struct GroupMembership {
     wire::MacAddress mac{};
     bool member = false;
-    bool operator==(const Group&) const = default;
+    bool operator==(const GroupMembership&) const = default;
 };
 /// Port numbers of the connection manager's port spaces (annex A11). The hub only ensures that no two clients have the
 /// same number in the same space.
@@ -128,8 +128,8 @@ struct DirectEnd {
     bool operator==(const DirectEnd&) const = default;
 };
 
-using Message = std::variant<Join, Granted, Refused, Group, Done, Reserve, Reserved, Release, Direct, DirectGranted,
-                             DirectRefused, DirectOffer, DirectEnd>;
+using Message = std::variant<Join, Granted, Refused, GroupMembership, Done, Reserve, Reserved, Release, Direct,
+                             DirectGranted, DirectRefused, DirectOffer, DirectEnd>;
 
 enum class Malformed : std::uint8_t {
     foreign,        ///< not of this protocol: wrong length, mark, type or values

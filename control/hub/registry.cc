@@ -108,7 +108,7 @@ void Registry::leave(LaneId lane) {
     tenants_.erase(lane);
 }
 
-Registry::Answer<void> Registry::set_group(LaneId lane, const Group& group) {
+Registry::Answer<void> Registry::set_group(LaneId lane, const GroupMembership& group) {
     auto& groups = tenants_.at(lane).groups;
     if (!group.member) {
         groups.erase(group.mac);

@@ -42,7 +42,7 @@ struct Peer {
 };
 
 /// A link between two lanes without the hub in it.
-struct DirectLink {
+struct DirectPair {
     LaneId asker{}, peer{};
     bool joins(LaneId lane) const { return lane == asker || lane == peer; }
 };
@@ -71,7 +71,7 @@ public:
     /// Releases the lane and all that it holds.
     void leave(LaneId lane);
     /// ENOSPC: too many groups. Repeating a request is no error.
-    Answer<void> set_group(LaneId lane, const Group& group);
+    Answer<void> set_group(LaneId lane, const GroupMembership& group);
     /// Returns the port. EADDRINUSE: taken, even if by the same lane, or no ephemeral port is free. ENOSPC: over the
     /// lane's quota.
     Answer<std::uint16_t> reserve(LaneId lane, const Reserve& wanted);
@@ -84,7 +84,7 @@ public:
     std::expected<DirectId, int> link_directly(LaneId asker, const Direct& wanted);
     /// Does nothing if the lane has no such link.
     void end_direct(LaneId lane, DirectId link);
-    const std::map<DirectId, DirectLink>& direct_links() const { return direct_; }
+    const std::map<DirectId, DirectPair>& direct_links() const { return direct_; }
     std::size_t direct_links(LaneId lane) const;
 
     const Tenant& tenant(LaneId lane) const { return tenants_.at(lane); }
@@ -106,7 +106,7 @@ private:
     using Port = std::pair<std::uint16_t, std::uint16_t>;  ///< space, number
     std::map<Port, LaneId> ports_;
     std::uint16_t next_ephemeral_ = first_ephemeral_port;
-    std::map<DirectId, DirectLink> direct_;
+    std::map<DirectId, DirectPair> direct_;
     std::uint32_t last_direct_ = 0;
 };
 

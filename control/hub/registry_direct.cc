@@ -31,7 +31,7 @@ std::expected<DirectId, int> Registry::link_directly(LaneId asker, const Direct&
     do {
         ++last_direct_;
     } while (last_direct_ == 0 || direct_.contains(DirectId{last_direct_}));
-    direct_.emplace(DirectId{last_direct_}, DirectLink{.asker = asker, .peer = peer});
+    direct_.emplace(DirectId{last_direct_}, DirectPair{.asker = asker, .peer = peer});
     return DirectId{last_direct_};
 }
 

@@ -139,12 +139,12 @@ void Server::read(SessionId id) {
 
 bool Server::serve(Session& session, const Message& message) {
     if (const auto* join = std::get_if<Join>(&message)) return serve(session, *join);
-    if (const auto* group = std::get_if<Group>(&message)) return serve(session, *group);
+    if (const auto* group = std::get_if<GroupMembership>(&message)) return serve(session, *group);
     if (const auto* wanted = std::get_if<Reserve>(&message)) return serve(session, *wanted);
     if (const auto* port = std::get_if<Release>(&message)) return serve(session, *port);
     if (const auto* wanted = std::get_if<Direct>(&message)) return serve(session, *wanted);
     if (const auto* over = std::get_if<DirectEnd>(&message)) return serve(session, *over);
-    return false;  // what only a hub says
+    return false;  // messages from hub to client
 }
 
 bool Server::serve(Session& session, const Join& join) {
@@ -167,7 +167,7 @@ bool Server::serve(Session& session, const Join& join) {
     return send_to(session.fd.get(), Granted{*socket, tenant.mac, tenant.addresses, mtu_});
 }
 
-bool Server::serve(Session& session, const Group& group) {
+bool Server::serve(Session& session, const GroupMembership& group) {
     if (!session.lane) return false;
     const auto set = registry_.set_group(*session.lane, group);
     if (!set) return send_to(session.fd.get(), set.error());

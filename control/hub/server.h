@@ -33,12 +33,12 @@ public:
     /// Opens the lane and returns the path of its memif socket, which already accepts clients.
     virtual Result<std::string> open_lane(LaneId lane, const Registry::Tenant& tenant) = 0;
     virtual void close_lane(LaneId lane) = 0;
-    virtual void set_group(LaneId lane, const Group& group) = 0;
+    virtual void set_group(LaneId lane, const GroupMembership& group) = 0;
 };
 
 #define VERBLINE_HUB_DIRECT_COUNTERS(X)                                        \
     X(direct_granted, "pairs of programs that were given a link of their own") \
-    X(direct_refused, "direct links that programs asked for and were refused")
+    X(direct_refused, "requests for direct links that were refused")
 
 struct DirectCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_HUB_DIRECT_COUNTERS)
@@ -78,7 +78,7 @@ private:
     /// False: close the connection.
     bool serve(Session& session, const Message& message);
     bool serve(Session& session, const Join& join);
-    bool serve(Session& session, const Group& group);
+    bool serve(Session& session, const GroupMembership& group);
     bool serve(Session& session, const Reserve& wanted);
     bool serve(Session& session, const Release& port);
     bool serve(Session& session, const Direct& wanted);

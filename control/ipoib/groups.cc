@@ -22,8 +22,25 @@ IpoibGroups::~IpoibGroups() {
     for (const auto& [mgid, entry] : entries_) agent_.groups().leave(mgid, discovery);
 }
 
-wire::Gid IpoibGroups::mgid_of(const wire::Gid& group) const {
-    return wire::ipoib_multicast_mgid(link::ipv6_of(group), setup_.pkey);
+wire::Gid mgid_of(const wire::Gid& group, wire::PKey pkey) {
+    const auto ipv4 = link::ipv4_of(group);
+    return ipv4 ? wire::ipoib_multicast_mgid(*ipv4, pkey) : wire::ipoib_multicast_mgid(link::ipv6_of(group), pkey);
+}
+
+std::optional<wire::Gid> group_of(const wire::Gid& mgid) {
+    const wire::Bytes bytes(mgid.bytes);
+    const auto signature = wire::load16(bytes, 2);
+    if (bytes[0] != std::byte{0xff}) return std::nullopt;
+    if (signature == wire::ipoib_ipv4_signature) {
+        constexpr std::uint32_t broadcast = 0xffff'ffff, class_d = 0xe000'0000, rest = 0x0fff'ffff;
+        const auto low = wire::load32(bytes, 12);
+        return link::gid_of(wire::Ipv4Address{low == broadcast ? broadcast : class_d | (low & rest)});
+    }
+    if (signature != wire::ipoib_ipv6_signature) return std::nullopt;
+    wire::Ipv6Address group;
+    group.bytes[0] = std::byte{0xff}, group.bytes[1] = std::byte{wire::link_local_scope};
+    std::ranges::copy(bytes.subspan(6), group.bytes.begin() + 6);
+    return link::gid_of(group);
 }
 
 void IpoibGroups::listen(const wire::Gid& group) {
@@ -68,7 +85,7 @@ void IpoibGroups::granted(const wire::Gid& mgid, const Answer& answer) {
         return;
     }
     counters_.ipoib_groups_refused.add();
-    entries_.erase(known);  // it may be made later: the next packet asks again
+    entries_.erase(known);  // it may be created later: the next packet queries again
     if (!broadcast_) return;
     counters_.ipoib_tx_broadcast_instead.add(waiting.size());
     for (const auto& packet : waiting) setup_.send(sa::address_handle(broadcast_->group, broadcast_->mgid), packet);

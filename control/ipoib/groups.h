@@ -2,8 +2,9 @@
 #pragma once
 
 /// @file
-/// IPv6 multicast groups on an IPoIB link (RFC 4391, 4 and 5): groups that we receive from are joined as full member,
-/// groups that we only send to (solicitations) as send-only member.
+/// Multicast groups that control packets on an IPoIB link are for (RFC 4391, 4 and 5), of both families: groups that we
+/// receive from are joined as full member, groups that we only send to (solicitations, queries) as send-only member.
+/// Those that a router's packets are for are in group_memberships.h.
 ///
 ///     listen ──> full member, the group made like the broadcast group ──> on_joined
 ///     send ────> send-only member ──┬── granted ──> the group
@@ -26,15 +27,21 @@
 
 namespace verbline::ipoib {
 
-#define VERBLINE_IPOIB_GROUPS_COUNTERS(X)                                                                   \
-    X(ipoib_groups_refused, "IPv6 groups that the subnet administrator does not let us into")               \
-    X(ipoib_groups_left, "IPv6 groups left, to which nothing was sent for longer than to others")           \
-    X(ipoib_tx_broadcast_instead, "packets for IPv6 groups that do not exist, sent to the broadcast group") \
-    X(ipoib_tx_dropped_group, "packets for IPv6 groups not sent: too many waited to be let in, or no link")
+#define VERBLINE_IPOIB_GROUPS_COUNTERS(X)                                                              \
+    X(ipoib_groups_refused, "groups that the subnet administrator does not let us into")               \
+    X(ipoib_groups_left, "groups left, to which nothing was sent for longer than to others")           \
+    X(ipoib_tx_broadcast_instead, "packets for groups that do not exist, sent to the broadcast group") \
+    X(ipoib_tx_dropped_group, "packets for groups not sent: too many waited to be let in, or no link")
 
 struct IpoibGroupsCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_GROUPS_COUNTERS)
 };
+
+/// The MGID of a group, an IPv6 address or a mapped IPv4 one (RFC 4391, 4).
+wire::Gid mgid_of(const wire::Gid& group, wire::PKey pkey);
+/// The group of an MGID, likewise; none, if it is not one of IPoIB. An MGID lacks the first bits of an IPv6 group: the
+/// result is of link-local scope (ff02::), as all groups of control packets are.
+std::optional<wire::Gid> group_of(const wire::Gid& mgid);
 
 class IpoibGroups {
 public:
@@ -55,8 +62,8 @@ public:
 
     /// Sets the broadcast group.
     void set_broadcast(const wire::Gid& mgid, const sa::Group& group) { broadcast_ = {mgid, group}; }
-    /// Joins as full member; `group` is an IPv6 address. Call again when the broadcast group has changed, and not
-    /// before it is known.
+    /// Joins as full member; `group` is an IPv6 address, or a mapped IPv4 one. Call again when the broadcast group has
+    /// changed, and not before it is known.
     void listen(const wire::Gid& group);
     void send(const wire::Gid& group, std::vector<std::byte> packet);
     /// Leaves the group if it is send-only; groups that we listen to stay joined.
@@ -77,7 +84,7 @@ private:
     };
     using Answer = std::expected<sa::Group, sa::SaStatus>;
 
-    wire::Gid mgid_of(const wire::Gid& group) const;
+    wire::Gid mgid_of(const wire::Gid& group) const { return ipoib::mgid_of(group, setup_.pkey); }
     void join(const wire::Gid& mgid, wire::JoinState state);
     void granted(const wire::Gid& mgid, const Answer& answer);
     void make_room();

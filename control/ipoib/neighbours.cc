@@ -38,7 +38,7 @@ struct IpoibNeighbours::ActionVisitor {
 
     void operator()(const neighbour::Send& action) const {
         const auto& [message, to] = action;
-        const bool ipv4 = neighbour::family_of(message.speaker.value_or(message.subject)) == neighbour::Family::ipv4;
+        const bool ipv4 = neighbour::family_of(message.source.value_or(message.subject)) == neighbour::Family::ipv4;
         std::array<std::byte, std::max(neighbour::max_arp_size, neighbour::max_discovery_size)> bytes;
         const auto size = ipv4 ? write_arp(bytes, message, to) : write_discovery(bytes, message, to.has_value());
         auto packet = framed(ipv4 ? wire::ether_type::arp : wire::ether_type::ipv6, wire::Bytes(bytes).first(size));
@@ -54,11 +54,12 @@ struct IpoibNeighbours::ActionVisitor {
     void operator()(const neighbour::Failed& action) const {
         leave_solicited_node(action.address);
         const auto ipv4 = link::ipv4_of(action.address);
-        self.finish(action.address, failure(EHOSTUNREACH, fmt::format("nobody answers for {}",
+        self.finish(action.address, failure(EHOSTUNREACH, fmt::format("no host answers for {}",
                                                                       ipv4 ? wire::to_string(*ipv4)
                                                                            : wire::to_string(action.address))));
     }
     void operator()(const neighbour::Removed&) const {}
+    void operator()(const neighbour::Conflict&) const {}
 
     void leave_solicited_node(const wire::Gid& address) const {
         if (neighbour::family_of(address) == neighbour::Family::ipv6)

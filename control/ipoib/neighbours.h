@@ -6,8 +6,8 @@
 /// datagram queue pair of the caller's: ARP and the broadcast group (RFC 4391, 9.1), neighbour discovery and IPv6
 /// multicast groups (RFC 4391, 9.3).
 ///
-///     find ──────> neighbour::Engine ──┬── Send ──> path of the GID, broadcast group or IpoibGroups ──> Setup::send
-///     received ──>  by ARP and ND      └── Resolved, Failed ──> `found` handler
+///     find ──────> neighbour::Resolver ──┬── Send ──> path of the GID, broadcast group or IpoibGroups ──>
+///     Setup::send received ──>  by ARP and ND      └── Resolved, Failed ──> `found` handler
 ///
 /// Owned by the control thread; handlers are called on it, from the loop or before `find` returns. Loop and agent
 /// outlive it.
@@ -22,7 +22,7 @@
 #include "control/loop/loop.h"
 #include "control/sa/agent.h"
 #include "datapath/link/interface_address.h"
-#include "datapath/neighbour/engine.h"
+#include "datapath/neighbour/resolver.h"
 #include "datapath/wire/address_handle.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/types.h"
@@ -96,7 +96,7 @@ private:
     const Setup setup_;
     const wire::Gid mgid_;
     std::optional<sa::Group> group_;
-    neighbour::Engine engine_;
+    neighbour::Resolver engine_;
     IpoibGroups groups_;
     std::map<Ticket, Waiting> waiting_;
     control::Timer timer_;

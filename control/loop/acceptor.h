@@ -19,7 +19,7 @@ namespace verbline::control {
 
 #define VERBLINE_ACCEPTOR_COUNTERS(X)                 \
     X(connections_accepted, "connections of clients") \
-    X(accept_shortages, "times no connection could be accepted for want of descriptors or memory")
+    X(accept_shortages, "accepts that failed for want of descriptors or memory")
 
 struct AcceptorCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_ACCEPTOR_COUNTERS)

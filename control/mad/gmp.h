@@ -30,7 +30,8 @@ struct GmpPeer {
     wire::PKey pkey{0xffff};
 };
 
-/// A received MAD. `from.path` is the return path and can be passed to `send` unchanged. `mad` is borrowed.
+/// A received MAD. `from.path` is the return path and can be passed to `send` unchanged. `mad` is valid during the
+/// call.
 struct GmpArrival {
     GmpPeer from;
     wire::Mad header;  ///< of `mad`, parsed once

@@ -32,7 +32,7 @@ namespace verbline::mad {
     X(tx_dropped_no_next_hop, "MADs not sent because the next hop's Ethernet address is not known") \
     X(rx_dropped_not_ours, "MADs received for an address that is not ours, or that name none")      \
     X(rx_dropped_bad_pkey, "MADs received of a partition that this port is not in")                 \
-    X(rx_errors, "receive buffers that came back without a MAD")
+    X(rx_errors, "receive completions with an error")
 struct GsiCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_GSI_COUNTERS)
 };

@@ -48,7 +48,7 @@ void IbsimTransport::refresh() {
         return;
     }
     if (!data_watch_ && !watch_data(!queue_.empty())) return fabric_gone();
-    constexpr unsigned patience = 8;  // a simulator that answers nothing is not asked for ever
+    constexpr unsigned patience = 8;  // bounds the wait for a simulator that does not answer
     if (unanswered_ >= patience) return fabric_gone();
     for (const auto command : {Command::get_port_info, Command::get_pkeys}) {
         const auto out = bytes_of(Control{.slot = slot_, .command = command});
@@ -84,7 +84,7 @@ void IbsimTransport::take(const Control& reply) {
     }
 }
 
-void IbsimTransport::send(const Address& to, MadBytes mad, Time /*reply_within*/) {
+void IbsimTransport::send(const MadAddress& to, MadBytes mad, Time /*reply_within*/) {
     if (data_ < 0) return counters_.tx_errors.add();
     Datagram datagram{.dlid = to.lid, .dqpn = to.qpn, .sqpn = port().qpn};
     std::ranges::copy(mad, datagram.mad.begin());
@@ -95,7 +95,7 @@ bool IbsimTransport::push(const Datagram::Bytes& bytes) {
     if (queue_.empty()) {
         if (::send(data_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return true;
         if (errno != EAGAIN && errno != ENOBUFS) {
-            counters_.tx_errors.add();  // the next refresh finds out whether the fabric is gone
+            counters_.tx_errors.add();  // the next refresh detects a fabric that has ended
             return false;
         }
         if (!watch_data(true)) {

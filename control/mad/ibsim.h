@@ -32,8 +32,8 @@ public:
     ~IbsimTransport() override;
 
     const std::string& spec() const override { return spec_; }
-    void send(const Address& to, MadBytes mad, Time reply_within) override;
-    /// ibsim answers within some 50 us. If ibsim is gone, the port goes down; we attach again when it is back.
+    void send(const MadAddress& to, MadBytes mad, Time reply_within) override;
+    /// ibsim answers within some 50 us. If ibsim ends, the port goes down; we attach again when it restarts.
     void refresh() override;
 
 private:

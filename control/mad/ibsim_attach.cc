@@ -154,7 +154,7 @@ Result<void> IbsimTransport::connect_slot() {
         if (slot_ < ibsim::max_clients && connect_to(data_, fmt::format("{}:out{}", fabric_, slot_))) return {};
         return failure(EPROTO, fmt::format("ibsim fabric '{}' gave a slot that cannot be used", fabric_));
     }
-    // ibsim does not say why it refuses. Where any host will do, only a lack of slots can refuse us.
+    // ibsim gives no reason for a refusal. Where any host will do, only a lack of slots can refuse us.
     reply = connect("");
     if (!reply || reply->command != Command::connect) {
         return failure(EBUSY, fmt::format("ibsim fabric '{}' is full: it serves {} processes; end one, or free a dead "

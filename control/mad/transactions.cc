@@ -24,7 +24,7 @@ bool busy(MadBytes response) {
 
 }  // namespace
 
-std::optional<Ticket> Transactions::start(const MadBuffer& request, const Address& to, const Patience& patience,
+std::optional<Ticket> Transactions::start(const MadBuffer& request, const MadAddress& to, const Patience& patience,
                                           Time now, Actions& out) {
     if (queue_.size() >= max_queued) {
         counters_.queue_full.add();
@@ -64,7 +64,7 @@ void Transactions::received(MadBytes mad, Time now, Actions& out) {
     if (it == outstanding_.end()) return count_stray(tid);
     if (!answers(mad, it->second.mad)) return counters_.rx_dropped_mismatched_response.add();
     if (busy(mad) && it->second.repeats < it->second.patience.retries)
-        return counters_.busy.add();  // ask again when due
+        return counters_.busy.add();  // retransmitted when due
     counters_.responses.add();
     Done done{.ticket = it->second.ticket, .response = MadBuffer{}};
     std::ranges::copy(mad, done.response->begin());

@@ -8,9 +8,9 @@
 ///                              ^      tick: repeat, waiting twice as long         ^
 ///                              └───── received: matched by transaction id ───────┘
 ///
-/// A retransmission is the same MAD, bit for bit: the far end can tell it from a new request (IBTA 13.4.6.4). Only the
-/// low 32 bits of the transaction id are ours; the kernel and ibsim overwrite the rest. The SA's own queue pair accepts
-/// 64 requests at once; a simulated fabric is known to lock up under a thousand.
+/// A retransmission is the same MAD, bit for bit: the far end can distinguish it from a new request (IBTA 13.4.6.4).
+/// Only the low 32 bits of the transaction id are ours; the kernel and ibsim overwrite the rest. The SA's own queue
+/// pair accepts 64 requests at once; a simulated fabric is known to lock up under a thousand.
 ///
 /// Pure: no I/O, no clock, no randomness of its own. Time is the caller's, in nanoseconds.
 
@@ -45,13 +45,13 @@ struct Patience {
     X(requests, "transactions begun")                                                \
     X(retries, "requests repeated because no answer came in time")                   \
     X(responses, "answers matched to their request")                                 \
-    X(timeouts, "transactions given up after the last repeat")                       \
-    X(busy, "answers that asked to come back later")                                 \
+    X(timeouts, "transactions failed after the last retransmission")                 \
+    X(busy, "responses with status BUSY: the request is repeated later")             \
     X(queue_full, "transactions refused because too many wait")                      \
     X(rx_dropped_duplicate_response, "answers to a request that has had its answer") \
-    X(rx_dropped_late_response, "answers to a request given up")                     \
-    X(rx_dropped_unknown_tid, "answers to nothing we asked")                         \
-    X(rx_dropped_mismatched_response, "answers whose class or attribute is not what was asked")
+    X(rx_dropped_late_response, "responses to a request that has timed out")         \
+    X(rx_dropped_unknown_tid, "responses to no request of ours")                     \
+    X(rx_dropped_mismatched_response, "responses whose class or attribute differs from the request's")
 struct TransactionCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_TRANSACTION_COUNTERS)
 };
@@ -62,7 +62,7 @@ public:
                                  max_queued = tunables::requests_queued;
 
     struct Send {
-        Address to;
+        MadAddress to;
         MadBuffer mad;
         Time reply_within;
     };
@@ -78,7 +78,7 @@ public:
     explicit Transactions(std::uint32_t first_tid) : next_tid_(first_tid) {}
 
     /// Begins a transaction; overwrites the MAD's transaction id. None: the queue is full.
-    std::optional<Ticket> start(const MadBuffer& request, const Address& to, const Patience& patience, Time now,
+    std::optional<Ticket> start(const MadBuffer& request, const MadAddress& to, const Patience& patience, Time now,
                                 Actions& out);
 
     /// Call for every received MAD with the response bit.
@@ -95,7 +95,7 @@ private:
     struct Transaction {
         Ticket ticket;
         MadBuffer mad;
-        Address to;
+        MadAddress to;
         Patience patience;
         unsigned repeats = 0;
         Time wait = 0;

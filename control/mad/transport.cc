@@ -22,7 +22,7 @@ void Transport::observe(PortFacts now) {
     for (const auto event : events) raise(event);
 }
 
-void Transport::deliver(Time now, const Address& from, MadBytes mad) {
+void Transport::deliver(Time now, const MadAddress& from, MadBytes mad) {
     counters_.rx_mads.add();
     if (sink_) sink_(Direction::received, now, mad, from, port_);
     const auto prefix = wire::MadPrefix::parse(mad);
@@ -33,7 +33,7 @@ void Transport::deliver(Time now, const Address& from, MadBytes mad) {
     (*receiver)(from, mad);
 }
 
-void Transport::sent(Time now, const Address& to, MadBytes mad) {
+void Transport::sent(Time now, const MadAddress& to, MadBytes mad) {
     counters_.tx_mads.add();
     if (sink_) sink_(Direction::sent, now, mad, to, port_);
 }

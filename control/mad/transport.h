@@ -35,30 +35,30 @@ using MadBuffer = std::array<std::byte, wire::mad_size>;
 using MadBytes = std::span<const std::byte, wire::mad_size>;
 
 /// The far end of a MAD: its destination or its source.
-struct Address {
+struct MadAddress {
     wire::Lid lid{};
     wire::Qpn qpn = gsi;
     wire::QKey qkey = wire::gsi_qkey;
     std::uint8_t sl = 0;
     std::uint16_t pkey_index = 0;
-    bool operator==(const Address&) const = default;
+    bool operator==(const MadAddress&) const = default;
 };
 
 enum class Direction : std::uint8_t { received, sent };
 
 /// Sees every MAD as it is sent or received. `time` is the loop's clock; `far` the other end, `port` ours.
 using Sink =
-    std::function<void(Direction direction, Time time, MadBytes mad, const Address& far, const PortFacts& port)>;
+    std::function<void(Direction direction, Time time, MadBytes mad, const MadAddress& far, const PortFacts& port)>;
 
-#define VERBLINE_MAD_TRANSPORT_COUNTERS(X)                                                       \
-    X(tx_mads, "MADs sent")                                                                      \
-    X(tx_dropped_queue_full, "MADs not sent because the port accepts no more")                   \
-    X(tx_errors, "MADs the port refused to send")                                                \
-    X(tx_undeliverable, "MADs that came back because nobody takes them: no subnet manager runs") \
-    X(rx_mads, "MADs received")                                                                  \
-    X(rx_dropped_bad_length, "datagrams received that are no MAD by their length")               \
-    X(rx_dropped_bad_version, "MADs received of another base version")                           \
-    X(rx_dropped_no_receiver, "MADs received of a management class that nobody here serves")     \
+#define VERBLINE_MAD_TRANSPORT_COUNTERS(X)                                              \
+    X(tx_mads, "MADs sent")                                                             \
+    X(tx_dropped_queue_full, "MADs not sent because the port accepts no more")          \
+    X(tx_errors, "MADs the port refused to send")                                       \
+    X(tx_undeliverable, "MADs returned as undeliverable: no subnet manager runs")       \
+    X(rx_mads, "MADs received")                                                         \
+    X(rx_dropped_bad_length, "datagrams received that are no MAD by their length")      \
+    X(rx_dropped_bad_version, "MADs received of another base version")                  \
+    X(rx_dropped_no_receiver, "MADs received of a management class without a receiver") \
     X(port_events, "changes of the port: LID, subnet manager, state, P_Keys, reregistration")
 struct TransportCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_MAD_TRANSPORT_COUNTERS)
@@ -66,7 +66,7 @@ struct TransportCounters {
 
 class Transport {
 public:
-    using Receiver = std::function<void(const Address& from, MadBytes mad)>;
+    using Receiver = std::function<void(const MadAddress& from, MadBytes mad)>;
     using Listener = std::function<void(PortEvent event)>;
 
     Transport() = default;
@@ -78,8 +78,8 @@ public:
     virtual const std::string& spec() const = 0;
 
     /// Never blocks. A MAD that cannot be sent now is counted and dropped. `reply_within`: nanoseconds until the caller
-    /// retransmits or gives up; 0: no reply expected.
-    virtual void send(const Address& to, MadBytes mad, Time reply_within) = 0;
+    /// retransmits or fails; 0: no reply expected.
+    virtual void send(const MadAddress& to, MadBytes mad, Time reply_within) = 0;
 
     /// Others, such as the kernel, may use this port too: a membership that the SA holds for the port may be theirs,
     /// even if we requested it as well.
@@ -106,9 +106,9 @@ protected:
     /// For backends: updates the port's attributes and raises events for changes.
     void observe(PortFacts now);
     /// For backends: a MAD was received.
-    void deliver(Time now, const Address& from, MadBytes mad);
+    void deliver(Time now, const MadAddress& from, MadBytes mad);
     /// For backends: a MAD was sent.
-    void sent(Time now, const Address& to, MadBytes mad);
+    void sent(Time now, const MadAddress& to, MadBytes mad);
 
     TransportCounters counters_;
 

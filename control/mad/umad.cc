@@ -25,7 +25,7 @@ constexpr std::uint16_t mtu_without_smps = 2048;
 constexpr std::size_t smp_dr_lids_at =
     32;  // DrSLID and DrDLID, permissive: the whole route is directed (IBTA 14.2.1.2)
 
-/// libibumad would say so itself, on stderr and in its own words.
+/// libibumad would print its own message on stderr.
 bool kernel_has_umad() {
     // opendir, since ibsim's preload library feigns that and not every other call.
     DIR* const directory = ::opendir("/sys/class/infiniband_mad");
@@ -145,7 +145,7 @@ void UmadTransport::ask_smp(wire::AttributeId attribute, std::uint32_t modifier)
               .modifier = modifier}
         .emit(std::span(smp).first<wire::Mad::size>());
     wire::store32(smp, smp_dr_lids_at, 0xffff'ffff);
-    const Address self{.lid = wire::permissive_lid, .qpn = smi, .qkey = wire::QKey{0}};
+    const MadAddress self{.lid = wire::permissive_lid, .qpn = smi, .qkey = wire::QKey{0}};
     write(smp_agent_, self, smp, smp_patience_ms);
 }
 
@@ -163,13 +163,13 @@ void UmadTransport::take_smp(MadBytes mad) {
     }
 }
 
-void UmadTransport::send(const Address& to, MadBytes mad, Time reply_within) {
-    // A little less than the caller waits, so that the kernel has given up when the repeat comes.
+void UmadTransport::send(const MadAddress& to, MadBytes mad, Time reply_within) {
+    // A little less than the caller waits, so that the kernel's timeout precedes the retransmission.
     const auto timeout_ms = static_cast<int>(reply_within / millisecond * 7 / 8);
     if (write(sa_agent_, to, mad, timeout_ms)) sent(loop_.now(), to, mad);
 }
 
-bool UmadTransport::write(int agent, const Address& to, MadBytes mad, int timeout_ms) {
+bool UmadTransport::write(int agent, const MadAddress& to, MadBytes mad, int timeout_ms) {
     auto* umad = buffer_.data();
     std::ranges::fill(buffer_, std::byte{0});
     std::ranges::copy(mad, static_cast<std::byte*>(umad_get_mad(umad)));
@@ -199,10 +199,10 @@ bool UmadTransport::read_one() {
     MadBuffer mad{};
     std::memcpy(mad.data(), umad_get_mad(umad), static_cast<std::size_t>(length));
     const auto* from = umad_get_mad_addr(umad);
-    const Address address{.lid = wire::Lid{be16toh(from->lid)},
-                          .qpn = wire::Qpn{be32toh(from->qpn)},
-                          .sl = from->sl,
-                          .pkey_index = static_cast<std::uint16_t>(umad_get_pkey(umad))};
+    const MadAddress address{.lid = wire::Lid{be16toh(from->lid)},
+                             .qpn = wire::Qpn{be32toh(from->qpn)},
+                             .sl = from->sl,
+                             .pkey_index = static_cast<std::uint16_t>(umad_get_pkey(umad))};
     if (agent == smp_agent_) {
         take_smp(mad);
     } else {

@@ -31,7 +31,7 @@ public:
 
     const std::string& spec() const override { return spec_; }
     bool shared() const override { return true; }
-    void send(const Address& to, MadBytes mad, Time reply_within) override;
+    void send(const MadAddress& to, MadBytes mad, Time reply_within) override;
     void refresh() override;
 
 private:
@@ -44,7 +44,7 @@ private:
     void ask_smp(wire::AttributeId attribute, std::uint32_t modifier);
     void take_smp(MadBytes mad);
     bool read_one();
-    bool write(int agent, const Address& to, MadBytes mad, int timeout_ms);
+    bool write(int agent, const MadAddress& to, MadBytes mad, int timeout_ms);
 
     const std::string device_, spec_;
     const int port_number_;

@@ -15,7 +15,7 @@ namespace verbline::rdmacm {
 
 enum class Family : std::uint8_t { ipv4, ipv6, ib };
 
-/// AF_INET, AF_INET6 and AF_IB as one value. IPv4 addresses are mapped into the GID, as in link/ip_gid.h.
+/// AF_INET, AF_INET6 and AF_IB as one value. IPv4 addresses are mapped into the GID, as in datapath/link/ip_gid.h.
 struct SocketAddress {
     Family family = Family::ipv4;
     wire::Gid gid{};

@@ -58,7 +58,7 @@ struct DatagramParameters {
     cm::PrivateData private_data{};
 };
 
-struct Event {
+struct CmEvent {
     EventKind kind{};
     IdNumber id{};           ///< the id concerned; connect_request: the new id
     IdNumber listener{};     ///< connect_request: the listening id
@@ -74,7 +74,7 @@ struct Event {
 /// call back. destroy_id, migrate and close remove events that were not taken. Must outlive its ids: call
 /// Service::close first.
 struct EventQueue {
-    std::deque<Event> events{};
+    std::deque<CmEvent> events{};
     std::function<void()> on_event{};
     std::size_t ids = 0;  ///< ids that use this queue; changed by the service only
 };

@@ -19,7 +19,7 @@
 #include "control/cm/shares.h"
 #include "control/rdmacm/address.h"
 #include "control/rdmacm/event.h"
-#include "control/rdmacm/incoming.h"
+#include "control/rdmacm/incoming_request.h"
 #include "control/rdmacm/network.h"
 #include "control/rdmacm/service.h"
 #include "pmd/base/time.h"
@@ -54,9 +54,9 @@ struct BoundPort {
 };
 
 /// What the exchange of CM messages has negotiated, for the attributes of the queue pair.
-struct Connection {
+struct NegotiatedConnection {
     cm::EndpointPointer endpoint;
-    cm::Path path;
+    cm::ConnectionPath path;
     std::optional<wire::Qpn> remote;  ///< none until the peer has answered
     wire::Psn receive_psn, send_psn;  ///< receive: chosen by us, sent in REQ or REP
     wire::PKey pkey{0xffff};
@@ -69,7 +69,7 @@ struct Connection {
 /// A listener's backlog: requests that the user has not taken yet.
 struct Backlog {
     struct Waiting {
-        Incoming request;
+        IncomingRequest request;
         cm::Shares::Slot share = 0;
     };
     unsigned room = 0;                     ///< how many more requests may become events
@@ -109,7 +109,7 @@ struct Id {
     NetworkPort::Ticket ticket = 0;  ///< 0: none
     std::optional<Time> deadline;
 
-    Connection connection;
+    NegotiatedConnection connection;
     Backlog backlog;
     std::vector<NetworkPort*> listening_on;
     std::optional<wire::QKey> qkey;

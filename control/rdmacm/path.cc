@@ -41,10 +41,10 @@ bool global(const wire::PathRecord& record, link::GidTable::Kind kind) {
     return kind == link::GidTable::Kind::roce || record.hop_limit > 1;
 }
 
-cm::Path to_cm_path(const wire::PathRecord& record, link::GidTable::Kind kind, unsigned gid_index,
-                    const wire::MacAddress& mac) {
+cm::ConnectionPath to_cm_path(const wire::PathRecord& record, link::GidTable::Kind kind, unsigned gid_index,
+                              const wire::MacAddress& mac) {
     const bool roce = kind == link::GidTable::Kind::roce;
-    cm::Path path;
+    cm::ConnectionPath path;
     path.route = {.gid_index = gid_index,
                   .address = {.dlid = record.destination_lid,
                               .sl = record.service_level,
@@ -68,7 +68,7 @@ cm::Path to_cm_path(const wire::PathRecord& record, link::GidTable::Kind kind, u
     return path;
 }
 
-wire::PathRecord to_record(const cm::Path& path, wire::PKey pkey, std::uint8_t mtu) {
+wire::PathRecord to_record(const cm::ConnectionPath& path, wire::PKey pkey, std::uint8_t mtu) {
     const auto known = [](wire::Lid lid) { return lid == wire::permissive_lid ? wire::Lid{} : lid; };
     return {
         .destination_gid = path.remote_gid,

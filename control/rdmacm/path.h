@@ -27,10 +27,10 @@ wire::PathRecord roce_path_record(const RocePath& path, const NetworkPort::Facts
 /// Whether packets of this path carry a GRH: RoCE always, on InfiniBand if it leaves the subnet (IBTA 8.4.3).
 bool global(const wire::PathRecord& record, link::GidTable::Kind kind);
 
-cm::Path to_cm_path(const wire::PathRecord& record, link::GidTable::Kind kind, unsigned gid_index,
-                    const wire::MacAddress& mac);
+cm::ConnectionPath to_cm_path(const wire::PathRecord& record, link::GidTable::Kind kind, unsigned gid_index,
+                              const wire::MacAddress& mac);
 /// Inverse of `to_cm_path()`, for route queries on an id that a listener's REQ has created.
-wire::PathRecord to_record(const cm::Path& path, wire::PKey pkey, std::uint8_t mtu);
+wire::PathRecord to_record(const cm::ConnectionPath& path, wire::PKey pkey, std::uint8_t mtu);
 
 /// Local ACK timeout of a queue pair: twice the packet lifetime, and the peer's delay (IBTA 12.7.34), all coded.
 std::uint8_t acknowledgement_timeout(std::uint8_t packet_lifetime, std::uint8_t peer_delay);

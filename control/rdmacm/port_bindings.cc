@@ -79,7 +79,7 @@ std::span<Id* const> PortBindings::users(BoundPort port) const {
     return found == users_.end() ? std::span<Id* const>{} : std::span<Id* const>(found->second.ids);
 }
 
-/// The first port chooses a number; if another port has it reserved for another process, the first chooses again.
+/// The first port chooses a number; if another port has reserved it for another process, the first chooses again.
 Result<std::uint16_t> PortBindings::ephemeral(PortSpace space, std::span<NetworkPort* const> ports) {
     constexpr int tries = 16;
     Result<std::uint16_t> number = failure(EADDRNOTAVAIL, "no ephemeral port number is free on all RDMA ports");

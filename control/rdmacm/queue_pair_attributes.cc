@@ -67,7 +67,7 @@ QueuePairAttributes ready_to_send(const Id& id) {
 
 Result<QueuePairAttributes> queue_pair_attributes(const Id& id, transport::QueuePairState state) {
     if (id.datagram() || !id.connection.endpoint) {
-        // Not connected: the attributes of INIT are all that there are, whatever the state.
+        // Not connected: only the attributes of INIT are known, in any state.
         auto attributes = init(id);
         attributes.state = state;
         return attributes;

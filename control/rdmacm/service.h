@@ -52,7 +52,7 @@ struct QueuePairAttributes {
 };
 
 /// Addresses and route of an id, as far as known.
-struct Route {
+struct ResolvedRoute {
     const NetworkPort* port = nullptr;  ///< none: not bound to a device
     SocketAddress source, destination;
     std::vector<wire::PathRecord> paths;  ///< SA's, or made locally on RoCE
@@ -93,13 +93,13 @@ public:
 
     enum class Option : std::uint8_t { type_of_service, reuse_address, address_family_only, ack_timeout };
     virtual Result<void> set_option(IdNumber id, Option option, std::uint8_t value) = 0;
-    virtual Result<Route> route(IdNumber id) const = 0;
+    virtual Result<ResolvedRoute> route(IdNumber id) const = 0;
 
     /// Moves the id's events, pending ones included, to another queue. Returns how many have been reported to the
     /// user.
     virtual Result<std::uint32_t> migrate(IdNumber id, EventQueue& queue) = 0;
     /// Takes the oldest event of a queue; none: empty.
-    virtual std::optional<Event> take_event(EventQueue& queue) = 0;
+    virtual std::optional<CmEvent> take_event(EventQueue& queue) = 0;
     /// Destroys the queue's ids and drops its events.
     virtual void close(EventQueue& queue, Time now) = 0;
 
@@ -110,7 +110,7 @@ public:
     virtual void ready(cm::Endpoint& endpoint, Time now) = 0;
     virtual void tick(Time now) = 0;
     virtual std::optional<Time> deadline() const = 0;
-    /// The port's addresses have changed (address_change), or the port is gone (device_removal).
+    /// The port's addresses have changed (address_change), or the port was removed (device_removal).
     virtual void port_changed(const NetworkPort& port, bool removed, Time now) = 0;
 
     struct Shown {

@@ -163,7 +163,7 @@ NetworkPort::Ticket ServiceCore::ask(Id& id, Time timeout, Time now) {
     return id.ticket;
 }
 
-/// Ends a request to the id's port. Null: the id is gone, or no longer waits for this answer.
+/// Ends a request to the id's port. Null: the id was destroyed, or no longer waits for this answer.
 Id* ServiceCore::answered(IdNumber number, NetworkPort::Ticket ticket) {
     Id* id = ids_.find(number);
     if (!id || id->ticket != ticket) return nullptr;
@@ -174,7 +174,7 @@ Id* ServiceCore::answered(IdNumber number, NetworkPort::Ticket ticket) {
 
 void ServiceCore::timed_out(Id& id) {
     if (id.ticket != 0) id.port->cancel(std::exchange(id.ticket, 0));
-    const Error error{ETIMEDOUT, "nobody answered in time"};
+    const Error error{ETIMEDOUT, "no answer in time"};
     if (id.state == IdState::addr_query) address_failed(id, error);
     if (id.state == IdState::route_query) route_failed(id, error);
 }

@@ -42,14 +42,14 @@ struct ServiceCore::Answers {
     void operator()(cm::ServiceReplyReceived& received) const {
         if (!connecting()) return;
         auto& reply = received.reply;
-        Event event{.kind = EventKind::established,
-                    .id = id.number,
-                    .user = id.user,
-                    .datagram = true,
-                    .ud = {.qpn = reply.qpn,
-                           .qkey = reply.qkey,
-                           .path = id.connection.path.route,
-                           .private_data = std::move(reply.private_data)}};
+        CmEvent event{.kind = EventKind::established,
+                      .id = id.number,
+                      .user = id.user,
+                      .datagram = true,
+                      .ud = {.qpn = reply.qpn,
+                             .qkey = reply.qkey,
+                             .path = id.connection.path.route,
+                             .private_data = std::move(reply.private_data)}};
         if (reply.status != wire::SidrStatus::valid) {
             service.counters_.connect_rejected.add();
             event.kind = EventKind::unreachable;

@@ -89,7 +89,7 @@ Result<void> ServiceCore::accept(IdNumber number, std::uint64_t user,
     Id& id = **found;
     now_ = now;
     if (id.state != IdState::connect || !id.connection.endpoint)
-        return failure(EINVAL, "nobody asks for a connection with this id, or no longer");
+        return failure(EINVAL, "no connection request is pending on this id");
     if (!parameters && !id.datagram()) return id.connection.endpoint->ready_to_use({}, now);
     const auto answer = parameters.value_or(ConnectParameters{});
     if (auto sent = id.datagram() ? accept_datagram(id, answer, now) : accept_connection(id, answer, now); !sent)
@@ -134,7 +134,7 @@ Result<void> ServiceCore::reject(IdNumber number, const cm::PrivateData& data, w
     if (!found) return std::unexpected(found.error());
     Id& id = **found;
     now_ = now;
-    if (!id.connection.endpoint) return failure(EINVAL, "nobody asks for a connection with this id");
+    if (!id.connection.endpoint) return failure(EINVAL, "no connection request is pending on this id");
     if (id.datagram())
         return id.connection.endpoint->respond({.status = wire::SidrStatus::rejected, .private_data = data}, now);
     if (reason == wire::CmRejectReason{}) reason = wire::CmRejectReason::consumer;

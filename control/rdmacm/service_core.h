@@ -21,7 +21,7 @@
 #include "control/rdmacm/counters.h"
 #include "control/rdmacm/id.h"
 #include "control/rdmacm/id_table.h"
-#include "control/rdmacm/incoming.h"
+#include "control/rdmacm/incoming_request.h"
 #include "control/rdmacm/port_bindings.h"
 #include "control/rdmacm/service.h"
 #include "control/rdmacm/source.h"
@@ -52,9 +52,9 @@ public:
                              Time now) override;
     Result<std::uint32_t> leave(GroupNumber number, Time now) override;
     Result<void> set_option(IdNumber number, Option option, std::uint8_t value) override;
-    Result<Route> route(IdNumber number) const override;
+    Result<ResolvedRoute> route(IdNumber number) const override;
     Result<std::uint32_t> migrate(IdNumber number, EventQueue& queue) override;
-    std::optional<Event> take_event(EventQueue& queue) override;
+    std::optional<CmEvent> take_event(EventQueue& queue) override;
     void close(EventQueue& queue, Time now) override;
     void ready(cm::Endpoint& endpoint, Time now) override;
     void tick(Time now) override;
@@ -86,7 +86,7 @@ private:
     std::span<NetworkPort* const> ports_of(const Id& id) const;
 
     // Events.
-    void emit(Id& id, Event event);
+    void emit(Id& id, CmEvent event);
     void emit(Id& id, EventKind kind, int status = 0);
     std::vector<IdNumber> drop_unseen(Id& id);
     void destroy(Id& id, Time now);
@@ -108,11 +108,11 @@ private:
     void stop_listening(Id& id);
     void stop_listening(Id& id, NetworkPort& port);
     void drain_listener(const ListenerKey& key, cm::Endpoint& endpoint, Time now);
-    void requested(Incoming request, Time now);
-    void admit(Id& listener, Incoming request, Time now);
+    void requested(IncomingRequest request, Time now);
+    void admit(Id& listener, IncomingRequest request, Time now);
     void admit_waiting(Id& listener, Time now);
-    Id* listener_of(const Incoming& request) const;
-    Id& child_of(Id& listener, const Incoming& request, Time now);
+    Id* listener_of(const IncomingRequest& request) const;
+    Id& child_of(Id& listener, const IncomingRequest& request, Time now);
 
     // Connections.
     Result<cm::EndpointPointer> request_connection(Id& id, const ConnectParameters& parameters, Time now);
@@ -144,7 +144,7 @@ private:
     std::uint32_t last_group_ = 0;
     NetworkPort::Ticket last_ticket_ = 0;
     Time now_ = 0;  ///< last `now` passed; used by ports' answers and take_event, which pass none
-    Counters counters_;
+    RdmaCmCounters counters_;
 };
 
 }  // namespace verbline::rdmacm

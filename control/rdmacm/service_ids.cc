@@ -11,7 +11,7 @@ namespace verbline::rdmacm {
 namespace {
 
 /// The id that counts an event and on whose destruction it is dropped. A connect_request is the listener's.
-IdNumber owner(const Event& event) {
+IdNumber owner(const CmEvent& event) {
     return event.kind == EventKind::connect_request ? event.listener : event.id;
 }
 
@@ -65,7 +65,7 @@ std::vector<IdNumber> ServiceCore::drop_unseen(Id& id) {
     if (id.waiting == 0) return children;
     counters_.events_unseen.add(id.waiting);
     id.waiting = 0;
-    std::erase_if(id.queue->events, [&](const Event& event) {
+    std::erase_if(id.queue->events, [&](const CmEvent& event) {
         if (owner(event) != id.number) return false;
         if (event.kind == EventKind::connect_request) children.push_back(event.id);
         return true;
@@ -88,13 +88,13 @@ Result<std::uint32_t> ServiceCore::migrate(IdNumber number, EventQueue& queue) {
         queue.events.push_back(event);
         if (queue.on_event) queue.on_event();
     }
-    std::erase_if(before, [&](const Event& event) { return owner(event) == number; });
+    std::erase_if(before, [&](const CmEvent& event) { return owner(event) == number; });
     return id.reported;
 }
 
-std::optional<Event> ServiceCore::take_event(EventQueue& queue) {
+std::optional<CmEvent> ServiceCore::take_event(EventQueue& queue) {
     if (queue.events.empty()) return std::nullopt;
-    Event event = std::move(queue.events.front());
+    CmEvent event = std::move(queue.events.front());
     queue.events.pop_front();
     if (const auto group = groups_.find(event.group); group != groups_.end()) ++group->second.reported;
     if (Id* id = ids_.find(owner(event))) {
@@ -114,7 +114,7 @@ void ServiceCore::close(EventQueue& queue, Time now) {
         if (Id* id = ids_.find(number)) destroy(*id, now);
 }
 
-void ServiceCore::emit(Id& id, Event event) {
+void ServiceCore::emit(Id& id, CmEvent event) {
     // The user does not know a listener's child yet; if its peer gave up, accept fails.
     if (!id.named && event.kind != EventKind::connect_request) return;
     ++id.waiting;
@@ -151,17 +151,17 @@ Result<void> ServiceCore::set_option(IdNumber number, Option option, std::uint8_
     return failure(ENOSYS, "no such option");
 }
 
-Result<Route> ServiceCore::route(IdNumber number) const {
+Result<ResolvedRoute> ServiceCore::route(IdNumber number) const {
     const Id* id = ids_.find(number);
     if (!id) return failure(ENOENT, fmt::format("there is no id {}", static_cast<std::uint32_t>(number)));
-    return Route{.port = id->port,
-                 .source = id->source,
-                 .destination = id->destination,
-                 .paths = id->paths,
-                 .source_gid = id->source_gid,
-                 .destination_gid = id->destination_gid,
-                 .pkey = id->connection.pkey,
-                 .space = id->space};
+    return ResolvedRoute{.port = id->port,
+                         .source = id->source,
+                         .destination = id->destination,
+                         .paths = id->paths,
+                         .source_gid = id->source_gid,
+                         .destination_gid = id->destination_gid,
+                         .pkey = id->connection.pkey,
+                         .space = id->space};
 }
 
 std::vector<Service::Shown> ServiceCore::show() const {

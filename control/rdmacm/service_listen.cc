@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned default_backlog = 1024;  ///< and the most; also how many more may wait
 
-bool concerns(const Id& listener, const Incoming& request) {
+bool concerns(const Id& listener, const IncomingRequest& request) {
     if (listener.state != IdState::listen) return false;
     if (listener.source.family == Family::ib || (listener.source.any() && !listener.only_its_family())) return true;
     return request.ends && request.ends->destination.family == listener.source.family &&
@@ -88,7 +88,7 @@ void ServiceCore::drain_listener(const ListenerKey& key, cm::Endpoint& endpoint,
     }
 }
 
-void ServiceCore::requested(Incoming request, Time now) {
+void ServiceCore::requested(IncomingRequest request, Time now) {
     counters_.rx_requests.add();
     request.ends = parse_header(request.private_data());
     Id* listener = listener_of(request);
@@ -117,7 +117,7 @@ void ServiceCore::requested(Incoming request, Time now) {
     backlog.waiting.push_back({.request = std::move(request), .share = *share});
 }
 
-Id* ServiceCore::listener_of(const Incoming& request) const {
+Id* ServiceCore::listener_of(const IncomingRequest& request) const {
     const auto service = static_cast<std::uint64_t>(request.service());
     const BoundPort bound{static_cast<PortSpace>(service >> 16), static_cast<std::uint16_t>(service)};
     for (Id* id : bindings_.users(bound)) {
@@ -127,15 +127,15 @@ Id* ServiceCore::listener_of(const Incoming& request) const {
     return nullptr;
 }
 
-void ServiceCore::admit(Id& listener, Incoming request, Time now) {
+void ServiceCore::admit(Id& listener, IncomingRequest request, Time now) {
     --listener.backlog.room;
     Id& child = child_of(listener, request, now);
     const bool ip = listener.source.family != Family::ib;
-    Event event{.kind = EventKind::connect_request,
-                .id = child.number,
-                .listener = listener.number,
-                .user = listener.user,
-                .datagram = request.datagram()};
+    CmEvent event{.kind = EventKind::connect_request,
+                  .id = child.number,
+                  .listener = listener.number,
+                  .user = listener.user,
+                  .datagram = request.datagram()};
     auto user_data = ip ? without_header(request.private_data()) : request.private_data();
     if (const auto* connection = std::get_if<cm::RequestReceived>(&request.what)) {
         const auto& req = connection->request;
@@ -166,7 +166,7 @@ void ServiceCore::admit_waiting(Id& listener, Time now) {
     }
 }
 
-Id& ServiceCore::child_of(Id& listener, const Incoming& request, Time now) {
+Id& ServiceCore::child_of(Id& listener, const IncomingRequest& request, Time now) {
     Id* child = find(create_id(*listener.queue, 0, listener.bound->space, listener.type)).value();
     child->named = false;
     child->type_of_service = listener.type_of_service;

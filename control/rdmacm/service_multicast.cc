@@ -12,7 +12,7 @@
 namespace verbline::rdmacm {
 namespace {
 
-constexpr wire::QKey datagram_qkey{0x01234567};  ///< of the spaces udp and ib, as Linux says
+constexpr wire::QKey datagram_qkey{0x01234567};  ///< of the spaces udp and ib: RDMA_UDP_QKEY of Linux
 
 bool same(const JoinedGroup& a, const JoinedGroup& b) {
     return a.mgid == b.mgid && a.mlid == b.mlid && a.qkey == b.qkey && a.sl == b.sl;
@@ -54,7 +54,7 @@ Result<GroupNumber> ServiceCore::join(IdNumber number, std::uint64_t user, const
     if (!id.datagram()) return failure(EINVAL, "only UD queue pairs join groups");
     const auto facts = id.port->facts();
     const bool ib = facts.kind == link::GidTable::Kind::ib;
-    if (!ib && address.any()) return failure(EINVAL, "on RoCE nobody gives out group addresses: name one");
+    if (!ib && address.any()) return failure(EINVAL, "RoCE assigns no group addresses: pass one");
     const auto qkey = default_qkey(id);
     if (!qkey) return std::unexpected(qkey.error());
     const auto v2 = id.port->gid_index(id.source_gid, link::GidType::roce_v2);
@@ -80,7 +80,7 @@ Result<std::uint32_t> ServiceCore::leave(GroupNumber number, Time now) {
     groups_.erase(found);
     Id& id = *ids_.find(group.id);
     std::erase(id.groups, number);
-    const auto unseen = std::erase_if(id.queue->events, [&](const Event& event) { return event.group == number; });
+    const auto unseen = std::erase_if(id.queue->events, [&](const CmEvent& event) { return event.group == number; });
     id.waiting -= static_cast<std::uint32_t>(unseen);
     counters_.events_unseen.add(unseen);
     return group.reported;

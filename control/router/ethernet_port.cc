@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/router/ethernet_port.h"
 
-#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <string>
 #include <utility>
 
 #include "datapath/link/ethernet_interface.h"
+#include "datapath/link/ip_gid.h"
 
 namespace verbline::router {
+namespace {
+
+wire::MacAddress mac_of(const wire::Gid& group) {
+    return link::multicast_mac(link::ipv4_of(group) ? link::Carrier::roce_v2_ipv4 : link::Carrier::roce_v2_ipv6, group);
+}
+
+}  // namespace
 
 EthernetPort::EthernetPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, wire::MacAddress mac)
     : ControlPort(loop, shards, setup, mac), mac_(mac) {}
@@ -26,20 +33,26 @@ void EthernetPort::carrier_changed() {
     }
 }
 
-/// Refused, the device receives all groups.
 void EthernetPort::listen(const std::vector<wire::Gid>& groups) {
-    std::vector<wire::MacAddress> wanted;
-    for (const auto& group : groups) wanted.push_back(link::multicast_mac(link::Carrier::roce_v2_ipv6, group));
-    const auto in = [](const std::vector<wire::MacAddress>& list, const wire::MacAddress& mac) {
-        return std::ranges::find(list, mac) != list.end();
-    };
-    for (const auto& mac : groups_) {
-        if (!in(wanted, mac)) (void)device().detach_multicast({.mac = mac});
-    }
-    for (const auto& mac : wanted) {
-        if (!in(groups_, mac)) (void)device().attach_multicast({.mac = mac});
-    }
-    groups_ = std::move(wanted);
+    listened_ = groups;
+    attach();
+}
+
+void EthernetPort::hear_group(const wire::Gid& group, bool wanted) {
+    const bool changed = wanted ? heard_.insert(group).second : heard_.erase(group) != 0;
+    if (changed) attach();
+}
+
+/// Several groups may have one address. Refused, the device receives all groups.
+void EthernetPort::attach() {
+    std::set<wire::MacAddress> wanted;
+    for (const auto& group : listened_) wanted.insert(mac_of(group));
+    for (const auto& group : heard_) wanted.insert(mac_of(group));
+    for (const auto& mac : attached_)
+        if (!wanted.contains(mac)) (void)device().detach_multicast({.mac = mac});
+    for (const auto& mac : wanted)
+        if (!attached_.contains(mac)) (void)device().attach_multicast({.mac = mac});
+    attached_ = std::move(wanted);
 }
 
 void EthernetPort::locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) {
@@ -50,10 +63,9 @@ std::optional<link::Destination> EthernetPort::broadcast(wire::EtherType type) c
     return link::ethernet_destination(mac_, wire::broadcast_mac, type);
 }
 
-std::optional<link::Destination> EthernetPort::multicast(const wire::Ipv6Address& group) const {
-    auto to = link::ethernet_destination(mac_, wire::broadcast_mac, wire::ether_type::ipv6);
-    link::set_ethernet_group(to, group);
-    return to;
+std::optional<link::Destination> EthernetPort::multicast(const wire::Gid& group) const {
+    const auto type = link::ipv4_of(group) ? wire::ether_type::ipv4 : wire::ether_type::ipv6;
+    return link::ethernet_destination(mac_, mac_of(group), type);
 }
 
 wire::MacAddress derived_mac(std::string_view instance, std::string_view port) {

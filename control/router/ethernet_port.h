@@ -4,6 +4,8 @@
 /// @file
 /// An Ethernet port: neighbours are reached by their MAC address, without path resolution.
 
+#include <set>
+
 #include "control/router/port.h"
 
 namespace verbline::router {
@@ -20,10 +22,14 @@ private:
     void listen(const std::vector<wire::Gid>& groups) override;
     void locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) override;
     std::optional<link::Destination> broadcast(wire::EtherType type) const override;
-    std::optional<link::Destination> multicast(const wire::Ipv6Address& group) const override;
+    void hear_group(const wire::Gid& group, bool wanted) override;
+    std::optional<link::Destination> multicast(const wire::Gid& group) const override;
+    void attach();
 
     wire::MacAddress mac_;
-    std::vector<wire::MacAddress> groups_;  ///< attached
+    std::vector<wire::Gid> listened_;      ///< the port's own groups
+    std::set<wire::Gid> heard_;            ///< others
+    std::set<wire::MacAddress> attached_;  ///< of both
 };
 
 /// A locally administered MAC address for a device without one, derived from the names so that neighbours need not

@@ -43,10 +43,14 @@ void KernelFollower::attach(int ifindex, forward::InterfaceId id) {
     play(interfaces_.attach(ifindex, id));
 }
 
+void KernelFollower::catch_up() {
+    if (watch_) receive();
+}
+
 void KernelFollower::receive() {
     const auto events = monitor_->receive(loop_.now());
     if (!events) {
-        // The socket is gone for good: we go on with the routes and addresses we have, rather than with none.
+        // The socket cannot be reopened: keep the routes and addresses of the last dump.
         counters_.netlink_errors.add();
         dump_.cancel();
         return watch_.cancel();
@@ -66,7 +70,7 @@ void KernelFollower::play(Fib& fib, const Actions& actions) {
         if constexpr (requires { action.next_hops; }) {
             if (!fib.replace(action.prefix, action.next_hops)) counters_.routes_refused.add();
         } else {
-            // One that was refused above is not there to be removed.
+            // One that was refused above, but for want of room, is not there to be removed.
             (void)fib.remove(action.prefix);
         }
     };
@@ -87,10 +91,15 @@ void KernelFollower::play(const host::InterfaceMirror::Actions& actions) {
 void KernelFollower::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
     visit("fib_changes_waiting", waiting(), "changes of routes that wait until no shard reads the table they go to");
-    routes_.counters().each(visit);
-    ipv6_routes_.counters().each([&](std::string_view name, std::uint64_t value, std::string_view help) {
+    visit("fib_routes_refused", tables_.ipv4.refused() + tables_.ipv6.refused(),
+          "routes that are refused for want of room, and used as soon as others make some");
+    const auto visit_ipv6 = [&](std::string_view name, std::uint64_t value, std::string_view help) {
         visit("ipv6_" + std::string(name), value, help);
-    });
+    };
+    tables_.ipv4.counters().each(visit);
+    tables_.ipv6.counters().each(visit_ipv6);
+    routes_.counters().each(visit);
+    ipv6_routes_.counters().each(visit_ipv6);
     monitor_->counters().each(visit);
 }
 

@@ -51,6 +51,10 @@ public:
     /// Maps the kernel's interface `ifindex` to our port `id`.
     void attach(int ifindex, forward::InterfaceId id);
 
+    /// Does now what the kernel has announced so far: what was changed there before is in the tables, or waits for
+    /// shards.
+    void catch_up();
+
     void counters(const CounterVisitor& visit) const;
 
 private:
@@ -74,7 +78,7 @@ private:
     KernelFollowerCounters counters_;
     control::Watch watch_;
     control::Timer advance_;  ///< while changes of routes wait for the shards
-    control::Timer dump_;     ///< while the monitor pauses before it asks for everything again
+    control::Timer dump_;     ///< the monitor's pause before its next full dump
 };
 
 }  // namespace verbline::router

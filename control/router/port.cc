@@ -6,6 +6,8 @@
 
 #include <rte_mbuf.h>
 
+#include <fmt/format.h>
+
 #include "datapath/link/ip_gid.h"
 #include "datapath/neighbour/arp.h"
 #include "datapath/neighbour/discovery.h"
@@ -14,8 +16,6 @@
 
 namespace verbline::router {
 namespace {
-
-constexpr auto all_routers = wire::Gid::of(0xff02'0000'0000'0000, wire::Guid{2});  // RFC 4291, 2.7.1
 
 wire::EtherType ether_type_of(const wire::Gid& address) {
     return neighbour::family_of(address) == neighbour::Family::ipv4 ? wire::ether_type::ipv4 : wire::ether_type::ipv6;
@@ -28,45 +28,167 @@ neighbour::Read read(wire::EtherType type, wire::Bytes packet, const neighbour::
     return std::visit([&]<class Address>(const Address&) { return neighbour::read_discovery<Address>(packet); }, like);
 }
 
+neighbour::Solicitation read_solicitation(const Punted& event, const neighbour::LinkAddress& like) {
+    const auto packet = offload::first_segment(*event.packet);
+    if (event.type != wire::ether_type::ipv6) return {};
+    return std::visit([&]<class Address>(const Address&) { return neighbour::read_solicitation<Address>(packet); },
+                      like);
+}
+
 neighbour::Parameters parameters_of(const ControlPort::Setup& setup) {
-    return {.router = setup.forwards};
+    return {.router = setup.forwards,
+            .detect_duplicates = neighbour::Detect::ipv6,
+            .probe_wait = second,  // RetransTimer (RFC 4862, 5.4; RFC 4861, 10)
+            .use_tentative = false,
+            .capacity = setup.neighbours};
 }
 
 }  // namespace
 
 ControlPort::ControlPort(control::Loop& loop, ShardLinks& shards, const Setup& setup,
                          const neighbour::LinkAddress& like)
-    : loop_(loop), shards_(shards), setup_(setup), engine_(like, parameters_of(setup)) {}
+    : loop_(loop),
+      shards_(shards),
+      setup_(setup),
+      engine_(like, parameters_of(setup)),
+      listeners_(loop,
+                 {.routes = setup.multicast,
+                  .send = [this](auto to, const auto& group, const auto& packet) { ask(to, group, packet); },
+                  .changed = [this](const auto& group, auto side, bool in) { group_listens_(group, side, in); }}) {
+    if (!setup.advertises) return;
+    advertisements_.emplace(
+        loop, [this](std::vector<std::byte> packet) { send_to_group(neighbour::all_nodes, std::move(packet)); });
+}
 
 void ControlPort::handle(const Unresolved& event) {
     if (!up_) return shards_.send(FailNeighbour{id(), event.address});
-    play(engine_.resolve(neighbour_of(event.address), loop_.now()));
+    if (link::is_group(event.address)) return resolve_group(event.address, false);
+    const auto address = neighbour_of(event.address);
+    play(engine_.resolve(address, loop_.now()));
+    if (listener_ != nullptr) listener_->wanted(id(), address);
 }
 
 void ControlPort::handle(const Punted& event) {
     const auto message = read(event.type, offload::first_segment(*event.packet), engine_.link());
+    const auto solicitation = advertisements_ ? read_solicitation(event, engine_.link()) : neighbour::Solicitation{};
     rte_pktmbuf_free(event.packet);
+    if (solicitation != neighbour::Solicitation::none) return advertisements_->received(solicitation);
     if (message.kind == neighbour::Kind::other || !up_) return counters_.rx_dropped_punted_type.add();
     play(engine_.received(message, loop_.now()));
+    const bool heard = message.kind == neighbour::Kind::resolution && !engine_.is_own(message.message);
+    if (listener_ != nullptr && heard) listener_->received(id(), message.message);
 }
 
-void ControlPort::set_addresses(const std::vector<link::InterfaceAddress>& addresses) {
+void ControlPort::handle(const MembershipHeard& event) {
+    const auto from = event.from_kernel ? multicast::Side::kernel : multicast::Side::link;
+    listeners_.received(from, offload::first_segment(*event.packet));
+    rte_pktmbuf_free(event.packet);
+}
+
+void ControlPort::observe_neighbours(NeighbourListener* listener) {
+    listener_ = listener;
+    if (listener_ != nullptr) listener_->addresses_changed(id(), addresses_);
+}
+
+void ControlPort::resolve(const wire::Gid& address) {
+    if (up_) return play(engine_.resolve(address, loop_.now()));
+    if (listener_ != nullptr) listener_->lost(id(), address);
+}
+
+void ControlPort::verify(const wire::Gid& address) {
+    if (up_) return play(engine_.verify(address, loop_.now()));
+    if (listener_ != nullptr) listener_->lost(id(), address);
+}
+
+void ControlPort::answer_for_other(const neighbour::Message& request) {
+    if (up_) play(engine_.answer_for_other(request, loop_.now()));
+}
+
+void ControlPort::set_addresses(const std::vector<link::InterfaceAddress>& addresses,
+                                const std::vector<wire::Gid>& certain) {
     if (addresses == addresses_) return;
+    forget_conflicts(addresses);
     addresses_ = addresses;
+    auto groups = neighbour::groups_of(addresses);
+    groups.push_back(link::gid_of(neighbour::all_systems));
+    if (setup_.forwards) {
+        for (const auto& group : {neighbour::all_ipv4_routers, neighbour::all_igmp_routers})
+            groups.push_back(link::gid_of(group));
+        for (const auto& group : {neighbour::all_ipv6_routers, neighbour::all_mld_routers})
+            groups.push_back(link::gid_of(group));
+    }
+    listen(groups);
+    play(engine_.set_addresses(addresses, loop_.now(), certain));
+    announce();
+    if (listener_ != nullptr) listener_->addresses_changed(id(), addresses_);
+}
+
+/// The sources of ICMP errors, if they have changed: addresses that may be used.
+void ControlPort::publish_sources() {
     SetAddress sources{.port = id()};
-    for (const auto& [gid, length] : addresses) {
+    for (const auto& [gid, length] : addresses_) {
+        if (!engine_.addresses().answers_for(gid)) continue;
         const auto ipv4 = link::ipv4_of(gid);
         const auto ipv6 = link::ipv6_of(gid);
         auto& source = wire::is_link_local(ipv6) ? sources.link_local : sources.ipv6;
         if (ipv4 && sources.address == wire::Ipv4Address{}) sources.address = *ipv4;
         if (!ipv4 && source == wire::Ipv6Address{}) source = ipv6;
     }
+    if (std::exchange(sources_, sources) == sources) return;
     shards_.send(sources);
-    auto groups = neighbour::groups_of(addresses);
-    if (setup_.forwards) groups.push_back(all_routers);
-    listen(groups);
-    play(engine_.set_addresses(addresses, loop_.now()));
-    announce();
+    listeners_.set_addresses(sources.address, sources.link_local);
+}
+
+/// What hosts are told: our link-local address, and the networks of the others that are ours (RFC 4861, 6.2.3).
+void ControlPort::advertise() {
+    if (!advertisements_) return;
+    const auto source = sources_.link_local;
+    if (!up_ || source == wire::Ipv6Address{}) return advertisements_->set(std::nullopt);
+    // On IPoIB without it: the kernel of a host whose interface has no link-layer address, as a tun, ignores what
+    // follows an option that does not fit its interface.
+    const bool says_address = std::holds_alternative<wire::MacAddress>(engine_.link());
+    neighbour::Advertisement content{
+        .source = source, .at = says_address ? std::optional(engine_.link()) : std::nullopt, .mtu = setup_.mtu};
+    for (const auto& [gid, length] : addresses_) {
+        const auto address = link::ipv6_of(gid);
+        if (link::ipv4_of(gid) || wire::is_link_local(address) || length == 128) continue;
+        if (!engine_.addresses().answers_for(gid)) continue;
+        const neighbour::AdvertisedPrefix prefix{.prefix = {wire::Ipv6Prefix{address, length}.network(), length},
+                                                 .autonomous = length == 64};
+        auto& prefixes = content.prefixes;
+        if (std::ranges::find(prefixes, prefix) == prefixes.end()) prefixes.push_back(prefix);
+    }
+    advertisements_->set(content);
+}
+
+void ControlPort::retire() {
+    if (advertisements_) advertisements_->retire();
+}
+
+/// Those of addresses that come back, which are probed for again, and of those that went without being lost.
+void ControlPort::forget_conflicts(const std::vector<link::InterfaceAddress>& next) {
+    const auto in = [](const std::vector<link::InterfaceAddress>& list, const wire::Gid& gid) {
+        return std::ranges::find(list, gid, &link::InterfaceAddress::gid) != list.end();
+    };
+    std::erase_if(conflicts_, [&](const auto& entry) {
+        const auto& [address, conflict] = entry;
+        return in(next, address) ? !in(addresses_, address) : !conflict.lost;
+    });
+}
+
+void ControlPort::run(const neighbour::Conflict& action) {
+    conflicts_.insert_or_assign(action.address, action);
+    on_conflict_(action);
+}
+
+std::string ControlPort::conflicts() const {
+    std::string text;
+    for (const auto& [address, conflict] : conflicts_) {
+        text += fmt::format("{}{} is {} ({})", text.empty() ? "" : "; ", link::address_text(address),
+                            conflict.lost ? "another host's" : "another host's, too",
+                            conflict.at ? neighbour::to_string(*conflict.at) : "which probes for it");
+    }
+    return text;
 }
 
 void ControlPort::set_carrier(bool carrier) {
@@ -74,7 +196,7 @@ void ControlPort::set_carrier(bool carrier) {
     shards_.send(SetCarrier{id(), carrier});
     const bool was_up = up_;
     carrier_changed();
-    if (up_ == was_up) changed_();  // else it has been said
+    if (up_ == was_up) changed_();  // else already reported
 }
 
 void ControlPort::announce() {
@@ -84,7 +206,7 @@ void ControlPort::announce() {
 void ControlPort::link_is_up(const neighbour::LinkAddress& hardware) {
     engine_.set_link(hardware);
     if (const auto to = broadcast(wire::ether_type::ipv4)) {
-        shards_.send(SetBroadcast{id(), *to, multicast(link::ipv6_of(neighbour::all_nodes))});
+        shards_.send(SetBroadcast{id(), *to, multicast(neighbour::all_nodes), resolves_groups()});
     }
     set_up(true);
     announce();
@@ -97,21 +219,55 @@ void ControlPort::link_is_down() {
 }
 
 void ControlPort::set_up(bool up) {
+    listeners_.set_up(up);
     if (std::exchange(up_, up) != up) changed_();
 }
 
 void ControlPort::locate_all() {
     for (const auto& [address, hardware] : std::map(announced_)) run(neighbour::Resolved{address, hardware});
+    for (const auto& group : sends_to_) resolve_group(group, true);
+}
+
+void ControlPort::use_group(const multicast::Use& use) {
+    if (!use.sends && sends_to_.erase(use.group) != 0) {
+        forget_group(use.group);
+        shards_.send(ForgetNeighbour{id(), use.group});
+    }
+    hear_group(use.group, use.hears);
+    if (use.sends && sends_to_.insert(use.group).second) resolve_group(use.group, true);
+}
+
+void ControlPort::resolve_group(const wire::Gid& group, bool) {
+    if (const auto to = multicast(group)) {
+        shards_.send(SetNeighbour{id(), group, *to});
+    } else {
+        shards_.send(FailNeighbour{id(), group});
+    }
+}
+
+/// Sends a query: about a group to its members, about all to everyone; or to our kernel.
+void ControlPort::ask(multicast::Side to, const wire::Gid& group, const neighbour::GroupPacket& packet) {
+    if (to == multicast::Side::kernel) {
+        auto* const mbuf = make_packet(packet.bytes);
+        if (mbuf == nullptr) return;
+        counters_.control_to_kernel_packets.add();
+        return shards_.send(Deliver{id(), mbuf});
+    }
+    const bool ipv4 = packet.type == wire::ether_type::ipv4;
+    const auto all = ipv4 ? link::gid_of(neighbour::all_systems) : link::gid_of(neighbour::all_ipv6_nodes);
+    send_to_group(group == wire::Gid{} ? all : group, packet.bytes);
 }
 
 void ControlPort::play(const neighbour::Actions& actions) {
     for (const auto& action : actions) std::visit([this](const auto& a) { run(a); }, action);
+    publish_sources();
+    advertise();
     schedule();
 }
 
 void ControlPort::run(const neighbour::Send& action) {
     const auto& message = action.message;
-    const bool ipv4 = neighbour::family_of(message.speaker.value_or(message.subject)) == neighbour::Family::ipv4;
+    const bool ipv4 = neighbour::family_of(message.source.value_or(message.subject)) == neighbour::Family::ipv4;
     std::vector<std::byte> packet(std::max(neighbour::max_arp_size, neighbour::max_discovery_size));
     packet.resize(ipv4 ? neighbour::write_arp(packet, message, action.to)
                        : neighbour::write_discovery(packet, message, action.to.has_value()));
@@ -127,7 +283,7 @@ void ControlPort::run(const neighbour::Send& action) {
     }
 }
 
-/// What the shard asks for by this address.
+/// The neighbour that the shard names by this address.
 wire::Gid ControlPort::neighbour_of(const wire::Gid& address) const {
     const auto ipv4 = link::ipv4_of(address);
     if (!ipv4 || setup_.ipv6_gateways == nullptr) return address;
@@ -135,7 +291,7 @@ wire::Gid ControlPort::neighbour_of(const wire::Gid& address) const {
     return gateway ? link::gid_of(*gateway) : address;
 }
 
-/// The addresses by which the shard may ask for a neighbour.
+/// The addresses by which the shard may name a neighbour.
 std::vector<wire::Gid> ControlPort::names_of(const wire::Gid& neighbour) const {
     std::vector<wire::Gid> names{neighbour};
     if (setup_.ipv6_gateways == nullptr) return names;
@@ -146,6 +302,7 @@ std::vector<wire::Gid> ControlPort::names_of(const wire::Gid& neighbour) const {
 
 void ControlPort::run(const neighbour::Resolved& action) {
     announced_.insert_or_assign(action.address, action.link);
+    if (listener_ != nullptr) listener_->resolved(id(), action.address);
     for (const auto& name : names_of(action.address)) {
         locate(action.link, ether_type_of(name), [this, name, action](const link::Destination& to) {
             const auto announced = announced_.find(action.address);
@@ -159,19 +316,21 @@ void ControlPort::run(const neighbour::Resolved& action) {
 void ControlPort::run(const neighbour::Failed& action) {
     announced_.erase(action.address);
     for (const auto& name : names_of(action.address)) shards_.send(FailNeighbour{id(), name});
+    if (listener_ != nullptr) listener_->lost(id(), action.address);
 }
 
 void ControlPort::run(const neighbour::Removed& action) {
     announced_.erase(action.address);
     for (const auto& name : names_of(action.address)) shards_.send(ForgetNeighbour{id(), name});
+    if (listener_ != nullptr) listener_->lost(id(), action.address);
 }
 
-std::optional<link::Destination> ControlPort::multicast(const wire::Ipv6Address&) const {
-    return broadcast(wire::ether_type::ipv6);
+std::optional<link::Destination> ControlPort::multicast(const wire::Gid& group) const {
+    return broadcast(ether_type_of(group));
 }
 
 void ControlPort::send_to_group(const wire::Gid& group, std::vector<std::byte> packet) {
-    if (const auto to = multicast(link::ipv6_of(group))) {
+    if (const auto to = multicast(group)) {
         transmit(packet, *to);
     } else {
         counters_.control_tx_dropped_no_path.add();
@@ -179,23 +338,31 @@ void ControlPort::send_to_group(const wire::Gid& group, std::vector<std::byte> p
 }
 
 void ControlPort::transmit(wire::Bytes packet, const link::Destination& to) {
-    auto* const mbuf = rte_pktmbuf_alloc(setup_.pool);
-    if (mbuf == nullptr) return counters_.control_tx_dropped_no_mbuf.add();
-    auto* const data = rte_pktmbuf_append(mbuf, static_cast<std::uint16_t>(packet.size()));
-    std::ranges::copy(packet, reinterpret_cast<std::byte*>(data));
+    auto* const mbuf = make_packet(packet);
+    if (mbuf == nullptr) return;
     counters_.control_tx_packets.add();
     shards_.send(Transmit{id(), mbuf, to});
 }
 
+rte_mbuf* ControlPort::make_packet(wire::Bytes packet) {
+    auto* const mbuf = rte_pktmbuf_alloc(setup_.pool);
+    if (mbuf == nullptr) return counters_.control_tx_dropped_no_mbuf.add(), nullptr;
+    auto* const data = rte_pktmbuf_append(mbuf, static_cast<std::uint16_t>(packet.size()));
+    std::ranges::copy(packet, reinterpret_cast<std::byte*>(data));
+    return mbuf;
+}
+
 void ControlPort::schedule() {
-    const auto deadline = engine_.deadline();
+    const auto deadline = up_ ? engine_.deadline() : std::nullopt;  // probes wait for the link
     timer_ = deadline ? loop_.at(*deadline, [this] { play(engine_.tick(loop_.now())); }) : control::Timer();
 }
 
 void ControlPort::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
+    listeners_.counters(visit);
     engine_.counters().each(neighbour::Family::ipv4, visit);
     engine_.counters().each(neighbour::Family::ipv6, visit);
+    if (advertisements_) advertisements_->counters(visit);
 }
 
 }  // namespace verbline::router

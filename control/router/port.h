@@ -13,14 +13,17 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "control/host/ipv6_gateways.h"
 #include "control/loop/loop.h"
+#include "control/multicast/port_listeners.h"
+#include "control/router/router_advertisements.h"
 #include "control/router/shard_links.h"
 #include "datapath/link/destination.h"
-#include "datapath/neighbour/engine.h"
+#include "datapath/neighbour/resolver.h"
 #include "datapath/router/messages.h"
 #include "pmd/netdev.h"
 
@@ -28,14 +31,29 @@ struct rte_mempool;
 
 namespace verbline::router {
 
-#define VERBLINE_PORT_COUNTERS(X)                                                                           \
-    X(control_tx_packets, "packets of the control thread's own (ARP, ND) handed to the shard")              \
-    X(control_tx_dropped_no_mbuf, "packets of the control thread's own not sent for want of an mbuf")       \
-    X(control_tx_dropped_no_path, "packets of the control thread's own for a destination without any path") \
-    X(rx_dropped_punted_type, "packets handed up that the control thread has no use for")
+#define VERBLINE_PORT_COUNTERS(X)                                                                      \
+    X(control_tx_packets, "packets of the control thread (ARP, ND) handed to the shard")               \
+    X(control_to_kernel_packets, "packets of the control thread to the kernel: queries of its groups") \
+    X(control_tx_dropped_no_mbuf, "packets of the control thread not sent: no mbuf")                   \
+    X(control_tx_dropped_no_path, "packets of the control thread for a destination without a path")    \
+    X(rx_dropped_punted_type, "punted packets of a type that the control thread does not handle")
 
 struct PortCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_PORT_COUNTERS)
+};
+
+/// Hears of what happens to a port's neighbours, after the port itself.
+class NeighbourListener {
+public:
+    virtual ~NeighbourListener() = default;
+    /// A message, except of our own, came on a port.
+    virtual void received(forward::InterfaceId port, const neighbour::Message& message) = 0;
+    /// A packet waits for a neighbour.
+    virtual void wanted(forward::InterfaceId port, const wire::Gid& address) = 0;
+    virtual void resolved(forward::InterfaceId port, const wire::Gid& address) = 0;
+    /// It was not found, or is no longer there.
+    virtual void lost(forward::InterfaceId port, const wire::Gid& address) = 0;
+    virtual void addresses_changed(forward::InterfaceId port, const std::vector<link::InterfaceAddress>& addresses) = 0;
 };
 
 class ControlPort {
@@ -43,10 +61,14 @@ public:
     struct Setup {
         forward::InterfaceId id{};
         std::string name;
-        pmd::NetDevice* device = nullptr;                   ///< not owned
-        rte_mempool* pool = nullptr;                        ///< for ARP and ND packets
-        bool forwards = false;                              ///< a router, which its advertisements say (RFC 4861, 4.4)
-        const host::Ipv6Gateways* ipv6_gateways = nullptr;  ///< of IPv4 routes; null: there are none
+        pmd::NetDevice* device = nullptr;  ///< not owned
+        rte_mempool* pool = nullptr;       ///< for ARP and ND packets
+        bool forwards = false;             ///< a router: sets the router flag of its advertisements (RFC 4861, 4.4)
+        bool multicast = false;            ///< groups are routed: queries the link's hosts (IGMP, MLD)
+        const host::Ipv6Gateways* ipv6_gateways = nullptr;          ///< of IPv4 routes; null: there are none
+        bool advertises = false;                                    ///< as a router, to hosts that configure themselves
+        std::uint32_t mtu = 0;                                      ///< of the link, advertised
+        std::size_t neighbours = neighbour::Parameters{}.capacity;  ///< that it keeps at most
     };
 
     ControlPort(const ControlPort&) = delete;
@@ -56,10 +78,21 @@ public:
     // Events from the shard. Takes ownership of the mbuf.
     void handle(const Unresolved& event);
     void handle(const Punted& event);
+    void handle(const MembershipHeard& event);
+    void handle(const UnknownGroup& event) { unknown_group_(event.group); }
 
     /// Sets the addresses of the port's interface, as the kernel has them; the first of a family is its default source
-    /// address, of IPv6 the first that is not link-local.
-    void set_addresses(const std::vector<link::InterfaceAddress>& addresses);
+    /// address, of IPv6 the first that is not link-local. IPv6 ones are used once no other host is found to have them
+    /// (RFC 4862, 5.4), `certain` ones at once.
+    void set_addresses(const std::vector<link::InterfaceAddress>& addresses,
+                       const std::vector<wire::Gid>& certain = {});
+
+    /// Sets the listener, or none if null. It is called with the present addresses at once.
+    void observe_neighbours(NeighbourListener* listener);
+    // For it: what neighbour::Resolver does of these names.
+    void resolve(const wire::Gid& address);
+    void verify(const wire::Gid& address);
+    void answer_for_other(const neighbour::Message& request);
 
     forward::InterfaceId id() const { return setup_.id; }
     const std::string& name() const { return setup_.name; }
@@ -70,8 +103,28 @@ public:
     bool carrier() const { return carrier_; }
     /// Sets the device's link state. May be repeated.
     void set_carrier(bool carrier);
+    /// Call before the shards end: sends a last router advertisement, of lifetime 0, if the port has advertised itself.
+    void retire();
     /// Called whenever `up` or `carrier` changes.
     void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
+
+    /// Called with an address of ours that another host has as well; one that is lost is to be removed.
+    void on_conflict(std::function<void(const neighbour::Conflict&)> handler) { on_conflict_ = std::move(handler); }
+    /// One line: which addresses other hosts have as well; empty if there are none.
+    std::string conflicts() const;
+    // Multicast groups, by their IP addresses, those of IPv4 mapped. The port reports its listeners; GroupRoutes
+    // decides which groups it receives and sends to (control/multicast/group_routes.h).
+
+    using GroupListens = std::function<void(const wire::Gid& group, multicast::Side side, bool listening)>;
+    /// Called when the first listener of a group comes on one side of the port, and when the last is gone.
+    void on_listener(GroupListens handler) { group_listens_ = std::move(handler); }
+    /// Called for packets to a group that has no route; it may have listeners that are not known yet.
+    void on_unknown_group(std::function<void(const wire::Gid& group)> handler) { unknown_group_ = std::move(handler); }
+    void use_group(const multicast::Use& use);
+    /// Queries whether the group exists where listeners send no reports (at the SA), and reports a listener if so. The
+    /// default does nothing.
+    virtual void look_for_group(const wire::Gid&) {}
+    const multicast::PortListeners& listeners() const { return listeners_; }
 
     const std::vector<link::InterfaceAddress>& addresses() const { return addresses_; }
     std::vector<neighbour::Neighbour> neighbours() const { return engine_.neighbours(loop_.now()); }
@@ -88,11 +141,19 @@ protected:
     /// Resolves the destination of a neighbour and calls `located`, now or later; never, if there is no path.
     virtual void locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) = 0;
     virtual std::optional<link::Destination> broadcast(wire::EtherType type) const = 0;
-    /// Replaces the IPv6 groups that the port must hear; the default is that its broadcasts bring them.
+    /// Sets the groups that the port receives for itself. The default does nothing: they arrive as broadcasts.
     virtual void listen(const std::vector<wire::Gid>&) {}
-    /// The destination of an IPv6 group; the default is `broadcast`, where every neighbour hears it.
-    virtual std::optional<link::Destination> multicast(const wire::Ipv6Address& group) const;
-    /// Sends a packet of ours to an IPv6 group; the default, to `multicast`.
+    /// Starts or stops reception of a group for the kernel or other links. The default does nothing, as above.
+    virtual void hear_group(const wire::Gid&, bool /*wanted*/) {}
+    /// The destination of a group; the default is `broadcast`, which reaches every neighbour.
+    virtual std::optional<link::Destination> multicast(const wire::Gid& group) const;
+    /// Resolves where packets to a group go: sends SetNeighbour, now or later, or FailNeighbour. The default, to
+    /// `multicast`. `routed`: packets of other links, until `forget_group`; else of the kernel.
+    virtual void resolve_group(const wire::Gid& group, bool routed);
+    virtual void forget_group(const wire::Gid&) {}
+    /// Whether the shard is to have each group resolved that the kernel sends to.
+    virtual bool resolves_groups() const { return false; }
+    /// Sends a packet of ours to a group; the default, to `multicast`.
     virtual void send_to_group(const wire::Gid& group, std::vector<std::byte> packet);
     void transmit(wire::Bytes packet, const link::Destination& to);
 
@@ -115,10 +176,16 @@ private:
     void run(const neighbour::Resolved& action);
     void run(const neighbour::Failed& action);
     void run(const neighbour::Removed& action);
+    void run(const neighbour::Conflict& action);
+    void forget_conflicts(const std::vector<link::InterfaceAddress>& next);
+    void publish_sources();
+    void advertise();
     wire::Gid neighbour_of(const wire::Gid& address) const;
     std::vector<wire::Gid> names_of(const wire::Gid& neighbour) const;
     void set_up(bool up);
     void schedule();
+    void ask(multicast::Side to, const wire::Gid& group, const neighbour::GroupPacket& packet);
+    rte_mbuf* make_packet(wire::Bytes packet);
 
     control::Loop& loop_;
     ShardLinks& shards_;
@@ -126,9 +193,18 @@ private:
     bool up_ = false, carrier_ = false;
     std::function<void()> changed_ = [] {};
     std::vector<link::InterfaceAddress> addresses_;
-    neighbour::Engine engine_;
+    NeighbourListener* listener_ = nullptr;
+    SetAddress sources_;  ///< as sent to the shards
+    neighbour::Resolver engine_;
+    std::function<void(const neighbour::Conflict&)> on_conflict_ = [](const neighbour::Conflict&) {};
+    std::map<wire::Gid, neighbour::Conflict> conflicts_;
+    std::optional<RouterAdvertisements> advertisements_;
     std::map<wire::Gid, neighbour::LinkAddress> announced_;  ///< neighbours sent to the shard, or about to be
     control::Timer timer_;
+    GroupListens group_listens_ = [](const wire::Gid&, multicast::Side, bool) {};
+    std::function<void(const wire::Gid&)> unknown_group_ = [](const wire::Gid&) {};
+    std::set<wire::Gid> sends_to_;  ///< routed groups
+    multicast::PortListeners listeners_;
 };
 
 }  // namespace verbline::router

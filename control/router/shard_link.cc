@@ -18,17 +18,20 @@ constexpr unsigned events_per_turn = 256;
 /// Frees what an undelivered message owns.
 void release(const Command& command) {
     if (const auto* transmit = std::get_if<Transmit>(&command)) rte_pktmbuf_free(transmit->packet);
+    if (const auto* deliver = std::get_if<Deliver>(&command)) rte_pktmbuf_free(deliver->packet);
 }
 void release(const Event& event) {
     if (const auto* punted = std::get_if<Punted>(&event)) rte_pktmbuf_free(punted->packet);
+    if (const auto* heard = std::get_if<MembershipHeard>(&event)) rte_pktmbuf_free(heard->packet);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ShardLink>> ShardLink::create(control::Loop& loop, const std::string& name, Handler handler) {
-    auto commands = Ring<Command>::create(name + "_commands", ring_capacity);
+Result<std::unique_ptr<ShardLink>> ShardLink::create(control::Loop& loop, const std::string& name, Handler handler,
+                                                     int socket) {
+    auto commands = Ring<Command>::create(name + "_commands", ring_capacity, socket);
     if (!commands) return std::unexpected(commands.error());
-    auto events = Ring<Event>::create(name + "_events", ring_capacity);
+    auto events = Ring<Event>::create(name + "_events", ring_capacity, socket);
     if (!events) return std::unexpected(events.error());
     auto wake = EventDescriptor::make();
     if (!wake) return failure(errno, std::string("cannot create an eventfd: ") + std::strerror(errno));
@@ -60,7 +63,7 @@ void ShardLink::send(const Command& command) {
         shard_signal_.wake_up();
         return;
     }
-    if (std::holds_alternative<Transmit>(command)) {
+    if (std::holds_alternative<Transmit>(command) || std::holds_alternative<Deliver>(command)) {
         counters_.control_tx_dropped_shard_busy.add();
         return release(command);
     }

@@ -3,8 +3,8 @@
 
 /// @file
 /// The control thread's link to a shard: commands down, events up. Commands keep their order and are never lost: those
-/// that do not fit the ring are queued here. Packets alone are dropped meanwhile, as they would be of no use later, and
-/// keep mbufs from everybody.
+/// that do not fit the ring are queued here. Only packets are dropped meanwhile, as they would be stale later, and
+/// would hold mbufs of the shared pool.
 
 #include <cstddef>
 #include <deque>
@@ -33,8 +33,10 @@ class ShardLink {
 public:
     using Handler = std::function<void(const Event&)>;
 
-    /// `name` is unique in the process. `handler` is called from the loop; it owns an mbuf in the event.
-    static Result<std::unique_ptr<ShardLink>> create(control::Loop& loop, const std::string& name, Handler handler);
+    /// `name` is unique in the process. `handler` is called from the loop; it owns an mbuf in the event. `socket` is
+    /// the NUMA socket of the shard, where the rings are to lie.
+    static Result<std::unique_ptr<ShardLink>> create(control::Loop& loop, const std::string& name, Handler handler,
+                                                     int socket = pmd::any_numa_socket);
     ~ShardLink();
 
     void send(const Command& command);

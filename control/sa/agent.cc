@@ -29,7 +29,7 @@ void Agent::event(mad::PortEvent event) {
     if (event != mad::PortEvent::port_down) {
         start_over_ = loop_.after(0, [this] { start_over(); });
     }
-    if (observer_) observer_(event);
+    observers_.notify(event);
 }
 
 void Agent::start_over() {

@@ -10,7 +10,8 @@
 /// On any PortEvent except port down, or when SubnetWatch reports a loss, all state at the SA is renewed: groups are
 /// joined and traps subscribed to again, and paths are put in doubt but still answer.
 ///
-/// Owned by the control thread; the transport and the loop outlive it. One agent per transport.
+/// Owned by the control thread; the transport and the loop outlive it. One agent per transport, whose users may be
+/// several interfaces: the partitions of the port.
 
 #include <functional>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "control/mad/transport.h"
 #include "control/sa/client.h"
 #include "control/sa/groups.h"
+#include "control/sa/observers.h"
 #include "control/sa/paths.h"
 #include "control/sa/subnet_watch.h"
 #include "control/sa/subscriptions.h"
@@ -27,7 +29,7 @@ namespace verbline::sa {
 
 #define VERBLINE_SA_AGENT_COUNTERS(X)                                              \
     X(start_overs, "times everything was registered anew with the subnet manager") \
-    X(losses_found, "times the subnet manager was found to have forgotten us")     \
+    X(losses_found, "subnet manager restarts detected by a lost membership")       \
     X(gids_in_service, "Reports of ports that came into service")                  \
     X(gids_out_of_service, "Reports of ports that went out of service")
 struct AgentCounters {
@@ -54,8 +56,10 @@ public:
     /// Whether the SA answered the last query of SubnetWatch.
     bool sm_answering() const { return watch_.answering(); }
 
-    /// Sets an observer of port events, called after the agent has handled them.
-    void on_event(std::function<void(mad::PortEvent)> observer) { observer_ = std::move(observer); }
+    /// Adds an observer of port events, called after the agent has handled them.
+    [[nodiscard]] Observation on_event(std::function<void(mad::PortEvent)> observer) {
+        return observers_.add(std::move(observer));
+    }
     /// Sets an observer of Reports, called after the agent has handled them.
     void on_report(std::function<void(const wire::Notice&)> observer) { report_observer_ = std::move(observer); }
 
@@ -75,7 +79,7 @@ private:
     Groups groups_;
     Subscriptions subscriptions_;
     SubnetWatch watch_;
-    std::function<void(mad::PortEvent)> observer_;
+    Observers<mad::PortEvent> observers_;
     std::function<void(const wire::Notice&)> report_observer_;
     control::Timer start_over_;  ///< coalesces simultaneous events into one start_over
 };

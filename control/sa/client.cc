@@ -20,7 +20,7 @@ bool is_sa(wire::MadClass management_class) {
 Client::Client(mad::Transport& transport, control::Loop& loop)
     : transport_(transport), loop_(loop), transactions_(std::random_device{}()) {
     transport_.receive(wire::MadClass::subnet_administration,
-                       [this](const mad::Address& from, mad::MadBytes mad) { received(from, mad); });
+                       [this](const mad::MadAddress& from, mad::MadBytes mad) { received(from, mad); });
 }
 
 Client::~Client() {
@@ -31,7 +31,7 @@ Client::~Client() {
 
 template <class Record>
 void Client::ask(wire::MadMethod method, wire::SaAttribute attribute, wire::ComponentMask components,
-                 const auto& record, const mad::Patience& patience, Reply<Record> reply) {
+                 const auto& record, const mad::Patience& patience, ReplyHandler<Record> reply) {
     std::array<std::byte, std::remove_cvref_t<decltype(record)>::size> bytes{};
     record.emit(bytes);
     request(method, attribute, components, bytes, patience,
@@ -43,7 +43,7 @@ void Client::ask(wire::MadMethod method, wire::SaAttribute attribute, wire::Comp
             });
 }
 
-void Client::path(const wire::PathRecord& query, wire::ComponentMask components, Reply<wire::PathRecord> reply,
+void Client::path(const wire::PathRecord& query, wire::ComponentMask components, ReplyHandler<wire::PathRecord> reply,
                   const mad::Patience& patience) {
     auto record = query;
     record.reversible = true;
@@ -54,12 +54,12 @@ void Client::path(const wire::PathRecord& query, wire::ComponentMask components,
 }
 
 void Client::membership(wire::MadMethod method, const wire::McMemberRecord& record, wire::ComponentMask components,
-                        Reply<wire::McMemberRecord> reply, const mad::Patience& patience) {
+                        ReplyHandler<wire::McMemberRecord> reply, const mad::Patience& patience) {
     ask<wire::McMemberRecord>(method, wire::SaAttribute::mcmember_record, components, record, patience,
                               std::move(reply));
 }
 
-void Client::subscribe(std::uint16_t trap, bool subscribe, Reply<wire::InformInfo> reply,
+void Client::subscribe(std::uint16_t trap, bool subscribe, ReplyHandler<wire::InformInfo> reply,
                        const mad::Patience& patience) {
     const wire::InformInfo info{.subscribe = static_cast<std::uint8_t>(subscribe),
                                 .trap = trap,
@@ -68,12 +68,12 @@ void Client::subscribe(std::uint16_t trap, bool subscribe, Reply<wire::InformInf
     ask<wire::InformInfo>(wire::MadMethod::set, wire::SaAttribute::inform_info, 0, info, patience, std::move(reply));
 }
 
-void Client::node(wire::Lid lid, Reply<wire::NodeRecord> reply) {
+void Client::node(wire::Lid lid, ReplyHandler<wire::NodeRecord> reply) {
     ask<wire::NodeRecord>(wire::MadMethod::get, wire::SaAttribute::node_record, wire::node_component::lid,
                           wire::NodeRecord{.lid = lid}, patient, std::move(reply));
 }
 
-void Client::service(std::string_view name, Reply<wire::ServiceRecord> reply) {
+void Client::service(std::string_view name, ReplyHandler<wire::ServiceRecord> reply) {
     wire::ServiceRecord record;
     std::ranges::transform(name.substr(0, record.name.size()), record.name.begin(),
                            [](char c) { return static_cast<std::byte>(c); });
@@ -81,7 +81,7 @@ void Client::service(std::string_view name, Reply<wire::ServiceRecord> reply) {
                              record, patient, std::move(reply));
 }
 
-void Client::class_port_info(Reply<wire::ClassPortInfo> reply, const mad::Patience& patience) {
+void Client::class_port_info(ReplyHandler<wire::ClassPortInfo> reply, const mad::Patience& patience) {
     ask<wire::ClassPortInfo>(wire::MadMethod::get, wire::SaAttribute::class_port_info, 0, wire::ClassPortInfo{},
                              patience, std::move(reply));
 }
@@ -112,7 +112,7 @@ void Client::request(wire::MadMethod method, wire::SaAttribute attribute, wire::
 
 // ---- what comes in -------------------------------------------------------------------------------------------------
 
-void Client::received(const mad::Address& from, mad::MadBytes mad) {
+void Client::received(const mad::MadAddress& from, mad::MadBytes mad) {
     const auto header = wire::Mad::parse(mad);
     if (!header || !is_sa(header->management_class) || header->class_version != wire::sa_class_version) {
         return counters_.rx_dropped_malformed.add();
@@ -135,7 +135,7 @@ void Client::received(const mad::Address& from, mad::MadBytes mad) {
     }
 }
 
-void Client::acknowledge(const mad::Address& to, mad::MadBytes report) {
+void Client::acknowledge(const mad::MadAddress& to, mad::MadBytes report) {
     // The SA repeats a Report until its ReportResp comes: the same MAD, marked as a response (IBTA 13.4.11).
     mad::MadBuffer mad;
     std::ranges::copy(report, mad.begin());

@@ -38,12 +38,12 @@ namespace verbline::sa {
 template <class Record>
 using Answer = std::expected<Record, Failure>;
 template <class Record>
-using Reply = std::function<void(const Answer<Record>&)>;
+using ReplyHandler = std::function<void(const Answer<Record>&)>;
 
 #define VERBLINE_SA_CLIENT_COUNTERS(X)                                                   \
     X(reports, "Reports of the subnet administrator received and acknowledged")          \
     X(rx_dropped_foreign, "MADs that are not from the subnet manager's LID")             \
-    X(rx_dropped_malformed, "answers and Reports that cannot be read")                   \
+    X(rx_dropped_malformed, "responses and Reports that cannot be parsed")               \
     X(rx_dropped_unexpected_method, "subnet administration MADs that no client is sent") \
     X(tx_no_sm, "requests not sent because the port knows no subnet manager")
 struct ClientCounters {
@@ -64,21 +64,21 @@ public:
 
     /// Queries a reversible path. `components`: which other fields of `query` are valid (GIDs, LIDs, SL). The P_Key
     /// always is: without it, OpenSM answers with the lowest partition the two ports share.
-    void path(const wire::PathRecord& query, wire::ComponentMask components, Reply<wire::PathRecord> reply,
+    void path(const wire::PathRecord& query, wire::ComponentMask components, ReplyHandler<wire::PathRecord> reply,
               const mad::Patience& patience = patient);
 
     /// MCMemberRecord: GET, SET (join, create), DELETE (leave).
     void membership(wire::MadMethod method, const wire::McMemberRecord& record, wire::ComponentMask components,
-                    Reply<wire::McMemberRecord> reply, const mad::Patience& patience = patient);
+                    ReplyHandler<wire::McMemberRecord> reply, const mad::Patience& patience = patient);
 
     /// Subscribes to a trap, or unsubscribes. Reports are passed to `on_report`.
-    void subscribe(std::uint16_t trap, bool subscribe, Reply<wire::InformInfo> reply,
+    void subscribe(std::uint16_t trap, bool subscribe, ReplyHandler<wire::InformInfo> reply,
                    const mad::Patience& patience = patient);
     void on_report(std::function<void(const wire::Notice&)> handler) { report_ = std::move(handler); }
 
-    void node(wire::Lid lid, Reply<wire::NodeRecord> reply);
-    void service(std::string_view name, Reply<wire::ServiceRecord> reply);
-    void class_port_info(Reply<wire::ClassPortInfo> reply, const mad::Patience& patience = patient);
+    void node(wire::Lid lid, ReplyHandler<wire::NodeRecord> reply);
+    void service(std::string_view name, ReplyHandler<wire::ServiceRecord> reply);
+    void class_port_info(ReplyHandler<wire::ClassPortInfo> reply, const mad::Patience& patience = patient);
 
     /// Any request whose record has at most 200 bytes; the reply has the whole attribute.
     using Data = std::span<const std::byte, wire::sa_data_size>;
@@ -93,10 +93,10 @@ public:
 private:
     template <class Record>
     void ask(wire::MadMethod method, wire::SaAttribute attribute, wire::ComponentMask components, const auto& record,
-             const mad::Patience& patience, Reply<Record> reply);
+             const mad::Patience& patience, ReplyHandler<Record> reply);
 
-    void received(const mad::Address& from, mad::MadBytes mad);
-    void acknowledge(const mad::Address& to, mad::MadBytes report);
+    void received(const mad::MadAddress& from, mad::MadBytes mad);
+    void acknowledge(const mad::MadAddress& to, mad::MadBytes report);
     void perform(const mad::Transactions::Actions& actions);
     void complete(const mad::Transactions::Done& done);
     void arm();

@@ -161,7 +161,8 @@ std::vector<Groups::Shown> Groups::show() const {
     std::vector<Shown> list;
     for (const auto& [mgid, entry] : groups_) {
         const auto& membership = entry.membership;
-        list.push_back({mgid, membership.group(), membership.wanted(), membership.held(), membership.users()});
+        list.push_back({mgid, membership.group(), membership.wanted(), membership.held(), membership.users(),
+                        entry.parameters.pkey});
     }
     return list;
 }

@@ -56,6 +56,7 @@ public:
         Group group;
         JoinStates wanted, held;
         std::size_t users;
+        wire::PKey pkey;  ///< that it was joined with
     };
     std::vector<Shown> show() const;
 

@@ -43,14 +43,14 @@ Membership::Actions Membership::answered(std::uint32_t id, SaStatus status, Join
     } else if (passes(status)) {
         take_rest(now);
     } else if (asked.join) {
-        ours_ &= ~asked.states | doubtful_;  // refused outright; but of what was asked before, the answer may be lost
+        ours_ &= ~asked.states | doubtful_;  // refused; responses to earlier requests may be lost
         refuse(out, asked.states, status);
         take_rest(now);
     } else {
-        held_ &= ~asked.states;  // the SA no longer knows us in these states: that is what we asked for
+        held_ &= ~asked.states;  // the SA has no membership in these states, as requested
         given_back(asked.states);
     }
-    // A grant of less than was asked would be asked for again at once, for ever.
+    // A grant of less than requested would be requested again at once, endlessly.
     if (status == SaStatus::ok && asked.join && (asked.states & ~held_) != 0) take_rest(now);
     grant(out);
     reconcile(out, now);

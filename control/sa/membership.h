@@ -20,7 +20,7 @@
 /// user who was a member before is never refused: the SA is expected to grant it again, and until then we keep asking
 /// at growing intervals.
 ///
-/// On a port that is shared with others (the kernel's own IPoIB interface) no membership is given up: a DELETE would
+/// On a port that is shared with others (the kernel's own IPoIB interface) no membership is deleted: a DELETE would
 /// remove the port from the group for them as well, and whether they are members cannot be known. The port stays a
 /// member until it goes down; without a local receiver the adapter drops what arrives.
 ///

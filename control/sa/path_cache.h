@@ -42,24 +42,24 @@ namespace verbline::sa {
 struct PathCacheLimits {
     Time ttl = tunables::path_lifetime;              ///< of a path; events make it doubtful sooner
     Time negative_ttl = tunables::no_path_lifetime;  ///< of "there is no such path"
-    Time retry = second;                             ///< between questions to an SA that is silent
+    Time retry = second;                             ///< between queries to an SA that does not answer
     std::size_t max_paths = tunables::cached_paths;
     std::size_t max_waiters = 1024;      ///< for one key
     std::size_t max_revalidations = 16;  ///< outstanding queries about doubtful paths
 };
 
-#define VERBLINE_PATH_CACHE_COUNTERS(X)                            \
-    X(hits, "lookups answered with a path")                        \
-    X(misses, "lookups of a path not known")                       \
-    X(negative_hits, "lookups answered with: no such path")        \
-    X(stale_hits, "lookups answered with a path that is in doubt") \
-    X(coalesced, "requests that joined a query already out")       \
-    X(queries, "questions to the subnet administrator")            \
-    X(revalidations, "of these, questions about a path in doubt")  \
-    X(timeouts, "questions without an answer")                     \
-    X(changed, "paths in doubt that turned out changed or gone")   \
-    X(invalidated, "paths put in doubt by an event")               \
-    X(evicted, "paths forgotten to make room")                     \
+#define VERBLINE_PATH_CACHE_COUNTERS(X)                              \
+    X(hits, "lookups answered with a path")                          \
+    X(misses, "lookups of a path not known")                         \
+    X(negative_hits, "lookups answered with: no such path")          \
+    X(stale_hits, "lookups answered with a path that is in doubt")   \
+    X(coalesced, "requests that joined a query already out")         \
+    X(queries, "PathRecord queries to the subnet administrator")     \
+    X(revalidations, "of these, queries to revalidate a path")       \
+    X(timeouts, "queries without a response")                        \
+    X(changed, "revalidated paths that had changed or were removed") \
+    X(invalidated, "paths put in doubt by an event")                 \
+    X(evicted, "paths evicted to make room")                         \
     X(rejected_full, "requests refused because the cache or a queue of it is full")
 struct PathCacheCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_PATH_CACHE_COUNTERS)
@@ -89,7 +89,7 @@ public:
         Waiter waiter;
         Failure why;
     };
-    /// A path that was returned before has changed, or is gone (none). Also none when it was evicted, since later
+    /// A path that was returned before has changed, or was removed (none). Also none when it was evicted, since later
     /// changes would not be reported.
     struct Change {
         PathKey key;

@@ -40,8 +40,8 @@ void Paths::perform(const PathCache::Actions& actions) {
             answer(resolved->waiter, resolved->path);
         } else if (const auto* failed = std::get_if<PathCache::Failed>(&action)) {
             answer(failed->waiter, std::unexpected(failed->why));
-        } else if (const auto* change = std::get_if<PathCache::Change>(&action); change && changed_) {
-            changed_(change->key, change->path);
+        } else if (const auto* change = std::get_if<PathCache::Change>(&action)) {
+            changed_.notify(change->key, change->path);
         }
     }
     arm();

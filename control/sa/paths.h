@@ -13,6 +13,7 @@
 
 #include "control/loop/loop.h"
 #include "control/sa/client.h"
+#include "control/sa/observers.h"
 #include "control/sa/path_cache.h"
 
 namespace verbline::sa {
@@ -32,7 +33,7 @@ public:
     void resolve(const PathKey& key, Handler handler);
     /// Required for users that keep resolved paths: called when one changes. No path: it is gone, or no longer tracked
     /// (evicted).
-    void on_change(ChangeHandler handler) { changed_ = std::move(handler); }
+    [[nodiscard]] Observation on_change(ChangeHandler handler) { return changed_.add(std::move(handler)); }
 
     void doubt_all();
     void doubt(const wire::Gid& gid);
@@ -51,7 +52,7 @@ private:
     PathCache cache_;
     std::unordered_map<std::uint64_t, Handler> handlers_;
     std::uint64_t last_waiter_ = 0;
-    ChangeHandler changed_;
+    Observers<PathKey, std::optional<wire::PathRecord>> changed_;
     control::Timer timer_;
 };
 

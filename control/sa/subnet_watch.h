@@ -5,7 +5,7 @@
 /// Detects that the subnet manager has lost our state although no event reported it: not every port gets a client
 /// reregister (simulated ones do not), and an event can be missed.
 ///
-/// Twice a second it refreshes the port and asks the SA whether it still has us in one of our groups, in turn; without
+/// Twice a second it refreshes the port and queries the SA for our membership of one group, round robin; without
 /// groups, whether it answers at all. One MAD per period, never retransmitted: cheap in normal operation, and no flood
 /// while the SM is away.
 ///
@@ -32,7 +32,7 @@ public:
     SubnetWatch(const SubnetWatch&) = delete;
     SubnetWatch& operator=(const SubnetWatch&) = delete;
 
-    /// Whether the SA answered when last asked.
+    /// Whether the SA answered the last query.
     bool answering() const { return answering_; }
 
 private:
@@ -48,8 +48,7 @@ private:
     bool asking_ = false;
     bool answering_ = false;
     unsigned silences_ = 0;
-    Time quiet_until_ =
-        0;  ///< report no loss before: an SA that answers joins but not questions must not cause a storm
+    Time quiet_until_ = 0;  ///< report no loss before: an SA that answers joins but not queries must not cause a storm
     Time quiet_ = 0;
     control::Timer timer_;
 };

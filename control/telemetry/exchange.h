@@ -27,7 +27,7 @@ public:
         : tables_(std::move(tables)), execute_(std::move(execute)), limit_(limit) {}
 
     /// Telemetry threads. Returns the table's rows; for `first` > 0 they may be those kept from an earlier query. Null:
-    /// no such table, no answer in time, or the server is gone.
+    /// no such table, no answer in time, or the server has ended.
     std::shared_ptr<const Json> ask(std::string_view table, std::size_t first);
     /// Telemetry threads. The last page has been sent: frees the rows kept for further pages.
     void finished(std::string_view table);

@@ -10,7 +10,7 @@
 ///       "/" ───────────────────────────────────> {"/": ["/verbline/cm", ...]}
 ///       "/verbline/cm,0" ──────────────────────> {"/verbline/cm": {"0": {...}, "1": {...}}}, the next page from ",2"
 ///
-/// Everything runs on the loop's thread; queries may access whatever that thread owns. Connections, requests and unread
+/// Everything runs on the loop's thread; queries may access all that thread owns. Connections, requests and unread
 /// answers are bounded; a client that does not read its answer is disconnected.
 
 #include <cstdint>

@@ -12,9 +12,9 @@
 ///     reply         <──── rows, or time out ────┘
 ///
 /// A reply is an object of rows, {"0": {...}, "1": {...}}, keyed by row number: DPDK 22.11 nests objects in no other
-/// way. It holds as many rows as fit; the next page is asked for with the number of the first row that is missing, and
-/// an empty object ends the table. Pages are cut from the rows as they were when page 0 was asked for. A null reply
-/// means that the control thread did not answer in time, or that the server is gone.
+/// way. It holds as many rows as fit; the next page is requested by the number of the first missing row, and
+/// an empty object ends the table. Pages are cut from the rows as of the request for page 0. A null reply
+/// means that the control thread did not answer in time, or that the server has ended.
 ///
 /// Threads: construct and destroy on the control thread. Destruction wakes callbacks that wait, drops their queries
 /// unrun, and every later request is answered by null.

@@ -42,7 +42,7 @@ void Dcqcn::count(std::uint32_t bytes, Time now) noexcept {
 }
 
 void Dcqcn::run(Time now) noexcept {
-    // Terminates: additive increase reaches the line rate, whatever time has passed.
+    // Terminates: additive increase reaches the line rate after any elapsed time.
     for (; limited_ && increase_at_ <= now; increase_at_ += parameters_->increase_interval) {
         time_rounds_ = static_cast<std::uint8_t>(std::min(time_rounds_ + 1, 255));
         increase();

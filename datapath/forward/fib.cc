@@ -7,95 +7,21 @@
 #include <utility>
 
 #include <rte_errno.h>
-#include <rte_fib.h>
-#include <rte_fib6.h>
-#include <rte_memory.h>
 #include <rte_rcu_qsbr.h>
 
 #include <fmt/format.h>
 
+#include "datapath/forward/fib_engine.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::forward {
 namespace {
 
-constexpr std::size_t chunk = 64;  ///< of a bulk lookup
-
-/// Of a table: of a tree, if there are trees.
-template <class Config>
-int capacity(const Config& config) {
-    return static_cast<int>(config.tree_routes > 0 ? config.tree_routes : config.max_routes);
-}
-
-/// DPDK's functions for one family. Its "dummy" type is its tree.
-template <class Address>
-struct Engine;
-
-template <>
-struct Engine<wire::Ipv4Address> {
-    static constexpr unsigned max_length = 32;
-    static constexpr std::string_view family = "IPv4";
-
-    static std::uint32_t bits(wire::Ipv4Address address) { return static_cast<std::uint32_t>(address); }
-    static rte_fib* create(const std::string& name, const Fib::Config& config) {
-        rte_fib_conf tables{};
-        tables.type = config.tree_routes > 0 ? RTE_FIB_DUMMY : RTE_FIB_DIR24_8;
-        tables.default_nh = NextHopTable<wire::Ipv4Address>::unreachable;
-        tables.max_routes = capacity(config);
-        tables.dir24_8.nh_sz = RTE_FIB_DIR24_8_2B;
-        tables.dir24_8.num_tbl8 = config.max_long;
-        return rte_fib_create(name.c_str(), SOCKET_ID_ANY, &tables);
-    }
-    static void free(rte_fib* table) { rte_fib_free(table); }
-    static int add(rte_fib* table, const Prefix& prefix, std::uint64_t next_hop) {
-        return rte_fib_add(table, bits(prefix.address), prefix.length, next_hop);
-    }
-    static int remove(rte_fib* table, const Prefix& prefix) {
-        return rte_fib_delete(table, bits(prefix.address), prefix.length);
-    }
-    static void lookup(rte_fib* table, std::span<const wire::Ipv4Address> to, std::uint64_t* next_hops) {
-        std::array<std::uint32_t, chunk> addresses;
-        std::ranges::transform(to, addresses.begin(), bits);
-        rte_fib_lookup_bulk(table, addresses.data(), next_hops, static_cast<int>(to.size()));
-    }
-};
-
-template <>
-struct Engine<wire::Ipv6Address> {
-    static constexpr unsigned max_length = 128;
-    static constexpr std::string_view family = "IPv6";
-    using Bytes = std::uint8_t[RTE_FIB6_IPV6_ADDR_SIZE];
-
-    static rte_fib6* create(const std::string& name, const Ipv6Fib::Config& config) {
-        rte_fib6_conf tables{};
-        tables.type = config.tree_routes > 0 ? RTE_FIB6_DUMMY : RTE_FIB6_TRIE;
-        tables.default_nh = NextHopTable<wire::Ipv6Address>::unreachable;
-        tables.max_routes = capacity(config);
-        tables.trie.nh_sz = RTE_FIB6_TRIE_2B;
-        tables.trie.num_tbl8 = config.max_long;
-        return rte_fib6_create(name.c_str(), SOCKET_ID_ANY, &tables);
-    }
-    static void free(rte_fib6* table) { rte_fib6_free(table); }
-    static int add(rte_fib6* table, const Ipv6Prefix& prefix, std::uint64_t next_hop) {
-        Bytes address;
-        std::memcpy(address, prefix.address.bytes.data(), sizeof address);
-        return rte_fib6_add(table, address, prefix.length, next_hop);
-    }
-    static int remove(rte_fib6* table, const Ipv6Prefix& prefix) {
-        Bytes address;
-        std::memcpy(address, prefix.address.bytes.data(), sizeof address);
-        return rte_fib6_delete(table, address, prefix.length);
-    }
-    static void lookup(rte_fib6* table, std::span<const wire::Ipv6Address> to, std::uint64_t* next_hops) {
-        Bytes addresses[chunk];
-        for (std::size_t i = 0; i < to.size(); ++i) std::memcpy(addresses[i], to[i].bytes.data(), sizeof addresses[i]);
-        rte_fib6_lookup_bulk(table, addresses, next_hops, static_cast<int>(to.size()));
-    }
-};
+constexpr std::size_t node_size = 208;  ///< of a route's, in DPDK's mempool and its ring
 
 template <class Prefix>
 Result<void> check(const Prefix& prefix) {
-    using Family = Engine<decltype(prefix.address)>;
+    using Family = FibEngine<decltype(prefix.address)>;
     if (prefix.length > Family::max_length) {
         return failure(EINVAL, fmt::format("{}: an {} prefix has at most {} bits", to_string(prefix), Family::family,
                                            Family::max_length));
@@ -108,7 +34,7 @@ Result<void> check(const Prefix& prefix) {
 
 template <class Table, class Prefix, class Index>
 int apply(Table* table, const Prefix& prefix, std::optional<Index> next_hop) {
-    using Family = Engine<decltype(prefix.address)>;
+    using Family = FibEngine<decltype(prefix.address)>;
     return next_hop ? Family::add(table, prefix, *next_hop) : Family::remove(table, prefix);
 }
 
@@ -116,7 +42,15 @@ int apply(Table* table, const Prefix& prefix, std::optional<Index> next_hop) {
 
 template <class Address>
 void BasicFib<Address>::Free::operator()(typename Types::Table* table) const {
-    Engine<Address>::free(table);
+    FibEngine<Address>::free(table);
+}
+
+template <class Address>
+std::size_t BasicFib<Address>::memory(const Config& config) {
+    constexpr std::size_t whole = 1 << 24, group = 256;
+    const std::size_t entry = config.max_long > most_long_of_2_bytes ? 4 : 2;
+    const auto nodes = 2 * std::size_t{config.max_routes};  // of a binary tree with so many leaves
+    return 2 * (entry * (whole + group * (config.max_long + std::size_t{1})) + nodes * node_size);
 }
 
 template <class Address>
@@ -132,13 +66,14 @@ template <class Address>
 auto BasicFib<Address>::make_tables(const Config& config) -> Result<Tables> {
     const bool trees = config.tree_routes > 0;
     const auto create_table = [&](const char* suffix) {
-        return Table(Engine<Address>::create(config.name + suffix, config));
+        return Table(FibEngine<Address>::create(config.name + suffix, config));
     };
     Tables tables{create_table(trees ? ".s" : ".a"), create_table(trees ? ".t" : ".b")};
     if (!tables.published || !tables.idle) {
         return failure(rte_errno,
                        fmt::format("cannot create the {} route tables of {}: {}; they take {} MB of EAL memory or more",
-                                   Engine<Address>::family, config.name, rte_strerror(rte_errno), trees ? 1 : 64));
+                                   FibEngine<Address>::family, config.name, rte_strerror(rte_errno),
+                                   trees ? 1 : memory(config) >> 20));
     }
     return tables;
 }
@@ -165,7 +100,8 @@ Result<void> BasicFib<Address>::replace(const Prefix& prefix, const Group& next_
 template <class Address>
 Result<void> BasicFib<Address>::remove(const Prefix& prefix) {
     const auto waits = waiting_.find(prefix);
-    const bool known = waits == waiting_.end() ? routes_.contains(prefix) : waits->second.has_value();
+    const bool known =
+        waits == waiting_.end() ? routes_.contains(prefix) || refused_.contains(prefix) : waits->second.has_value();
     if (!known) return failure(ENOENT, to_string(prefix) + ": there is no route to remove");
     return change(prefix, std::nullopt);
 }
@@ -173,14 +109,15 @@ Result<void> BasicFib<Address>::remove(const Prefix& prefix) {
 template <class Address>
 Result<void> BasicFib<Address>::change(const Prefix& prefix, const std::optional<Group>& next_hops) {
     advance();
-    // What still waits was asked for before, so this waits behind it, even if the shards have gone on since.
+    // Queued changes are older, so this one is queued behind them, even if the grace period is over.
     if (!waiting_.empty() || !idle_is_unread()) {
         waiting_.insert_or_assign(prefix, next_hops);
         return {};
     }
     if (auto ready = catch_up(); !ready) return ready;
     if (auto made = make(prefix, next_hops); !made) return made;
-    publish();
+    install_refused();
+    if (!behind_.empty() || grown_) publish();
     return {};
 }
 
@@ -189,8 +126,8 @@ void BasicFib<Address>::advance() {
     if (!idle_is_unread()) return;
     if (const auto ready = catch_up(); ready) {
         make_waiting();
-    } else if (refused_) {
-        for (std::size_t i = 0; i < waiting_.size(); ++i) refused_(ready.error());
+    } else if (on_refused_) {
+        for (std::size_t i = 0; i < waiting_.size(); ++i) on_refused_(ready.error());
     }
     waiting_.clear();
 }
@@ -201,9 +138,10 @@ void BasicFib<Address>::make_waiting() {
     for (const bool adds : {false, true}) {
         for (const auto& [prefix, next_hops] : waiting_) {
             if (next_hops.has_value() != adds) continue;
-            if (const auto made = make(prefix, next_hops); !made && refused_) refused_(made.error());
+            if (const auto made = make(prefix, next_hops); !made && on_refused_) on_refused_(made.error());
         }
     }
+    install_refused();
     if (!behind_.empty() || grown_) publish();
 }
 
@@ -228,34 +166,90 @@ Result<void> BasicFib<Address>::catch_up() {
     behind_.clear();
     groups_.recycle();
     next_hops_.recycle();
+    if (std::exchange(room_later_, false)) room_ = true;
     return {};
 }
 
-/// Makes a change in the idle table.
+/// Makes a change in the idle table, or keeps the route until there is room.
 template <class Address>
 Result<void> BasicFib<Address>::make(const Prefix& prefix, const std::optional<Group>& next_hops) {
+    refused_.remove(prefix);
+    auto made = next_hops ? install(prefix, *next_hops) : uninstall(prefix);
+    if (made) return {};
+    if (auto* error = std::get_if<Error>(&made.error())) return std::unexpected(std::move(*error));
+    const auto scarce = std::get<Scarce>(made.error());
+    count(scarce);
+    refused_.add(prefix, *next_hops);  // removals need no room
+    return std::unexpected(no_room(prefix, scarce));
+}
+
+template <class Address>
+void BasicFib<Address>::count(Scarce scarce) {
+    switch (scarce) {
+        case Scarce::routes: return counters_.routes_refused_full.add();
+        case Scarce::next_hops: return counters_.routes_refused_next_hops.add();
+        case Scarce::long_prefixes: return counters_.routes_refused_long.add();
+    }
+}
+
+template <class Address>
+Error BasicFib<Address>::no_room(const Prefix& prefix, Scarce scarce) const {
+    std::string why;
+    switch (scarce) {
+        case Scarce::routes: why = fmt::format("the route table is full, it has {} routes", config_.max_routes); break;
+        case Scarce::next_hops: why = "too many different next hops"; break;
+        case Scarce::long_prefixes: why = "the route table has no room for its length"; break;
+    }
+    return {ENOSPC, fmt::format("{}: {}; the route is not used until others make room", to_string(prefix), why)};
+}
+
+/// Installs refused routes if changes have made room, as many as fit.
+template <class Address>
+void BasicFib<Address>::install_refused() {
+    if (!std::exchange(room_, false)) return;
+    const auto installs = [this](const Prefix& prefix, const Group& next_hops) {
+        return install(prefix, next_hops).has_value();
+    };
+    while (refused_.install_one(installs)) counters_.routes_installed_later.add();
+}
+
+template <class Address>
+auto BasicFib<Address>::uninstall(const Prefix& prefix) -> Made {
     const auto route = routes_.find(prefix);
-    if (!next_hops) {
-        if (route == routes_.end()) return {};  // it waited to be added, and now need not be
-        if (auto done = apply_to_idle({prefix, std::nullopt}); !done) return done;
-        release(route->second);
-        routes_.erase(route);
-        return {};
+    if (route == routes_.end()) return {};  // it waited to be added, or for room, and now need not be
+    if (auto done = apply_to_idle({prefix, std::nullopt}); !done) return done;
+    room_later_ |= release(route->second);
+    routes_.erase(route);
+    room_ = true;
+    return {};
+}
+
+template <class Address>
+auto BasicFib<Address>::install(const Prefix& prefix, const Group& next_hops) -> Made {
+    const auto route = routes_.find(prefix);
+    if (route == routes_.end()) {
+        if (auto room = make_room(); !room) return room;
     }
-    if (route == routes_.end() && config_.tree_routes > 0 && routes_.size() >= config_.tree_routes) {
-        if (auto grown = grow(); !grown) return grown;
-    }
-    const auto index = acquire(*next_hops, route != routes_.end() ? std::optional(route->second) : std::nullopt);
-    if (!index) return failure(ENOSPC, to_string(prefix) + ": too many different next hops; the route is not used");
+    const auto index = acquire(next_hops, route != routes_.end() ? std::optional(route->second) : std::nullopt);
+    if (!index) return std::unexpected(Scarce::next_hops);
     if (auto done = apply_to_idle({prefix, index}); !done) {
         release(*index);
         return done;
     }
     if (route != routes_.end()) {
-        release(std::exchange(route->second, *index));
+        room_later_ |= release(std::exchange(route->second, *index));
     } else {
         routes_.emplace(prefix, *index);
     }
+    return {};
+}
+
+/// For another route.
+template <class Address>
+auto BasicFib<Address>::make_room() -> Made {
+    if (routes_.size() >= config_.max_routes) return std::unexpected(Scarce::routes);
+    if (config_.tree_routes == 0 || routes_.size() < config_.tree_routes) return {};
+    if (auto grown = grow(); !grown) return std::unexpected(std::move(grown.error()));
     return {};
 }
 
@@ -267,9 +261,8 @@ auto BasicFib<Address>::acquire(const Group& next_hops, std::optional<Index> bef
 }
 
 template <class Address>
-void BasicFib<Address>::release(Index number) {
-    if (groups_.holds(number)) return groups_.release(number);
-    next_hops_.release(number);
+bool BasicFib<Address>::release(Index number) {
+    return groups_.holds(number) ? groups_.release(number) : next_hops_.release(number);
 }
 
 /// Replaces the idle tree by a table; another one, equal to it, takes the other tree's place with the next publication.
@@ -294,10 +287,12 @@ Result<void> BasicFib<Address>::grow() {
 }
 
 template <class Address>
-Result<void> BasicFib<Address>::apply_to_idle(const Change& change) {
-    if (const int error = apply(idle_.get(), change.prefix, change.next_hop); error != 0) {
-        return failure(-error, fmt::format("{}: the route table is full ({}); the route is not used",
-                                           to_string(change.prefix), rte_strerror(-error)));
+auto BasicFib<Address>::apply_to_idle(const Change& change) -> Made {
+    const int error = apply(idle_.get(), change.prefix, change.next_hop);
+    if (error == -ENOSPC) return std::unexpected(Scarce::long_prefixes);
+    if (error != 0) {
+        return std::unexpected(Error{-error, fmt::format("{}: the route table refuses the change ({})",
+                                                         to_string(change.prefix), rte_strerror(-error))});
     }
     behind_.push_back(change);
     return {};
@@ -323,11 +318,11 @@ std::vector<BasicRoute<Address>> BasicFib<Address>::routes() const {
 
 template <class Address>
 void BasicFib<Address>::lookup(std::span<const Address> destinations, std::span<Index> next_hops) const noexcept {
-    std::array<std::uint64_t, chunk> indices;
+    std::array<std::uint64_t, fib_chunk> indices;
     auto* const table = published_.load(std::memory_order_acquire);
-    for (std::size_t at = 0; at < destinations.size(); at += chunk) {
-        const auto part = destinations.subspan(at, std::min(chunk, destinations.size() - at));
-        Engine<Address>::lookup(table, part, indices.data());
+    for (std::size_t at = 0; at < destinations.size(); at += fib_chunk) {
+        const auto part = destinations.subspan(at, std::min(fib_chunk, destinations.size() - at));
+        FibEngine<Address>::lookup(table, part, indices.data());
         for (std::size_t i = 0; i < part.size(); ++i) next_hops[at + i] = static_cast<Index>(indices[i]);
     }
 }

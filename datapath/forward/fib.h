@@ -14,13 +14,14 @@
 ///              2. makes new changes on it, and publishes it: shards use it from their next burst on
 ///     shard:   reads the published table; reports a quiescent state to the rte_rcu_qsbr between bursts
 ///
-/// A change is thus atomic for readers. The writer waits for none: a change for which it is too early waits, one for
-/// each prefix, until `advance` finds that the shards have gone on, and makes all that wait at once. So a shard that
-/// stands still keeps routes as they are, but not the control thread from its other work.
+/// A change is thus atomic for readers. The writer waits for none: a change within the grace period is queued, one for
+/// each prefix, until `advance` finds the grace period over, and applies all queued changes at once. So a shard that
+/// stalls delays changes of routes, but not the control thread's other work.
 ///
-/// Each table is 32 MB (2-byte next hops), and half a kilobyte for each group of longer prefixes; a fixed size. As most
-/// hosts have few IPv6 routes, these are first kept in a binary tree of each route's bits (rte_rib6), which takes a few
-/// kilobytes; one route too many replaces both trees by tables.
+/// Each table is 32 MB (2-byte next hops), and half a kilobyte for each group of longer prefixes; both twice as large
+/// if there may be more groups than 2 bytes can number. The sizes are fixed; groups that are not in use are not
+/// resident. As most hosts have few IPv6 routes, these are first kept in a binary tree of each route's bits (rte_rib6),
+/// which takes a few kilobytes; one route too many replaces both trees by tables.
 ///
 /// A route leads to a next hop or to a group of them; `lookup` finds the number of either, and a shard picks a member
 /// of a group for each packet (GroupTable). A change of a group's members is a change of the routes that lead to it.
@@ -38,12 +39,15 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "datapath/forward/group_table.h"
 #include "datapath/forward/next_hop.h"
 #include "datapath/forward/next_hop_group.h"
+#include "datapath/forward/refused_routes.h"
 #include "datapath/wire/types.h"
+#include "pmd/base/counter.h"
 #include "pmd/base/error.h"
 
 struct rte_fib;
@@ -51,6 +55,17 @@ struct rte_fib6;
 struct rte_rcu_qsbr;
 
 namespace verbline::forward {
+
+/// Refused routes are not used until others make room.
+#define VERBLINE_FIB_COUNTERS(X)                                                                     \
+    X(routes_refused_full, "routes refused because the table has as many as it may")                 \
+    X(routes_refused_next_hops, "routes refused because of too many different next hops, or groups") \
+    X(routes_refused_long, "routes refused because too many prefixes are longer than 24 bits")       \
+    X(routes_installed_later, "refused routes that are used since others made room")
+
+struct FibCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_FIB_COUNTERS)
+};
 
 /// What differs between the families.
 template <class Address>
@@ -94,12 +109,15 @@ public:
 
     struct Config {
         std::string name = Types::name;            ///< unique in the process, at most 16 characters
-        std::uint32_t max_routes = 16'384;         ///< about 0.3 kB each
+        std::uint32_t max_routes = 16'384;         ///< exactly so many; `memory` says what they take
         std::uint32_t max_long = Types::max_long;  ///< groups for prefixes longer than /24; a multiple of 64
         std::uint16_t max_next_hops = 4'096;
         std::uint16_t max_groups = 512;                  ///< of next hops, different ones; 0.7 kB each
         std::uint32_t tree_routes = Types::tree_routes;  ///< up to so many are in a tree; 0: in tables at once
     };
+
+    /// Bytes of EAL memory that the tables take, once there are no trees any more; at most.
+    static std::size_t memory(const Config& config);
 
     /// `readers` must outlive the Fib. No shard may read the Fib when it is destroyed.
     static Result<std::unique_ptr<BasicFib>> create(const Config& config, rte_rcu_qsbr& readers);
@@ -110,20 +128,24 @@ public:
     // Writer. Changes are made at once, or wait for `advance`; no call waits.
 
     /// Adds a route, or replaces the prefix's present one; packets find either the old or the new route, never none.
-    /// One that waits may still be refused.
+    /// One that waits may still be refused. One that is refused for want of room (ENOSPC) is kept, and used as soon as
+    /// others have made room, unless it is replaced or removed before.
     Result<void> replace(const Prefix& prefix, const NextHop& next_hop) { return replace(prefix, Group(next_hop)); }
     Result<void> replace(const Prefix& prefix, const Group& next_hops);
-    /// Removes a route. ENOENT if the prefix has none.
+    /// Removes a route, also one that was refused for want of room. ENOENT if the prefix has none.
     Result<void> remove(const Prefix& prefix);
 
     /// Makes the changes that wait, if no shard can still be reading the idle table. Call about every millisecond while
     /// there are some.
     void advance();
-    /// The number of changes that wait.
-    std::size_t waiting() const { return waiting_.size(); }
+    /// The number of changes that wait; one, if `advance` may have room for refused routes.
+    std::size_t waiting() const { return waiting_.size() + (room_later_ && !refused_.empty() ? 1 : 0); }
+    /// The number of routes that are refused for want of room.
+    std::size_t refused() const { return refused_.size(); }
     /// Called by the writer's calls for each change that waited and is refused. Empty: nothing is.
-    void on_refused(std::function<void(const Error&)> handler) { refused_ = std::move(handler); }
+    void on_refused(std::function<void(const Error&)> handler) { on_refused_ = std::move(handler); }
 
+    const FibCounters& counters() const { return counters_; }
     /// All routes that packets find, in order of prefix.
     std::vector<Route> routes() const;
     std::size_t size() const { return routes_.size(); }
@@ -134,7 +156,7 @@ public:
     /// elements; that of `unreachable` if there is no route. Numbers are valid until the reader's next quiescent state.
     void lookup(std::span<const Address> destinations, std::span<Index> next_hops) const noexcept;
     const NextHop& next_hop(Index number) const noexcept { return next_hops_.at(number); }
-    /// What is not a next hop's number is one of these; ask after `lookup`.
+    /// Other numbers are these groups'. Call after `lookup`.
     const GroupTable<Address>& groups() const noexcept { return groups_; }
     /// All numbers of next hops are below.
     std::size_t max_next_hops() const { return config_.max_next_hops; }
@@ -145,6 +167,9 @@ private:
         Prefix prefix;
         std::optional<Index> next_hop;
     };
+    /// What a change finds no room in.
+    enum class Scarce : std::uint8_t { routes, next_hops, long_prefixes };
+    using Made = std::expected<void, std::variant<Scarce, Error>>;
     struct Free {
         void operator()(typename Types::Table* table) const;
     };
@@ -160,13 +185,19 @@ private:
     bool idle_is_unread() const;
     Result<void> catch_up();
     Result<void> make(const Prefix& prefix, const std::optional<Group>& next_hops);
+    Made install(const Prefix& prefix, const Group& next_hops);
+    Made uninstall(const Prefix& prefix);
+    void count(Scarce scarce);
+    Error no_room(const Prefix& prefix, Scarce scarce) const;
+    void install_refused();
+    Made make_room();
     Result<void> grow();
     std::optional<Index> acquire(const Group& next_hops, std::optional<Index> before);
-    void release(Index number);
-    Result<void> apply_to_idle(const Change& change);
+    bool release(Index number);
+    Made apply_to_idle(const Change& change);
     void publish();
 
-    Config config_;  ///< `tree_routes` is 0 once the trees are gone
+    Config config_;  ///< `tree_routes` is 0 once tables have replaced the trees
     rte_rcu_qsbr& readers_;
     Table published_owner_, idle_;
     Table grown_;     ///< becomes idle with the next publication, which is that of the first table after the trees
@@ -177,7 +208,11 @@ private:
     std::map<Prefix, Index> routes_;
     std::vector<Change> behind_;                      ///< what the last publication has and `idle_` has not
     std::map<Prefix, std::optional<Group>> waiting_;  ///< none: to be removed
-    std::function<void(const Error&)> refused_;
+    RefusedRoutes<Prefix, Group> refused_;
+    bool room_ = false;        ///< routes went, or numbers became free, and no refused route has been tried since
+    bool room_later_ = false;  ///< numbers of next hops or groups will be free after the grace period
+    std::function<void(const Error&)> on_refused_;
+    FibCounters counters_;
     std::uint64_t grace_ = 0;  ///< the RCU token of the last publication
 };
 

@@ -3,16 +3,16 @@
 
 /// @file
 /// How a next-hop group shares packets among its members: a table of slots, as of a NIC's receive-side scaling. A
-/// packet takes the slot that the hash of its flow names; each slot belongs to a member, and a member has as many as
-/// its weight says.
+/// packet takes the slot indexed by the hash of its flow; each slot belongs to a member, and a member has as many as
+/// its weight requires.
 ///
 ///     flow ── hash ──> slot │ a │ b │ a │ a │ b │ ... │ ──> member
 ///
-/// The number of slots never changes, and a slot changes its member only if it must: when a member goes, the flows of
-/// its slots are spread over the others, and no other flow moves; when one comes, only the flows move whose slots it
-/// gets. By ranges of hashes in proportion to the weights a quarter to a half of all flows would (RFC 2992, 3). The
-/// table remembers no flows, so those of a slot move at once, where Linux's resilient groups wait until the slot is
-/// idle: a router keeps nothing that a flow could lose.
+/// The number of slots never changes, and a slot changes its member only if it must: when a member is removed, the
+/// flows of its slots are spread over the others, and no other flow moves; when one is added, only the flows move whose
+/// slots it gets. By ranges of hashes in proportion to the weights a quarter to a half of all flows would (RFC 2992,
+/// 3). The table keeps no flows, so those of a slot move at once, whereas Linux's resilient groups wait until the slot
+/// is idle: a router keeps no state of flows that could be lost.
 
 #include <array>
 #include <cstddef>

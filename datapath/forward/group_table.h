@@ -3,10 +3,10 @@
 
 /// @file
 /// Next-hop groups by number, each stored once and reference-counted, as NextHopTable stores next hops. Numbers of
-/// groups follow those of next hops, so that a number tells what it is of. A group has a reference to each of its
-/// members.
+/// groups follow those of next hops, so that a number is either a next hop's or a group's. A group has a reference to
+/// each of its members.
 ///
-/// A group that takes another's place in a route takes over its slots (group_slots.h).
+/// A group that replaces another in a route takes over its slots (group_slots.h).
 
 #include <algorithm>
 #include <array>
@@ -68,7 +68,7 @@ public:
     // Writer:
 
     /// Adds a reference to the number of `group`, which has several members, and returns it; none if there is no room.
-    /// `before`: the next hop or group whose place it takes.
+    /// `before`: the next hop or group that it replaces.
     std::optional<Index> acquire(const Group& group, std::optional<Index> before) {
         const auto known = known_.find(group);
         if (known != known_.end()) {
@@ -86,12 +86,14 @@ public:
         return number;
     }
 
-    void release(Index number) {
+    /// Returns whether that was the last reference.
+    bool release(Index number) {
         auto& use = use_of(number);
-        if (--use.references > 0) return;
+        if (--use.references > 0) return false;
         for (const auto member : members(number)) hops_.release(member);  // for as long as this number
         known_.erase(known_.find(*use.group));
         retired_.push_back(number);
+        return true;
     }
 
     /// Makes released numbers available. Call only when no reader holds a number that was released before.

@@ -29,7 +29,7 @@ bool must_not_be_answered(std::uint8_t type) {
     return type < wire::icmpv6_type::echo || type == wire::icmpv6_type::redirect;
 }
 
-/// Whether what follows the IPv6 header is a message that must not be answered. What cannot be told is taken for one.
+/// Whether what follows the IPv6 header is a message that must not be answered. True if that cannot be determined.
 bool silences(wire::Bytes rest, IpProtocol next) {
     for (int i = 0; i < max_extension_headers; ++i) {
         switch (next) {

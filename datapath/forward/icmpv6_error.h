@@ -33,8 +33,8 @@ struct Icmpv6Error {
 
 /// Returns a new packet to the sender of `offending`, which begins at its IPv6 header and stays the caller's. `source`
 /// is a local address. Null if no mbuf is free, or an error must not be sent (RFC 4443, 2.4 (e)): `offending` is itself
-/// an ICMPv6 error or a redirect, not from a single host, or sent to a group, of which only "packet too big" may speak.
-/// The caller checks that it did not arrive as a link-layer broadcast.
+/// an ICMPv6 error or a redirect, not from a single host, or sent to a group, for which only "packet too big" is
+/// allowed. The caller checks that it did not arrive as a link-layer broadcast.
 rte_mbuf* icmpv6_error(const rte_mbuf& offending, const Icmpv6Error& error, const wire::Ipv6Address& source,
                        rte_mempool& pool);
 

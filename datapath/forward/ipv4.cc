@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/forward/ipv4.h"
 
-#include <rte_mbuf.h>
+#include <utility>
 
 #include "datapath/forward/trim.h"
-#include "datapath/offload/checksum.h"
-#include "datapath/offload/packet.h"
-#include "datapath/wire/ipv4.h"
 
 namespace verbline::forward {
 
@@ -17,12 +14,6 @@ using wire::Ipv4Address;
 namespace {
 
 constexpr Ipv4Address broadcast{0xffff'ffff};
-
-bool checksum_ok(const rte_mbuf& packet, wire::Bytes header) {
-    if ((packet.ol_flags & RTE_MBUF_F_TX_IP_CKSUM) != 0) return true;
-    const auto said = packet.ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
-    return said == RTE_MBUF_F_RX_IP_CKSUM_GOOD || offload::header_verifies(header);
-}
 
 /// RFC 1122, 3.2.1.3: a host that does not know its address yet (DHCP, IGMP) sends from 0.0.0.0, to its own network
 /// only.
@@ -44,7 +35,8 @@ std::optional<Ipv4Discard> check_ipv4(rte_mbuf& packet) {
     if (header_size < Ipv4::size || header_size > bytes.size() || header_size > total_length)
         return rx_dropped_ip_header;
     if (total_length > packet.pkt_len) return rx_dropped_ip_truncated;
-    if (!checksum_ok(packet, bytes.first(header_size))) return rx_dropped_ip_checksum;
+    if (!needs_no_verification(packet) && !offload::header_verifies(bytes.first(header_size)))
+        return rx_dropped_ip_checksum;
 
     const auto destination = ip->get<&Ipv4::destination>();
     if (is_martian(ip->get<&Ipv4::source>(), destination)) return rx_dropped_martian_source;
@@ -53,14 +45,6 @@ std::optional<Ipv4Discard> check_ipv4(rte_mbuf& packet) {
 
     if (total_length < packet.pkt_len) trim(packet, total_length);
     return std::nullopt;
-}
-
-void decrement_ttl(rte_mbuf& packet) {
-    const auto ip = offload::checked_header<Ipv4>(packet);
-    const auto before = wire::load16(ip.bytes(), 8);  // TTL and protocol share a word
-    const auto after = static_cast<std::uint16_t>(before - 0x100);
-    ip.set<&Ipv4::time_to_live>(static_cast<std::uint8_t>(after >> 8));
-    ip.set<&Ipv4::checksum>(wire::updated_checksum(ip.get<&Ipv4::checksum>(), before, after));
 }
 
 }  // namespace verbline::forward

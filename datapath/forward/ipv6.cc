@@ -9,6 +9,7 @@
 #include "datapath/offload/packet.h"
 #include "datapath/wire/icmpv6.h"
 #include "datapath/wire/ipv6.h"
+#include "datapath/wire/mld.h"
 
 namespace verbline::forward {
 
@@ -56,13 +57,25 @@ std::optional<Ipv6Discard> check_ipv6(rte_mbuf& packet) {
     return std::nullopt;
 }
 
-bool is_neighbour_discovery(const rte_mbuf& packet) {
+bool is_neighbour_discovery(const rte_mbuf& packet, bool of_a_router) {
     const auto bytes = first_segment(packet);
     if (bytes.size() <= Ipv6::size || wire::load8(bytes, 6) != static_cast<unsigned>(wire::IpProtocol::icmpv6)) {
         return false;
     }
     const auto type = wire::load8(bytes, Ipv6::size);
+    if (type == wire::icmpv6_type::router_solicitation) return of_a_router;
     return type == wire::icmpv6_type::neighbour_solicitation || type == wire::icmpv6_type::neighbour_advertisement;
+}
+
+bool is_listener_discovery(const rte_mbuf& packet) {
+    constexpr auto hop_by_hop = static_cast<unsigned>(wire::IpProtocol::hop_by_hop);
+    constexpr auto icmpv6 = static_cast<unsigned>(wire::IpProtocol::icmpv6);
+    const auto bytes = first_segment(packet);
+    if (bytes.size() < Ipv6::size + 8 || wire::load8(bytes, 6) != hop_by_hop) return false;
+    const auto message = Ipv6::size + (wire::load8(bytes, Ipv6::size + 1) + std::size_t{1}) * 8;
+    if (wire::load8(bytes, Ipv6::size) != icmpv6 || message >= bytes.size()) return false;
+    const auto type = wire::load8(bytes, message);
+    return (type >= wire::mld_type::query && type <= wire::mld_type::done) || type == wire::mld_type::report_v2;
 }
 
 void decrement_hop_limit(rte_mbuf& packet) {

@@ -8,20 +8,22 @@
 #include <cstdint>
 #include <optional>
 
+#include <rte_mbuf.h>
+
+#include "datapath/offload/packet.h"
+#include "datapath/wire/ipv6.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/counter.h"
 
-struct rte_mbuf;
-
 namespace verbline::forward {
 
-#define VERBLINE_IPV6_DISCARDS(X)                                                                         \
-    X(rx_dropped_ipv6_version, "packets that are not IPv6, of links that said so")                        \
-    X(rx_dropped_ipv6_header, "IPv6 packets shorter than their header")                                   \
-    X(rx_dropped_ipv6_truncated, "IPv6 packets that end before their payload length")                     \
-    X(rx_dropped_ipv6_martian_source,                                                                     \
-      "IPv6 packets from an address that nobody can have: unspecified, loopback, multicast, mapped IPv4") \
-    X(rx_dropped_ipv6_martian_destination,                                                                \
+#define VERBLINE_IPV6_DISCARDS(X)                                                                      \
+    X(rx_dropped_ipv6_version, "packets with the link's EtherType for IPv6 and another version")       \
+    X(rx_dropped_ipv6_header, "IPv6 packets shorter than their header")                                \
+    X(rx_dropped_ipv6_truncated, "IPv6 packets that end before their payload length")                  \
+    X(rx_dropped_ipv6_martian_source,                                                                  \
+      "IPv6 packets from an address that is no host's: unspecified, loopback, multicast, mapped IPv4") \
+    X(rx_dropped_ipv6_martian_destination,                                                             \
       "IPv6 packets to an address that no link carries: unspecified, loopback, mapped IPv4, a group of one interface")
 
 VERBLINE_COUNTER_ENUM(Ipv6Discard, VERBLINE_IPV6_DISCARDS)
@@ -34,8 +36,22 @@ bool is_martian_source(const wire::Ipv6Address& address);
 /// padding behind the packet.
 std::optional<Ipv6Discard> check_ipv6(rte_mbuf& packet);
 
-/// Whether the packet is a neighbour solicitation or advertisement without extension headers, as RFC 4861 has them.
-bool is_neighbour_discovery(const rte_mbuf& packet);
+/// True for most packets: those without padding, from host to host; addresses whose first octet is 0 or 255 are
+/// another's business. Then check_ipv6 has nothing against the packet and nothing to trim; if false, ask that.
+inline bool is_plain_ipv6(const rte_mbuf& packet) {
+    if (packet.data_len < wire::Ipv6::size) return false;
+    const auto header = offload::checked_header<wire::Ipv6>(packet).bytes();
+    const auto common = [](std::uint8_t octet) { return static_cast<std::uint8_t>(octet + 1) > 1; };
+    return wire::load8(header, 0) >> 4 == 6 && wire::Ipv6::size + wire::load16(header, 4) == packet.pkt_len &&
+           common(wire::load8(header, 8)) && common(wire::load8(header, 24));
+}
+
+/// Whether the packet is a neighbour solicitation or advertisement without extension headers, as RFC 4861 has them; or,
+/// if `of_a_router`, a router solicitation.
+bool is_neighbour_discovery(const rte_mbuf& packet, bool of_a_router = false);
+
+/// Whether it is MLD of either version, behind the hop-by-hop header that carries its alert.
+bool is_listener_discovery(const rte_mbuf& packet);
 
 /// Decrements the hop limit, which must be at least one. No checksum covers it.
 void decrement_hop_limit(rte_mbuf& packet);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The maximum segment size of TCP (RFC 9293, 3.7.1), lowered in passing: where something drops ICMP errors, hosts do
-/// not hear of a path's MTU, and packets too large for it would vanish for ever (RFC 2923, 2.1; RFC 4459, 3.2).
+/// The maximum segment size of TCP (RFC 9293, 3.7.1), lowered in forwarded SYNs: where ICMP errors are filtered, hosts
+/// do not learn a path's MTU, and larger packets are always lost (RFC 2923, 2.1; RFC 4459, 3.2).
 
 #include <cstdint>
 

@@ -10,14 +10,13 @@
 ///         ^                                  enqueue:    │                        │
 ///         └────── fail, expire, remove ──────  wait  ────┴──────────  remove  ────┘
 ///
-/// An open-addressing index with linear probing, at most half full: a slot holds 48 bits of the key and the number of
-/// an entry (16 bits), so that one cache line answers most lookups before the entry itself is touched. An IPv4 key has
-/// 48 bits; those of an IPv6 key are a hash, and the entry has the key itself. The hash is seeded, so that senders
-/// cannot choose addresses that collide.
+/// An open-addressing index with linear probing, at most half full: a slot holds 32 bits of the key's hash and the
+/// number of an entry, which has the key itself: a lookup touches the index and, almost always, one entry, that of the
+/// neighbour. The hash is seeded, so that senders cannot choose addresses that collide.
 ///
-/// An entry does not move while it is there. So whoever sends to the same neighbour again and again, as a route through
-/// a gateway does, keeps the number of its entry, a rewrite index as VPP's adjacencies are, and needs the index of the
-/// table only after a change.
+/// An entry does not move during its lifetime. So a sender to one neighbour, such as a route through
+/// a gateway, keeps the number of its entry, a rewrite index as of VPP's adjacencies, and looks up the
+/// index of the table only after a change.
 ///
 /// Bounded in every direction: `capacity` entries, of which `max_pending` unresolved, each with `max_waiting` packets;
 /// nothing is allocated after construction. The table owns queued packets. Time is the caller's.
@@ -70,25 +69,29 @@ enum class Enqueued : std::uint8_t {
 #define VERBLINE_NEIGHBOUR_COUNTERS(X)                                                             \
     X(dropped_wait_queue_full, "packets dropped because newer ones waited for the same neighbour") \
     X(dropped_neighbours_full, "packets for a new neighbour when the table had no room for it")    \
+    X(dropped_too_many_unresolved, "packets for a new neighbour while too many were looked for")   \
+    X(neighbours_refused, "neighbours that were found, and for which the table had no room")       \
     X(dropped_neighbour_removed, "packets that waited for a neighbour that was removed")           \
-    X(neighbours_failed, "neighbours that did not answer in time, or were said not to exist")
+    X(neighbours_failed, "neighbours that did not answer in time, or whose resolution failed")
 
 struct NeighbourCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_NEIGHBOUR_COUNTERS)
 };
 
-/// Address: the link-layer address, or whatever else it takes to send to a neighbour.
+constexpr std::uint32_t default_neighbours = 4'096;
+
+/// Address: the link-layer address, or the link's equivalent.
 template <class Address, class IpAddress = wire::Ipv4Address>
 class NeighbourTable {
 public:
     using NeighbourKey = BasicNeighbourKey<IpAddress>;
-    using Number = std::uint16_t;  ///< of an entry
+    using Number = std::uint32_t;  ///< of an entry
 
-    static constexpr Number no_entry = 0xffff;
+    static constexpr Number no_entry = 0xffff'ffff;
     static constexpr std::size_t max_waiting = 3;  ///< as the kernel's IPoIB (IPOIB_MAX_PATH_REC_QUEUE)
 
     struct Config {
-        std::uint16_t capacity = 4'096;
+        std::uint32_t capacity = default_neighbours;  ///< 0.2 kB each
         std::uint16_t max_pending = 512;  ///< so that a scan of a network does not evict resolved neighbours
         /// Of a pending neighbour: for answers that get lost on their way from the engine, which fails it earlier.
         Time timeout = neighbour::Parameters{}.resolution_timeout() + neighbour::Parameters{}.retry;
@@ -106,7 +109,7 @@ public:
     NeighbourTable(const Config& config, NeighbourCounters& counters)
         : config_(config),
           multiplier_((config.seed ^ 0x9e37'79b9'7f4a'7c15) | 1),
-          shift_(64 - std::bit_width(std::bit_ceil(2u * config.capacity) - 1)),
+          shift_(32 - std::bit_width(std::bit_ceil(2u * config.capacity) - 1)),
           slots_(std::bit_ceil(2u * config.capacity), empty),
           entries_(config.capacity),
           counters_(counters) {
@@ -121,25 +124,31 @@ public:
 
     /// The address of a resolved neighbour, or null. Valid until the table is next changed.
     const Address* lookup(const NeighbourKey& key) const { return address_at(find(key)); }
-    /// A key to look up. `entry`, if not null, is where the caller keeps the number of the entry that was found last
-    /// for this key or for another, `no_entry` at first. It is tried before the index, and corrected.
+    /// A key to look up. `hint`, if not null, is where the caller keeps the number of the entry that was found last for
+    /// this key or for another, `no_entry` at first.
     struct HintedKey {
         NeighbourKey key;
         Number* hint = nullptr;
     };
-    /// Before a `lookup` of several keys, call this for each, so that their cache misses overlap.
-    void prefetch(const HintedKey& keyed) const {
-        if (keyed.hint != nullptr && *keyed.hint < config_.capacity)
-            rte_prefetch0(&entries_[*keyed.hint]);
-        else
-            rte_prefetch0(&slots_[home(pack(keyed.key))]);
+    /// The address, if the hint is the number of the key's entry and that is resolved; else null, and
+    /// `lookup_by_index` may still find it. Reads the entry alone.
+    const Address* hinted(const HintedKey& keyed) const {
+        if (keyed.hint == nullptr || *keyed.hint >= config_.capacity) return nullptr;
+        const auto& entry = entries_[*keyed.hint];
+        return entry.key == keyed.key && entry.state == ResolutionState::resolved ? &entry.address : nullptr;
     }
-    /// The same as `lookup` for several keys, at most a few bursts, for all of which `prefetch` was called.
-    void lookup(std::span<const HintedKey> keys, std::span<const Address*> addresses) const {
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-            addresses[i] = address_of(keys[i]);
-            rte_prefetch0(addresses[i]);
-        }
+    /// The address of a resolved neighbour, or null, by the index; corrects the hint.
+    const Address* lookup_by_index(const HintedKey& keyed) const {
+        const auto slot = find(keyed.key);
+        if (keyed.hint != nullptr) *keyed.hint = number(slots_[slot]);
+        return address_at(slot);
+    }
+    /// Before a `lookup` of several keys, call this for each, so that their cache misses overlap.
+    void prefetch(const NeighbourKey& key) const { rte_prefetch0(&slots_[home(hash(key))]); }
+    /// The same a second time, once the index is there: for the entry.
+    void prefetch_entry(const NeighbourKey& key) const {
+        const auto slot = slots_[home(hash(key))];
+        if (slot != empty) rte_prefetch0(&entries_[number(slot)]);
     }
     ResolutionState state(const NeighbourKey& key) const {
         const auto slot = find(key);
@@ -151,8 +160,7 @@ public:
     Enqueued enqueue(const NeighbourKey& key, rte_mbuf* packet, Time now) {
         auto slot = find(key);
         const bool fresh = slots_[slot] == empty;
-        if (fresh && (pending_.size() == config_.max_pending || !insert(slot, key))) {
-            counters_.dropped_neighbours_full.add();
+        if (fresh && !begin(slot, key)) {
             rte_pktmbuf_free(packet);
             return Enqueued::refused;
         }
@@ -181,7 +189,10 @@ public:
     };
     Set set(const NeighbourKey& key, const Address& address) {
         const auto slot = find(key);
-        if (slots_[slot] == empty && !insert(slot, key)) return {};
+        if (slots_[slot] == empty && !insert(slot, key)) {
+            counters_.neighbours_refused.add();
+            return {};
+        }
         auto& entry = entry_at(slot);
         if (entry.state == ResolutionState::pending) forget_pending(number(slots_[slot]));
         entry.state = ResolutionState::resolved;
@@ -233,38 +244,35 @@ private:
         Time deadline = 0;
     };
 
-    static constexpr std::uint64_t empty = ~std::uint64_t{0};  ///< `no_entry`, which no table has
-    static_assert(std::numeric_limits<decltype(Config::capacity)>::max() == no_entry);
-
-    static constexpr bool whole_key_in_slot = std::same_as<IpAddress, wire::Ipv4Address>;
-
-    /// The 48 bits of a key that its slot holds.
-    std::uint64_t pack(const NeighbourKey& key) const {
-        const std::uint64_t interface{static_cast<std::uint16_t>(key.interface)};
-        if constexpr (whole_key_in_slot) {
-            return interface << 32 | static_cast<std::uint32_t>(key.address);
-        } else {
-            const wire::Bytes address(key.address.bytes);
-            const auto high = ((wire::load64(address, 0) ^ config_.seed) + interface) * multiplier_;
-            return ((high >> 32 ^ high ^ wire::load64(address, 8)) * multiplier_) >> 16;
-        }
-    }
-    static constexpr std::uint64_t key_of(std::uint64_t slot) { return slot >> 16; }
-    static constexpr Number number(std::uint64_t slot) { return static_cast<Number>(slot); }
+    static constexpr std::uint64_t empty = ~std::uint64_t{0};  ///< its number is `no_entry`, which no table has
 
     /// Multiply-shift hashing: the high bits of the product depend on every bit of the key.
-    std::size_t home(std::uint64_t key) const { return static_cast<std::size_t>(key * multiplier_ >> shift_); }
+    std::uint32_t hash(const NeighbourKey& key) const {
+        const std::uint64_t interface{static_cast<std::uint16_t>(key.interface)};
+        if constexpr (std::same_as<IpAddress, wire::Ipv4Address>) {
+            return high((interface << 32 | static_cast<std::uint32_t>(key.address)) * multiplier_);
+        } else {
+            const wire::Bytes address(key.address.bytes);
+            const auto first = ((wire::load64(address, 0) ^ config_.seed) + interface) * multiplier_;
+            return high((first >> 32 ^ first ^ wire::load64(address, 8)) * multiplier_);
+        }
+    }
+    static constexpr std::uint32_t high(std::uint64_t product) { return static_cast<std::uint32_t>(product >> 32); }
+    static constexpr std::uint32_t hash_of(std::uint64_t slot) { return high(slot); }
+    static constexpr Number number(std::uint64_t slot) { return static_cast<Number>(slot); }
+
+    std::size_t home(std::uint32_t hash) const { return hash >> shift_; }
     std::size_t next(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 
     /// The slot of the key, or the empty one where it belongs. The table always has an empty slot.
     std::size_t find(const NeighbourKey& key) const {
-        const auto packed = pack(key);
-        auto slot = home(packed);
-        while (slots_[slot] != empty && !holds(slot, packed, key)) slot = next(slot);
+        const auto wanted = hash(key);
+        auto slot = home(wanted);
+        while (slots_[slot] != empty && !holds(slot, wanted, key)) slot = next(slot);
         return slot;
     }
-    bool holds(std::size_t slot, std::uint64_t packed, const NeighbourKey& key) const {
-        return key_of(slots_[slot]) == packed && (whole_key_in_slot || entry_at(slot).key == key);
+    bool holds(std::size_t slot, std::uint32_t wanted, const NeighbourKey& key) const {
+        return hash_of(slots_[slot]) == wanted && entry_at(slot).key == key;
     }
     Entry& entry_at(std::size_t slot) { return entries_[number(slots_[slot])]; }
     const Entry& entry_at(std::size_t slot) const { return entries_[number(slots_[slot])]; }
@@ -274,20 +282,20 @@ private:
         return entry.state == ResolutionState::resolved ? &entry.address : nullptr;
     }
 
-    const Address* address_of(const HintedKey& keyed) const {
-        if (keyed.hint == nullptr) return address_at(find(keyed.key));
-        if (*keyed.hint < config_.capacity) [[likely]] {
-            const auto& entry = entries_[*keyed.hint];
-            if (entry.key == keyed.key && entry.state == ResolutionState::resolved) return &entry.address;
+    /// Room for a neighbour that is to be looked for.
+    bool begin(std::size_t slot, const NeighbourKey& key) {
+        if (pending_.size() == config_.max_pending) {
+            counters_.dropped_too_many_unresolved.add();
+            return false;
         }
-        const auto slot = find(keyed.key);
-        *keyed.hint = number(slots_[slot]);
-        return address_at(slot);
+        if (insert(slot, key)) return true;
+        counters_.dropped_neighbours_full.add();
+        return false;
     }
 
     bool insert(std::size_t slot, const NeighbourKey& key) {
         if (free_.empty()) return false;
-        slots_[slot] = pack(key) << 16 | free_.back();
+        slots_[slot] = std::uint64_t{hash(key)} << 32 | free_.back();
         entries_[free_.back()].key = key;
         entries_[free_.back()].state = ResolutionState::none;
         free_.pop_back();
@@ -307,7 +315,7 @@ private:
     void close_gap(std::size_t gap) {
         for (auto slot = next(gap); slots_[slot] != empty; slot = next(slot)) {
             const auto mask = slots_.size() - 1;
-            const auto from_home = (slot - home(key_of(slots_[slot]))) & mask;
+            const auto from_home = (slot - home(hash_of(slots_[slot]))) & mask;
             if (from_home < ((slot - gap) & mask)) continue;
             slots_[gap] = slots_[slot];
             gap = slot;
@@ -324,7 +332,7 @@ private:
     Config config_;
     std::uint64_t multiplier_;
     int shift_;
-    std::vector<std::uint64_t> slots_;  ///< key << 16 | number of its entry
+    std::vector<std::uint64_t> slots_;  ///< hash of the key << 32 | number of its entry
     std::vector<Entry> entries_;
     std::vector<Number> free_;
     std::vector<Number> pending_;  ///< in the order of their deadlines

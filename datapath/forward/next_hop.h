@@ -78,10 +78,12 @@ public:
         return entry->second;
     }
 
-    void release(Index index) {
-        if (--references_[index] > 0) return;
+    /// Returns whether that was the last reference.
+    bool release(Index index) {
+        if (--references_[index] > 0) return false;
         known_.erase(hops_[index]);
         retired_.push_back(index);
+        return true;
     }
 
     /// Makes released numbers available. Call only when no reader holds a number that was released before.

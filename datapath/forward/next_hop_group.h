@@ -3,7 +3,7 @@
 
 /// @file
 /// Where a route leads: to one next hop, or to several that share its packets by weight (equal-cost multipath, RFC
-/// 2992). Equal groups compare equal, in whatever order their members were named.
+/// 2992). Equal groups compare equal, in any order of their members.
 
 #include <algorithm>
 #include <compare>

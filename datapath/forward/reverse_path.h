@@ -11,18 +11,18 @@
 
 namespace verbline::forward {
 
-enum class ReversePath : std::uint8_t {
+enum class ReversePathFilter : std::uint8_t {
     off,
-    strict,  ///< the route to the source leads out of the interface on which the packet came (RFC 3704, 2.2)
-    loose,   ///< there is a route to the source, be it the default route (RFC 3704, 2.4)
+    strict,  ///< the route to the source leads out of the interface on which the packet arrived (RFC 3704, 2.2)
+    loose,   ///< there is a route to the source, possibly the default route (RFC 3704, 2.4)
 };
 
-/// Whether a packet that came on `arrival` may be from a source to which the route is `back`. This router's own
+/// Whether a packet that arrived on `arrival` may be from a source to which the route is `back`. This router's own
 /// addresses and sources without a route pass neither check.
 template <class Address>
-constexpr bool passes(ReversePath check, const BasicNextHop<Address>& back, InterfaceId arrival) {
-    if (check == ReversePath::off) return true;
-    return leads_out(back.kind) && (check == ReversePath::loose || back.interface == arrival);
+constexpr bool passes(ReversePathFilter check, const BasicNextHop<Address>& back, InterfaceId arrival) {
+    if (check == ReversePathFilter::off) return true;
+    return leads_out(back.kind) && (check == ReversePathFilter::loose || back.interface == arrival);
 }
 
 }  // namespace verbline::forward

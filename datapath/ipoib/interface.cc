@@ -74,7 +74,8 @@ Counter* IpoibInterface::unwrap(rte_mbuf& frame) noexcept {
     frame.data_off = static_cast<std::uint16_t>(packet.payload.data() - static_cast<const std::byte*>(frame.buf_addr));
     frame.data_len = static_cast<std::uint16_t>(packet.payload.size());
     frame.pkt_len = frame.data_len;
-    frame.ol_flags &= ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);  // not of the packet inside
+    // What the device says of checksums, and what a kernel's interface has left to do, is about the outer headers.
+    frame.ol_flags &= ~(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_TX_OFFLOAD_MASK);
     return nullptr;
 }
 
@@ -125,7 +126,7 @@ Counter* IpoibInterface::wrap(rte_mbuf& packet, const link::Destination& to) noe
         link::Header ipoib_header;
         std::ranges::copy(to.header.view().last<IpoibHeader::size>(), ipoib_header.append(IpoibHeader::size).begin());
         if (!link::prepend(packet, ipoib_header)) return &counters_.tx_dropped_no_room;
-        packet.l2_len = IpoibHeader::size;
+        link::set_link_header(packet, IpoibHeader::size);
         return nullptr;
     }
     // The CRCs run over the whole frame; a chain this small is rare, and copying it together costs less than two

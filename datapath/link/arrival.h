@@ -36,7 +36,7 @@ struct Arrival {
 /// burst, run the first step for all frames and then the second for all: the CRCs of small packets then overlap in the
 /// processor.
 std::optional<Discard> open_headers(wire::Bytes frame, Arrival& out) noexcept;
-/// On a link that has a single carrier, untagged: whatever has another EtherType is foreign.
+/// On a link that has a single carrier, untagged: any other EtherType is foreign.
 std::optional<Discard> open_headers(wire::Bytes frame, Carrier carrier, Arrival& out) noexcept;
 std::optional<Discard> verify(wire::Bytes frame, const Arrival& arrival) noexcept;
 

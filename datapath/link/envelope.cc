@@ -27,13 +27,13 @@ void append(Header& header, const Part& part) {
     part.emit(header.append(Part::size).template first<Part::size>());
 }
 
-void append_ethernet(Header& header, const Endpoint& from, wire::MacAddress to, std::uint8_t sl) {
+void append_ethernet(Header& header, const SourceAddress& from, wire::MacAddress to, std::uint8_t sl) {
     const auto type = ether_type_of(from.carrier);
     append(header, Ethernet{.destination = to, .source = from.mac, .type = from.vlan ? wire::ether_type::vlan : type});
     if (from.vlan) append(header, Vlan{.priority = sl, .id = *from.vlan, .type = type});
 }
 
-void append_ipv4(Header& header, const Endpoint& from, const wire::AddressHandle& to, Ecn ecn) {
+void append_ipv4(Header& header, const SourceAddress& from, const wire::AddressHandle& to, Ecn ecn) {
     append(header, Ipv4{.dscp = static_cast<std::uint8_t>(to.traffic_class >> 2),
                         .ecn = ecn,
                         .total_length = 0,
@@ -44,7 +44,7 @@ void append_ipv4(Header& header, const Endpoint& from, const wire::AddressHandle
                         .destination = wire::Ipv4Address{wire::load32(to.dgid.bytes, ipv4_in_gid)}});
 }
 
-void append_ipv6(Header& header, const Endpoint& from, const wire::AddressHandle& to, Ecn ecn) {
+void append_ipv6(Header& header, const SourceAddress& from, const wire::AddressHandle& to, Ecn ecn) {
     append(header, Ipv6{.dscp = static_cast<std::uint8_t>(to.traffic_class >> 2),
                         .ecn = ecn,
                         .flow_label = to.flow_label,
@@ -82,7 +82,7 @@ void set_grh_length(wire::MutableBytes packet) {
 
 }  // namespace
 
-Envelope make_envelope(const Endpoint& from, const wire::AddressHandle& to, wire::MacAddress to_mac,
+Envelope make_envelope(const SourceAddress& from, const wire::AddressHandle& to, wire::MacAddress to_mac,
                        std::uint16_t source_port) {
     const auto ecn = from.ecn ? Ecn::capable_0 : static_cast<Ecn>(to.traffic_class & 3);
     Header header;

@@ -59,7 +59,7 @@ struct Envelope {
 };
 
 /// The sending end: an entry of the GID table, and further properties of its port.
-struct Endpoint {
+struct SourceAddress {
     Carrier carrier{};
     wire::MacAddress mac{};             ///< RoCE; on the soft fabric it is derived from the LID
     std::optional<std::uint16_t> vlan;  ///< RoCE: id of the tag, 12 bits
@@ -67,13 +67,13 @@ struct Endpoint {
     wire::Gid gid{};                    ///< for roce_v2_ipv4 a mapped address (ip_gid.h)
     wire::Lid lid{};                    ///< soft fabric
 
-    bool operator==(const Endpoint&) const = default;
+    bool operator==(const SourceAddress&) const = default;
 };
 
 /// Builds the envelope from `from` to `to`. RoCE always uses `to.dgid`; the service level becomes the priority of the
 /// VLAN tag, the traffic class that of the IP header (with `ecn`, its two lower bits are replaced), and over IP a hop
 /// limit of 0 becomes 64. `to_mac` and `source_port` (UDP) are ignored if the carrier has no such field.
-Envelope make_envelope(const Endpoint& from, const wire::AddressHandle& to, wire::MacAddress to_mac,
+Envelope make_envelope(const SourceAddress& from, const wire::AddressHandle& to, wire::MacAddress to_mac,
                        std::uint16_t source_port);
 
 /// The UDP source port of a connection, which keeps its packets on one ECMP path and spreads connections: derived from

@@ -16,17 +16,6 @@ namespace verbline::link {
 
 using wire::Ethernet;
 
-namespace {
-
-/// Compares in place: a copy of six bytes, read back as one word, would wait for the store buffer at every frame.
-bool is_for(const wire::MacAddress& mac, const wire::View<Ethernet>& header) {
-    const auto* const destination = header.bytes().data();
-    return std::memcmp(destination, mac.bytes.data(), mac.bytes.size()) == 0 ||
-           (*destination & std::byte{1}) != std::byte{0};  // multicast
-}
-
-}  // namespace
-
 Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wire::EtherType type) {
     Destination destination;
     Ethernet{.destination = to, .source = from, .type = type}.emit(
@@ -34,50 +23,75 @@ Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wir
     return destination;
 }
 
+void set_ethernet_group(Destination& destination, wire::Ipv4Address group) {
+    const auto mac = multicast_mac(Carrier::roce_v2_ipv4, gid_of(group));  // of any IPv4 packet
+    std::ranges::copy(mac.bytes, destination.header.bytes.begin());
+}
+
 void set_ethernet_group(Destination& destination, const wire::Ipv6Address& group) {
     const auto mac = multicast_mac(Carrier::roce_v2_ipv6, gid_of(group));  // of any IPv6 packet
     std::ranges::copy(mac.bytes, destination.header.bytes.begin());
 }
 
+/// Most of a burst is IP for us: that is passed over once, and counted as one.
 void EthernetInterface::receive(Reception& out) noexcept {
     out.ip_count = out.ipv6_count = out.punt_count = 0;
     std::array<rte_mbuf*, pmd::max_burst> frames;
-    const auto received = poll_device(frames, out);
-    for (auto* frame : received) accept(frame, out);
+    std::uint16_t ipv4 = 0, ipv6 = 0;
+    std::uint64_t bytes = 0;
+    for (auto* const frame : poll_device(frames, out)) {
+        if (frame->data_len < Ethernet::size || !is_for_us(*frame)) [[unlikely]] {
+            receive_other(frame, out);
+            continue;
+        }
+        const auto type = offload::checked_header<Ethernet>(*frame).get<&Ethernet::type>();
+        if (type != wire::ether_type::ipv4 && type != wire::ether_type::ipv6) [[unlikely]] {
+            receive_other(frame, out);
+            continue;
+        }
+        rte_pktmbuf_adj(frame, Ethernet::size);
+        frame->l2_len = 0;
+        bytes += frame->pkt_len;
+        if (type == wire::ether_type::ipv4)
+            out.ip[ipv4++] = frame;
+        else
+            out.ipv6[ipv6++] = frame;
+    }
+    out.ip_count = ipv4, out.ipv6_count = ipv6;
+    counters_.rx_packets.add(std::uint64_t{ipv4} + ipv6);
+    counters_.rx_bytes.add(bytes);
 }
 
-void EthernetInterface::accept(rte_mbuf* frame, Reception& out) noexcept {
-    const auto discard = [&](Counter& why) {
-        why.add();
-        rte_pktmbuf_free(frame);
-    };
-    const auto header = wire::View<Ethernet>::over(offload::first_segment(*frame));
-    if (!header) return discard(ethernet_counters_.rx_dropped_malformed);
-    if (!mac_ || !is_for(*mac_, *header)) return discard(ethernet_counters_.rx_dropped_not_ours);
-    const auto type = header->get<&Ethernet::type>();
+/// Compares in place: a copy of six bytes, read back as one word, would wait for the store buffer at every frame.
+bool EthernetInterface::is_for_us(const rte_mbuf& frame) const noexcept {
+    if (!mac_) return false;
+    const auto* const destination = offload::first_segment(frame).data();
+    return std::memcmp(destination, mac_->bytes.data(), mac_->bytes.size()) == 0 ||
+           (*destination & std::byte{1}) != std::byte{0};  // multicast
+}
+
+/// A frame that is malformed, another's, or no IP packet.
+void EthernetInterface::receive_other(rte_mbuf* frame, Reception& out) noexcept {
+    if (frame->data_len < Ethernet::size) return discard(frame, ethernet_counters_.rx_dropped_malformed);
+    if (!is_for_us(*frame)) return discard(frame, ethernet_counters_.rx_dropped_not_ours);
+    const auto type = offload::checked_header<Ethernet>(*frame).get<&Ethernet::type>();
+    if (type != wire::ether_type::arp) return discard(frame, counters_.rx_dropped_ethertype);
     rte_pktmbuf_adj(frame, Ethernet::size);
     frame->l2_len = 0;
-    if (type == wire::ether_type::ipv4) {
-        counters_.rx_packets.add();
-        counters_.rx_bytes.add(frame->pkt_len);
-        out.ip[out.ip_count++] = frame;
-    } else if (type == wire::ether_type::ipv6) {
-        counters_.rx_packets.add();
-        counters_.rx_bytes.add(frame->pkt_len);
-        out.ipv6[out.ipv6_count++] = frame;
-    } else if (type == wire::ether_type::arp) {
-        counters_.rx_punted.add();
-        out.punts[out.punt_count++] = {type, frame};
-    } else {
-        discard(counters_.rx_dropped_ethertype);
-    }
+    counters_.rx_punted.add();
+    out.punts[out.punt_count++] = {type, frame};
+}
+
+void EthernetInterface::discard(rte_mbuf* frame, Counter& why) noexcept {
+    why.add();
+    rte_pktmbuf_free(frame);
 }
 
 void EthernetInterface::transmit(pmd::Burst packets, Destinations to) noexcept {
     transmit_each(packets, to, [this](rte_mbuf& packet, const Destination& destination) -> Counter* {
         if (!mac_) return &counters_.tx_dropped_down;
         if (!prepend(packet, destination.header)) return &counters_.tx_dropped_no_room;
-        packet.l2_len = Ethernet::size;
+        set_link_header(packet, Ethernet::size);
         return nullptr;
     });
 }

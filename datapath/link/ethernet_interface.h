@@ -20,7 +20,8 @@ struct EthernetCounters {
 
 /// Builds a destination on an Ethernet link, for packets of EtherType `type`.
 Destination ethernet_destination(wire::MacAddress from, wire::MacAddress to, wire::EtherType type);
-/// Makes any destination on an Ethernet link that of an IPv6 group (RFC 2464, 7).
+/// Makes any destination on an Ethernet link that of a group (RFC 1112, 6.4; RFC 2464, 7).
+void set_ethernet_group(Destination& destination, wire::Ipv4Address group);
 void set_ethernet_group(Destination& destination, const wire::Ipv6Address& group);
 
 class EthernetInterface final : public Interface {
@@ -36,7 +37,9 @@ public:
     void counters(const CounterVisitor& visit) const override;
 
 private:
-    void accept(rte_mbuf* frame, Reception& out) noexcept;
+    bool is_for_us(const rte_mbuf& frame) const noexcept;
+    void receive_other(rte_mbuf* frame, Reception& out) noexcept;
+    void discard(rte_mbuf* frame, Counter& why) noexcept;
 
     std::optional<wire::MacAddress> mac_;
     EthernetCounters ethernet_counters_;

@@ -5,6 +5,7 @@
 
 #include "datapath/link/part.h"
 #include "datapath/offload/packet.h"
+#include "datapath/offload/tunnel.h"
 #include "datapath/wire/bth.h"
 #include "datapath/wire/deth.h"
 #include "datapath/wire/ethernet.h"
@@ -33,7 +34,8 @@ wire::Bytes ports_of(wire::Bytes payload) {
     return payload.size() < ports_size ? wire::Bytes() : payload.first(ports_size);
 }
 
-Flow flow_of_ipv4(wire::Bytes packet) {
+/// By the packet's own header.
+Flow plain_flow_of_ipv4(wire::Bytes packet) {
     constexpr std::size_t addresses_at = 12, addresses_size = 8;
     if (packet.size() < Ipv4::size) return {};
     const auto ip = part_at<Ipv4>(packet);
@@ -47,13 +49,43 @@ Flow flow_of_ipv4(wire::Bytes packet) {
     return flow;
 }
 
-Flow flow_of_ipv6(wire::Bytes packet) {
+Flow plain_flow_of_ipv6(wire::Bytes packet) {
     constexpr std::size_t addresses_at = 8, addresses_size = 32;
     if (packet.size() < Ipv6::size) return {};
     const auto ip = part_at<Ipv6>(packet);
     if (Ipv6::Layout::refusal(ip.bytes())) return {};
     Flow flow{.addresses = packet.subspan(addresses_at, addresses_size)};
     if (has_ports(ip.get<&Ipv6::next_header>())) flow.ports = ports_of(packet.subspan(Ipv6::size));
+    return flow;
+}
+
+/// Of a packet that is a tunnel's without ports, the flow inside, if it can be told: between two tunnel ends, all flows
+/// have the same outer headers. One whose packets are numbered is a single flow (RFC 2890, 2.2).
+Flow flow_inside(wire::Bytes packet, const Flow& outer) {
+    const auto tunnel = offload::tunnel_of(packet);
+    if (!tunnel || tunnel->numbered) return outer;
+    const auto inner = packet.subspan(tunnel->inner_at);
+    const auto flow = wire::load8(inner, 0) >> 4 == 6 ? plain_flow_of_ipv6(inner) : plain_flow_of_ipv4(inner);
+    return flow.addresses.empty() ? outer : flow;
+}
+
+bool carries_packets(IpProtocol protocol) {
+    return protocol == IpProtocol::gre || protocol == IpProtocol::ipv4 || protocol == IpProtocol::ipv6;
+}
+
+Flow flow_of_ipv4(wire::Bytes packet) {
+    const auto flow = plain_flow_of_ipv4(packet);
+    const bool ipv4 = !flow.addresses.empty();
+    if (ipv4 && carries_packets(part_at<Ipv4>(packet).get<&Ipv4::protocol>())) [[unlikely]]
+        return flow_inside(packet, flow);
+    return flow;
+}
+
+Flow flow_of_ipv6(wire::Bytes packet) {
+    const auto flow = plain_flow_of_ipv6(packet);
+    const bool ipv6 = !flow.addresses.empty();
+    if (ipv6 && carries_packets(part_at<Ipv6>(packet).get<&Ipv6::next_header>())) [[unlikely]]
+        return flow_inside(packet, flow);
     return flow;
 }
 
@@ -65,7 +97,7 @@ Flow flow_of_ip(wire::EtherType type, wire::Bytes packet) {
     }
 }
 
-/// Of a packet without a header that tells the version.
+/// Of a packet without a header that states the version.
 Flow flow_of_either(wire::Bytes packet) {
     if (packet.empty()) return {};
     return wire::load8(packet, 0) >> 4 == 6 ? flow_of_ipv6(packet) : flow_of_ipv4(packet);

@@ -10,10 +10,13 @@
 ///     Ethernet (VLAN) GRH BTH DETH IPoIB IPv4 or IPv6           inside
 ///     IPv4 or IPv6; IPoIB IPv4 or IPv6                          devices that carry IP packets; datagrams
 ///
+/// Of GRE and IP in IP it is the flow inside, whose outer headers are those of all flows between two ends of a tunnel;
+/// VXLAN and Geneve have a source port for each flow inside (RFC 7348, 5; RFC 8926, 3.3).
+///
 /// A flow is named by its addresses, and by its ports if it is TCP or UDP. Fragments count by their addresses alone, as
 /// all but the first have no ports; so do packets with extension headers of IPv6. What carries no IP is of no flow.
 ///
-/// Nothing is verified but lengths: checksums, CRCs and validity are checked by whoever receives the packet. A packet
+/// Nothing is verified but lengths: checksums, CRCs and validity are checked by the receiver. A packet
 /// that is invalid may be taken for one of some flow.
 
 #include <array>

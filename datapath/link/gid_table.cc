@@ -52,13 +52,6 @@ bool GidTable::add_interface(std::uint32_t ifindex, wire::MacAddress mac, std::o
     return true;
 }
 
-void GidTable::remove_interface(std::uint32_t ifindex) {
-    for (auto& entry : entries_) {
-        if (entry && entry->ifindex == ifindex) entry.reset();
-    }
-    std::erase_if(interfaces_, [&](const Interface& known) { return known.ifindex == ifindex; });
-}
-
 bool GidTable::add_address(std::uint32_t ifindex, const wire::Gid& gid) {
     const auto* const on = interface(ifindex);
     if (on == nullptr || gid == wire::Gid{}) return false;
@@ -75,13 +68,6 @@ bool GidTable::add_address(std::uint32_t ifindex, const wire::Gid& gid) {
         added.push_back(*place);
     }
     return true;
-}
-
-void GidTable::remove_address(std::uint32_t ifindex, const wire::Gid& gid) {
-    for (auto i = reserved_; i < entries_.size(); ++i) {
-        auto& entry = entries_[i];
-        if (entry && entry->ifindex == ifindex && entry->gid == gid) entry.reset();
-    }
 }
 
 const GidEntry* GidTable::at(std::size_t index) const {

@@ -11,8 +11,8 @@
 ///     2  ::ffff:10.1.0.1            RoCE v1  ┐ further addresses, in the order in which they are added, each in the
 ///     3  ::ffff:10.1.0.1            RoCE v2  ┘ lowest free entries behind those
 ///
-/// An entry never moves; a removed one leaves a hole, which the next address takes. A port on an InfiniBand fabric has
-/// the single type `ib` and no reserved entries: the GID that the subnet manager assigns is entry 0.
+/// An entry never moves and is never removed. A port on an InfiniBand fabric has the single type `ib` and no reserved
+/// entries: the GID that the subnet manager assigns is entry 0.
 ///
 /// Owned by the control thread. The packet path does not read it: the fields that it needs are copied into an Endpoint.
 
@@ -56,14 +56,10 @@ public:
     /// and takes the reserved entries; registering it again updates them to its present MAC. False if another interface
     /// has the reserved entries.
     bool add_interface(std::uint32_t ifindex, wire::MacAddress mac, std::optional<std::uint16_t> vlan = std::nullopt);
-    /// Removes an interface and all its addresses.
-    void remove_interface(std::uint32_t ifindex);
 
     /// Adds one entry per type; existing entries keep their index. False, and the table unchanged, if the interface is
     /// not registered, the GID is zero, or there is no room for all entries.
     bool add_address(std::uint32_t ifindex, const wire::Gid& gid);
-    /// Removes the address's entries, but never reserved ones.
-    void remove_address(std::uint32_t ifindex, const wire::Gid& gid);
 
     std::size_t capacity() const { return entries_.size(); }
     /// Returns null if the entry is free or the index beyond the table.

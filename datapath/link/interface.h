@@ -33,7 +33,7 @@ struct Punt {
 
 /// The result of one poll of a link. The caller owns the mbufs.
 struct Reception {
-    std::array<rte_mbuf*, pmd::max_burst> ip;    ///< IPv4, as the link says
+    std::array<rte_mbuf*, pmd::max_burst> ip;    ///< IPv4, by the link's protocol field
     std::array<rte_mbuf*, pmd::max_burst> ipv6;  ///< likewise
     std::array<Punt, pmd::max_burst> punts;
     std::uint16_t ip_count = 0, ipv6_count = 0, punt_count = 0;
@@ -49,6 +49,7 @@ struct Reception {
     X(tx_packets, "frames sent, after segmentation")                                                       \
     X(tx_bytes, "bytes of IP packets sent, before segmentation")                                           \
     X(tx_segmented, "large packets segmented in software")                                                 \
+    X(tx_segments, "segments that these became, with those for which no mbuf was free")                    \
     X(tx_dropped_no_mbuf, "segments not sent because no mbuf was free")                                    \
     X(tx_dropped_bad_request, "packets whose offload request contradicts the packet")                      \
     X(tx_dropped_no_room, "packets without the room that the link's headers, or one buffer for all, need") \
@@ -96,6 +97,8 @@ public:
     const pmd::NetDevice& device() const { return device_; }
     const pmd::Capabilities& capabilities() const { return capabilities_; }
     std::uint16_t queue() const { return queue_; }
+    /// RTE_ETH_TX_OFFLOAD_*_TNL_TSO bits: the kinds of tunnels whose large packets the device cuts.
+    std::uint64_t tunnel_offloads() const;
     std::size_t staged() const { return staged_.size() - head_; }
     virtual void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 

@@ -44,12 +44,13 @@ void Interface::transmit_each(pmd::Burst packets, Destinations to, Wrap wrap) no
 
 template <class Wrap>
 void Interface::segment(rte_mbuf* packet, const Destination& to, Wrap wrap) noexcept {
-    counters_.tx_segmented.add();
     offload::Segmenter segmenter(packet, pool_);  // owns the packet from here
     std::array<rte_mbuf*, pmd::max_burst> segments;
     std::array<const Destination*, pmd::max_burst> same;
     same.fill(&to);
+    std::size_t made = 0;
     while (const auto n = segmenter.next(segments)) {
+        made += n;
         std::size_t ready = 0;
         for (auto* one : pmd::Burst(segments).first(n)) {
             if (auto* const reason = wrap(*one, to)) [[unlikely]] {
@@ -62,6 +63,8 @@ void Interface::segment(rte_mbuf* packet, const Destination& to, Wrap wrap) noex
         if (ready > 0) emit(pmd::Burst(segments).first(ready), Destinations(same).first(ready));
     }
     if (!segmenter.valid()) return counters_.tx_dropped_bad_request.add();
+    counters_.tx_segmented.add();
+    counters_.tx_segments.add(made + segmenter.remaining());
     counters_.tx_dropped_no_mbuf.add(segmenter.remaining());
 }
 

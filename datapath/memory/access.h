@@ -19,7 +19,7 @@ enum class Access : std::uint32_t {
     remote_read = 1 << 2,
     remote_atomic = 1 << 3,
     mw_bind = 1 << 4,
-    zero_based = 1 << 5,  ///< addresses count from 0, whatever the iova
+    zero_based = 1 << 5,  ///< addresses start at 0, independent of the iova
     on_demand = 1 << 6,   ///< no effect: every access tolerates a missing page
     huge = 1 << 7,        ///< no effect
     flush_global = 1 << 8,

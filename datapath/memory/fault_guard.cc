@@ -104,7 +104,7 @@ bool take_over(int signal, Previous& previous) {
     return stand_before(before, signal);
 }
 
-/// One thread changes handlers at a time, and no signal handler interrupts it, which might want to do the same.
+/// One thread changes handlers at a time; signals are blocked, since a handler of the program might do the same.
 class Alone {
 public:
     Alone() {

@@ -209,7 +209,7 @@ bool absorb_fault(ucontext_t& context) noexcept {
 }
 
 bool guarded_copy(std::byte* to, const std::byte* from, std::size_t size) noexcept {
-    // vbmi2 stands for the CPUs that do not slow down for 512-bit vectors: Ice Lake, Zen 4 and later.
+    // vbmi2 identifies the CPUs that do not slow down for 512-bit vectors: Ice Lake, Zen 4 and later.
     if (__builtin_cpu_supports("avx512vbmi2")) [[likely]]
         return verbline_copy_avx512(to, from, size);
     if (__builtin_cpu_supports("avx2")) return verbline_copy_avx2(to, from, size);

@@ -14,7 +14,7 @@ Result<Grant> grant_of(const RegionAttributes& region) {
     const auto base = reinterpret_cast<std::uint64_t>(region.base);
     const auto iova = has(region.rights, Access::zero_based) ? 0 : region.iova;
     if ((region.rights & ~known_flags) != Access::none)
-        return failure(EOPNOTSUPP, "a memory region is asked for with access flags that are not known here");
+        return failure(EOPNOTSUPP, "the access flags of a memory region include unsupported ones");
     if ((region.rights & (Access::remote_write | Access::remote_atomic)) != Access::none &&
         !has(region.rights, Access::local_write))
         return failure(EINVAL,

@@ -56,7 +56,7 @@ struct Binding {
     wire::Qpn qpn{};
 };
 
-/// The key of a type 1 window after its next bind: the low byte incremented, as ibv_inc_rkey does.
+/// The R_Key that a consumer chooses for a window's next bind: the low byte incremented, as ibv_inc_rkey does.
 constexpr wire::RKey next_key(wire::RKey key) {
     const auto value = static_cast<std::uint32_t>(key);
     return wire::RKey{(value & ~0xffu) | ((value + 1) & 0xffu)};

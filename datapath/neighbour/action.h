@@ -20,13 +20,18 @@ struct Resolved {
     wire::Gid address{};
     LinkAddress link;
 };
-struct Failed {  ///< not resolved: drop queued packets; may be asked for again
+struct Failed {  ///< not resolved: drop queued packets; may be requested again
     wire::Gid address{};
 };
-struct Removed {  ///< no longer reachable; ask again if needed
+struct Removed {  ///< no longer reachable; resolve again if needed
     wire::Gid address{};
 };
-using Action = std::variant<Send, Resolved, Failed, Removed>;
+struct Conflict {  ///< another host has a local address as well; emitted once for each
+    wire::Gid address{};
+    std::optional<LinkAddress> at;  ///< of that host; none: it has only probed for it
+    bool lost = false;              ///< it may have had it first: ours is neither answered for nor used as a source
+};
+using Action = std::variant<Send, Resolved, Failed, Removed, Conflict>;
 using Actions = std::vector<Action>;
 
 }  // namespace verbline::neighbour

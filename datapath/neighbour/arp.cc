@@ -17,13 +17,13 @@ Read read(wire::Bytes packet) {
     const bool request = arp && arp->operation == ArpOperation::request;
     if (!arp || (!request && arp->operation != ArpOperation::reply) || !is_host(arp->sender_link)) return malformed;
     const bool probe = arp->sender == Ipv4Address{};
-    const auto speaker = link::gid_of(arp->sender);
-    if (probe ? !request : !is_host(speaker)) return malformed;
+    const auto source = link::gid_of(arp->sender);
+    if (probe ? !request : !is_host(source)) return malformed;
     const bool gratuitous = arp->sender == arp->target;
     return {.kind = Kind::resolution,
             .family = Family::ipv4,
-            .message = {.asks = request && !gratuitous,
-                        .speaker = probe ? std::nullopt : std::optional(speaker),
+            .message = {.solicits = request && !gratuitous,
+                        .source = probe ? std::nullopt : std::optional(source),
                         .at = arp->sender_link,
                         .subject = gratuitous ? Gid{} : link::gid_of(arp->target),
                         .solicited = !request && !gratuitous}};
@@ -40,15 +40,15 @@ Read read_arp(wire::Bytes packet, const LinkAddress& like) {
 }
 
 std::size_t write_arp(wire::MutableBytes out, const Message& message, const std::optional<LinkAddress>& to) {
-    const bool announces = !message.asks && message.subject == Gid{};
+    const bool announces = !message.solicits && message.subject == Gid{};
     return std::visit(
         [&]<class Address>(const Address& own) {
             using Arp = wire::Arp<Address>;
-            const Arp arp{.operation = message.asks || announces ? ArpOperation::request : ArpOperation::reply,
+            const Arp arp{.operation = message.solicits || announces ? ArpOperation::request : ArpOperation::reply,
                           .sender_link = own,
-                          .sender = ipv4_of(message.speaker),
+                          .sender = ipv4_of(message.source),
                           .target_link = to ? std::get<Address>(*to) : Address{},
-                          .target = announces ? ipv4_of(message.speaker) : ipv4_of(message.subject)};
+                          .target = announces ? ipv4_of(message.source) : ipv4_of(message.subject)};
             arp.emit(out.template first<Arp::size>());
             return Arp::size;
         },

@@ -10,12 +10,12 @@ void Cache::resolve(const Gid& address, Time now, Actions& out) {
     if (known == table_.end()) {
         make_room(true, out);
         known = insert(address, now);
-        known->second.asked = true;
+        known->second.requested = true;
         return solicit(known, now, out);
     }
     auto& entry = known->second;
     if (entry.link) out.emplace_back(Resolved{address, *entry.link});
-    const bool first = !std::exchange(entry.asked, true);
+    const bool first = !std::exchange(entry.requested, true);
     if (parameters_.use == Use::on_demand && entry.state == NeighbourState::stale) {
         probe(known, false, now, out);
     } else if (first) {
@@ -23,24 +23,33 @@ void Cache::resolve(const Gid& address, Time now, Actions& out) {
     }
 }
 
-/// RFC 4861, 7.2.3 and 7.2.5. A message is an answer only if we have asked.
-void Cache::hear(const Gid& address, const Statement& statement, Time now, Actions& out) {
+void Cache::verify(const Gid& address, Time now, Actions& out) {
+    const auto known = table_.find(address);
+    if (known == table_.end() || !known->second.link) return resolve(address, now, out);
+    auto& entry = known->second;
+    entry.requested = entry.verify = true;
+    if (entry.state != NeighbourState::probe) probe(known, false, now, out);
+}
+
+/// RFC 4861, 7.2.3 and 7.2.5. A message is an answer only if a solicitation of ours is pending.
+void Cache::update(const Gid& address, const Advertisement& advertisement, Time now, Actions& out) {
     const auto known = table_.find(address);
     auto& entry = known->second;
-    const auto link = statement.link ? statement.link : entry.link;
+    const auto link = advertisement.link ? advertisement.link : entry.link;
     if (!link) return counters_.add(address, Event::rx_dropped_no_link_address);
     const bool changed = entry.link != link;
-    if (changed && entry.link && !statement.overrides) {
+    if (changed && entry.link && !advertisement.overrides) {
         if (entry.state == NeighbourState::reachable) doubt(known, now);
         return;
     }
-    entry.heard = now;
-    const bool answered = statement.solicited && entry.tries > 0;
+    entry.last_message = now;
+    const bool answered = advertisement.solicited && entry.tries > 0;
     if (changed) {
         if (entry.link) counters_.add(address, Event::changed);
         entry.link = link;
-        if (entry.asked) out.emplace_back(Resolved{address, *link});
     }
+    const bool verified = answered && std::exchange(entry.verify, false);
+    if (verified || (changed && entry.requested)) out.emplace_back(Resolved{address, *link});
     if (changed || answered) set_tries(entry, 0);
     if (answered) {
         entry.state = NeighbourState::reachable;
@@ -62,7 +71,7 @@ void Cache::learn(const Gid& address, const LinkAddress& link, Time now, Actions
 void Cache::doubt(Known known, Time now) {
     auto& entry = known->second;
     entry.state = maintained(entry) ? NeighbourState::delay : NeighbourState::stale;
-    schedule(known, maintained(entry) ? now + parameters_.delay : entry.heard + parameters_.forget);
+    schedule(known, maintained(entry) ? now + parameters_.delay : entry.last_message + parameters_.forget);
 }
 
 /// Sends a solicitation, and arms its timeout.
@@ -131,7 +140,7 @@ std::optional<LinkAddress> Cache::find(const Gid& address, Time now) const {
     const auto known = table_.find(address);
     if (known == table_.end()) return std::nullopt;
     const auto& entry = known->second;
-    return maintained(entry) || now - entry.heard < parameters_.forget ? entry.link : std::nullopt;
+    return maintained(entry) || now - entry.last_message < parameters_.forget ? entry.link : std::nullopt;
 }
 
 std::vector<Neighbour> Cache::neighbours(Time now, const LinkAddress& unknown) const {
@@ -148,7 +157,7 @@ Cache::Known Cache::insert(const Gid& address, Time now) {
     const auto due = now + parameters_.forget;
     Order place{address};
     Agenda timer{{due, address}};
-    const auto known = table_.emplace(address, Entry{.due = due, .since = now, .heard = now}).first;
+    const auto known = table_.emplace(address, Entry{.due = due, .since = now, .last_message = now}).first;
     known->second.place = place.begin();
     auto& order = order_[static_cast<std::size_t>(Value::learned)];
     order.splice(order.end(), place);
@@ -156,13 +165,13 @@ Cache::Known Cache::insert(const Gid& address, Time now) {
     return known;
 }
 
-/// Removes a neighbour: Failed if it was not resolved, Removed if it was and the caller had asked for it.
+/// Removes a neighbour: Failed if it was not resolved, Removed if it was and the caller had requested it.
 void Cache::drop(Known known, Actions& out) {
     auto& [address, entry] = *known;
     set_tries(entry, 0);
     if (!entry.link) {
         out.emplace_back(Failed{address});
-    } else if (entry.asked) {
+    } else if (entry.requested) {
         out.emplace_back(Removed{address});
     }
     agenda_.erase({entry.due, address});
@@ -170,7 +179,7 @@ void Cache::drop(Known known, Actions& out) {
     table_.erase(known);
 }
 
-bool Cache::make_room(bool asked, Actions& out) {
+bool Cache::make_room(bool requested, Actions& out) {
     if (table_.size() < parameters_.capacity) return true;
     for (auto& order : order_) {
         if (!order.empty()) {
@@ -178,7 +187,7 @@ bool Cache::make_room(bool asked, Actions& out) {
             drop(table_.find(order.front()), out);
             return true;
         }
-        if (!asked) break;
+        if (!requested) break;
     }
     return false;
 }
@@ -190,7 +199,7 @@ void Cache::schedule(Known known, Time due) {
     timer.value().first = entry.due = due;
     agenda_.insert(std::move(timer));
     auto& from = order_[static_cast<std::size_t>(entry.value)];
-    entry.value = !entry.asked ? Value::learned : !entry.link ? Value::incomplete : Value::asked;
+    entry.value = !entry.requested ? Value::learned : !entry.link ? Value::incomplete : Value::requested;
     auto& to = order_[static_cast<std::size_t>(entry.value)];
     to.splice(to.end(), from, entry.place);
 }

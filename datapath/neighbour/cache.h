@@ -9,11 +9,11 @@
 ///                   │ no answer: Failed   ^  │ another address seen   │       │ reply: REACHABLE
 ///                   v                     │  v          `delay` later │       │ no answer: Removed
 ///                 (none)                  └─ DELAY ───────────────────│──────>┘
-///                 asked by it ─────────────> STALE <──────────────────┘
+///             solicits us ────────────────> STALE <──────────────────┘
 ///                                             │ `forget` later: (none); resolve: DELAY, PROBE
 ///
-/// Entries of Use::maintained that were asked for take the upper way, all others are STALE once they are not verified.
-/// The caller gets Resolved for an address once it has asked for it, and then every change until Failed or Removed.
+/// Requested entries of Use::maintained take the upper path; all others become STALE once they are not verified.
+/// The caller gets Resolved for an address it has requested, and then every change until Failed or Removed.
 ///
 /// Bounded: a full table evicts first the entries that were only learned, then unresolved ones, then the one that
 /// changed longest ago; to learn a neighbour, only another that was learned.
@@ -57,17 +57,19 @@ public:
     using Actions = std::vector<Action>;
 
     /// What a message states about its sender.
-    struct Statement {
+    struct Advertisement {
         std::optional<LinkAddress> link;
         bool solicited = false;  ///< it answers one of our addresses
         bool overrides = true;
     };
 
-    Cache(const Parameters& parameters, Counters& counters) : parameters_(parameters), counters_(counters) {}
+    Cache(const Parameters& parameters, ResolutionCounters& counters) : parameters_(parameters), counters_(counters) {}
 
     void resolve(const wire::Gid& address, Time now, Actions& out);
+    /// As `resolve`, but a known neighbour is probed now: Resolved follows its answer, or Removed.
+    void verify(const wire::Gid& address, Time now, Actions& out);
     /// Processes a message of a known neighbour.
-    void hear(const wire::Gid& address, const Statement& statement, Time now, Actions& out);
+    void update(const wire::Gid& address, const Advertisement& advertisement, Time now, Actions& out);
     /// Adds a neighbour that was not resolved.
     void learn(const wire::Gid& address, const LinkAddress& link, Time now, Actions& out);
     void remove(const wire::Gid& address, Actions& out);
@@ -77,7 +79,7 @@ public:
     bool contains(const wire::Gid& address) const { return table_.contains(address); }
     /// It is solicited, and has neither answered nor failed.
     bool resolving(const wire::Gid& address) const;
-    /// The neighbour's address, verified or not, unless it should have been forgotten by now.
+    /// The neighbour's address, verified or not, unless its lifetime has expired.
     std::optional<LinkAddress> find(const wire::Gid& address, Time now) const;
     /// When `tick` has something to do. Unless `soliciting`, that is no more than to remove entries or change their
     /// state.
@@ -88,19 +90,20 @@ public:
 
 private:
     /// Eviction order when the table is full, first to last.
-    enum class Value : std::uint8_t { learned, incomplete, asked };
+    enum class Value : std::uint8_t { learned, incomplete, requested };
     using Order = std::list<wire::Gid>;
     using Agenda = std::set<std::pair<Time, wire::Gid>>;
 
     struct Entry {
         std::optional<LinkAddress> link;  ///< none while incomplete
         NeighbourState state = NeighbourState::incomplete;
-        bool asked = false;      ///< the caller has asked for it and gets its changes
+        bool requested = false;  ///< the caller has requested it and gets its changes
+        bool verify = false;     ///< the caller waits for its answer
         bool multicast = false;  ///< in PROBE: the neighbour itself has not answered
         unsigned tries = 0;      ///< solicitations without an answer
         Time due = 0;
-        Time since = 0;  ///< its last answer
-        Time heard = 0;  ///< its last message
+        Time since = 0;         ///< its last answer
+        Time last_message = 0;  ///< arrival time
         Value value = Value::learned;
         Order::iterator place;
     };
@@ -109,7 +112,7 @@ private:
 
     Known insert(const wire::Gid& address, Time now);
     void drop(Known known, Actions& out);
-    bool make_room(bool asked, Actions& out);
+    bool make_room(bool requested, Actions& out);
     void schedule(Known known, Time due);
     void set_tries(Entry& entry, unsigned tries);
 
@@ -117,10 +120,10 @@ private:
     void probe(Known known, bool multicast, Time now, Actions& out);
     void doubt(Known known, Time now);
     void expire(Known known, Time now, Actions& out);
-    bool maintained(const Entry& entry) const { return entry.asked && parameters_.use == Use::maintained; }
+    bool maintained(const Entry& entry) const { return entry.requested && parameters_.use == Use::maintained; }
 
     const Parameters& parameters_;
-    Counters& counters_;
+    ResolutionCounters& counters_;
     Table table_;
     Agenda agenda_;               ///< all entries, by `due`
     std::size_t soliciting_ = 0;  ///< entries with solicitations without an answer

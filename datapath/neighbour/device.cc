@@ -57,7 +57,7 @@ pmd::MulticastAddress group_of(const wire::Gid& group) {
 }
 
 /// Source addresses of reports: the first local IPv4 address, and the link-local one.
-ReportSource source_of(const std::vector<Address>& addresses, const wire::MacAddress& mac) {
+ReportSource source_of(const std::vector<link::InterfaceAddress>& addresses, const wire::MacAddress& mac) {
     ReportSource source{.ipv4 = {}, .link_local = {link::link_local_gid(mac).bytes}};
     for (const auto& address : addresses) {
         const auto ip = link::ipv4_of(address.gid);
@@ -81,7 +81,7 @@ NeighbourDevice::NeighbourDevice(std::unique_ptr<pmd::NetDevice> device, const w
     std::ignore = inner().attach_multicast(group_of(solicited_node(link::link_local_gid(mac))));
 }
 
-void NeighbourDevice::set_addresses(const std::vector<Address>& addresses) {
+void NeighbourDevice::set_addresses(const std::vector<link::InterfaceAddress>& addresses) {
     const std::scoped_lock lock(mutex_);
     for (const auto& before : std::exchange(addresses_, addresses)) {
         if (family_of(before.gid) == Family::ipv6) {
@@ -104,17 +104,17 @@ std::optional<wire::MacAddress> NeighbourDevice::find(const wire::Gid& gid) cons
     return neighbours_.lookup(gid, clock_());
 }
 
-void NeighbourDevice::ask(const wire::Gid& gid) {
+void NeighbourDevice::resolve(const wire::Gid& gid) {
     const std::scoped_lock lock(mutex_);
-    if (std::ranges::find(asks_, gid) != asks_.end()) return;
-    if (asks_.size() >= max_asks) return counters_.neighbour_asks_dropped.add();
-    asks_.push_back(gid);
+    if (std::ranges::find(requests_, gid) != requests_.end()) return;
+    if (requests_.size() >= max_requests) return counters_.neighbour_requests_dropped.add();
+    requests_.push_back(gid);
     schedule();
 }
 
 bool NeighbourDevice::resolving(const wire::Gid& gid) const {
     const std::scoped_lock lock(mutex_);
-    return neighbours_.resolving(gid) || std::ranges::find(asks_, gid) != asks_.end();
+    return neighbours_.resolving(gid) || std::ranges::find(requests_, gid) != requests_.end();
 }
 
 void NeighbourDevice::on_answer(std::function<void()> on_answer) {
@@ -144,7 +144,7 @@ void NeighbourDevice::keep(GroupReports::Packets packets) {
 
 void NeighbourDevice::schedule() {
     const auto later = std::min(neighbours_.deadline().value_or(never), groups_.deadline().value_or(never));
-    due_.store(asks_.empty() && reports_.empty() ? later : at_once, std::memory_order_relaxed);
+    due_.store(requests_.empty() && reports_.empty() ? later : at_once, std::memory_order_relaxed);
 }
 
 std::uint16_t NeighbourDevice::rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
@@ -203,9 +203,9 @@ void NeighbourDevice::send_waiting(std::uint16_t queue) noexcept {
     const std::scoped_lock lock(mutex_);
     try {
         bool answered = false;
-        while (!asks_.empty()) {
-            const auto gid = asks_.back();
-            asks_.pop_back();  // first, so that a request that fails for lack of memory is not repeated
+        while (!requests_.empty()) {
+            const auto gid = requests_.back();
+            requests_.pop_back();  // first, so that a request that fails for lack of memory is not repeated
             answered = answered || neighbours_.lookup(gid, now);
             if (const auto frame = neighbours_.solicit(gid, now)) transmit(queue, *frame);
             answered = answered || !neighbours_.resolving(gid);

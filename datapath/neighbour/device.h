@@ -6,8 +6,8 @@
 /// addresses and queries for its groups; all other frames pass unchanged, at the cost of reading three fields of each.
 ///
 /// Threads: as any device's, except that one thread must both receive and send on a queue, since `rx_burst` sends
-/// replies on its queue. `find`, `ask`, `resolving`, `on_answer`, `set_addresses` and `conflict` may be called by any
-/// thread; bursts take the mutex only for ARP, ND or ICMP frames, or to send something that is due.
+/// replies on its queue. `find`, `resolve`, `resolving`, `on_answer`, `set_addresses` and `conflict` may be called by
+/// any thread; bursts take the mutex only for ARP, ND or ICMP frames, or to send something that is due.
 
 #include <atomic>
 #include <functional>
@@ -23,11 +23,11 @@ struct rte_mempool;
 
 namespace verbline::neighbour {
 
-#define VERBLINE_NEIGHBOUR_DEVICE_COUNTERS(X)                                                    \
-    X(neighbour_tx_echo_replies, "pings answered")                                               \
-    X(neighbour_tx_dropped, "replies and questions not sent: no mbuf, or no room in the device") \
-    X(neighbour_asks_dropped, "questions not asked because too many waited")                     \
-    X(neighbour_dropped_no_memory, "messages not heeded, and questions put off, because there was no memory")
+#define VERBLINE_NEIGHBOUR_DEVICE_COUNTERS(X)                                                        \
+    X(neighbour_tx_echo_replies, "pings answered")                                                   \
+    X(neighbour_tx_dropped, "replies and solicitations not sent: no mbuf, or no room in the device") \
+    X(neighbour_requests_dropped, "solicitations dropped because too many were queued")              \
+    X(neighbour_dropped_no_memory, "messages ignored, and solicitations postponed, for want of memory")
 
 struct NeighbourDeviceCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_NEIGHBOUR_DEVICE_COUNTERS)
@@ -36,7 +36,7 @@ struct NeighbourDeviceCounters {
 class NeighbourDevice : public pmd::Decorator {
 public:
     using Clock = std::function<Time()>;
-    static constexpr std::size_t max_asks = 1024;  ///< requests queued for the next burst
+    static constexpr std::size_t max_requests = 1024;  ///< requests queued for the next burst
 
     /// `device` must carry Ethernet. Frames sent are allocated from `pool`, which must outlive the device.
     NeighbourDevice(std::unique_ptr<pmd::NetDevice> device, const wire::MacAddress& mac, rte_mempool* pool,
@@ -44,15 +44,15 @@ public:
 
     /// Sets the local addresses, and joins their solicited-node groups on the inner device. The next bursts probe for
     /// and announce them.
-    void set_addresses(const std::vector<Address>& addresses);
+    void set_addresses(const std::vector<link::InterfaceAddress>& addresses);
     std::optional<wire::MacAddress> find(const wire::Gid& gid) const;
     /// Sends an ARP request or neighbour solicitation for `gid` with the next `rx_burst` or `tx_burst`, and repeats it
     /// until there is an answer or, after Parameters::resolution_timeout, the address has failed.
-    void ask(const wire::Gid& gid);
-    /// `gid` was passed to `ask`, and has neither been resolved nor failed.
+    void resolve(const wire::Gid& gid);
+    /// `gid` was passed to `resolve`, and has neither been resolved nor failed.
     bool resolving(const wire::Gid& gid) const;
-    /// Sets a handler that is called when an address passed to `ask` has been resolved, turns out to be known, or has
-    /// failed. It runs on a thread that receives or sends, and must neither block nor call this device.
+    /// Sets a handler that is called when an address passed to `resolve` has been resolved, turns out to be known, or
+    /// has failed. It runs on a thread that receives or sends, and must neither block nor call this device.
     void on_answer(std::function<void()> on_answer);
     /// A local address that another host uses as well, if any.
     std::optional<wire::Gid> conflict() const;
@@ -82,8 +82,8 @@ private:
     Neighbours neighbours_;
     GroupReports groups_;
     GroupReports::Packets reports_;  ///< queued for the next burst
-    std::vector<Address> addresses_;
-    std::vector<wire::Gid> asks_;
+    std::vector<link::InterfaceAddress> addresses_;
+    std::vector<wire::Gid> requests_;
     std::function<void()> on_answer_;
     NeighbourDeviceCounters counters_;
     std::atomic<Time> due_;  ///< when a burst must next check for something to send; read without the mutex

@@ -25,7 +25,53 @@ std::uint8_t option_of(std::uint8_t type) {
                                                              : wire::nd_option::target_link_address;
 }
 
-/// The link-layer address among the options. False if they are not options.
+template <class Address>
+std::optional<Message> read_message(const wire::Ipv6& ip, Bytes icmp) {
+    const auto message = wire::NeighbourMessage::parse(icmp);
+    if (!message || !genuine_discovery(ip, icmp)) return std::nullopt;
+    const bool solicits = message->type == wire::icmpv6_type::neighbour_solicitation;
+    const Gid source{ip.source.bytes}, destination{ip.destination.bytes}, target{message->target.bytes};
+    std::optional<Address> at;
+    // A mapped address belongs to ARP, and is none of a packet's (RFC 4291, 2.5.5.2).
+    if (!is_host(target) || family_of(target) != Family::ipv6 || family_of(source) != Family::ipv6 ||
+        !find_link_address(icmp.subspan(wire::NeighbourMessage::size), option_of(message->type), at)) {
+        return std::nullopt;
+    }
+    if (!solicits) {
+        if (!is_host(source) || (message->solicited && destination.multicast())) return std::nullopt;
+        return Message{.source = target,
+                       .at = at,
+                       .subject = destination.multicast() ? Gid{} : destination,
+                       .solicited = message->solicited,
+                       .overrides = message->override_cached};
+    }
+    const bool probe = source == Gid{};
+    if (probe ? at || destination != solicited_node(target) : !is_host(source)) return std::nullopt;
+    return Message{
+        .solicits = true, .source = probe ? std::nullopt : std::optional(source), .at = at, .subject = target};
+}
+
+template <class Address>
+std::size_t write(std::span<std::byte, discovery_size<Address>> out, const Address& own, const Gid& source,
+                  const Gid& destination, const wire::NeighbourMessage& message) {
+    using Option = wire::NdLinkAddress<Address>;
+    const auto size = wire::NeighbourMessage::size + (source == Gid{} ? 0 : Option::size);
+    const auto icmp = out.subspan(wire::Ipv6::size);
+    message.emit(icmp.template first<wire::NeighbourMessage::size>());
+    if (source != Gid{}) {
+        Option{option_of(message.type), own}.emit(
+            icmp.subspan(wire::NeighbourMessage::size).template first<Option::size>());
+    }
+    finish_discovery(out.first(wire::Ipv6::size + size), link::ipv6_of(source), link::ipv6_of(destination));
+    return wire::Ipv6::size + size;
+}
+
+}  // namespace
+
+bool genuine_discovery(const wire::Ipv6& ip, Bytes icmp) {
+    return ip.hop_limit == nd_hop_limit && checksum_of(ip, icmp).value() == 0;
+}
+
 template <class Address>
 bool find_link_address(Bytes bytes, std::uint8_t type, std::optional<Address>& found) {
     wire::NdOptions options(bytes);
@@ -41,55 +87,19 @@ bool find_link_address(Bytes bytes, std::uint8_t type, std::optional<Address>& f
     }
 }
 
-template <class Address>
-std::optional<Message> read_message(const wire::Ipv6& ip, Bytes icmp) {
-    const auto message = wire::NeighbourMessage::parse(icmp);
-    if (!message || ip.hop_limit != nd_hop_limit || checksum_of(ip, icmp).value() != 0) return std::nullopt;
-    const bool asks = message->type == wire::icmpv6_type::neighbour_solicitation;
-    const Gid source{ip.source.bytes}, destination{ip.destination.bytes}, target{message->target.bytes};
-    std::optional<Address> at;
-    // A mapped address belongs to ARP, and is none of a packet's (RFC 4291, 2.5.5.2).
-    if (!is_host(target) || family_of(target) != Family::ipv6 || family_of(source) != Family::ipv6 ||
-        !find_link_address(icmp.subspan(wire::NeighbourMessage::size), option_of(message->type), at)) {
-        return std::nullopt;
-    }
-    if (!asks) {
-        if (!is_host(source) || (message->solicited && destination.multicast())) return std::nullopt;
-        return Message{.speaker = target,
-                       .at = at,
-                       .subject = destination.multicast() ? Gid{} : destination,
-                       .solicited = message->solicited,
-                       .overrides = message->override_cached};
-    }
-    const bool probe = source == Gid{};
-    if (probe ? at || destination != solicited_node(target) : !is_host(source)) return std::nullopt;
-    return Message{.asks = true, .speaker = probe ? std::nullopt : std::optional(source), .at = at, .subject = target};
-}
-
-template <class Address>
-std::size_t write(std::span<std::byte, discovery_size<Address>> out, const Address& own, const Gid& source,
-                  const Gid& destination, wire::NeighbourMessage message) {
-    using Option = wire::NdLinkAddress<Address>;
-    const auto size = wire::NeighbourMessage::size + (source == Gid{} ? 0 : Option::size);
-    const wire::Ipv6 ip{.payload_length = static_cast<std::uint16_t>(size),
+void finish_discovery(wire::MutableBytes packet, const wire::Ipv6Address& source,
+                      const wire::Ipv6Address& destination) {
+    constexpr std::size_t checksum_at = 2;
+    const auto icmp = packet.subspan(wire::Ipv6::size);
+    const wire::Ipv6 ip{.payload_length = static_cast<std::uint16_t>(icmp.size()),
                         .next_header = wire::IpProtocol::icmpv6,
                         .hop_limit = nd_hop_limit,
-                        .source = link::ipv6_of(source),
-                        .destination = link::ipv6_of(destination)};
-    const auto icmp = out.subspan(wire::Ipv6::size);
-    ip.emit(out.template first<wire::Ipv6::size>());
-    message.checksum = 0;
-    message.emit(icmp.template first<wire::NeighbourMessage::size>());
-    if (source != Gid{}) {
-        Option{option_of(message.type), own}.emit(
-            icmp.subspan(wire::NeighbourMessage::size).template first<Option::size>());
-    }
-    message.checksum = checksum_of(ip, icmp.first(size)).value();
-    message.emit(icmp.template first<wire::NeighbourMessage::size>());
-    return wire::Ipv6::size + size;
+                        .source = source,
+                        .destination = destination};
+    ip.emit(packet.first<wire::Ipv6::size>());
+    wire::store16(icmp, checksum_at, 0);
+    wire::store16(icmp, checksum_at, checksum_of(ip, icmp).value());
 }
-
-}  // namespace
 
 Gid solicited_node(const Gid& gid) {
     auto group = Gid::of(0xff02'0000'0000'0000, wire::Guid{0x1'ff00'0000});
@@ -126,19 +136,19 @@ Read read_discovery(Bytes packet) {
 }
 
 Gid multicast_group_of(const Message& message) {
-    return message.asks ? solicited_node(message.subject) : all_nodes;
+    return message.solicits ? solicited_node(message.subject) : all_nodes;
 }
 
 std::size_t write_discovery(wire::MutableBytes out, const Message& message, bool unicast) {
-    const bool to_group = message.asks ? !unicast : message.subject == Gid{};
-    const auto source = message.speaker.value_or(Gid{});
+    const bool to_group = message.solicits ? !unicast : message.subject == Gid{};
+    const auto source = message.source.value_or(Gid{});
     const auto destination = to_group ? multicast_group_of(message) : message.subject;
-    const wire::NeighbourMessage body{
-        .type = message.asks ? wire::icmpv6_type::neighbour_solicitation : wire::icmpv6_type::neighbour_advertisement,
-        .router = message.router,
-        .solicited = message.solicited,
-        .override_cached = !message.asks && message.overrides,
-        .target = link::ipv6_of(message.asks ? message.subject : source)};
+    const wire::NeighbourMessage body{.type = message.solicits ? wire::icmpv6_type::neighbour_solicitation
+                                                               : wire::icmpv6_type::neighbour_advertisement,
+                                      .router = message.router,
+                                      .solicited = message.solicited,
+                                      .override_cached = !message.solicits && message.overrides,
+                                      .target = link::ipv6_of(message.solicits ? message.subject : source)};
     return std::visit(
         [&]<class Address>(const Address& own) {
             return write(out.template first<discovery_size<Address>>(), own, source, destination, body);
@@ -146,6 +156,8 @@ std::size_t write_discovery(wire::MutableBytes out, const Message& message, bool
         *message.at);
 }
 
+template bool find_link_address(Bytes, std::uint8_t, std::optional<wire::MacAddress>&);
+template bool find_link_address(Bytes, std::uint8_t, std::optional<wire::IpoibAddress>&);
 template Read read_discovery<wire::MacAddress>(Bytes);
 template Read read_discovery<wire::IpoibAddress>(Bytes);
 

@@ -8,6 +8,8 @@
 /// Functions of their arguments; Address is MacAddress or IpoibAddress.
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "datapath/link/interface_address.h"
@@ -34,6 +36,16 @@ template <class Address>
 constexpr std::size_t discovery_size =
     wire::Ipv6::size + wire::NeighbourMessage::size + wire::NdLinkAddress<Address>::size;
 constexpr std::size_t max_discovery_size = discovery_size<wire::IpoibAddress>;
+
+// What all messages of Neighbour Discovery have in common; `packet` begins at the IPv6 header.
+
+/// Whether the packet has the hop limit and the checksum of its kind (RFC 4861, 6.1 and 7.1).
+bool genuine_discovery(const wire::Ipv6& ip, wire::Bytes icmp);
+/// Finds the link-layer address in the option `type`. False if these are not options, or the address is impossible.
+template <class Address>
+bool find_link_address(wire::Bytes options, std::uint8_t type, std::optional<Address>& found);
+/// Writes the IPv6 header in front of a message, and the checksum into it.
+void finish_discovery(wire::MutableBytes packet, const wire::Ipv6Address& source, const wire::Ipv6Address& destination);
 
 /// The group to which a message goes that is not for one neighbour.
 wire::Gid multicast_group_of(const Message& message);

@@ -27,14 +27,14 @@ Read read_frame(wire::Bytes frame) {
         ethernet->type == wire::ether_type::arp ? read_arp(packet, MacAddress{}) : read_discovery<MacAddress>(packet);
     if (read.kind != Kind::resolution) return read;
     if (!is_host(ethernet->source)) return {.kind = Kind::malformed, .family = read.family};
-    read.message.sender = ethernet->source;
+    read.message.frame_source = ethernet->source;
     return read;
 }
 
 Frame write_frame(const Message& message, const std::optional<MacAddress>& to) {
     Frame frame;
     const auto packet = std::span(frame.bytes).subspan<wire::Ethernet::size>();
-    const bool ipv4 = family_of(message.speaker.value_or(message.subject)) == Family::ipv4;
+    const bool ipv4 = family_of(message.source.value_or(message.subject)) == Family::ipv4;
     const auto to_all =
         ipv4 ? wire::broadcast_mac : link::multicast_mac(link::Carrier::roce_v2_ipv6, multicast_group_of(message));
     wire::Ethernet{to.value_or(to_all), std::get<MacAddress>(*message.at),

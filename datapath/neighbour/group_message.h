@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "datapath/neighbour/group_packet.h"
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/igmp.h"
 #include "datapath/wire/types.h"
@@ -25,13 +26,6 @@ struct GroupRecord {
     wire::GroupRecordType type{};
     wire::Gid group{};
     bool operator==(const GroupRecord&) const = default;
-};
-
-/// A packet to send behind an Ethernet header.
-struct GroupPacket {
-    wire::MacAddress destination{};
-    wire::EtherType type{};
-    std::vector<std::byte> bytes;  ///< from the IP header on
 };
 
 /// Source addresses of reports. Without an address, IPv4 uses 0.0.0.0 (RFC 3376, 4.2.13), IPv6 uses :: (RFC 3590).

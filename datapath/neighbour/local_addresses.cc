@@ -20,7 +20,14 @@ bool derived(const Gid& address, const LinkAddress& own) {
 
 }  // namespace
 
-void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, const LinkAddress& own, Time now) {
+bool LocalAddresses::detects(const Gid& address, const LinkAddress& own) const {
+    const auto wanted = parameters_.detect_duplicates;
+    const bool family = wanted == Detect::all || (wanted == Detect::ipv6 && family_of(address) == Family::ipv6);
+    return family && !derived(address, own);
+}
+
+void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, const LinkAddress& own, Time now,
+                         const std::vector<Gid>& certain) {
     std::vector<Own> next;
     for (const auto& address : addresses) {
         const auto same = [&](const Own& mine) { return mine.address.gid == address.gid; };
@@ -28,7 +35,7 @@ void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, c
         if (const auto* known = find(address.gid)) {
             next.push_back(*known);
             next.back().address = address;
-        } else if (parameters_.detect_duplicates && !derived(address.gid, own)) {
+        } else if (detects(address.gid, own) && std::ranges::find(certain, address.gid) == certain.end()) {
             next.push_back(
                 {.address = address, .tentative = true, .announcements = parameters_.announcements, .due = now});
         } else {
@@ -40,7 +47,8 @@ void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, c
 
 void LocalAddresses::announce(Time now) {
     for (auto& mine : own_) {
-        if (mine.tentative || mine.lost) continue;
+        if (mine.lost || (mine.tentative && mine.due)) continue;
+        mine.probed = false;
         mine.announcements = parameters_.announcements;
         mine.due = now;
     }
@@ -72,7 +80,7 @@ std::optional<Time> LocalAddresses::deadline() const {
     return first;
 }
 
-/// Two that probe for one address at the same time: neither may have it (RFC 5227, 2.1.1; RFC 4862, 5.4.3).
+/// Two that probe for one address at the same time: neither may use it (RFC 5227, 2.1.1; RFC 4862, 5.4.3).
 bool LocalAddresses::probed(const Gid& address) {
     auto& mine = *find(address);
     if (mine.tentative) lose(mine);
@@ -100,9 +108,15 @@ std::optional<Gid> LocalAddresses::conflict() const {
     return found != own_.end() ? std::optional(found->address.gid) : std::nullopt;
 }
 
+std::optional<bool> LocalAddresses::take_conflict(const Gid& address) {
+    auto* const mine = find(address);
+    if (mine == nullptr || !mine->conflict || std::exchange(mine->reported, true)) return std::nullopt;
+    return mine->lost;
+}
+
 bool LocalAddresses::answers_for(const Gid& address) const {
     const auto* mine = find(address);
-    return mine != nullptr && !mine->lost;
+    return mine != nullptr && usable(*mine);
 }
 
 bool LocalAddresses::on_link(const Gid& address) const {
@@ -111,12 +125,23 @@ bool LocalAddresses::on_link(const Gid& address) const {
 
 std::optional<Gid> LocalAddresses::source_for(const Gid& address) const {
     std::optional<Gid> other;
+    bool awaited = false;
     for (const auto& mine : own_) {
         if (mine.lost) continue;
-        if (link::contains(mine.address, address)) return mine.address.gid;
+        const bool same_network = link::contains(mine.address, address);
+        if (!usable(mine)) {
+            awaited |= same_network;
+            continue;
+        }
+        if (same_network) return mine.address.gid;
         if (!other && family_of(mine.address.gid) == family_of(address)) other = mine.address.gid;
     }
-    return other;
+    return awaited ? std::nullopt : other;
+}
+
+bool LocalAddresses::awaits_source_for(const Gid& address) const {
+    return std::ranges::any_of(
+        own_, [&](const Own& mine) { return mine.tentative && !mine.lost && link::contains(mine.address, address); });
 }
 
 const LocalAddresses::Own* LocalAddresses::find(const Gid& address) const {

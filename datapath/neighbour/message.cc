@@ -21,19 +21,19 @@ bool is_host(const Gid& gid) {
 }
 
 Message request(const LinkAddress& own, const std::optional<Gid>& from, const Gid& subject) {
-    return {.asks = true, .speaker = from, .at = own, .subject = subject};
+    return {.solicits = true, .source = from, .at = own, .subject = subject};
 }
 
 Message reply(const LinkAddress& own, const Gid& subject, const std::optional<Gid>& to) {
     const bool ipv4 = family_of(subject) == Family::ipv4;
-    return {.speaker = subject,
+    return {.source = subject,
             .at = own,
             .subject = to.value_or(ipv4 ? link::gid_of(wire::Ipv4Address{}) : Gid{}),
             .solicited = ipv4 || to.has_value()};
 }
 
 Message announcement(const LinkAddress& own, const Gid& subject) {
-    return {.speaker = subject, .at = own};
+    return {.source = subject, .at = own};
 }
 
 }  // namespace verbline::neighbour

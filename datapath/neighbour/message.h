@@ -4,8 +4,8 @@
 /// @file
 /// ARP and Neighbour Discovery in one form: a request for an address, or a statement of its owner.
 ///
-///     ARP request   `speaker` at `at` requests `subject`       RFC 826; from 0.0.0.0 a probe (RFC 5227, 2.1)
-///     ARP reply     `speaker` is at `at`                       RFC 826
+///     ARP request   `source` at `at` requests `subject`       RFC 826; from 0.0.0.0 a probe (RFC 5227, 2.1)
+///     ARP reply     `source` is at `at`                       RFC 826
 ///     NS            as a request; source address and option    RFC 4861, 4.3; from :: a probe (RFC 4862, 5.4)
 ///     NA            as a reply; target address and option      RFC 4861, 4.4
 ///
@@ -27,14 +27,14 @@ Family family_of(const wire::Gid& gid);
 bool is_host(const wire::Gid& gid);
 
 struct Message {
-    bool asks = false;                    ///< a request; else a statement about `speaker`
-    std::optional<wire::Gid> speaker;     ///< none: a probe, whose sender has no address yet
-    std::optional<LinkAddress> at;        ///< link-layer address of `speaker`; none: not given
-    wire::Gid subject{};                  ///< the address requested, or the destination of a statement (zero: all)
-    std::optional<LinkAddress> sender{};  ///< of the frame, on links that show it
-    bool solicited = false;               ///< a statement in reply to a request
-    bool overrides = true;                ///< may replace a known link-layer address (override flag)
-    bool router = false;                  ///< a statement of a router (ND's router flag); not read
+    bool solicits = false;            ///< a request or solicitation; else a reply or advertisement of `source`
+    std::optional<wire::Gid> source;  ///< protocol address of the sender; none: a probe, which has none yet
+    std::optional<LinkAddress> at;    ///< link-layer address of `source`; none: not given
+    wire::Gid subject{};              ///< the address solicited, or the destination of a reply (zero: all)
+    std::optional<LinkAddress> frame_source{};  ///< of the frame, on links that show it
+    bool solicited = false;                     ///< a reply to a request
+    bool overrides = true;                      ///< may replace a known link-layer address (override flag)
+    bool router = false;                        ///< ND's router flag; not parsed
     bool operator==(const Message&) const = default;
 };
 

@@ -29,8 +29,8 @@ Neighbours::Neighbours(const MacAddress& mac, std::size_t capacity) : mac_(mac),
     set_addresses({}, 0);
 }
 
-void Neighbours::set_addresses(const std::vector<Address>& addresses, Time now) {
-    std::vector<Address> all{{link::link_local_gid(mac_), 64}};
+void Neighbours::set_addresses(const std::vector<link::InterfaceAddress>& addresses, Time now) {
+    std::vector<link::InterfaceAddress> all{{link::link_local_gid(mac_), 64}};
     all.insert(all.end(), addresses.begin(), addresses.end());
     engine_.set_addresses(all, now);
 }

@@ -18,25 +18,24 @@
 #include <vector>
 
 #include "datapath/link/interface_address.h"
-#include "datapath/neighbour/engine.h"
 #include "datapath/neighbour/frame.h"
+#include "datapath/neighbour/resolver.h"
 #include "pmd/base/time.h"
 
 namespace verbline::neighbour {
-
-using Address = link::InterfaceAddress;
 
 class Neighbours {
 public:
     static constexpr std::size_t default_capacity = 1024;
     /// The first repeat comes early, so there is one more than MAX_MULTICAST_SOLICIT: a neighbour whose link comes up
     /// within two seconds is still found, as by a kernel.
-    static constexpr Parameters parameters{.use = Use::on_demand, .multicast_tries = 4, .detect_duplicates = true};
+    static constexpr Parameters parameters{
+        .use = Use::on_demand, .multicast_tries = 4, .detect_duplicates = Detect::all};
 
     explicit Neighbours(const wire::MacAddress& mac, std::size_t capacity = default_capacity);
 
     /// Replaces the local addresses, except the link-local one. New ones are probed for and announced.
-    void set_addresses(const std::vector<Address>& addresses, Time now);
+    void set_addresses(const std::vector<link::InterfaceAddress>& addresses, Time now);
 
     struct Outcome {
         bool taken = false;  ///< it was ARP or ND, and must not be passed on
@@ -50,7 +49,7 @@ public:
     /// is `mac()`.
     std::optional<wire::MacAddress> lookup(const wire::Gid& gid, Time now) const;
     /// Starts to resolve `gid` and returns the first request; `tick` repeats it. None if `gid` is being resolved or was
-    /// verified lately, if there is no local address of its family as a source, or if no host can have it.
+    /// verified lately, if there is no local address of its family as a source, or if `gid` is no host's address.
     std::optional<Frame> solicit(const wire::Gid& gid, Time now);
     /// `gid` is solicited, and has neither answered nor failed.
     bool resolving(const wire::Gid& gid) const { return engine_.resolving(gid); }
@@ -72,11 +71,11 @@ public:
 
     const wire::MacAddress& mac() const { return mac_; }
     std::size_t size() const { return engine_.size(); }
-    const Counters& counters() const { return engine_.counters(); }
+    const ResolutionCounters& counters() const { return engine_.counters(); }
 
 private:
     wire::MacAddress mac_;
-    Engine engine_;
+    Resolver engine_;
 };
 
 }  // namespace verbline::neighbour

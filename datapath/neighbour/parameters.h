@@ -15,13 +15,16 @@ namespace verbline::neighbour {
 /// How the caller uses the addresses that it resolves.
 enum class Use : std::uint8_t {
     maintained,  ///< it keeps it, as a forwarding table does: verified for as long as the neighbour answers
-    on_demand,   ///< it resolves again whenever it needs the neighbour: verified then, else forgotten
+    on_demand,   ///< it resolves again whenever it needs the neighbour: verified then, else expired
 };
+
+/// Which local addresses are probed for before they are announced.
+enum class Detect : std::uint8_t { none, ipv6, all };
 
 struct Parameters {
     Use use = Use::maintained;
 
-    bool router = false;  ///< local addresses are a router's, which ND says (RFC 4861, 4.4)
+    bool router = false;  ///< local addresses are a router's: sets ND's router flag (RFC 4861, 4.4)
 
     Time first_retry = 200 * millisecond;  ///< the first repeat comes early: most losses are of single packets
     Time retry = second;                   ///< RETRANS_TIMER
@@ -31,8 +34,9 @@ struct Parameters {
     Time delay = 5 * second;    ///< DELAY_FIRST_PROBE_TIME: from unsolicited information to its verification
     Time forget = 60 * second;  ///< lifetime of an entry that is not verified, from the neighbour's last message
 
-    bool detect_duplicates = false;       ///< local addresses are probed for before they are announced
+    Detect detect_duplicates = Detect::none;
     Time probe_wait = 100 * millisecond;  ///< for answers to that probe
+    bool use_tentative = true;            ///< an address is used while its probe is under way (not so RFC 4862, 5.4)
     unsigned announcements = 2;           ///< ANNOUNCE_NUM; at least one
     Time announce_interval = 2 * second;  ///< ANNOUNCE_INTERVAL
     Time defend_interval = 10 * second;   ///< DEFEND_INTERVAL

@@ -2,6 +2,7 @@
 #include "datapath/offload/checksum.h"
 
 #include <cstring>
+#include <optional>
 
 #include <rte_mbuf.h>
 
@@ -106,10 +107,29 @@ bool finish_l4(rte_mbuf& packet, wire::MutableBytes headers, wire::IpProtocol pr
     l4->template set<&Header::checksum>(0);
     add_chain(sum, packet, packet.l3_len, length);
     const auto checksum = sum.checksum();
-    // RFC 768: a UDP checksum of zero is sent as all ones, for zero says that there is none.
+    // RFC 768: a UDP checksum of zero is sent as all ones, since zero means that there is none.
     const bool none = protocol == wire::IpProtocol::udp && checksum == 0;
     l4->template set<&Header::checksum>(none ? 0xffff : checksum);
     return true;
+}
+
+/// What is behind an IP header; of IPv6 the first extension header, if there is one.
+struct L4 {
+    wire::IpProtocol protocol;
+    std::uint32_t at, length;  ///< from the IP header on; bytes
+};
+
+/// None if the header is not whole, the packet is shorter than it says, or is a fragment.
+std::optional<L4> l4_of(wire::Bytes headers, std::uint32_t packet_length) {
+    if (!headers.empty() && wire::load8(headers, 0) >> 4 == 6) {
+        const auto ip = wire::Ipv6::parse(headers, packet_length);
+        if (!ip) return std::nullopt;
+        return L4{.protocol = ip->next_header, .at = wire::Ipv6::size, .length = ip->payload_length};
+    }
+    const auto ip = wire::Ipv4::parse(headers, packet_length);
+    if (!ip || ip->is_fragment()) return std::nullopt;
+    const auto size = static_cast<std::uint32_t>(ip->header_size());
+    return L4{.protocol = ip->protocol, .at = size, .length = ip->total_length - size};
 }
 
 }  // namespace
@@ -149,20 +169,18 @@ bool finish_checksums(rte_mbuf& packet) {
     return true;
 }
 
-L4Verdict verify_l4(const rte_mbuf& packet) {
-    const auto headers = first_segment(packet);
-    const auto ip = wire::Ipv4::parse(headers, packet.pkt_len);
-    if (!ip || ip->is_fragment()) return L4Verdict::none;
-    const auto header_size = static_cast<std::uint32_t>(ip->header_size());
-    const std::uint32_t length = ip->total_length - header_size;
-    if (ip->protocol == wire::IpProtocol::udp) {
-        const auto udp = wire::Udp::parse(headers.subspan(header_size), length);
+L4Verdict verify_l4(const rte_mbuf& packet, std::uint32_t ip_at) {
+    const auto headers = first_segment(packet).subspan(ip_at);
+    const auto l4 = l4_of(headers, packet.pkt_len - ip_at);
+    if (!l4) return L4Verdict::none;
+    if (l4->protocol == wire::IpProtocol::udp) {
+        const auto udp = wire::Udp::parse(headers.subspan(l4->at), l4->length);
         if (!udp || udp->checksum == 0) return L4Verdict::none;
-    } else if (ip->protocol != wire::IpProtocol::tcp || length < wire::Tcp::size) {
+    } else if (l4->protocol != wire::IpProtocol::tcp || l4->length < wire::Tcp::size) {
         return L4Verdict::none;
     }
-    auto sum = pseudo_header(headers, ip->protocol, length);
-    add_chain(sum, packet, header_size, length);
+    auto sum = pseudo_header(headers, l4->protocol, l4->length);
+    add_chain(sum, packet, ip_at + l4->at, l4->length);
     return sum.verifies() ? L4Verdict::good : L4Verdict::bad;
 }
 

@@ -41,15 +41,6 @@ public:
         return add16(static_cast<std::uint16_t>(words >> 16)).add16(static_cast<std::uint16_t>(words));
     }
     Sum& add(wire::Bytes bytes) { return take(sum_words(bytes), bytes.size()); }
-    /// An IPv4 header without options, inline: five words are less than the call.
-    Sum& add_plain_header(std::span<const std::byte, 20> header) {
-        for (std::size_t i = 0; i < header.size(); i += sizeof(std::uint32_t)) {
-            std::uint32_t words;
-            std::memcpy(&words, header.data() + i, sizeof(words));
-            words_ += words;
-        }
-        return *this;
-    }
     Sum& add_copying(std::byte* to, wire::Bytes bytes) { return take(copy_and_sum_words(to, bytes), bytes.size()); }
 
     /// The value of the checksum field, host order.
@@ -80,9 +71,23 @@ private:
     bool odd_ = false;
 };
 
+/// Whether the checksum of an IPv4 header without options verifies: five words, added as 32 bits and folded once.
+inline bool plain_header_verifies(std::span<const std::byte, 20> header) {
+    std::uint64_t words = 0;
+    for (std::size_t i = 0; i < header.size(); i += sizeof(std::uint32_t)) {
+        std::uint32_t two;
+        std::memcpy(&two, header.data() + i, sizeof(two));
+        words += two;
+    }
+    const auto carries = static_cast<std::uint32_t>(words >> 32);
+    auto sum = static_cast<std::uint32_t>(words) + carries;
+    if (sum < carries) ++sum;
+    return (sum + std::rotl(sum, 16)) >> 16 == 0xffff;  // the upper half: that of both halves, with their carry
+}
+
 /// Whether the checksum of an IPv4 header verifies.
 inline bool header_verifies(wire::Bytes header) {
-    return (header.size() == 20 ? Sum{}.add_plain_header(header.first<20>()) : Sum{}.add(header)).verifies();
+    return header.size() == 20 ? plain_header_verifies(header.first<20>()) : Sum{}.add(header).verifies();
 }
 
 /// The sum over the pseudo-header of TCP and UDP: RFC 9293, 3.1; for IPv6 RFC 8200, 8.1. `ip` is a whole IP header of
@@ -103,7 +108,8 @@ enum class L4Verdict : std::uint8_t {
     none,  ///< nothing to verify: not TCP or UDP, a fragment, a UDP datagram without checksum, or not understood
 };
 
-/// Verifies the TCP or UDP checksum of a packet that begins at its IPv4 header, whatever its flags say.
-L4Verdict verify_l4(const rte_mbuf& packet);
+/// Verifies the TCP or UDP checksum of a packet whose IP header, in its first segment, is at offset `ip_at`, ignoring
+/// its offload flags. Behind extension headers of IPv6 it does not look.
+L4Verdict verify_l4(const rte_mbuf& packet, std::uint32_t ip_at = 0);
 
 }  // namespace verbline::offload

@@ -7,97 +7,47 @@
 
 #include <rte_mbuf.h>
 
-#include "datapath/offload/checksum.h"
+#include "datapath/offload/gro_segment.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ipv4.h"
+#include "datapath/wire/ipv6.h"
 #include "datapath/wire/tcp.h"
+#include "datapath/wire/udp.h"
 
 namespace verbline::offload {
 
 using wire::Bytes;
 using wire::Ipv4;
+using wire::Ipv6;
 using wire::Tcp;
+using wire::Udp;
 
 namespace {
 
-constexpr std::uint32_t max_packet = 0xffff;  ///< IPv4's total length
-constexpr std::uint64_t large_requests = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG;
-constexpr std::uint64_t unfinished = RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_IP_CKSUM;
-
-/// How a packet relates to the flows that are being merged.
-enum class Role : std::uint8_t {
-    unrelated,  ///< not TCP over IPv4
-    unclear,    ///< TCP, of whichever flow: a fragment, or not understood
-    alone,      ///< of a known flow, but like no other packet of it
-    mergeable,
-};
-
-struct Segment {
-    Role role = Role::unrelated;
-    std::uint16_t headers_size = 0;
-    std::uint16_t payload_size = 0;
-    std::uint16_t identification = 0;
-    std::uint32_t sequence = 0;
-    bool push = false;
-    std::array<std::byte, 12> flow{};  ///< addresses and ports, as in the packet
-};
-
-bool is_tcp(const rte_mbuf& packet) {
-    const auto bytes = first_segment(packet);
-    const auto ip = wire::View<Ipv4>::over(bytes);
-    return ip && wire::load8(bytes, 0) >> 4 == 4 && ip->get<&Ipv4::protocol>() == wire::IpProtocol::tcp;
-}
-
-Segment classify(const rte_mbuf& packet) {
-    if (!is_tcp(packet)) return {};
-    const auto bytes = first_segment(packet);
-    const auto ip = wire::View<Ipv4>::over(bytes);
-    const auto tcp = wire::View<Tcp>::over(bytes.subspan(Ipv4::size));
-    const bool fragment = ip->get<&Ipv4::more_fragments>() || ip->get<&Ipv4::fragment_offset>() != 0;
-    if (!tcp || ip->get<&Ipv4::header_words>() != Ipv4::size / 4 || fragment) return {.role = Role::unclear};
-
-    Segment segment{.role = Role::alone};
-    std::memcpy(segment.flow.data(), bytes.data() + 12, segment.flow.size());
-    const std::uint32_t headers_size = Ipv4::size + tcp->get<&Tcp::header_words>() * 4u;
-    const auto flags = tcp->get<&Tcp::flags>();
-    const bool whole = ip->get<&Ipv4::total_length>() == packet.pkt_len;
-    const bool data = headers_size >= Ipv4::size + Tcp::size && headers_size < packet.data_len;
-    const bool plain = (flags | wire::tcp_flag::psh) == (wire::tcp_flag::psh | wire::tcp_flag::ack);
-    if (!whole || !data || !plain || (packet.ol_flags & unfinished) != 0) return segment;
-
-    segment.role = Role::mergeable;
-    segment.headers_size = static_cast<std::uint16_t>(headers_size);
-    segment.payload_size = static_cast<std::uint16_t>(packet.pkt_len - headers_size);
-    segment.identification = ip->get<&Ipv4::identification>();
-    segment.sequence = tcp->get<&Tcp::sequence>();
-    segment.push = (flags & wire::tcp_flag::psh) != 0;
-    return segment;
-}
-
-/// The device's word for it, or our own sum. `packet` is whole and without IP options.
-bool intact(const rte_mbuf& packet) {
-    const auto flags = packet.ol_flags;
-    const bool ip_good = (flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD ||
-                         Sum{}.add(first_segment(packet).first(Ipv4::size)).verifies();
-    if (!ip_good) return false;
-    if ((flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD) return true;
-    return verify_l4(packet) == L4Verdict::good;
-}
+constexpr std::uint32_t max_packet = 0xffff;  ///< IPv4's total length; IPv6's could be a header longer
+constexpr std::uint64_t large_requests = RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG;
 
 /// Packets of one flow that are being merged: a chain that begins with the first one's headers.
 class Flow {
 public:
     bool open() const { return head_ != nullptr; }
-    bool is(const Segment& segment) const { return open() && flow_ == segment.flow; }
+    /// Flows inside tunnels are told by what is inside alone: what is around it may change.
+    bool is(const Segment& segment) const {
+        return open() && flow_ == segment.flow && (ip_at_ == 0) == (segment.ip_at == 0);
+    }
 
     void begin(rte_mbuf& packet, const Segment& segment, bool verified) {
         head_ = &packet;
         tail_ = rte_pktmbuf_lastseg(&packet);
         flow_ = segment.flow;
+        ip_at_ = segment.ip_at;
+        outer_udp_ = segment.outer_udp;
+        tunnel_flag_ = segment.tunnel_flag;
         headers_size_ = segment.headers_size;
         segment_size_ = segment.payload_size;
         next_sequence_ = segment.sequence + segment.payload_size;
-        last_identification_ = segment.identification;
+        ids_ = {.last = segment.identification};
+        outer_ids_ = {.last = segment.outer_identification};
         count_ = 1;
         verified_ = verified;
     }
@@ -106,39 +56,31 @@ public:
     bool continued_by(const rte_mbuf& packet, const Segment& segment) const {
         if (segment.sequence != next_sequence_ || segment.payload_size > segment_size_) return false;
         if (head_->pkt_len + segment.payload_size > max_packet) return false;
-        const auto step = static_cast<std::uint16_t>(segment.identification - last_identification_);
+        if (segment.ip_at != ip_at_ || segment.tunnel_flag != tunnel_flag_) return false;
         const auto ours = first_segment(std::as_const(*head_)), theirs = first_segment(packet);
-        const auto equal = [&](std::size_t from, std::size_t to) {
-            return std::memcmp(ours.data() + from, theirs.data() + from, to - from) == 0;
-        };
-        if (count_ == 1) {
-            const bool atomic = wire::View<Ipv4>::over(ours)->get<&Ipv4::dont_fragment>();
-            if (step != 1 && !(step == 0 && atomic)) return false;
-        } else if (step != step_) {
-            return false;
-        }
-        constexpr auto tcp = Ipv4::size;
-        return equal(0, 2) && equal(6, 10) &&   // version, TOS; DF, TTL, protocol
-               equal(tcp + 8, tcp + 13) &&      // acknowledgement, header size, reserved bits
-               equal(tcp + 14, tcp + 16) &&     // window
-               equal(tcp + 18, headers_size_);  // urgent pointer, options
+        if (ip_at_ != 0 && !same_tunnel(segment, ours, theirs)) return false;
+        const auto equal = [&](std::size_t from, std::size_t to) { return equal_bytes(ours, theirs, from, to); };
+        const auto tcp = tcp_at();
+        return same_ip(segment, ours, theirs) && equal(tcp + 8, tcp + 13) &&  // acknowledgement, header size, reserved
+               equal(tcp + 14, tcp + 16) &&                                   // window
+               equal(tcp + 18, headers_size_);                                // urgent pointer, options
     }
 
-    bool verify() { return verified_ = verified_ || intact(*head_); }
+    bool verify() { return verified_ = verified_ || intact(*head_, ip_at_); }
 
     /// Appends the payload of a segment that continues the flow.
     void append(rte_mbuf& packet, const Segment& segment) {
-        if (count_ == 1) step_ = static_cast<std::uint16_t>(segment.identification - last_identification_);
+        ids_.take(segment.identification);
+        outer_ids_.take(segment.outer_identification);
         rte_pktmbuf_adj(&packet, segment.headers_size);
         head_->nb_segs = static_cast<std::uint16_t>(head_->nb_segs + packet.nb_segs);
         head_->pkt_len += packet.pkt_len;
         tail_->next = &packet;
         tail_ = rte_pktmbuf_lastseg(&packet);
         next_sequence_ += segment.payload_size;
-        last_identification_ = segment.identification;
         ++count_;
         if (segment.push) {
-            const auto tcp = wire::View<Tcp, std::byte>::over(first_segment(*head_).subspan(Ipv4::size));
+            const auto tcp = wire::View<Tcp, std::byte>::over(first_segment(*head_).subspan(tcp_at()));
             tcp->set<&Tcp::flags>(wire::tcp_flag::ack | wire::tcp_flag::psh);
         }
         if (segment.push || segment.payload_size < segment_size_) close();
@@ -147,37 +89,111 @@ public:
     /// Nothing more is appended: completes the headers of what was merged.
     void close() {
         if (open() && count_ > 1) {
-            const auto ip = *wire::View<Ipv4, std::byte>::over(first_segment(*head_));
-            const auto before = ip.get<&Ipv4::total_length>();
-            const auto length = static_cast<std::uint16_t>(head_->pkt_len);
-            ip.set<&Ipv4::total_length>(length);
-            ip.set<&Ipv4::checksum>(wire::updated_checksum(ip.get<&Ipv4::checksum>(), before, length));
+            lengthen_ip(first_segment(*head_).subspan(ip_at_), head_->pkt_len - ip_at_);
             head_->l2_len = 0;
-            head_->l3_len = Ipv4::size;
-            head_->l4_len = static_cast<std::uint16_t>(headers_size_ - Ipv4::size);
+            head_->l3_len = flow_.ip_size();
+            head_->l4_len = static_cast<std::uint16_t>(headers_size_ - tcp_at());
             head_->tso_segsz = segment_size_;
-            head_->ol_flags |= large_requests;
+            head_->ol_flags |= large_requests | (flow_.ipv6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4);
+            if (ip_at_ != 0) close_tunnel();
         }
         head_ = nullptr;
     }
 
 private:
+    /// Identifications of an IP header.
+    struct Identifications {
+        std::uint16_t last = 0, step = 0;
+
+        /// `ip` is the first packet's header, and `count` packets have been taken.
+        bool continued_by(std::uint16_t next, std::uint16_t count, Bytes ip) const {
+            const auto now = static_cast<std::uint16_t>(next - last);
+            if (count > 1) return now == step;
+            return now == 1 || (now == 0 && wire::View<Ipv4>::over(ip)->get<&Ipv4::dont_fragment>());
+        }
+        void take(std::uint16_t next) {
+            step = static_cast<std::uint16_t>(next - last);
+            last = next;
+        }
+    };
+
+    static bool equal_bytes(Bytes ours, Bytes theirs, std::size_t from, std::size_t to) {
+        return std::memcmp(ours.data() + from, theirs.data() + from, to - from) == 0;
+    }
+
+    std::size_t tcp_at() const { return std::size_t{ip_at_} + flow_.ip_size(); }
+
+    /// Whether the IP header in front of TCP's is the same but for its lengths and what segmentation counts up.
+    bool same_ip(const Segment& segment, Bytes ours, Bytes theirs) const {
+        const auto equal = [&](std::size_t from, std::size_t to) {
+            return equal_bytes(ours, theirs, ip_at_ + from, ip_at_ + to);
+        };
+        if (flow_.ipv6) return equal(0, 4) && equal(6, 8);  // version, traffic class, flow label; hop limit
+        return ids_.continued_by(segment.identification, count_, ours.subspan(ip_at_)) && equal(0, 2) &&
+               equal(6, 10);  // version, TOS; DF, TTL, protocol
+    }
+
+    /// Whether everything in front of the inner IP header is the same, or is made anew by segmentation.
+    bool same_tunnel(const Segment& segment, Bytes ours, Bytes theirs) const {
+        const auto equal = [&](std::size_t from, std::size_t to) { return equal_bytes(ours, theirs, from, to); };
+        constexpr auto udp = Ipv4::size, ports = udp + 4;
+        if (!outer_ids_.continued_by(segment.outer_identification, count_, ours)) return false;
+        if (!equal(0, 2) || !equal(6, 10) || !equal(12, Ipv4::size)) return false;
+        if (!outer_udp_) return equal(Ipv4::size, ip_at_);
+        return equal(udp, ports) && has_udp_checksum(ours) == has_udp_checksum(theirs) &&
+               equal(udp + Udp::size, ip_at_);
+    }
+
+    static bool has_udp_checksum(Bytes packet) {
+        return wire::View<Udp>::over(packet.subspan(Ipv4::size))->get<&Udp::checksum>() != 0;
+    }
+
+    static void lengthen_ip(wire::MutableBytes header, std::uint32_t size) {
+        if (wire::load8(header, 0) >> 4 == 6) {
+            const auto payload = static_cast<std::uint16_t>(size - Ipv6::size);
+            return wire::View<Ipv6, std::byte>::over(header)->set<&Ipv6::payload_length>(payload);
+        }
+        const auto ip = *wire::View<Ipv4, std::byte>::over(header);
+        const auto before = ip.get<&Ipv4::total_length>();
+        const auto length = static_cast<std::uint16_t>(size);
+        ip.set<&Ipv4::total_length>(length);
+        ip.set<&Ipv4::checksum>(wire::updated_checksum(ip.get<&Ipv4::checksum>(), before, length));
+    }
+
+    void close_tunnel() {
+        const auto bytes = first_segment(*head_);
+        lengthen_ip(bytes, head_->pkt_len);
+        head_->outer_l2_len = 0;
+        head_->outer_l3_len = Ipv4::size;
+        head_->l2_len = (ip_at_ - Ipv4::size) & 0x7f;
+        head_->ol_flags |= RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IP_CKSUM | tunnel_flag_;
+        if (!outer_udp_) return;
+        if (has_udp_checksum(bytes)) head_->ol_flags |= RTE_MBUF_F_TX_OUTER_UDP_CKSUM;
+        wire::View<Udp, std::byte>::over(bytes.subspan(Ipv4::size))
+            ->set<&Udp::length>(static_cast<std::uint16_t>(head_->pkt_len - Ipv4::size));
+    }
+
     rte_mbuf* head_ = nullptr;
     rte_mbuf* tail_ = nullptr;
-    std::array<std::byte, 12> flow_{};
+    FlowKey flow_;
     std::uint32_t next_sequence_ = 0;
     std::uint16_t headers_size_ = 0, segment_size_ = 0;
-    std::uint16_t last_identification_ = 0, step_ = 0;
+    Identifications ids_, outer_ids_;
     std::uint16_t count_ = 0;
+    std::uint16_t ip_at_ = 0;  ///< as in Segment
+    bool outer_udp_ = false;
+    std::uint64_t tunnel_flag_ = 0;
     bool verified_ = false;
 };
 
 /// The flows of one burst. When there are more than fit, one makes room: its packets are merged a little less.
 class Flows {
 public:
+    explicit Flows(std::uint64_t tunnels) : tunnels_(tunnels) {}
+
     /// True if the packet is now part of another.
     bool take(rte_mbuf& packet) {
-        const auto segment = classify(packet);
+        const auto segment = classify(packet, tunnels_);
         if (segment.role == Role::unrelated) return false;
         if (segment.role == Role::unclear) {
             close_all();
@@ -187,7 +203,7 @@ public:
         bool verified = false;
         if (flow != nullptr) {
             if (segment.role == Role::mergeable && flow->continued_by(packet, segment) && flow->verify()) {
-                verified = intact(packet);
+                verified = intact(packet, segment.ip_at);
                 if (verified) {
                     flow->append(packet, segment);
                     return true;
@@ -218,15 +234,17 @@ private:
 
     std::array<Flow, 8> flows_;
     unsigned next_ = 0;
+    std::uint64_t tunnels_;
 };
 
 }  // namespace
 
-std::uint16_t coalesce(pmd::Burst packets) {
-    const auto first = std::ranges::find_if(packets, [](const rte_mbuf* packet) { return is_tcp(*packet); });
+std::uint16_t coalesce(pmd::Burst packets, std::uint64_t tunnels) {
+    const auto first =
+        std::ranges::find_if(packets, [tunnels](const rte_mbuf* packet) { return worth_a_look(*packet, tunnels); });
     auto kept = static_cast<std::uint16_t>(first - packets.begin());
     if (first == packets.end()) return kept;
-    Flows flows;  // half a kilobyte to clear: not for bursts of other packets
+    Flows flows(tunnels);  // half a kilobyte to clear: not for bursts of other packets
     for (auto* packet : packets.subspan(kept)) {
         if (!flows.take(*packet)) packets[kept++] = packet;
     }

@@ -12,17 +12,25 @@
 /// they differ in nothing but
 ///
 /// - sequence number: each begins where the previous one ended;
-/// - IP identification: incremented by one each. With DF set it may also be constant: it has no meaning then (RFC 6864,
+/// - IPv4's identification: incremented by one each. With DF set it may also be constant: it has no meaning then (RFC
+/// 6864,
 ///   4.1), and is incremented on segmentation;
 /// - PSH, set on the last only; length, as the last may be shorter; checksums, which have been verified: packets with
 ///   an invalid one are not merged.
 ///
-/// All other header fields must be identical: TTL, TOS, window, acknowledgement, TCP options with timestamps. Packets
-/// with other TCP flags than ACK and PSH, without payload, fragments and packets with IP options are passed on as they
-/// are. Within a flow the order never changes; no packet is lost, and none waits for another burst.
+/// All other header fields must be identical: TTL, TOS, IPv6's flow label, window, acknowledgement, TCP options with
+/// timestamps. Packets with other TCP flags than ACK and PSH, without payload, fragments and packets with IP options or
+/// extension headers are passed on as they are. Within a flow the order never changes; no packet is lost, and none
+/// waits for another burst.
 ///
-/// A merged packet carries TX_IPV4, TX_TCP_CKSUM and TX_TCP_SEG requests with tso_segsz, l3_len and l4_len; its IP
-/// header checksum is right, its TCP checksum is undefined. Nothing is allocated. Has no state.
+/// Likewise TCP segments inside a tunnel (tunnel.h) over IPv4, of those kinds that some device can cut again:
+/// otherwise it would be merged only to be copied apart. Their outer headers differ in nothing but the identification,
+/// likewise, lengths, and checksums, which have been verified. GRE with checksums or sequence numbers is not merged.
+///
+/// A merged packet carries TX_IPV4 or TX_IPV6, TX_TCP_CKSUM and TX_TCP_SEG requests with tso_segsz, l3_len and l4_len;
+/// its IP header checksum is right, its TCP checksum is undefined. One of a tunnel carries TX_OUTER_IPV4,
+/// TX_OUTER_IP_CKSUM and TX_TUNNEL_*, TX_OUTER_UDP_CKSUM if it had that checksum, and outer_l3_len and l2_len
+/// (pmd/README.md). Nothing is allocated. Has no state.
 
 #include <cstdint>
 
@@ -31,7 +39,7 @@
 namespace verbline::offload {
 
 /// Merges packets in place. They begin at their network header; at most pmd::max_burst. Returns how many are left, at
-/// the front of `packets`.
-std::uint16_t coalesce(pmd::Burst packets);
+/// the front of `packets`. `tunnels`: RTE_ETH_TX_OFFLOAD_*_TNL_TSO bits of the kinds of tunnels to merge in.
+std::uint16_t coalesce(pmd::Burst packets, std::uint64_t tunnels = 0);
 
 }  // namespace verbline::offload

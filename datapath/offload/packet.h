@@ -21,7 +21,7 @@ inline wire::MutableBytes first_segment(rte_mbuf& packet) {
     return {rte_pktmbuf_mtod(&packet, std::byte*), packet.data_len};
 }
 
-/// The header with which a packet begins that has been checked to have it.
+/// The header at the start of a packet whose length has been checked.
 template <class Header>
 wire::View<Header> checked_header(const rte_mbuf& packet) {
     return wire::View<Header>::of(first_segment(packet).template first<Header::size>());

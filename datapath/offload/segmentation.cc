@@ -10,6 +10,7 @@
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/ipv6.h"
 #include "datapath/wire/tcp.h"
+#include "datapath/wire/udp.h"
 #include "pmd/allocate.h"
 
 namespace verbline::offload {
@@ -17,6 +18,7 @@ namespace verbline::offload {
 using wire::Ipv4;
 using wire::Ipv6;
 using wire::Tcp;
+using wire::Udp;
 
 namespace {
 
@@ -31,18 +33,29 @@ std::uint32_t payload_room(rte_mempool& pool, std::uint32_t headers) {
     return room > used ? room - used : 0;
 }
 
+bool in_tunnel(const rte_mbuf& packet) {
+    return (packet.ol_flags & RTE_MBUF_F_TX_TUNNEL_MASK) != 0;
+}
+
+/// Where the IP header is that the packet's other requests are about.
+std::uint32_t inner_at(const rte_mbuf& packet) {
+    return in_tunnel(packet) ? static_cast<std::uint32_t>(packet.outer_l3_len + packet.l2_len) : 0;
+}
+
 }  // namespace
 
+std::uint32_t headers_of(const rte_mbuf& packet) {
+    return inner_at(packet) + packet.l3_len + packet.l4_len;
+}
+
 void limit_segments(rte_mbuf& packet, std::uint32_t mtu) {
-    const std::uint32_t headers = packet.l3_len + packet.l4_len;
+    const auto headers = headers_of(packet);
     if ((packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0 || mtu <= headers) return;
     packet.tso_segsz = static_cast<std::uint16_t>(std::min<std::uint32_t>(packet.tso_segsz, mtu - headers));
 }
 
 Segmenter::Segmenter(rte_mbuf* packet, rte_mempool& pool)
-    : packet_(packet),
-      pool_(pool),
-      payload_(*packet, std::min<std::uint32_t>(packet->pkt_len, packet->l3_len + packet->l4_len)) {
+    : packet_(packet), pool_(pool), payload_(*packet, std::min(packet->pkt_len, headers_of(*packet))) {
     if (!read_headers()) return;
     segment_size_ = std::min<std::uint32_t>(packet->tso_segsz, payload_room(pool, headers_size_));
     if (segment_size_ == 0) return;
@@ -56,33 +69,32 @@ Segmenter::~Segmenter() {
 
 bool Segmenter::read_headers() {
     const auto bytes = first_segment(std::as_const(*packet_));
-    ip_size_ = static_cast<std::uint16_t>(packet_->l3_len);
-    headers_size_ = static_cast<std::uint16_t>(packet_->l3_len + packet_->l4_len);
-    ipv6_ = !bytes.empty() && wire::load8(bytes, 0) >> 4 == 6;
-    if (ip_size_ < (ipv6_ ? Ipv6::size : Ipv4::size) || packet_->l4_len < Tcp::size) return false;
-    if (headers_size_ > bytes.size() || headers_size_ > max_headers) return false;
+    const auto size = headers_of(*packet_);
+    if (size > bytes.size() || size > max_headers || packet_->l4_len < Tcp::size) return false;
+    headers_size_ = static_cast<std::uint16_t>(size);
+    ip_at_ = static_cast<std::uint16_t>(inner_at(*packet_));
+    tcp_at_ = static_cast<std::uint16_t>(ip_at_ + packet_->l3_len);
 
     const auto headers = wire::MutableBytes(headers_).first(headers_size_);
     std::ranges::copy(bytes.first(headers_size_), headers.begin());
-    const auto ip = headers.first(ip_size_);
-    if (ipv6_) {
-        view<Ipv6>(ip).set<&Ipv6::payload_length>(0);
-    } else {
-        const auto v4 = view<Ipv4>(ip);
-        identification_ = v4.get<&Ipv4::identification>();
-        v4.set<&Ipv4::identification>(0);
-        v4.set<&Ipv4::total_length>(0);
-        v4.set<&Ipv4::checksum>(0);
-        ip_sum_.add(ip);
-    }
-    const auto tcp = view<Tcp>(headers.subspan(ip_size_));
+    const auto ip = headers.subspan(ip_at_, packet_->l3_len);
+    if (!ip_.take(ip) || (in_tunnel(*packet_) && !read_outer(headers))) return false;
+    const auto tcp = view<Tcp>(headers.subspan(tcp_at_));
     sequence_ = tcp.get<&Tcp::sequence>();
     flags_ = tcp.get<&Tcp::flags>();
     tcp.set<&Tcp::sequence>(0);
     tcp.set<&Tcp::flags>(0);
     tcp.set<&Tcp::checksum>(0);
-    tcp_sum_ = pseudo_header(ip, wire::IpProtocol::tcp, 0).add(headers.subspan(ip_size_));
+    tcp_sum_ = pseudo_header(ip, wire::IpProtocol::tcp, 0).add(headers.subspan(tcp_at_));
     return true;
+}
+
+bool Segmenter::read_outer(wire::MutableBytes headers) {
+    const auto kind = packet_->ol_flags & RTE_MBUF_F_TX_TUNNEL_MASK;
+    outer_udp_ = kind == RTE_MBUF_F_TX_TUNNEL_VXLAN || kind == RTE_MBUF_F_TX_TUNNEL_GENEVE;
+    outer_size_ = packet_->outer_l3_len;
+    if (!outer_.take(headers.first(outer_size_)) || outer_size_ == 0) return false;
+    return !outer_udp_ || packet_->l2_len >= Udp::size;
 }
 
 std::uint16_t Segmenter::next(pmd::Burst out) {
@@ -109,19 +121,37 @@ void Segmenter::fill(rte_mbuf& segment) {
         to += piece.size();
         left -= static_cast<std::uint32_t>(piece.size());
     }
-    write_ip(bytes.first(ip_size_), payload);
-    write_tcp(bytes.subspan(ip_size_), payload, sum);
+    ip_.write(bytes.subspan(ip_at_, std::size_t{tcp_at_} - ip_at_), bytes.size() - ip_at_, count_);
+    write_tcp(bytes.subspan(tcp_at_), payload, sum);
+    if (outer_size_ != 0) [[unlikely]]
+        write_outer(bytes);
     ++count_;
 }
 
-void Segmenter::write_ip(wire::MutableBytes ip, std::uint32_t payload) const {
-    const auto length = static_cast<std::uint16_t>(headers_size_ + payload);
-    if (ipv6_) return view<Ipv6>(ip).set<&Ipv6::payload_length>(static_cast<std::uint16_t>(length - Ipv6::size));
-    const auto v4 = view<Ipv4>(ip);
-    const auto identification = static_cast<std::uint16_t>(identification_ + count_);
+bool Segmenter::IpHeader::take(wire::MutableBytes bytes) {
+    ipv6_ = !bytes.empty() && wire::load8(bytes, 0) >> 4 == 6;
+    if (bytes.size() < (ipv6_ ? Ipv6::size : Ipv4::size)) return false;
+    if (ipv6_) {
+        view<Ipv6>(bytes).set<&Ipv6::payload_length>(0);
+        return true;
+    }
+    const auto v4 = view<Ipv4>(bytes);
+    identification_ = v4.get<&Ipv4::identification>();
+    v4.set<&Ipv4::identification>(0);
+    v4.set<&Ipv4::total_length>(0);
+    v4.set<&Ipv4::checksum>(0);
+    sum_.add(bytes);
+    return true;
+}
+
+void Segmenter::IpHeader::write(wire::MutableBytes bytes, std::size_t size, std::uint32_t count) const {
+    const auto length = static_cast<std::uint16_t>(size);
+    if (ipv6_) return view<Ipv6>(bytes).set<&Ipv6::payload_length>(static_cast<std::uint16_t>(length - Ipv6::size));
+    const auto v4 = view<Ipv4>(bytes);
+    const auto identification = static_cast<std::uint16_t>(identification_ + count);
     v4.set<&Ipv4::total_length>(length);
     v4.set<&Ipv4::identification>(identification);
-    v4.set<&Ipv4::checksum>(Sum(ip_sum_).add16(length).add16(identification).checksum());
+    v4.set<&Ipv4::checksum>(Sum(sum_).add16(length).add16(identification).checksum());
 }
 
 void Segmenter::write_tcp(wire::MutableBytes tcp, std::uint32_t payload, Sum sum) const {
@@ -132,8 +162,24 @@ void Segmenter::write_tcp(wire::MutableBytes tcp, std::uint32_t payload, Sum sum
     const auto header = view<Tcp>(tcp);
     header.set<&Tcp::sequence>(sequence);
     header.set<&Tcp::flags>(flags);
-    const auto length = headers_size_ - ip_size_ + payload;
+    const auto length = headers_size_ - tcp_at_ + payload;
     header.set<&Tcp::checksum>(sum.add32(sequence).add16(flags).add32(length).checksum());
+}
+
+/// The headers around a tunnel's packet, which is complete. A second pass over it for the outer checksum, if it was
+/// asked for: most tunnels have none (RFC 7348, 5; RFC 8926, 3.3).
+void Segmenter::write_outer(wire::MutableBytes segment) const {
+    outer_.write(segment.first(outer_size_), segment.size(), count_);
+    if (!outer_udp_) return;
+    const auto datagram = segment.subspan(outer_size_);
+    const auto udp = view<Udp>(datagram);
+    udp.set<&Udp::length>(static_cast<std::uint16_t>(datagram.size()));
+    udp.set<&Udp::checksum>(0);
+    if ((packet_->ol_flags & RTE_MBUF_F_TX_OUTER_UDP_CKSUM) == 0) return;
+    const auto length = static_cast<std::uint32_t>(datagram.size());
+    const auto checksum =
+        pseudo_header(segment.first(outer_size_), wire::IpProtocol::udp, length).add(datagram).checksum();
+    udp.set<&Udp::checksum>(checksum == 0 ? 0xffff : checksum);
 }
 
 }  // namespace verbline::offload

@@ -55,8 +55,8 @@ Result<std::unique_ptr<Device>> Device::create(const DeviceOptions& options) {
 
 Result<void> Device::make_engines() {
     if (options_.kind == link::GidTable::Kind::ib) options_.mac = link::soft_ib::mac_of(options_.lid);
-    std::vector<Engine*> peers;
-    peers.reserve(options_.queues.size());
+    std::vector<Engine*> engines;
+    engines.reserve(options_.queues.size());
     // The other half stays for receive and transmit rings and the bursts being processed.
     const auto kept_by_all = options_.pool->size / 2;
     const auto kept = std::min(options_.max_kept_packets, kept_by_all / static_cast<unsigned>(options_.queues.size()));
@@ -76,18 +76,20 @@ Result<void> Device::make_engines() {
                                       .start = options_.start});
         if (!engine) return std::unexpected(engine.error());
         (*engine)->set_address(options_.mac);
-        peers.push_back(engine->get());
+        engines.push_back(engine->get());
         engines_.push_back(std::move(*engine));
         xrc_.push_back(std::make_unique<XrcTable>());
     }
-    for (auto& engine : engines_) engine->set_peers(peers);
+    for (auto* const engine : engines) {
+        if (auto connected = engine->connect(engines); !connected) return connected;
+    }
     return {};
 }
 
 bool Device::check_link() {
     const bool up = options_.device->link_up();
     if (up != std::exchange(link_up_, up)) {
-        emit({.kind = up ? transport::EventKind::port_active : transport::EventKind::port_error});
+        emit({.kind = up ? transport::AsyncEventKind::port_active : transport::AsyncEventKind::port_error});
     }
     return up;
 }
@@ -213,10 +215,12 @@ unsigned Device::shard_of(wire::Qpn qpn) const {
     return static_cast<std::uint32_t>(qpn) & (std::bit_ceil(shards()) - 1);
 }
 
-bool Device::received_where_polled(const ExpectedPeer& peer, const pmd::RssTable& rss, wire::Qpn qpn) const {
+/// Whether packets that the peer sends with this flow label arrive at the queue that the QPN's shard polls.
+bool Device::received_where_polled(const ExpectedPeer& peer, const pmd::RssTable& rss, wire::Qpn qpn,
+                                   std::uint32_t flow_label) const {
     const auto to_peer = envelope_locked(peer.path, qpn, peer.qpn);
     if (!to_peer) return true;  // any shard will do: connecting will report the error
-    const auto port = link::udp_source_port(peer.path.address.flow_label, peer.qpn, qpn);
+    const auto port = link::udp_source_port(flow_label, peer.qpn, qpn);
     const auto queue = receive_queue(rss, *to_peer, port);
     return !queue || *queue == options_.queues[shard_of(qpn)];
 }
@@ -228,10 +232,22 @@ wire::Qpn Device::pick_qpn(const QueuePairOptions& options) {
     // With uniform hashing one QPN in `shards()` is received by the shard that owns it.
     const unsigned tries = 32 * shards();
     for (unsigned tried = 0; tried < tries && qpn != wire::Qpn{0}; ++tried) {
-        if (received_where_polled(*options.peer, *rss, qpn)) break;
+        if (received_where_polled(*options.peer, *rss, qpn, options.peer->path.address.flow_label)) break;
         qpn = engines_[pick_shard(options)]->allocate_qpn();
     }
     return qpn;
+}
+
+std::uint32_t Device::flow_label_for(const ExpectedPeer& peer, wire::Qpn local) const {
+    const auto rss = shards() > 1 ? options_.device->rss() : std::nullopt;
+    if (!rss) return 0;
+    const std::scoped_lock lock(mutex_);
+    const unsigned tries = 32 * shards();
+    for (unsigned tried = 0; tried < tries; ++tried) {
+        const auto label = candidate_flow_label(tried);
+        if (received_where_polled(peer, *rss, local, label)) return label;
+    }
+    return 0;
 }
 
 Result<wire::Qpn> Device::choose_qpn(const QueuePairOptions& options) {
@@ -298,7 +314,7 @@ Result<std::unique_ptr<QueuePair>> Device::open_xrc_target(const XrcDomain& doma
         const auto found = xrc_targets_.find(qpn);
         if (found != xrc_targets_.end()) owned = found->second.lock();
     }
-    if (owned == nullptr || owned->pair.channel().xrc_domain != domain.id()) {
+    if (owned == nullptr || owned->pair.context().xrc_domain != domain.id()) {
         return failure(EINVAL, "there is no XRC target of this number in the domain");
     }
     return std::unique_ptr<QueuePair>(new QueuePair(std::move(owned)));
@@ -321,12 +337,12 @@ Result<link::Envelope> Device::envelope_locked(const Path& path, wire::Qpn local
     if (options_.kind == link::GidTable::Kind::roce && !path.address.global) {
         return failure(EINVAL, "RoCE paths are global: give the peer's GID");
     }
-    const link::Endpoint from{.carrier = link::carrier_of(*gid),
-                              .mac = options_.mac,
-                              .vlan = gid->vlan,
-                              .ecn = options_.ecn,
-                              .gid = gid->gid,
-                              .lid = options_.lid};
+    const link::SourceAddress from{.carrier = link::carrier_of(*gid),
+                                   .mac = options_.mac,
+                                   .vlan = gid->vlan,
+                                   .ecn = options_.ecn,
+                                   .gid = gid->gid,
+                                   .lid = options_.lid};
     return link::make_envelope(from, path.address, path.mac,
                                link::udp_source_port(path.address.flow_label, local, remote));
 }

@@ -14,7 +14,12 @@
 ///
 /// apps/rdma_ping is a whole program.
 ///
-/// Threads. Each shard is polled by one thread at a time (`poll`). Everything else may be called from any thread, but
+/// Threads. Each shard is polled by one thread at a time (`poll`), and several by as many: on lcores of their own, as
+/// apps/rdma_ping has them, over a device with a queue for each. A packet that arrives at another shard than its queue
+/// pair's is handed over by a ring; `peer` and `flow_label_for` avoid that. A shard that is not polled stops no other;
+/// what arrives there for it is lost once its rings are full, and sent again by the peer as any lost packet. No event
+/// tells that something was handed over: of several shards each has to be polled. Everything else may be called from
+/// any thread, but
 /// not from inside a poll (event handlers). Creating, changing and destroying objects takes a mutex and holds the shard
 /// concerned between two polls, for microseconds. Posting and polling completions do neither: one thread at a time per
 /// queue.
@@ -56,9 +61,9 @@ struct DeviceOptions {
     link::GidTable::Kind kind = link::GidTable::Kind::roce;
     wire::MacAddress mac;  ///< our address; on the soft fabric it is derived from the LID
     wire::Lid lid{};       ///< soft fabric
-    bool ecn = true;       ///< RoCE v2: ask routers to mark instead of drop
+    bool ecn = true;       ///< RoCE v2: ECN-capable, so that routers mark instead of drop
     congestion::DcqcnParameters dcqcn{};
-    transport::EventHandler on_event{};                       ///< asynchronous events: see transport::EventHandler
+    transport::AsyncEventHandler on_event{};                  ///< asynchronous events: see transport::AsyncEventHandler
     std::uint32_t max_queue_pairs = 1 << 17;                  ///< per shard, including QP1
     std::uint32_t max_kept_packets = tunables::kept_packets;  ///< per shard; in total at most half of `pool`
     std::uint32_t first_slot = 0;  ///< QPN slots begin behind it: distinct for devices that share an address and a link
@@ -115,7 +120,7 @@ public:
             const std::scoped_lock lock(mutex_);
             change(gids_);
         }
-        emit({.kind = transport::EventKind::gid_change});
+        emit({.kind = transport::AsyncEventKind::gid_change});
     }
 
     /// Returns whether the port's link is up and emits port_active or port_error, on the calling thread, when that has
@@ -164,8 +169,18 @@ public:
     /// keeps. EINVAL: the GID index is empty, or a RoCE path without a GID.
     Result<link::Envelope> envelope(const Path& path, wire::Qpn local, wire::Qpn remote) const;
 
+    /// The flow label for the peer to send with, so that its packets arrive at the shard of `local` (steering.h). 0:
+    /// they do without one, or no label helps. For the active side of a connection, which learns the peer's QPN only
+    /// when it has told its own.
+    std::uint32_t flow_label_for(const ExpectedPeer& peer, wire::Qpn local) const;
+
+    /// The shard that owns a queue pair: the low bits of its QPN.
+    unsigned shard_of(wire::Qpn qpn) const;
+
     /// Sums over all shards.
     void counters(const CounterVisitor& visit) const;
+    /// Of one shard. Any thread.
+    void counters(unsigned shard, const CounterVisitor& visit) const { engines_[shard]->visit_counters(visit); }
 
 private:
     friend class MemoryRegion;
@@ -177,7 +192,7 @@ private:
     explicit Device(const DeviceOptions& options);
 
     Result<void> make_engines();
-    void emit(const transport::Event& event) const {
+    void emit(const transport::AsyncEvent& event) const {
         if (options_.on_event) options_.on_event(event);
     }
     Result<void> change_region(wire::RKey key, const memory::RegionAttributes& attributes);
@@ -186,11 +201,11 @@ private:
     template <class Remove>
     Result<void> with_grace(Remove&& remove);
     unsigned pick_shard(const QueuePairOptions& options);
-    unsigned shard_of(wire::Qpn qpn) const;
     wire::Qpn pick_qpn(const QueuePairOptions& options);
     Result<wire::Qpn> choose_qpn(const QueuePairOptions& options);
     Result<link::Envelope> envelope_locked(const Path& path, wire::Qpn local, wire::Qpn remote) const;
-    bool received_where_polled(const ExpectedPeer& peer, const pmd::RssTable& rss, wire::Qpn qpn) const;
+    bool received_where_polled(const ExpectedPeer& peer, const pmd::RssTable& rss, wire::Qpn qpn,
+                               std::uint32_t flow_label) const;
 
     DeviceOptions options_;
     std::uint32_t max_mtu_ = 0;

@@ -17,7 +17,6 @@ namespace {
 
 constexpr unsigned packets_per_poll = pmd::max_burst;
 constexpr std::size_t early_windows = 1024;
-constexpr unsigned inbox_size = 4096;
 
 Result<rte_ring*> make_ring(const std::string& name, unsigned size, unsigned flags) {
     auto* const ring = rte_ring_create(name.c_str(), size, SOCKET_ID_ANY, flags);
@@ -36,17 +35,12 @@ Result<std::unique_ptr<Engine>> Engine::create(const Setup& setup) {
     auto doorbells = make_ring(setup.name + ".bell", std::max(pairs * 2, 64u), RING_F_SC_DEQ);
     if (!doorbells) return std::unexpected(doorbells.error());
     RingPointer bell(*doorbells);
-    auto inbox = make_ring(setup.name + ".inbox", inbox_size, RING_F_SC_DEQ);
-    if (!inbox) return std::unexpected(inbox.error());
-    RingPointer in(*inbox);
-    return std::unique_ptr<Engine>(new Engine(setup, std::move(bell), std::move(in)));
+    return std::unique_ptr<Engine>(new Engine(setup, std::move(bell)));
 }
 
-Engine::Engine(const Setup& setup, RingPointer doorbells, RingPointer inbox)
+Engine::Engine(const Setup& setup, RingPointer doorbells)
     : setup_(setup),
       doorbells_(std::move(doorbells)),
-      inbox_(std::move(inbox)),
-      peers_{this},
       wheel_(setup.start),
       tx_stage_(*setup.device, setup.queue, *setup.pool, counters_),
       reorder_(early_windows, setup.max_kept_packets),
@@ -66,9 +60,19 @@ Engine::Engine(const Setup& setup, RingPointer doorbells, RingPointer inbox)
     if (const auto mac = setup.device->mac()) tx_stage_.set_address(*mac);
 }
 
-Engine::~Engine() {
-    void* frame = nullptr;
-    while (rte_ring_sc_dequeue(inbox_.get(), &frame) == 0) rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+Engine::~Engine() = default;
+
+Result<void> Engine::connect(std::span<Engine* const> engines) {
+    if (engines.size() == 1) return {};
+    for (auto* const other : engines) {
+        auto& outbox = outboxes_.emplace_back();
+        if (other == this) continue;
+        auto ring = pmd::HandoverRing::create(setup_.name + ">" + std::to_string(other->shard()), SOCKET_ID_ANY);
+        if (!ring) return std::unexpected(ring.error());
+        outbox.reset(new Outbox{.ring = std::move(*ring)});
+        other->inboxes_.push_back(&outbox->ring);
+    }
+    return {};
 }
 
 bool Engine::poll(Time now) noexcept {
@@ -284,6 +288,7 @@ void Engine::detach(const wire::Gid& group, transport::TransportQueuePair& pair)
 
 void Engine::visit_counters(const CounterVisitor& visit) const {
     counters_.each(visit);
+    bursts_.each(visit);
     discards_.each(visit);
 }
 

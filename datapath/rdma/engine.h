@@ -5,8 +5,8 @@
 /// One shard's transport engine: the queue pairs it owns, its queue of the network device, and the poll loop over both.
 ///
 ///               frames of others      ┌──────────────────────── Engine ───────────────────────┐
-///     device ──> rx_burst ────────────┤ open, parse ──> QPN ──> QueuePair::receive            │
-///     other shards ──> inbox ─────────┤                             │ has something to send   │
+///     device ──> rx_burst ────────────┤ open ──> QPN ──> verify ──> QueuePair::receive        │
+///     other shards ──> inboxes ───────┤                             │ has something to send   │
 ///     itself ──> loopback ────────────┤                             ▼                         │
 ///     users ──> doorbell ring ────────┤ ─────────────────────> active list ──> ::transmit ────┼──> TxStage
 ///     its thread ──> send ────────────┤ ───────────────────────────▲                          │
@@ -14,16 +14,17 @@
 ///                                     └───────────────────────────────────────────────────────┘
 ///
 /// The low bits of a QPN are the number of the shard that owns it. A packet that arrives at another shard is handed
-/// over through a ring and counted (rx_handed_over). Multicast packets are passed to every shard.
+/// over, as it is, through the ring from that shard to its own, and counted (rx_handed_over): its owner verifies it.
+/// Multicast packets are passed to every shard. A full ring drops: a shard that is not polled stops no other.
 ///
-/// Threads: `poll`, `send` and `next_deadline` by the shard's; `ring` by any; `deliver` by other shards; the rest while
-/// the gate is held.
+/// Threads: `poll`, `send` and `next_deadline` by the shard's; `ring` by any; the rest while the gate is held.
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,20 @@
 #include "datapath/transport/queue_pair.h"
 #include "pmd/base/error.h"
 #include "pmd/netdev.h"
+#include "pmd/rss/handover_ring.h"
 
 struct rte_ring;
 
 namespace verbline::rdma {
+
+/// Beside transport::Counters.
+#define VERBLINE_ENGINE_COUNTERS(X)                                                      \
+    X(rx_bursts, "bursts received from the device, packets for other shards among them") \
+    X(rx_burst_packets, "packets in these bursts")
+
+struct EngineCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_ENGINE_COUNTERS)
+};
 
 class Engine {
 public:
@@ -48,7 +59,7 @@ public:
         rte_mempool* pool = nullptr;  ///< for frames to send, and for copies of received frames in several segments
         memory::KeyTable* keys = nullptr;
         const congestion::DcqcnParameters* dcqcn = nullptr;
-        transport::EventHandler on_event;
+        transport::AsyncEventHandler on_event;
         std::uint32_t max_queue_pairs = 1 << 17;  ///< including QP1
         std::uint32_t max_kept_packets = 4096;    ///< kept for reordering, in total; below the size of `pool`
         std::uint32_t first_slot = 0;             ///< QPNs are allocated from the slot after it
@@ -75,10 +86,8 @@ public:
 
     /// Doorbell: requests were published to this queue pair's send queue, or its state was changed.
     void ring(transport::TransportQueuePair& pair) noexcept;
-    /// Puts a frame for one of our queue pairs, or for a multicast group, into the inbox. Takes ownership unless it
-    /// returns false (inbox full).
-    bool deliver(rte_mbuf* frame) noexcept;
-    void set_peers(std::vector<Engine*> engines) { peers_ = std::move(engines); }
+    /// Before the first poll: makes the rings from this shard to all others of the device. `engines`: by shard.
+    Result<void> connect(std::span<Engine* const> engines);
 
     // While the gate is held.
 
@@ -97,7 +106,7 @@ public:
     }
 
     transport::TransportQueuePair* find(wire::Qpn qpn) const noexcept;
-    const transport::Counters& counters() const { return counters_; }
+    const transport::RdmaCounters& counters() const { return counters_; }
     void visit_counters(const CounterVisitor& visit) const;
 
 private:
@@ -106,7 +115,14 @@ private:
     };
     using RingPointer = std::unique_ptr<rte_ring, FreeRing>;
 
-    Engine(const Setup& setup, RingPointer doorbells, RingPointer inbox);
+    /// What one burst has for another shard, and the ring that leads there.
+    struct Outbox {
+        pmd::HandoverRing ring;
+        std::array<rte_mbuf*, pmd::max_burst> packets{};
+        std::uint16_t count = 0;
+    };
+
+    Engine(const Setup& setup, RingPointer doorbells);
 
     bool poll_sources() noexcept;
     bool receive_all() noexcept;
@@ -118,12 +134,14 @@ private:
         transport::TransportQueuePair** pair = nullptr;
     };
     /// Checks and parses frames; rejected ones go to `done`, to be freed. Returns the number of packets in `out`.
-    std::size_t open(pmd::Burst frames, std::span<Arrived> out, std::span<rte_mbuf*> done,
+    std::size_t open(pmd::Burst frames, bool handed_over, std::span<Arrived> out, std::span<rte_mbuf*> done,
                      unsigned& done_count) noexcept;
+    Outbox* outbox_of(wire::Qpn destination) noexcept;
     void count_fault(transport::PacketFault fault) noexcept;
     /// Returns true if ownership of the mbuf has passed on; else the caller frees it.
     bool receive(const Arrived& arrived, bool handed_over) noexcept;
-    bool hand_over(rte_mbuf& frame, unsigned shard) noexcept;
+    void put(Outbox& outbox, rte_mbuf* frame) noexcept;
+    void flush(Outbox& outbox) noexcept;
     bool multicast(const transport::Packet& packet, bool handed_over) noexcept;
     rte_mbuf* contiguous(rte_mbuf* frame) noexcept;
     void reserve_for_receive() noexcept;
@@ -139,10 +157,12 @@ private:
 
     Setup setup_;
     QuiescentGate gate_;
-    transport::Counters counters_;
+    transport::RdmaCounters counters_;
+    EngineCounters bursts_;
     CountersBy<link::Discard> discards_;
-    RingPointer doorbells_, inbox_;
-    std::vector<Engine*> peers_;
+    RingPointer doorbells_;
+    std::vector<std::unique_ptr<Outbox>> outboxes_;  ///< by shard; null: its own. Empty: it is the only one
+    std::vector<pmd::HandoverRing*> inboxes_;        ///< from every other
 
     timer::Wheel wheel_;
     transport::TxStage tx_stage_;

@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
-#include <rte_ring.h>
 
 #include "datapath/rdma/engine.h"
 
@@ -40,14 +41,17 @@ bool Engine::receive_all() noexcept {
         looped_.clear();
         busy = true;
     }
-    if (peers_.size() > 1) {
-        const auto n = rte_ring_sc_dequeue_burst(inbox_.get(), reinterpret_cast<void**>(frames.data()),
-                                                 static_cast<unsigned>(frames.size()), nullptr);
+    for (auto* const inbox : inboxes_) {
+        const auto n = inbox->pop(frames);
         receive_burst(pmd::Burst(frames).first(n), true);
         busy |= n != 0;
     }
     const auto n = setup_.device->rx_burst(setup_.queue, frames);
+    if (n != 0) bursts_.rx_bursts.add(), bursts_.rx_burst_packets.add(n);
     receive_burst(pmd::Burst(frames).first(n), false);
+    for (const auto& outbox : outboxes_) {
+        if (outbox != nullptr && outbox->count != 0) flush(*outbox);
+    }
     if (reorder_.packets() != 0 && n < frames.size()) [[unlikely]]
         reserve_for_receive();
     return busy || n != 0;
@@ -70,14 +74,14 @@ void Engine::receive_burst(pmd::Burst frames, bool handed_over) noexcept {
     for (auto rest = frames; !rest.empty();) {
         const auto chunk = rest.first(together(rest, opened_at_once));
         rest = rest.subspan(chunk.size());
-        for (const auto& each : std::span(opened_).first(open(chunk, opened_, done, done_count))) {
+        for (const auto& each : std::span(opened_).first(open(chunk, handed_over, opened_, done, done_count))) {
             if (!receive(each, handed_over)) done[done_count++] = each.packet.mbuf;
         }
     }
     rte_pktmbuf_free_bulk(done.data(), done_count);
 }
 
-std::size_t Engine::open(pmd::Burst frames, std::span<Arrived> out, std::span<rte_mbuf*> done,
+std::size_t Engine::open(pmd::Burst frames, bool handed_over, std::span<Arrived> out, std::span<rte_mbuf*> done,
                          unsigned& done_count) noexcept {
     // In steps, each for all frames: checksum computations overlap, and prefetched queue pairs arrive meanwhile.
     std::size_t count = 0;
@@ -85,17 +89,29 @@ std::size_t Engine::open(pmd::Burst frames, std::span<Arrived> out, std::span<rt
         if (i + 2 < frames.size()) rte_prefetch0(rte_pktmbuf_mtod(frames[i + 2], void*));
         auto* const frame = frames[i]->nb_segs == 1 ? frames[i] : contiguous(frames[i]);
         if (frame == nullptr) continue;
-        counters_.rx_packets.add();
-        counters_.rx_bytes.add(frame->data_len);
-        if (const auto discard = link::open_headers(bytes_of(*frame), out[count].packet.arrival)) {
+        auto& next = out[count];
+        const auto discard = link::open_headers(bytes_of(*frame), next.packet.arrival);
+        // The packet is not verified yet; its QPN is good enough for a prefetch, and to find the shard that verifies.
+        wire::Qpn destination{};
+        if (!discard) {
+            next.packet.mbuf = frame;
+            destination = transport::destination_of(next.packet);
+            if (auto* const outbox = handed_over ? nullptr : outbox_of(destination)) {
+                put(*outbox, frame);
+                continue;
+            }
+        }
+        if (!handed_over || destination != wire::multicast_qpn) {  // which was counted where it came in
+            counters_.rx_packets.add();
+            counters_.rx_bytes.add(frame->data_len);
+        }
+        if (discard) {
             discards_[*discard].add();
             done[done_count++] = frame;
         } else {
-            auto& next = out[count++];
-            next.packet.mbuf = frame;
-            // The packet is not verified yet; its QPN is good enough for a prefetch.
-            next.pair = &slots_[slot_of(transport::destination_of(next.packet))];
+            next.pair = &slots_[slot_of(destination)];
             rte_prefetch0(static_cast<const void*>(next.pair));
+            ++count;
         }
     }
     std::array<std::optional<link::Discard>, opened_at_once> wrong;
@@ -144,8 +160,6 @@ rte_mbuf* Engine::contiguous(rte_mbuf* frame) noexcept {
 bool Engine::receive(const Arrived& arrived, bool handed_over) noexcept {
     const auto& packet = arrived.packet;
     if (packet.destination == wire::multicast_qpn) return multicast(packet, handed_over);
-    const auto shard = static_cast<std::uint32_t>(packet.destination) & ((1u << shard_bits_) - 1);
-    if (shard != setup_.shard && shard < peers_.size()) return hand_over(*packet.mbuf, shard);
     auto* const pair = *arrived.pair;
     if (pair == nullptr || pair->qpn() != packet.destination) return counters_.rx_dropped_qpn.add(), false;
     bool kept = false;
@@ -158,15 +172,25 @@ bool Engine::receive(const Arrived& arrived, bool handed_over) noexcept {
     return kept;
 }
 
-bool Engine::hand_over(rte_mbuf& frame, unsigned shard) noexcept {
-    counters_.rx_handed_over.add();
-    if (peers_[shard]->deliver(&frame)) return true;
-    counters_.rx_dropped_handover.add();
-    return false;
+/// Where a packet for this QPN goes if it belongs to another shard; else null.
+Engine::Outbox* Engine::outbox_of(wire::Qpn destination) noexcept {
+    if (outboxes_.empty() || destination == wire::multicast_qpn) return nullptr;
+    const auto shard = static_cast<std::uint32_t>(destination) & ((1u << shard_bits_) - 1);
+    return shard < outboxes_.size() ? outboxes_[shard].get() : nullptr;
 }
 
-bool Engine::deliver(rte_mbuf* frame) noexcept {
-    return rte_ring_mp_enqueue(inbox_.get(), frame) == 0;
+void Engine::put(Outbox& outbox, rte_mbuf* frame) noexcept {
+    if (outbox.count == outbox.packets.size()) flush(outbox);
+    outbox.packets[outbox.count++] = frame;
+}
+
+void Engine::flush(Outbox& outbox) noexcept {
+    const auto packets = std::span(outbox.packets).first(std::exchange(outbox.count, std::uint16_t{0}));
+    const auto taken = outbox.ring.push(packets);
+    const auto rest = packets.subspan(taken);
+    counters_.rx_handed_over.add(taken);
+    counters_.rx_dropped_handover.add(rest.size());
+    rte_pktmbuf_free_bulk(rest.data(), static_cast<unsigned>(rest.size()));
 }
 
 bool Engine::multicast(const transport::Packet& packet, bool handed_over) noexcept {
@@ -179,15 +203,16 @@ bool Engine::multicast(const transport::Packet& packet, bool handed_over) noexce
             pair->receive(to_members, context_);
             activate(*pair);
         }
-    } else if (peers_.size() == 1) {
+    } else if (outboxes_.empty()) {
         counters_.rx_dropped_multicast.add();
     }
-    if (!handed_over) {
-        for (auto* const peer : peers_) {
-            if (peer == this) continue;
-            auto* const copy = rte_pktmbuf_copy(packet.mbuf, setup_.pool, 0, UINT32_MAX);
-            if (copy != nullptr && peer->deliver(copy)) continue;
-            rte_pktmbuf_free(copy);
+    if (handed_over) return false;
+    for (const auto& outbox : outboxes_) {
+        if (outbox == nullptr) continue;
+        auto* const copy = rte_pktmbuf_copy(packet.mbuf, setup_.pool, 0, UINT32_MAX);
+        if (copy != nullptr) {
+            put(*outbox, copy);
+        } else {
             counters_.rx_dropped_handover.add();
         }
     }

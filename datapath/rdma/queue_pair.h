@@ -45,10 +45,10 @@ public:
     transport::QueuePairType type() const { return pair().type(); }
     transport::QueuePairState state() const { return pair().state(); }
     /// Not for XRC targets, which have no send queue.
-    const transport::SendQueue::Limits& send_limits() const { return pair().channel().send_queue.limits(); }
+    const transport::SendQueue::Limits& send_limits() const { return pair().context().send_queue.limits(); }
 
     /// Not for queue pairs with a shared receive queue.
-    const transport::ReceiveQueue::Limits& receive_limits() const { return pair().channel().receive_queue.limits(); }
+    const transport::ReceiveQueue::Limits& receive_limits() const { return pair().context().receive_queue.limits(); }
 
     /// This implementation supports selective acknowledgement (transport/selective_ack.h). The ends exchange that like
     /// QPN and PSN, and enable it only if both support it; the transport itself does not negotiate.
@@ -78,7 +78,7 @@ public:
     Result<void> attach(const wire::Gid& group);
     Result<void> detach(const wire::Gid& group);
 
-    /// Prefetches what posting touches. For programs that post to thousands of queue pairs in turn, whose state has
+    /// Prefetches what posting touches. For programs that post to thousands of queue pairs round robin, whose state has
     /// left the cache: call it a few queue pairs ahead.
     void prefetch() const noexcept { pair().prefetch_post(); }
 
@@ -110,8 +110,8 @@ public:
 
     // Any thread. `mark` returns the position behind the send requests submitted so far. `through(mark)` returns true
     // once all requests before it are retired: the shard no longer reads their buffers and envelopes.
-    std::uint32_t mark() const noexcept { return pair().channel().send_queue.posted(); }
-    bool through(std::uint32_t mark) const noexcept { return pair().channel().send_queue.through(mark); }
+    std::uint32_t mark() const noexcept { return pair().context().send_queue.posted(); }
+    bool through(std::uint32_t mark) const noexcept { return pair().context().send_queue.through(mark); }
 
 private:
     friend class Device;

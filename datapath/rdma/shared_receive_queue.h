@@ -8,7 +8,7 @@
 #include <expected>
 #include <span>
 
-#include "datapath/transport/channel.h"
+#include "datapath/transport/queue_pair_context.h"
 
 namespace verbline::rdma {
 
@@ -43,7 +43,7 @@ public:
     std::uint32_t number() const { return queue_.number; }  ///< XRC SRQ number that peers put into requests; 0: not XRC
     const transport::ReceiveQueue::Limits& limits() const { return queue_.queue.limits(); }
     unsigned shard() const { return shard_; }
-    /// Identifies this queue in events (transport::Event::srq).
+    /// Identifies this queue in events (transport::AsyncEvent::srq).
     transport::SharedReceiveQueue* id() { return &queue_; }
 
 private:

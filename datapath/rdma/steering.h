@@ -23,4 +23,11 @@ namespace verbline::rdma {
 std::optional<std::uint16_t> receive_queue(const pmd::RssTable& rss, const link::Envelope& to_peer,
                                            std::uint16_t source_port);
 
+/// The flow label to try at the `attempt`-th time: first none, then such as change all bits of the source port. With
+/// few bits changed, a key that gives these no weight would leave all candidates in one queue.
+constexpr std::uint32_t candidate_flow_label(std::uint32_t attempt) {
+    constexpr std::uint32_t step = 0x278d, port_bits = 0x3fff;  // odd, so all of these come before one comes again
+    return attempt * step & port_bits;
+}
+
 }  // namespace verbline::rdma

@@ -36,7 +36,7 @@ private:
     std::unordered_set<transport::TransportQueuePair*> targets_;
 };
 
-/// The first number behind `last` that is not `used`, in 24 bits (XRCETH, IBTA annex A14) and never 0, which stands for
+/// The first number behind `last` that is not `used`, in 24 bits (XRCETH, IBTA annex A14) and never 0, which means
 /// no XRC queue. nullopt: all are used.
 template <class Used>
 std::optional<std::uint32_t> next_srq_number(std::uint32_t last, Used used) {

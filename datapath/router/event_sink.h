@@ -22,7 +22,9 @@ public:
     /// Wakes the control thread if events were emitted. Call at the end of a poll.
     void wake_control() noexcept;
 
-    Counter lost;  ///< events not emitted because the ring was full
+    Counter lost;     ///< events not emitted because the ring was full
+    Counter punted;   ///< packets in events that were emitted
+    Counter dropped;  ///< packets in events that were not: the caller frees them
 
 private:
     Ring<Event>& ring_;

@@ -36,7 +36,8 @@ struct Ipv4Family {
     using Error = forward::IcmpError;
     static constexpr auto* make_error = forward::icmp_error;
     static constexpr auto* check = forward::check_ipv4;
-    static constexpr auto* spend_hop = forward::decrement_ttl;
+    static bool is_plain(const rte_mbuf& packet) { return forward::is_plain_ipv4(packet); }
+    static void spend_hop(rte_mbuf& packet) { forward::decrement_ttl(packet); }
     static constexpr bool fragments = true;  ///< routers may
     static constexpr bool has_broadcast = true;
     static constexpr bool has_scopes = false;  ///< addresses that are valid on one link only
@@ -44,10 +45,19 @@ struct Ipv4Family {
     static Address source_of(const rte_mbuf& packet) { return header_field<Header, &Header::source>(packet); }
     static Address destination_of(const rte_mbuf& packet) { return header_field<Header, &Header::destination>(packet); }
     static std::uint8_t hops_of(const rte_mbuf& packet) { return header_field<Header, &Header::time_to_live>(packet); }
+    static bool is_tcp(const rte_mbuf& packet) {
+        return header_field<Header, &Header::protocol>(packet) == wire::IpProtocol::tcp;
+    }
     static bool may_fragment(const rte_mbuf& packet) { return !header_field<Header, &Header::dont_fragment>(packet); }
     static bool is_group(Address address) { return address == Address{0xffff'ffff} || wire::is_multicast(address); }
-    /// Whether it is one of many hosts', of which no route tells.
+    /// Whether many hosts may use it, so that no route leads back.
     static bool is_shared(Address source) { return source == Address{}; }
+    /// Of groups: 224.0.0.0/24 (RFC 5771, 4).
+    static bool stays_on_link(Address group) { return static_cast<std::uint32_t>(group) >> 8 == 0xe00000; }
+    /// Whether it is IGMP.
+    static bool is_membership(const rte_mbuf& packet) {
+        return header_field<Header, &Header::protocol>(packet) == wire::IpProtocol::igmp;
+    }
     static wire::Gid gid_of(Address address) { return link::gid_of(address); }
 
     static Error no_route() { return Error::net_unreachable(); }
@@ -55,9 +65,13 @@ struct Ipv4Family {
     static Error too_big(std::uint32_t mtu) { return Error::fragmentation_needed(mtu); }
     static Address error_source(const Ports&, const ShardPort& from, const rte_mbuf&) { return from.addresses.address; }
 
-    /// The link's destination of a group.
-    static const link::Destination* group(const ShardPort& out, Address, link::Destination&) {
-        return out.broadcast ? &*out.broadcast : nullptr;
+    /// The link's destination of a group or a broadcast.
+    static const link::Destination* group(ShardPort& out, Address group, link::Destination& scratch) {
+        if (!out.broadcast || !wire::is_multicast(group) || out.ethernet() == nullptr)
+            return out.broadcast ? &*out.broadcast : nullptr;
+        scratch = *out.broadcast;
+        link::set_ethernet_group(scratch, group);
+        return &scratch;
     }
 };
 
@@ -68,6 +82,7 @@ struct Ipv6Family {
     using Error = forward::Icmpv6Error;
     static constexpr auto* make_error = forward::icmpv6_error;
     static constexpr auto* check = forward::check_ipv6;
+    static bool is_plain(const rte_mbuf& packet) { return forward::is_plain_ipv6(packet); }
     static constexpr auto* spend_hop = forward::decrement_hop_limit;
     static constexpr bool fragments = false;  ///< RFC 8200, 5
     static constexpr bool has_broadcast = false;
@@ -76,9 +91,17 @@ struct Ipv6Family {
     static Address source_of(const rte_mbuf& packet) { return header_field<Header, &Header::source>(packet); }
     static Address destination_of(const rte_mbuf& packet) { return header_field<Header, &Header::destination>(packet); }
     static std::uint8_t hops_of(const rte_mbuf& packet) { return header_field<Header, &Header::hop_limit>(packet); }
+    /// Without extension headers.
+    static bool is_tcp(const rte_mbuf& packet) {
+        return header_field<Header, &Header::next_header>(packet) == wire::IpProtocol::tcp;
+    }
     static bool may_fragment(const rte_mbuf&) { return false; }
     static bool is_group(const Address& address) { return wire::is_multicast(address); }
     static bool is_shared(const Address& source) { return source == Address{} || wire::is_link_local(source); }
+    /// Of groups: those of an interface or a link (RFC 4291, 2.7).
+    static bool stays_on_link(const Address& group) { return (wire::load8(group.bytes, 1) & 0xf) <= 2; }
+    /// Whether it is MLD, behind its alert (RFC 3810, 5).
+    static bool is_membership(const rte_mbuf& packet) { return forward::is_listener_discovery(packet); }
     static wire::Gid gid_of(const Address& address) { return link::gid_of(address); }
 
     static Error no_route() { return Error::no_route(); }

@@ -4,75 +4,71 @@
 #include <algorithm>
 #include <utility>
 
-#include <rte_cycles.h>
 #include <rte_mbuf.h>
 
-#include "datapath/forward/fragment.h"
 #include "datapath/forward/mss.h"
-#include "datapath/offload/segmentation.h"
 
 namespace verbline::router {
 namespace {
 
 using forward::NextHopKind;
 
-/// The size of the largest packet on the link that this one becomes.
-std::uint32_t size_on_link(const rte_mbuf& packet) {
-    if ((packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return packet.pkt_len;
-    return packet.l3_len + packet.l4_len + packet.tso_segsz;
-}
-
 }  // namespace
-
-std::uint32_t RouterContext::flow_hash(rte_mbuf& packet) const {
-    rte_mbuf* const one = &packet;
-    std::uint32_t hash = 0;
-    if (flows != nullptr) flows->hash(pmd::Carries::ip, {&one, 1}, {&hash, 1});
-    return hash;
-}
-
-void RouterContext::to_kernel(ShardPort& port, pmd::Burst packets) {
-    const auto taken = port.kernel.tx_burst(port.link().queue(), packets);
-    counters.to_kernel_packets.add(taken);
-    for (auto* packet : packets.subspan(taken)) discard(packet, counters.dropped_kernel_full);
-}
-
-void RouterContext::discard(rte_mbuf* packet, Counter& why) {
-    why.add();
-    rte_pktmbuf_free(packet);
-}
 
 template <class Family>
 FamilyRouter<Family>::FamilyRouter(RouterContext& context, Fib& fib)
-    : context_(context),
-      fib_(fib),
-      neighbours_({.seed = rte_rdtsc()}, context.neighbour_counters),
-      neighbour_hints_(fib.max_next_hops(), Neighbours::no_entry) {}
+    : context_(context), fib_(fib), egress_(context, fib), multicast_(context, fib) {}
 
 template <class Family>
 void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept {
-    if (context_.deliver_all_to_kernel) return context_.to_kernel(from, packets);
-    lookup_.size = lookup_.local = 0;
-    for (auto* packet : packets) {
-        if (const auto reason = Family::check(*packet)) {
-            context_.discard(packet, discards_[*reason]);
-            continue;
-        }
-        packet->port = static_cast<std::uint16_t>(from.id);  // where an ICMP error about it would come from
-        add(packet, Family::destination_of(*packet));
+    if (context_.deliver_all_to_kernel) {
+        return context_.to_kernel(from, packets.first(context_.coalesce(packets, 0)));
     }
-    if (from.reverse_path != forward::ReversePath::off) [[unlikely]]
+    admit(from, packets);
+    if (from.reverse_path != forward::ReversePathFilter::off) [[unlikely]]
         check_sources(from);
     look_up();
-    for (std::size_t i = 0; i < lookup_.size; ++i) route(i, now);
-    if (lookup_.local > 0) context_.to_kernel(from, pmd::Burst(lookup_.packets).first(lookup_.local));
-    send(outgoing_, now);
+    route(now);
+    if (lookup_.local > 0) to_kernel(from, now);
+    egress_.flush(now);
+}
+
+/// What no route leads on: to the kernel, and of groups to other links.
+template <class Family>
+void FamilyRouter<Family>::to_kernel(ShardPort& from, Time now) {
+    auto packets = pmd::Burst(lookup_.packets).first(lookup_.local);
+    if (from.multicast) packets = packets.first(multicast_.from_link(*this, from, packets, now));
+    if (!packets.empty()) context_.to_kernel(from, packets);
 }
 
 template <class Family>
-void FamilyRouter<Family>::add(rte_mbuf* packet, const Address& destination) {
-    lookup_.destinations[lookup_.size] = destination;
-    lookup_.packets[lookup_.size++] = packet;
+void FamilyRouter<Family>::to_group(ShardPort& out, rte_mbuf* packet, const Address& group, Time now) {
+    if (size_on_link(*packet) > out.mtu && !Family::may_fragment(*packet)) {
+        return refuse(packet, context_.counters.dropped_mtu, Family::too_big(out.mtu), now);
+    }
+    egress_.gather(out, packet, {{out.id, group}}, now);
+}
+
+/// Begins a lookup with those of the burst that are in order.
+template <class Family>
+void FamilyRouter<Family>::admit(ShardPort& from, pmd::Burst packets) {
+    std::size_t n = 0, tcp = 0;
+    for (auto* packet : packets) {
+        if (!Family::is_plain(*packet)) [[unlikely]] {
+            if (const auto reason = Family::check(*packet)) {
+                context_.discard(packet, discards_[*reason]);
+                continue;
+            }
+        }
+        packet->port = static_cast<std::uint16_t>(from.id);  // where an ICMP error about it would come from
+        lookup_.packets[n++] = packet;
+        tcp += Family::is_tcp(*packet) ? 1 : 0;
+    }
+    if (tcp > 1 || context_.tunnels != 0) {
+        n = context_.coalesce(pmd::Burst(lookup_.packets).first(n), context_.tunnels);
+    }
+    lookup_.size = n;
+    lookup_.local = 0;
 }
 
 /// Drops those of the burst that do not pass the port's check of reverse paths.
@@ -85,7 +81,7 @@ void FamilyRouter<Family>::check_sources(const ShardPort& from) {
     for (std::size_t i = 0; i < n; ++i) {
         auto* const packet = lookup_.packets[i];
         if (Family::is_shared(sources[i]) || may_be_from(lookup_.hops[i], from)) {
-            add(packet, lookup_.destinations[i]);  // at most at `i`, which was read
+            lookup_.packets[lookup_.size++] = packet;  // at most at `i`, which was read
         } else {
             context_.discard(packet, context_.counters.dropped_reverse_path);
         }
@@ -105,6 +101,8 @@ bool FamilyRouter<Family>::may_be_from(typename Fib::Index hop, const ShardPort&
 /// `chosen`: the port to which the kernel has routed the burst; null: it is ours to route.
 template <class Family>
 void FamilyRouter<Family>::look_up(const ShardPort* chosen) {
+    for (std::size_t i = 0; i < lookup_.size; ++i)
+        lookup_.destinations[i] = Family::destination_of(*lookup_.packets[i]);
     fib_.lookup(std::span(lookup_.destinations).first(lookup_.size), std::span(lookup_.hops).first(lookup_.size));
     if (fib_.groups().any()) [[unlikely]]
         choose_members(chosen);
@@ -122,42 +120,58 @@ void FamilyRouter<Family>::choose_members(const ShardPort* chosen) {
     }
 }
 
-/// Number `i` of the burst.
 template <class Family>
-void FamilyRouter<Family>::route(std::size_t i, Time now) {
+void FamilyRouter<Family>::route(Time now) {
+    std::uint64_t forwarded = 0;
+    for (std::size_t i = 0, n = lookup_.size; i < n; ++i) {
+        const auto number = lookup_.hops[i];
+        const auto destination = lookup_.destinations[i];
+        if (!forward::leads_out(fib_.next_hop(number).kind) || Family::is_group(destination)) [[unlikely]] {
+            route_elsewhere(i, now);
+        } else {
+            forwarded += pass_on(number, destination, lookup_.packets[i], now) ? 1 : 0;
+        }
+    }
+    context_.counters.forwarded_packets.add(forwarded);
+}
+
+/// Number `i` of the burst, which no link is to carry.
+template <class Family>
+void FamilyRouter<Family>::route_elsewhere(std::size_t i, Time now) {
     auto* packet = lookup_.packets[i];
     const auto& destination = lookup_.destinations[i];
-    const auto& hop = fib_.next_hop(lookup_.hops[i]);
+    const auto kind = fib_.next_hop(lookup_.hops[i]).kind;
     auto& counters = context_.counters;
-    if (hop.kind == NextHopKind::local || Family::is_group(destination)) {
+    if (kind == NextHopKind::local || Family::is_group(destination)) {
         lookup_.packets[lookup_.local++] = packet;  // at most at `i`, which was read
         return;
     }
     if (leaves_scope(destination, packet, now)) return;
-    if (hop.kind == NextHopKind::blackhole) return context_.discard(packet, counters.dropped_no_route);
-    if (hop.kind == NextHopKind::unreachable) {
-        return refuse(packet, counters.dropped_no_route, Family::no_route(), now);
-    }
-    pass_on(lookup_.hops[i], destination, packet, now);
+    if (kind == NextHopKind::blackhole) return context_.discard(packet, counters.dropped_no_route);
+    refuse(packet, counters.dropped_no_route, Family::no_route(), now);
 }
 
-/// To the next hop's link.
+/// To the next hop's link. False: the packet was dropped.
 template <class Family>
-void FamilyRouter<Family>::pass_on(typename Fib::Index hop, const Address& destination, rte_mbuf* packet, Time now) {
+bool FamilyRouter<Family>::pass_on(typename Fib::Index hop, const Address& destination, rte_mbuf* packet, Time now) {
     auto& counters = context_.counters;
-    if (Family::hops_of(*packet) <= 1) return refuse(packet, counters.dropped_ttl, Error::time_exceeded(), now);
+    if (leaves_scope(destination, packet, now)) return false;
+    if (Family::hops_of(*packet) <= 1) return refuse(packet, counters.dropped_ttl, Error::time_exceeded(), now), false;
     auto& out = context_.port(fib_.next_hop(hop).interface);
-    const bool fits = size_on_link(*packet) <= out.mtu;
+    const auto mtu = out.mtu;
+    const bool fits = size_on_link(*packet) <= mtu;
     if (!fits && !Family::may_fragment(*packet)) {
-        return refuse(packet, counters.dropped_mtu, Family::too_big(out.mtu), now);
+        return refuse(packet, counters.dropped_mtu, Family::too_big(mtu), now), false;
     }
     if (context_.clamps_mss) [[unlikely]]
         clamp_mss(*context_.ports[packet->port], out, *packet);
     Family::spend_hop(*packet);
-    counters.forwarded_packets.add();
-    const auto to = neighbour(out, hop, destination);
-    if (!fits) return gather_large(outgoing_, out, packet, to, now);
-    append(outgoing_, packet, to, now);
+    const auto to = egress_.neighbour(out, hop, destination);
+    if (fits) [[likely]]
+        egress_.append(out, packet, to, now);
+    else
+        egress_.gather(out, packet, to, now);
+    return true;
 }
 
 /// The segments that a SYN allows come back through both of these ports.
@@ -169,7 +183,7 @@ void FamilyRouter<Family>::clamp_mss(const ShardPort& from, const ShardPort& out
     if (forward::clamp_mss(packet, mtu)) context_.counters.mss_clamped_packets.add();
 }
 
-/// Whether it may not be routed for its addresses, and has been dropped. RFC 4291, 2.5.6; the source is told if it
+/// Whether it may not be routed for its addresses, and has been dropped. RFC 4291, 2.5.6; the source is notified if it
 /// could have known better (RFC 4443, 3.1).
 template <class Family>
 bool FamilyRouter<Family>::leaves_scope(const Address& destination, rte_mbuf* packet, Time now) {
@@ -192,11 +206,11 @@ void FamilyRouter<Family>::from_kernel(ShardPort& out, pmd::Burst packets, Time 
     lookup_.size = 0;
     for (auto* packet : packets) {
         packet->port = static_cast<std::uint16_t>(out.id);
-        add(packet, Family::destination_of(*packet));
+        lookup_.packets[lookup_.size++] = packet;
     }
     look_up(&out);
     for (std::size_t i = 0; i < lookup_.size; ++i) route_from_kernel(out, i, now);
-    send(outgoing_, now);
+    egress_.flush(now);
 }
 
 template <class Family>
@@ -207,99 +221,22 @@ void FamilyRouter<Family>::route_from_kernel(ShardPort& out, std::size_t i, Time
     // A "local" destination from the kernel through this port can only be a broadcast: the kernel delivers its own
     // addresses itself.
     if ((Family::has_broadcast && hop.kind == NextHopKind::local) || Family::is_group(destination)) {
-        link::Destination scratch;
-        const auto* const to = Family::group(out, destination, scratch);
-        if (to == nullptr) return context_.discard(packet, context_.counters.dropped_broadcast);
-        return out.link().transmit(packet, *to);
+        return to_group_from_kernel(out, packet, destination, now);
     }
-    gather(outgoing_, out, packet, neighbour(out, lookup_.hops[i], destination), now);
+    egress_.gather(out, packet, egress_.neighbour(out, lookup_.hops[i], destination), now);
 }
 
-/// A socket bound to an interface may use it against the routes: then the destination is taken to be on the link.
+/// Or a broadcast.
 template <class Family>
-auto FamilyRouter<Family>::neighbour(ShardPort& out, typename Fib::Index hop, const Address& destination) -> Neighbour {
-    const auto& next = fib_.next_hop(hop);
-    if (next.kind != NextHopKind::via || next.interface != out.id) return {{out.id, destination}};
-    return {{out.id, next.gateway}, &neighbour_hints_[hop]};
-}
-
-/// Adds a packet to those that are sent at the end of the burst.
-template <class Family>
-void FamilyRouter<Family>::gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
-    if (size_on_link(*packet) > out.mtu) return gather_large(outgoing, out, packet, to, now);
-    append(outgoing, packet, to, now);
-}
-
-/// A packet larger than the MTU. What is segmented anyway is segmented smaller: the result is the same as if its sender
-/// had known the MTU.
-template <class Family>
-void FamilyRouter<Family>::gather_large(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
-    if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return fragment(outgoing, out, packet, to, now);
-    offload::limit_segments(*packet, out.mtu);
-    append(outgoing, packet, to, now);
-}
-
-/// A packet that fits. Those that are as many as one burst holds are sent first.
-template <class Family>
-void FamilyRouter<Family>::append(Outgoing& outgoing, rte_mbuf* packet, Neighbour to, Time now) {
-    if (outgoing.size == outgoing.packets.size()) send(outgoing, now);
-    neighbours_.prefetch(to);
-    outgoing.packets[outgoing.size] = packet;
-    outgoing.neighbours[outgoing.size++] = to;
-}
-
-/// What is left to be fragmented where routers may not is the kernel's, which knows the MTU.
-template <class Family>
-void FamilyRouter<Family>::fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
-    if constexpr (!Family::fragments) {
-        context_.discard(packet, context_.counters.dropped_mtu);
-    } else {
-        std::array<rte_mbuf*, forward::max_fragments> fragments;
-        const auto n = forward::fragment(*packet, out.mtu, context_.pool, fragments);
-        if (n == 0) return context_.discard(packet, context_.counters.dropped_no_mbuf);
-        rte_pktmbuf_free(packet);
-        context_.counters.fragmented_packets.add();
-        for (auto* piece : std::span(fragments).first(n)) gather(outgoing, out, piece, to, now);
+void FamilyRouter<Family>::to_group_from_kernel(ShardPort& out, rte_mbuf* packet, const Address& group, Time now) {
+    if (wire::is_multicast(group)) {
+        multicast_.from_kernel(out, *packet);
+        if (out.resolves_groups) return egress_.gather(out, packet, {{out.id, group}}, now);
     }
-}
-
-/// Sends what was gathered, in the order in which it came, and begins anew.
-template <class Family>
-void FamilyRouter<Family>::send(Outgoing& outgoing, Time now) {
-    const auto n = std::exchange(outgoing.size, 0);
-    if (n == 0) return;
-    const auto neighbours = std::span(outgoing.neighbours).first(n);
-    std::array<const link::Destination*, pmd::max_burst> found;
-    const auto to = std::span(found).first(n);
-    neighbours_.lookup(neighbours, to);
-    const auto first = neighbours.front().key.interface;
-    bool plain = true;  // all on one port, to neighbours that are known
-    for (std::size_t i = 0; i < n; ++i) plain &= to[i] != nullptr && neighbours[i].key.interface == first;
-    if (!plain) return send_by_port(outgoing, to, now);
-    context_.port(first).link().transmit(pmd::Burst(outgoing.packets).first(n), to);
-}
-
-template <class Family>
-void FamilyRouter<Family>::send_by_port(const Outgoing& outgoing, std::span<const link::Destination* const> to,
-                                        Time now) {
-    for (auto& port : context_.ports) {
-        std::array<rte_mbuf*, pmd::max_burst> packets;
-        std::array<const link::Destination*, pmd::max_burst> destinations;
-        std::size_t n = 0;
-        for (std::size_t i = 0; i < to.size(); ++i) {
-            if (to[i] == nullptr || outgoing.neighbours[i].key.interface != port->id) continue;
-            packets[n] = outgoing.packets[i];
-            destinations[n++] = to[i];
-        }
-        if (n > 0) port->link().transmit(pmd::Burst(packets).first(n), link::Destinations(destinations).first(n));
-    }
-    for (std::size_t i = 0; i < to.size(); ++i) {
-        if (to[i] != nullptr) continue;
-        const auto& key = outgoing.neighbours[i].key;
-        if (neighbours_.enqueue(key, outgoing.packets[i], now) == forward::Enqueued::first) {
-            context_.events.emit(Unresolved{key.interface, Family::gid_of(key.address)});
-        }
-    }
+    link::Destination scratch;
+    const auto* const to = Family::group(out, group, scratch);
+    if (to == nullptr) return context_.discard(packet, context_.counters.dropped_broadcast);
+    out.link().transmit(packet, *to);
 }
 
 /// Drops the packet and sends an ICMP error to its source, from the address of the port on which it arrived. The source
@@ -314,6 +251,7 @@ void FamilyRouter<Family>::refuse(rte_mbuf* packet, Counter& why, const Error& e
                         : nullptr;
     context_.discard(packet, why);
     if (message == nullptr) return counters.icmp_errors_withheld.add();
+    message->port = static_cast<std::uint16_t>(from.id);  // it may be undeliverable in its turn
     counters.icmp_errors_sent.add();
     const auto destination = Family::destination_of(*message);
     NextHop hop{NextHopKind::on_link, from.id};
@@ -329,28 +267,24 @@ void FamilyRouter<Family>::refuse(rte_mbuf* packet, Counter& why, const Error& e
     if (hop.kind != NextHopKind::on_link && hop.kind != NextHopKind::via) {
         return context_.discard(message, counters.dropped_no_route);
     }
-    Outgoing answer;
     const auto& next_hop = hop.kind == NextHopKind::via ? hop.gateway : destination;
-    gather(answer, context_.port(hop.interface), message, {{hop.interface, next_hop}}, now);
-    send(answer, now);
+    egress_.send_now(context_.port(hop.interface), message, {{hop.interface, next_hop}}, now);
 }
 
 template <class Family>
 void FamilyRouter<Family>::set_neighbour(ShardPort& port, const Address& address,
                                          const link::Destination& to) noexcept {
-    auto set = neighbours_.set({port.id, address}, to);
-    if (!set.stored) return;
-    for (auto* packet : set.waited.span()) port.link().transmit(packet, to);
+    egress_.set_neighbour(port, address, to);
 }
 
 template <class Family>
 void FamilyRouter<Family>::forget_neighbour(ShardPort& port, const Address& address) noexcept {
-    neighbours_.remove({port.id, address});
+    egress_.neighbours().remove({port.id, address});
 }
 
 template <class Family>
 void FamilyRouter<Family>::fail_neighbour(ShardPort& port, const Address& address, Time now) noexcept {
-    auto waited = neighbours_.fail({port.id, address});
+    auto waited = egress_.neighbours().fail({port.id, address});
     undeliverable(waited.span(), now);
 }
 
@@ -363,7 +297,7 @@ void FamilyRouter<Family>::undeliverable(pmd::Burst packets, Time now) {
 
 template <class Family>
 void FamilyRouter<Family>::expire(Time now) noexcept {
-    neighbours_.expire(now, [&](const NeighbourKey&, auto waited) { undeliverable(waited.span(), now); });
+    egress_.neighbours().expire(now, [&](const NeighbourKey&, auto waited) { undeliverable(waited.span(), now); });
 }
 
 template class FamilyRouter<Ipv4Family>;

@@ -29,7 +29,7 @@ bool IdleWait::arm(Time now) noexcept {
 bool IdleWait::arm(ShardPort& port) noexcept {
     auto& link = port.link();
     if (link.congested() || !wakeups_.want(port.kernel, link.queue(), packets)) return false;
-    // Nothing comes from a link that is down, and a command tells when it is up.
+    // A link that is down receives nothing, and a command reports that it is up.
     return wakeups_.want(link.device(), link.queue(), packets) || !port.carrier;
 }
 

@@ -21,7 +21,7 @@ public:
     IdleWait(Ports& ports, pmd::WakeSignal* signal);
 
     /// Arms the receive events of all ports. False, with nothing armed, if a port has to be polled: a device cannot
-    /// signal, or frames are staged, for which no event tells that there is room again. Then it is not tried again for
+    /// signal, or frames are staged, for whose room there is no event. Then it is not tried again for
     /// a while, so that it may be called for every nap.
     bool arm(Time now) noexcept;
     /// After `arm` and a last poll.

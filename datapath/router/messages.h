@@ -5,6 +5,7 @@
 /// Messages between the control thread and a shard, passed by value: commands to the shard, events from it. Ownership
 /// of an mbuf passes with its message.
 
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <variant>
@@ -52,11 +53,19 @@ struct SetCarrier {
     bool carrier = false;
 };
 
-/// Sets the destination of a port's IP broadcasts and multicasts.
+/// Sets the destination of a port's IP broadcasts, and of packets that its kernel sends to groups.
 struct SetBroadcast {
     InterfaceId port{};
-    link::Destination to;
-    std::optional<link::Destination> ipv6{};  ///< of IPv6 groups; on Ethernet with any group's MAC address
+    link::Destination to;                     ///< of groups of IPv4 as well; on Ethernet with the group's MAC address
+    std::optional<link::Destination> ipv6{};  ///< of groups of IPv6; on Ethernet with any group's MAC address
+    bool resolves_groups = false;             ///< instead, a group is resolved as a neighbour is, by its address
+};
+
+/// Sets where packets to a routed multicast group go, by ports' bits (multicast_table.h): to links, on which the group
+/// is resolved as a neighbour, and to kernels. Neither: the group is not routed.
+struct SetGroupRoute {
+    wire::Gid group{};
+    std::uint64_t links = 0, kernels = 0;
 };
 
 /// Sets the source addresses of ICMP errors about packets from this port; zero: none, and no errors are sent.
@@ -65,6 +74,7 @@ struct SetAddress {
     wire::Ipv4Address address{};
     wire::Ipv6Address ipv6{};        ///< not link-local
     wire::Ipv6Address link_local{};  ///< of errors to link-local addresses
+    bool operator==(const SetAddress&) const = default;
 };
 
 // Neighbours' addresses are GIDs: IPv6, or IPv4 mapped (datapath/link/ip_gid.h).
@@ -94,9 +104,15 @@ struct Transmit {
     link::Destination to;
 };
 
+/// Hands a packet, which begins at its IP header, to the kernel as if the port had received it.
+struct Deliver {
+    InterfaceId port{};
+    rte_mbuf* packet = nullptr;
+};
+
 /// To add a command: a struct above, its execution in shard.cc, its sender in control/router; see apps/EXTENDING.md.
 using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress,
-                             SetNeighbour, ForgetNeighbour, FailNeighbour, Transmit>;
+                             SetNeighbour, ForgetNeighbour, FailNeighbour, Transmit, SetGroupRoute, Deliver>;
 
 // Events.
 
@@ -113,7 +129,20 @@ struct Punted {
     rte_mbuf* packet = nullptr;
 };
 
-using Event = std::variant<Unresolved, Punted>;
+/// A copy of an IGMP or MLD packet, from its IP header on: of a host on the link, or of our kernel.
+struct MembershipHeard {
+    InterfaceId port{};
+    bool from_kernel = false;
+    rte_mbuf* packet = nullptr;
+};
+
+/// Packets came to a multicast group that has no route. Emitted at most 20 times a second.
+struct UnknownGroup {
+    InterfaceId port{};
+    wire::Gid group{};
+};
+
+using Event = std::variant<Unresolved, Punted, MembershipHeard, UnknownGroup>;
 
 static_assert(std::is_trivially_copyable_v<Command> && std::is_trivially_copyable_v<Event>);
 

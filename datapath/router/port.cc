@@ -21,6 +21,8 @@ ShardPort::ShardPort(const PortSetup& setup, InterfaceId number, std::uint16_t q
       kernel_capabilities(kernel.capabilities()),
       mtu(setup.mtu),
       clamp_mss(setup.clamp_mss),
-      reverse_path(setup.reverse_path) {}
+      reverse_path(setup.reverse_path),
+      advertises(setup.advertises),
+      multicast(setup.multicast) {}
 
 }  // namespace verbline::router

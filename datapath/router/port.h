@@ -29,13 +29,16 @@ struct PortSetup {
     pmd::NetDevice* kernel = nullptr;  ///< Carries::ip
     std::uint32_t mtu = 1500;          ///< of IP packets, bytes
     bool clamp_mss = false;            ///< TCP segments routed through the port, either way, are to fit its MTU
-    forward::ReversePath reverse_path = forward::ReversePath::off;  ///< check of the sources of what the port receives
+    forward::ReversePathFilter reverse_path =
+        forward::ReversePathFilter::off;  ///< check of the sources of what the port receives
+    bool advertises = false;              ///< router solicitations are the control thread's, not the kernel's
+    bool multicast = false;               ///< groups are routed; else all that comes is the kernel's
 };
 
 struct ShardPort {
     ShardPort(const PortSetup& setup, InterfaceId id, std::uint16_t queue, rte_mempool& pool);
 
-    /// The link, whatever its kind.
+    /// The link, of either kind.
     link::Interface& link() { return *link_; }
     const link::Interface& link() const { return *link_; }
     ipoib::IpoibInterface* ipoib() {
@@ -54,7 +57,10 @@ struct ShardPort {
     const pmd::Capabilities& kernel_capabilities;
     std::uint32_t mtu;
     bool clamp_mss;
-    forward::ReversePath reverse_path;
+    forward::ReversePathFilter reverse_path;
+    bool advertises;
+    bool multicast;
+    bool resolves_groups = false;                       ///< as SetBroadcast says
     bool carrier = false;                               ///< the link's state, as the control thread last saw it
     SetAddress addresses{};                             ///< sources of ICMP errors
     std::optional<link::Destination> broadcast{};       ///< where IPv4 broadcasts and multicasts go

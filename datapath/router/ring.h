@@ -22,10 +22,14 @@ template <class T>
     requires std::is_trivially_copyable_v<T>
 class Ring {
 public:
-    /// `name` must be unique in the process; `capacity` a power of two, one less than which is usable.
-    static Result<Ring> create(const std::string& name, unsigned capacity) {
-        auto* const ring =
-            rte_ring_create_elem(name.c_str(), sizeof(Cell), capacity, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+    /// `name` must be unique in the process; `capacity` a power of two, one less than which is usable. Lies on NUMA
+    /// socket `socket` if there is memory, else on any.
+    static Result<Ring> create(const std::string& name, unsigned capacity, int socket = SOCKET_ID_ANY) {
+        constexpr unsigned flags = RING_F_SP_ENQ | RING_F_SC_DEQ;
+        auto* ring = rte_ring_create_elem(name.c_str(), sizeof(Cell), capacity, socket, flags);
+        if (ring == nullptr && socket != SOCKET_ID_ANY) {
+            ring = rte_ring_create_elem(name.c_str(), sizeof(Cell), capacity, SOCKET_ID_ANY, flags);
+        }
         if (ring == nullptr) return failure(rte_errno, "cannot create ring " + name + ": " + rte_strerror(rte_errno));
         return Ring(ring);
     }

@@ -21,17 +21,26 @@ unsigned version_of(const rte_mbuf& packet) {
     return bytes.size() < header ? 0 : version;
 }
 
+/// The kinds of tunnels whose packets some link's device cuts.
+std::uint64_t tunnels_of(const Ports& ports) {
+    std::uint64_t tunnels = 0;
+    for (const auto& port : ports) tunnels |= port->link().tunnel_offloads();
+    return tunnels;
+}
+
 }  // namespace
 
 Router::Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel,
-               const TokenBucket& icmp_limit, const pmd::FlowHash* flows)
+               const TokenBucket& icmp_limit, const pmd::FlowHash* flows, std::uint32_t max_neighbours)
     : context_{.ports = ports,
                .pool = pool,
                .events = events,
                .deliver_all_to_kernel = deliver_all_to_kernel,
                .clamps_mss = std::ranges::any_of(ports, [](const auto& port) { return port->clamp_mss; }),
+               .tunnels = tunnels_of(ports),
                .icmp_limit = icmp_limit,
-               .flows = flows},
+               .flows = flows,
+               .max_neighbours = max_neighbours},
       ipv4_(context_, *fibs.ipv4) {
     if (fibs.ipv6 != nullptr) ipv6_.emplace(context_, *fibs.ipv6);
 }
@@ -41,7 +50,7 @@ void Router::from_link_ipv6(ShardPort& from, pmd::Burst packets, Time now) noexc
     for (auto* packet : packets) {
         if (!ipv6_) {
             context_.discard(packet, context_.counters.dropped_not_carried);
-        } else if (!forward::is_neighbour_discovery(*packet)) {
+        } else if (!forward::is_neighbour_discovery(*packet, from.advertises)) {
             packets[kept++] = packet;
         } else if (!context_.events.emit(Punted{from.id, wire::ether_type::ipv6, packet})) {
             rte_pktmbuf_free(packet);
@@ -89,9 +98,18 @@ void Router::fail_neighbour(ShardPort& port, const wire::Gid& address, Time now)
     with_family(address, [&](auto& router, const auto& ip) { router.fail_neighbour(port, ip, now); });
 }
 
+void Router::set_group_route(const wire::Gid& group, const MulticastRoute& route) noexcept {
+    with_family(group, [&](auto& router, const auto& ip) { router.set_group_route(ip, route); });
+}
+
 void Router::expire(Time now) noexcept {
     ipv4_.expire(now);
     if (ipv6_) ipv6_->expire(now);
+}
+
+std::uint64_t Router::neighbours_refused() const {
+    const auto& refused = context_.neighbour_counters;
+    return refused.neighbours_refused.value() + refused.dropped_neighbours_full.value();
 }
 
 void Router::counters(const CounterVisitor& visit) const {
@@ -99,6 +117,10 @@ void Router::counters(const CounterVisitor& visit) const {
     context_.neighbour_counters.each(visit);
     ipv4_.counters(visit);
     if (ipv6_) ipv6_->counters(visit);
+    CounterSums multicast;
+    ipv4_.multicast_counters().each(multicast.add());
+    if (ipv6_) ipv6_->multicast_counters().each(multicast.add());
+    multicast.each(visit);
 }
 
 }  // namespace verbline::router

@@ -10,7 +10,7 @@
 ///     from the kernel ─────────> FIB ────┘                                    ├─ unknown: wait queue, Unresolved
 ///                                        └─ unreachable, TTL, MTU ──> ICMP error
 ///
-/// Each family has a router of its own (family_router.h); a link tells the families apart, for the kernel's packets
+/// Each family has a router of its own (family_router.h); a link distinguishes the families, for the kernel's packets
 /// this one does.
 
 #include <optional>
@@ -27,10 +27,12 @@ public:
         forward::Ipv6Fib* ipv6 = nullptr;
     };
 
-    /// `deliver_all_to_kernel`: for a host: every received packet goes to the kernel, whatever its destination. `flows`
-    /// chooses among several next hops; null: all packets take one. It must outlive the router.
+    /// `deliver_all_to_kernel`: for a host: every received packet goes to the kernel, regardless of its destination.
+    /// `flows` chooses among several next hops; null: all packets take one. It must outlive the router.
+    /// `max_neighbours`: of each family.
     Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel,
-           const TokenBucket& icmp_limit, const pmd::FlowHash* flows);
+           const TokenBucket& icmp_limit, const pmd::FlowHash* flows,
+           std::uint32_t max_neighbours = forward::default_neighbours);
     Router(const Router&) = delete;
     Router& operator=(const Router&) = delete;
 
@@ -48,10 +50,15 @@ public:
     void forget_neighbour(ShardPort& port, const wire::Gid& address) noexcept;
     /// Answers the packets queued for it with ICMP host unreachable.
     void fail_neighbour(ShardPort& port, const wire::Gid& address, Time now) noexcept;
+    void set_group_route(const wire::Gid& group, const MulticastRoute& route) noexcept;
+    /// Hands a packet of the control thread's to the port's kernel.
+    void to_kernel(ShardPort& port, rte_mbuf* packet) noexcept { context_.to_kernel(port, {&packet, 1}); }
     /// Fails neighbours that were not resolved in time. Call about every 100 ms.
     void expire(Time now) noexcept;
 
     void counters(const CounterVisitor& visit) const;
+    /// Times that a table had no room for a neighbour. Any thread.
+    std::uint64_t neighbours_refused() const;
 
 private:
     /// Calls `use(router, address)` with the router of the address's family, if there is one.

@@ -56,7 +56,7 @@ bool contains(std::string_view list, int cpu) {
 }  // namespace
 
 void run(Shard& shard, const std::atomic<bool>& stop, const Backoff::Limits& limits) {
-    // Sleeps are meant to be short: the default slack alone would make 20 us into 70.
+    // Short sleeps: the default slack alone would turn 20 us into 70.
     prctl(PR_SET_TIMERSLACK, 1);
     Backoff backoff(limits);
     while (!stop.load(std::memory_order_relaxed)) {

@@ -8,8 +8,6 @@
 #include <rte_rcu_qsbr.h>
 #include <time.h>
 
-#include "datapath/offload/gro.h"
-
 namespace verbline::router {
 namespace {
 
@@ -49,12 +47,15 @@ struct Executor {
     void operator()(const SetBroadcast& c) const {
         port(c.port).broadcast = c.to;
         port(c.port).ipv6_multicast = c.ipv6;
+        port(c.port).resolves_groups = c.resolves_groups;
     }
     void operator()(const SetAddress& c) const { port(c.port).addresses = c; }
     void operator()(const SetNeighbour& c) const { router.set_neighbour(port(c.port), c.address, c.to); }
     void operator()(const ForgetNeighbour& c) const { router.forget_neighbour(port(c.port), c.address); }
     void operator()(const FailNeighbour& c) const { router.fail_neighbour(port(c.port), c.address, now); }
     void operator()(const Transmit& c) const { port(c.port).link().transmit(c.packet, c.to); }
+    void operator()(const SetGroupRoute& c) const { router.set_group_route(c.group, {c.links, c.kernels}); }
+    void operator()(const Deliver& c) const { router.to_kernel(port(c.port), c.packet); }
 };
 
 }  // namespace
@@ -66,7 +67,7 @@ Shard::Shard(const ShardSetup& setup)
       events_(*setup.events, setup.wake_control),
       ports_(make_ports(setup)),
       router_(ports_, {setup.fib, setup.ipv6_fib}, *setup.pool, events_, setup.deliver_all_to_kernel,
-              TokenBucket::share(setup.shards), setup.flows),
+              TokenBucket::share(setup.shards), setup.flows, setup.max_neighbours),
       idle_(ports_, setup.wake) {
     rte_rcu_qsbr_thread_register(&readers_, reader_);  // offline, until it is polled
 }
@@ -77,12 +78,11 @@ Shard::~Shard() {
 }
 
 Work Shard::poll(Time now) noexcept {
-    if (!busy_) cycles_.charge(counters_.idle_cycles);  // while it is busy, one look at the time for each poll does
+    meter_.begin_poll();
     if (!std::exchange(reading_, true)) rte_rcu_qsbr_thread_online(&readers_, reader_);
     bool busy = run_commands(now);
     for (auto& port : ports_) busy |= poll_link(*port, now);
     for (auto& port : ports_) busy |= poll_kernel(*port, now);
-    busy_ = busy;
     for (auto& port : ports_) port->link().flush();
     if (now >= next_expiry_) {
         router_.expire(now);
@@ -90,24 +90,22 @@ Work Shard::poll(Time now) noexcept {
     }
     events_.wake_control();
     rte_rcu_qsbr_quiescent(&readers_, reader_);  // no route or next hop is held between polls
-    (busy ? counters_.polls_busy : counters_.polls_idle).add();
-    cycles_.charge(busy ? counters_.busy_cycles : counters_.idle_cycles);
+    meter_.end_poll(busy);
     return busy ? Work::busy : Work::idle;
 }
 
 void Shard::wait(Time longest) noexcept {
-    counters_.waits.add();
     stop_reading();  // or a change of routes would wait for the next packet
-    cycles_.charge(counters_.idle_cycles);
+    meter_.begin_sleep(true);
     idle_.wait(longest);
-    cycles_.charge(counters_.asleep_cycles);
+    meter_.end_sleep();
 }
 
 void Shard::nap(Time time) noexcept {
-    cycles_.charge(counters_.idle_cycles);
+    meter_.begin_sleep(false);
     const timespec t{.tv_sec = time / second, .tv_nsec = time % second};
     nanosleep(&t, nullptr);
-    cycles_.charge(counters_.asleep_cycles);
+    meter_.end_sleep();
 }
 
 void Shard::stop_reading() noexcept {
@@ -127,7 +125,7 @@ bool Shard::run_commands(Time now) noexcept {
 
 bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     const bool lossless = port.link().capabilities().lossless_rx;
-    if (lossless && (congested() || port.link_pause.skips(busy_))) return false;
+    if (lossless && (congested() || port.link_pause.skips(meter_.busy()))) return false;
     auto& received = received_;
     port.link().receive(received);
     port.link_pause.note(!received.idle);
@@ -135,10 +133,7 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
     }
-    if (received.ip_count > 0) {
-        const auto packets = pmd::Burst(received.ip).first(received.ip_count);
-        router_.from_link(port, packets.first(offload::coalesce(packets)), now);
-    }
+    if (received.ip_count > 0) router_.from_link(port, pmd::Burst(received.ip).first(received.ip_count), now);
     if (received.ipv6_count > 0) {
         router_.from_link_ipv6(port, pmd::Burst(received.ipv6).first(received.ipv6_count), now);
     }
@@ -149,7 +144,7 @@ bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     const auto queue = port.link().queue();
     port.kernel.tx_burst(queue, {});  // a device that several shards share sends here what others have for it
     const bool lossless = port.kernel_capabilities.lossless_rx;
-    if (congested() || (lossless && port.kernel_pause.skips(busy_))) return false;
+    if (congested() || (lossless && port.kernel_pause.skips(meter_.busy()))) return false;
     std::array<rte_mbuf*, link::waiting_burst> packets;
     const auto n = port.kernel.rx_burst(queue, packets);
     const bool found = n > 0 || port.kernel.rx_consumed(queue);
@@ -179,8 +174,11 @@ void Shard::counters(const Visitor& visit) const {
     };
     for (const auto& port : ports_) port->link().counters(of(port->name));
     router_.counters(of(""));
+    meter_.counters().each(of(""));
     counters_.each(of(""));
     of("")("events_lost", events_.lost.value(), "events not emitted because the ring was full");
+    of("")("punted_packets", events_.punted.value(), "packets handed to the control thread: ARP, neighbour discovery");
+    of("")("dropped_control_busy", events_.dropped.value(), "packets for the control thread, which was behind");
 }
 
 }  // namespace verbline::router

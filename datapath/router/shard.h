@@ -9,8 +9,9 @@
 ///     events  <─── │ kernel.rx_burst ────────────> router ──> kernel.tx_burst │
 ///                  └──────────────────────────────────────────────────────────┘
 ///
-/// The thread that calls `poll` owns the shard and everything in it. Only `counters` and `polls` may be called by other
-/// threads; they give recent values. Every call is bounded; none blocks, locks or allocates, but for `wait` and `nap`.
+/// The thread that calls `poll` owns the shard and everything in it. Other threads may call only those functions that
+/// say so, and `counters`; they give recent values. Every call is bounded; none blocks, locks or allocates, but for
+/// `wait` and `nap`.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,6 @@
 #include <string_view>
 #include <vector>
 
-#include "datapath/router/cycle_meter.h"
 #include "datapath/router/event_sink.h"
 #include "datapath/router/idle_wait.h"
 #include "datapath/router/messages.h"
@@ -26,6 +26,7 @@
 #include "datapath/router/ring.h"
 #include "datapath/router/router.h"
 #include "pmd/base/time.h"
+#include "pmd/shard/poll_meter.h"
 #include "pmd/wakeups/wake_signal.h"
 
 struct rte_rcu_qsbr;
@@ -43,6 +44,7 @@ struct ShardSetup {
     rte_rcu_qsbr* readers = nullptr;       ///< RCU state of the FIBs' readers; the shard is reader number `queue`
     rte_mempool* pool = nullptr;           ///< for segments, fragments and ICMP errors
     const pmd::FlowHash* flows = nullptr;  ///< chooses among several next hops; null: all packets take one
+    std::uint32_t max_neighbours = forward::default_neighbours;  ///< of each family
     Ring<Command>* commands = nullptr;
     Ring<Event>* events = nullptr;
     const EventDescriptor* wake_control = nullptr;  ///< signalled when there are events; null: nothing is
@@ -50,15 +52,9 @@ struct ShardSetup {
     bool deliver_all_to_kernel = false;
 };
 
-/// The cycles are of the time stamp counter; together they are the time since the first poll.
-#define VERBLINE_SHARD_COUNTERS(X)                                                     \
-    X(polls_busy, "polls that found something to do")                                  \
-    X(polls_idle, "polls that found nothing")                                          \
-    X(waits, "times that it waited for packets and commands")                          \
-    X(busy_cycles, "cycles of polls that found something to do")                       \
-    X(idle_cycles, "cycles of polls that found nothing, and between polls")            \
-    X(asleep_cycles, "cycles that it waited, or napped where a device must be polled") \
-    X(rx_bursts, "bursts received, from links and from the kernel")                    \
+/// Beside pmd::PollCounters.
+#define VERBLINE_SHARD_COUNTERS(X)                                  \
+    X(rx_bursts, "bursts received, from links and from the kernel") \
     X(rx_burst_packets, "packets in these bursts, with those that were discarded")
 
 struct ShardCounters {
@@ -90,7 +86,10 @@ public:
     void nap(Time time) noexcept;
 
     /// How many so far: it has not stopped as long as they grow. Any thread.
-    std::uint64_t polls() const { return counters_.polls_busy.value() + counters_.polls_idle.value(); }
+    std::uint64_t polls() const { return meter_.counters().polls(); }
+
+    /// Times that its table had no room for a neighbour. Any thread.
+    std::uint64_t neighbours_refused() const { return router_.neighbours_refused(); }
 
     /// Called for each counter; `port` is empty for the shard's own.
     using Visitor =
@@ -113,9 +112,8 @@ private:
     Router router_;
     IdleWait idle_;
     link::Reception received_;  ///< of the port polled last; kept, as filling it with zeros takes as long as a packet
-    bool busy_ = false;         ///< what the last poll found
     Time next_expiry_ = 0;
-    CycleMeter cycles_;
+    pmd::PollMeter meter_;
     ShardCounters counters_;
 };
 

@@ -51,7 +51,7 @@ public:
     ///
     /// The timer is disarmed before the call, and not accessed after it: `fire` may arm or destroy it, and arm, cancel
     /// or destroy any other, including those about to fire. Timers armed during an advance fire in a later one,
-    /// whatever their deadline, so that every advance ends. `fire` must not call `advance`.
+    /// whatever their deadline, so that every `advance` terminates. `fire` must not call `advance`.
     template <class Fire>
     void advance(Time now, Fire&& fire) {
         const Tick until = now >> tick_shift;
@@ -67,7 +67,7 @@ public:
 
     /// The next time at which `advance` has work; none if no timer is armed. A lower bound: nothing fires before it.
     /// For a timer less than 256 ticks ahead it is the time at which it fires; for a later one, the time at which its
-    /// slot begins, so that it is reached in at most `levels` rounds of "sleep, advance, ask again" (beyond 73 minutes:
+    /// slot begins, so that it is reached in at most `levels` rounds of "sleep, advance, query" (beyond 73 minutes:
     /// that many for each 73 minutes). If it is not later than now, call `advance` at once.
     std::optional<Time> next_deadline() noexcept;
 

@@ -18,7 +18,7 @@ namespace verbline::transport {
 class Flight {
 public:
     static constexpr std::uint32_t limit = tunables::packets_under_way;  ///< of all requesters; largest window of one
-    static constexpr std::uint32_t floor = 16;                           ///< of each requester, whatever others have
+    static constexpr std::uint32_t floor = 16;                           ///< guaranteed to each requester
 
     /// True if a requester with `own` packets in flight may send `packets` more.
     bool has_room(std::uint32_t own, std::uint32_t packets) const {
@@ -34,7 +34,6 @@ public:
 
     /// A requester's packets in flight changed from `before` to `now`.
     void change(std::uint32_t before, std::uint32_t now) { total_ += now - before; }
-    std::uint32_t total() const { return total_; }
 
 private:
     std::uint32_t total_ = 0;

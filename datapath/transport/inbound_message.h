@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <span>
 
-#include "datapath/transport/channel.h"
 #include "datapath/transport/packet.h"
 #include "datapath/transport/poll_context.h"
+#include "datapath/transport/queue_pair_context.h"
 
 namespace verbline::transport {
 
@@ -30,18 +30,18 @@ enum class Outcome : std::uint8_t {
 
 class InboundMessage {
 public:
-    Outcome accept(const Packet& packet, Channel& channel, PollContext& context) noexcept;
+    Outcome accept(const Packet& packet, QueuePairContext& qp, PollContext& context) noexcept;
     bool in_progress() const { return kind_ != Operation::none; }
     /// True if the last accepted packet ended its message.
     bool complete() const { return !in_progress(); }
 
     /// Protection domain for the R_Keys in a request: that of the queue pair; for an XRC target that of the shared
     /// receive queue the request names (annex A14).
-    static memory::PdId domain_of(const Packet& packet, const Channel& channel) noexcept;
+    static memory::PdId domain_of(const Packet& packet, const QueuePairContext& qp) noexcept;
 
     /// Drops the message in progress. Its receive request completes with `status`; if that is success, it is given back
     /// to its queue without a completion.
-    void abandon(Channel& channel, PollContext& context, Status status) noexcept;
+    void abandon(QueuePairContext& qp, PollContext& context, Status status) noexcept;
     /// Drops references to a shared receive queue that is about to be destroyed, perhaps with its completion queue. A
     /// message that holds one of its requests ends without a completion: its next packet is out of sequence.
     void forget(const SharedReceiveQueue& queue) noexcept;
@@ -57,16 +57,16 @@ private:
         memory::PdId pd{};
     };
 
-    static bool well_formed(const Packet& packet, const Channel& channel, bool in_progress) noexcept;
-    static SharedReceiveQueue* named_queue(const Packet& packet, const Channel& channel) noexcept;
-    static Source source_for(const Packet& packet, Channel& channel) noexcept;
-    bool take(const Packet& packet, Channel& channel, PollContext& context) noexcept;
-    Outcome begin_write(const Packet& packet, const Channel& channel, const PollContext& context) noexcept;
-    Outcome place_write(const Packet& packet, const Channel& channel, const PollContext& context) noexcept;
-    Outcome place_send(const Packet& packet, Channel& channel, PollContext& context) noexcept;
-    Outcome finish(const Packet& packet, Channel& channel, PollContext& context) noexcept;
+    static bool well_formed(const Packet& packet, const QueuePairContext& qp, bool in_progress) noexcept;
+    static SharedReceiveQueue* named_queue(const Packet& packet, const QueuePairContext& qp) noexcept;
+    static Source source_for(const Packet& packet, QueuePairContext& qp) noexcept;
+    bool take(const Packet& packet, QueuePairContext& qp, PollContext& context) noexcept;
+    Outcome begin_write(const Packet& packet, const QueuePairContext& qp, const PollContext& context) noexcept;
+    Outcome place_write(const Packet& packet, const QueuePairContext& qp, const PollContext& context) noexcept;
+    Outcome place_send(const Packet& packet, QueuePairContext& qp, PollContext& context) noexcept;
+    Outcome finish(const Packet& packet, QueuePairContext& qp, PollContext& context) noexcept;
     template <class Fill>
-    void complete_receive(const Channel& channel, PollContext& context, Fill&& fill) noexcept;
+    void complete_receive(const QueuePairContext& qp, PollContext& context, Fill&& fill) noexcept;
 
     Operation kind_ = Operation::none;  ///< send, write, or nothing in progress
     Source source_;

@@ -3,18 +3,18 @@
 
 namespace verbline::transport {
 
-Status execute_local(const SendWork& work, const Channel& channel, memory::KeyTable& keys) noexcept {
+Status execute_local(const SendWork& work, const QueuePairContext& qp, memory::KeyTable& keys) noexcept {
     if (work.operation == SendOperation::local_invalidate) {
         const auto key = static_cast<wire::RKey>(work.immediate);
-        return keys.invalidate(key, channel.pd, channel.qpn) ? Status::success : Status::window_bind_error;
+        return keys.invalidate(key, qp.pd, qp.qpn) ? Status::success : Status::window_bind_error;
     }
     const memory::Binding binding{.new_key = static_cast<wire::RKey>(work.immediate),
                                   .region = work.region,
                                   .address = work.remote_address,
                                   .length = work.operand[0],
                                   .rights = static_cast<memory::Access>(work.operand[1]),
-                                  .pd = channel.pd,
-                                  .qpn = channel.qpn};
+                                  .pd = qp.pd,
+                                  .qpn = qp.qpn};
     return keys.bind(work.rkey, binding) ? Status::success : Status::window_bind_error;
 }
 

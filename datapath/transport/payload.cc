@@ -31,7 +31,7 @@ Status walk(std::span<const Segment> segments, std::uint64_t offset, std::size_t
 
 }  // namespace
 
-Status gather(const SendWork& work, std::uint32_t offset, wire::MutableBytes out, const Channel& channel,
+Status gather(const SendWork& work, std::uint32_t offset, wire::MutableBytes out, const QueuePairContext& qp,
               const memory::KeyTable& keys) noexcept {
     if (out.empty()) return Status::success;
     if (work.has(send_inline)) {
@@ -40,8 +40,8 @@ Status gather(const SendWork& work, std::uint32_t offset, wire::MutableBytes out
     }
     return walk(work.segment_list(), offset, out.size(),
                 [&](const Segment& segment, std::uint64_t at, std::size_t done, std::uint64_t size) {
-                    const auto from = keys.resolve(segment.lkey, channel.pd, channel.qpn, segment.address + at, size,
-                                                   memory::Access::none);
+                    const auto from =
+                        keys.resolve(segment.lkey, qp.pd, qp.qpn, segment.address + at, size, memory::Access::none);
                     if (!from || !memory::guarded_copy(out.data() + done, *from, size)) {
                         return Status::local_protection_error;
                     }

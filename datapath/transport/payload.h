@@ -9,7 +9,7 @@
 #include <span>
 
 #include "datapath/memory/key_table.h"
-#include "datapath/transport/channel.h"
+#include "datapath/transport/queue_pair_context.h"
 #include "datapath/transport/send_queue.h"
 #include "datapath/transport/work.h"
 #include "datapath/wire/bytes.h"
@@ -17,7 +17,7 @@
 namespace verbline::transport {
 
 /// Copies `out.size()` bytes of a request's data, from byte `offset` of it, into a packet.
-Status gather(const SendWork& work, std::uint32_t offset, wire::MutableBytes out, const Channel& channel,
+Status gather(const SendWork& work, std::uint32_t offset, wire::MutableBytes out, const QueuePairContext& qp,
               const memory::KeyTable& keys) noexcept;
 
 /// Copies a packet's payload into the segments of a request, at byte `offset` of them. local_length_error: the segments

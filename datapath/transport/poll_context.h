@@ -9,9 +9,9 @@
 
 #include "datapath/memory/key_table.h"
 #include "datapath/timer/wheel.h"
+#include "datapath/transport/async_event.h"
 #include "datapath/transport/completion_queue.h"
 #include "datapath/transport/counters.h"
-#include "datapath/transport/event.h"
 #include "datapath/transport/flight.h"
 #include "datapath/transport/reorder.h"
 #include "datapath/transport/resend_set.h"
@@ -26,10 +26,10 @@ struct PollContext {
     TxStage& tx_stage;
     memory::KeyTable& keys;
     timer::Wheel& wheel;
-    Counters& counters;
+    RdmaCounters& counters;
     ReorderPool& reorder;
     ResendPool& resend;
-    const EventHandler& on_event;
+    const AsyncEventHandler& on_event;
     Flight flight{};
     std::vector<CompletionQueue*> touched{};  ///< completion queues to notify at the end of the poll
 
@@ -44,11 +44,11 @@ struct PollContext {
         });
         if (!pushed) [[unlikely]] {
             counters.cq_overruns.add();
-            if (!overrun_before) emit({.kind = EventKind::cq_error, .cq = &queue});
+            if (!overrun_before) emit({.kind = AsyncEventKind::cq_error, .cq = &queue});
         }
         if (queue.touch(shard)) touched.push_back(&queue);
     }
-    void emit(const Event& event) noexcept {
+    void emit(const AsyncEvent& event) noexcept {
         if (on_event) on_event(event);
     }
 };

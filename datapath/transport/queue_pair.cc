@@ -44,16 +44,16 @@ constexpr bool sends(QueuePairState state) {
 }  // namespace
 
 TransportQueuePair::TransportQueuePair(const Setup& setup, const congestion::DcqcnParameters& dcqcn)
-    : type_(setup.type), channel_(send_limits(setup), receive_limits(setup)), dcqcn_(&dcqcn) {
-    channel_.service = service_of(setup.type);
-    channel_.qpn = setup.qpn;
-    channel_.pd = setup.pd;
-    channel_.signal_all = setup.signal_all;
-    channel_.shared = setup.shared;
-    channel_.send_completions = setup.send_completions;
-    channel_.receive_completions = setup.receive_completions;
-    channel_.xrc_domain = setup.xrc_domain;
-    channel_.xrc_queues = setup.xrc_queues;
+    : type_(setup.type), qp_(send_limits(setup), receive_limits(setup)), dcqcn_(&dcqcn) {
+    qp_.service = service_of(setup.type);
+    qp_.qpn = setup.qpn;
+    qp_.pd = setup.pd;
+    qp_.signal_all = setup.signal_all;
+    qp_.shared = setup.shared;
+    qp_.send_completions = setup.send_completions;
+    qp_.receive_completions = setup.receive_completions;
+    qp_.xrc_domain = setup.xrc_domain;
+    qp_.xrc_queues = setup.xrc_queues;
     make_halves();
 }
 
@@ -62,47 +62,46 @@ TransportQueuePair::~TransportQueuePair() = default;
 void TransportQueuePair::make_halves() {
     switch (type_) {
         case QueuePairType::rc:
-            requester_.emplace<RcRequester>(channel_);
-            responder_.emplace<RcResponder>(channel_);
+            requester_.emplace<RcRequester>(qp_);
+            responder_.emplace<RcResponder>(qp_);
             break;
-        case QueuePairType::xrc_initiator: requester_.emplace<RcRequester>(channel_); break;
-        case QueuePairType::xrc_target: responder_.emplace<RcResponder>(channel_); break;
+        case QueuePairType::xrc_initiator: requester_.emplace<RcRequester>(qp_); break;
+        case QueuePairType::xrc_target: responder_.emplace<RcResponder>(qp_); break;
         case QueuePairType::uc:
-            requester_.emplace<UnreliableRequester>(channel_);
-            responder_.emplace<UcResponder>(channel_);
+            requester_.emplace<UnreliableRequester>(qp_);
+            responder_.emplace<UcResponder>(qp_);
             break;
         case QueuePairType::ud:
-            requester_.emplace<UnreliableRequester>(channel_);
-            responder_.emplace<UdResponder>(channel_);
+            requester_.emplace<UnreliableRequester>(qp_);
+            responder_.emplace<UdResponder>(qp_);
             break;
     }
 }
 
 std::expected<void, PostError> TransportQueuePair::post(const SendRequest& request) noexcept {
-    if (!channel_.send_queue.exists() || state() < QueuePairState::rts) return std::unexpected(PostError::invalid);
-    return channel_.send_queue.post(request);
+    if (!qp_.send_queue.exists() || state() < QueuePairState::rts) return std::unexpected(PostError::invalid);
+    return qp_.send_queue.post(request);
 }
 
 std::expected<void, PostError> TransportQueuePair::post(const ReceiveRequest& request) noexcept {
-    if (!channel_.receive_queue.exists() || state() == QueuePairState::reset)
-        return std::unexpected(PostError::invalid);
-    return channel_.receive_queue.post(request);
+    if (!qp_.receive_queue.exists() || state() == QueuePairState::reset) return std::unexpected(PostError::invalid);
+    return qp_.receive_queue.post(request);
 }
 
 void TransportQueuePair::to_init(const InitAttributes& attributes) {
-    channel_.access = attributes.access;
-    channel_.pkey = attributes.pkey;
-    channel_.pkey_index = attributes.pkey_index;
-    channel_.qkey = channel_.general_services() ? wire::gsi_qkey : attributes.qkey;
+    qp_.access = attributes.access;
+    qp_.pkey = attributes.pkey;
+    qp_.pkey_index = attributes.pkey_index;
+    qp_.qkey = qp_.general_services() ? wire::gsi_qkey : attributes.qkey;
     state_.store(QueuePairState::init, std::memory_order_release);
 }
 
 void TransportQueuePair::to_rtr(const RtrAttributes& attributes) {
-    channel_.remote = attributes.remote;
-    channel_.envelope = attributes.envelope;
-    channel_.mtu_shift = attributes.mtu_shift;
-    channel_.selective = attributes.selective;
-    channel_.produce_credits = attributes.produce_credits;
+    qp_.remote = attributes.remote;
+    qp_.envelope = attributes.envelope;
+    qp_.mtu_shift = attributes.mtu_shift;
+    qp_.selective = attributes.selective;
+    qp_.produce_credits = attributes.produce_credits;
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->start(attributes.responder);
     if (auto* const uc = std::get_if<UcResponder>(&responder_)) uc->start(attributes.responder.first);
     state_.store(QueuePairState::rtr, std::memory_order_release);
@@ -122,7 +121,7 @@ void TransportQueuePair::to_reset(PollContext& context) {
     cancel();
     if (auto* const rc = rc_requester()) rc->stop(context);
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->stop(context);
-    if (channel_.shared != nullptr || channel_.service == Service::xrc) {
+    if (qp_.shared != nullptr || qp_.service == Service::xrc) {
         // A request taken from a shared queue is returned to it without a completion (IBTA 10.3.1.1).
         std::visit(
             [&](auto& half) {
@@ -130,8 +129,8 @@ void TransportQueuePair::to_reset(PollContext& context) {
             },
             responder_);
     }
-    channel_.send_queue.clear();
-    channel_.receive_queue.clear();
+    qp_.send_queue.clear();
+    qp_.receive_queue.clear();
     rate_.reset();
     established_ = drain_reported_ = false;
     make_halves();
@@ -172,17 +171,15 @@ bool TransportQueuePair::drained() const noexcept {
 
 bool TransportQueuePair::acceptable(const Packet& packet, PollContext& context) noexcept {
     if (!receives(state())) return context.counters.rx_dropped_state.add(), false;
-    if (channel_.service == Service::ud) {
-        const auto discard = ud_discard(packet, {.qpn = channel_.qpn,
-                                                 .pkey = channel_.pkey,
-                                                 .qkey = channel_.qkey,
-                                                 .any_pkey = channel_.general_services()});
+    if (qp_.service == Service::ud) {
+        const auto discard = ud_discard(
+            packet, {.qpn = qp_.qpn, .pkey = qp_.pkey, .qkey = qp_.qkey, .any_pkey = qp_.general_services()});
         if (discard) context.counters[*discard].add();
         return !discard;
     }
-    if (packet.traits->service != channel_.service) return context.counters.rx_dropped_opcode.add(), false;
-    if (!wire::match(packet.pkey, channel_.pkey)) return context.counters.rx_dropped_pkey.add(), false;
-    if (connected() && !link::answers(packet.frame(), packet.arrival, channel_.envelope)) {
+    if (packet.traits->service != qp_.service) return context.counters.rx_dropped_opcode.add(), false;
+    if (!wire::match(packet.pkey, qp_.pkey)) return context.counters.rx_dropped_pkey.add(), false;
+    if (connected() && !link::answers(packet.frame(), packet.arrival, qp_.envelope)) {
         return context.counters.rx_dropped_source.add(), false;
     }
     return true;
@@ -193,14 +190,14 @@ bool TransportQueuePair::receive(const Packet& packet, PollContext& context) noe
     if (packet.arrival.congestion_experienced) note_congestion(packet, context);
     if (state() == QueuePairState::rtr && packet.traits->is_request() && !std::exchange(established_, true) &&
         connected()) {
-        context.emit({.kind = EventKind::communication_established, .qpn = channel_.qpn});
+        context.emit({.kind = AsyncEventKind::communication_established, .qpn = qp_.qpn});
     }
     if (!packet.traits->is_request()) {
         auto* const rc = rc_requester();
         if (rc == nullptr || !sends(state())) return context.counters.rx_dropped_state.add(), false;
         rc->receive(packet, context);
         check_requester(context);
-        channel_.send_queue.release();
+        qp_.send_queue.release();
         return false;
     }
     bool kept = false;
@@ -219,19 +216,18 @@ bool TransportQueuePair::receive(const Packet& packet, PollContext& context) noe
 
 void TransportQueuePair::note_congestion(const Packet&, PollContext& context) noexcept {
     context.counters.np_ecn_marked_roce_packets.add();
-    if (!connected() || channel_.envelope.carrier == link::Carrier::soft_ib || !cnp_limiter_.mark(context.now)) return;
-    const auto room = context.tx_stage.begin(channel_.envelope, congestion::cnp_size, TxStage::Use::answer);
+    if (!connected() || qp_.envelope.carrier == link::Carrier::soft_ib || !cnp_limiter_.mark(context.now)) return;
+    const auto room = context.tx_stage.begin(qp_.envelope, congestion::cnp_size, TxStage::Use::answer);
     if (room.empty()) return;
-    congestion::emit_cnp(room.first<congestion::cnp_size>(), channel_.remote, wire::PKey{0xffff});
-    context.tx_stage.commit(channel_.envelope);
+    congestion::emit_cnp(room.first<congestion::cnp_size>(), qp_.remote, wire::PKey{0xffff});
+    context.tx_stage.commit(qp_.envelope);
     context.counters.np_cnp_sent.add();
 }
 
 void TransportQueuePair::congestion_notified(const Packet& packet, PollContext& context) noexcept {
     if (!connected() || !receives(state())) return context.counters.rp_cnp_ignored.add();
     // Accept it only from the peer; a CNP has the default P_Key in every partition (annex A17).
-    if (!link::answers(packet.frame(), packet.arrival, channel_.envelope))
-        return context.counters.rx_dropped_source.add();
+    if (!link::answers(packet.frame(), packet.arrival, qp_.envelope)) return context.counters.rx_dropped_source.add();
     if (rate_ == nullptr) rate_ = std::make_unique<RateControl>(*dcqcn_);  // at the first CNP
     rate_->dcqcn.cnp(context.now);
     context.counters.rp_cnp_handled.add();
@@ -247,7 +243,7 @@ unsigned TransportQueuePair::transmit(PollContext& context, unsigned budget) noe
     const auto sent = paced ? transmit_paced(context, budget) : transmit_unpaced(context, budget);
     if (state() == QueuePairState::sqd && !drain_reported_ && requester_drained()) {
         drain_reported_ = true;
-        context.emit({.kind = EventKind::send_queue_drained, .qpn = channel_.qpn});
+        context.emit({.kind = AsyncEventKind::send_queue_drained, .qpn = qp_.qpn});
     }
     return sent;
 }
@@ -265,7 +261,7 @@ unsigned TransportQueuePair::transmit_unpaced(PollContext& context, unsigned bud
         sent += other->transmit(context, budget - sent);
     }
     check_requester(context);
-    channel_.send_queue.release();
+    qp_.send_queue.release();
     return sent;
 }
 
@@ -300,7 +296,7 @@ bool TransportQueuePair::on_time(PollContext& context) noexcept {
     if (due != 0 && context.now >= due) {
         rc->on_time(context);
         check_requester(context);
-        channel_.send_queue.release();
+        qp_.send_queue.release();
     }
     return true;
 }
@@ -326,7 +322,7 @@ void TransportQueuePair::check_requester(PollContext& context) noexcept {
 }
 
 void TransportQueuePair::check_responder(PollContext& context) noexcept {
-    std::optional<EventKind> event;
+    std::optional<AsyncEventKind> event;
     bool failed = false;
     if (const auto* const rc = std::get_if<RcResponder>(&responder_)) {
         failed = rc->failed();
@@ -337,7 +333,7 @@ void TransportQueuePair::check_responder(PollContext& context) noexcept {
         failed = ud->failed();
     }
     if (!failed || state() == QueuePairState::error) return;
-    if (event) context.emit({.kind = *event, .qpn = channel_.qpn});
+    if (event) context.emit({.kind = *event, .qpn = qp_.qpn});
     enter_error(context);
 }
 
@@ -345,15 +341,15 @@ void TransportQueuePair::enter_error(PollContext& context) noexcept {
     if (state() == QueuePairState::error) return;
     state_.store(QueuePairState::error, std::memory_order_release);
     flush(context);
-    if (channel_.shared != nullptr || type_ == QueuePairType::xrc_target) {
-        context.emit({.kind = EventKind::last_wqe_reached, .qpn = channel_.qpn});
+    if (qp_.shared != nullptr || type_ == QueuePairType::xrc_target) {
+        context.emit({.kind = AsyncEventKind::last_wqe_reached, .qpn = qp_.qpn});
     }
 }
 
 void TransportQueuePair::flush(PollContext& context) noexcept {
     if (auto* const rc = rc_requester()) rc->flush(context);
     if (auto* const other = unreliable()) other->flush(context);
-    channel_.send_queue.release();
+    qp_.send_queue.release();
     if (state() != QueuePairState::error) return;  // SQE: only the send queue
     cancel();
     if (auto* const rc = std::get_if<RcResponder>(&responder_)) rc->flush(context);

@@ -28,7 +28,7 @@
 #include "datapath/congestion/dcqcn.h"
 #include "datapath/congestion/pacer.h"
 #include "datapath/timer/timer.h"
-#include "datapath/transport/channel.h"
+#include "datapath/transport/queue_pair_context.h"
 #include "datapath/transport/rc_requester.h"
 #include "datapath/transport/rc_responder.h"
 #include "datapath/transport/uc_responder.h"
@@ -77,16 +77,16 @@ public:
     ~TransportQueuePair();
 
     QueuePairType type() const { return type_; }
-    wire::Qpn qpn() const { return channel_.qpn; }
+    wire::Qpn qpn() const { return qp_.qpn; }
     QueuePairState state() const { return state_.load(std::memory_order_acquire); }
-    const Channel& channel() const { return channel_; }
+    const QueuePairContext& context() const { return qp_; }
 
     // User: posting. PostError::invalid: a send request before RTS, a receive request in RESET, or no such queue.
     // Requests posted in ERROR are flushed. Send requests take effect after `publish` and a doorbell (Engine::ring).
     std::expected<void, PostError> post(const SendRequest& request) noexcept;
     std::expected<void, PostError> post(const ReceiveRequest& request) noexcept;
-    void publish() noexcept { channel_.send_queue.publish(); }
-    void withdraw() noexcept { channel_.send_queue.discard_unpublished(); }
+    void publish() noexcept { qp_.send_queue.publish(); }
+    void withdraw() noexcept { qp_.send_queue.discard_unpublished(); }
 
     // User, while the shard is quiescent. The caller checks that the transition is allowed (rdma/queue_pair.h).
     void to_init(const InitAttributes& attributes);
@@ -95,8 +95,8 @@ public:
     void to_error(PollContext& context);
     void to_reset(PollContext& context);
     void drain(bool on) noexcept;  ///< RTS to SQD, SQD and SQE to RTS
-    void set_access(memory::Access access) { channel_.access = access; }
-    void set_qkey(wire::QKey qkey) { channel_.qkey = qkey; }
+    void set_access(memory::Access access) { qp_.access = access; }
+    void set_qkey(wire::QKey qkey) { qp_.qkey = qkey; }
     void set_rnr_timer(std::uint8_t timer);
     /// XRC target: drops references to a shared receive queue that is about to be destroyed. A message in progress to
     /// it is refused at its next packet, like one to a queue that does not exist (annex A14).
@@ -127,10 +127,10 @@ public:
     /// The part that posting touches.
     void prefetch_post() const noexcept {
         __builtin_prefetch(this, 1);
-        __builtin_prefetch(&channel_.send_queue, 1);
+        __builtin_prefetch(&qp_.send_queue, 1);
     }
     void prefetch_work() const noexcept {
-        if (channel_.send_queue.exists()) channel_.send_queue.prefetch_oldest();
+        if (qp_.send_queue.exists()) qp_.send_queue.prefetch_oldest();
     }
 
     // Link in the shard's list of queue pairs with work; `rung`: the queue pair is in the doorbell ring.
@@ -157,7 +157,7 @@ private:
     unsigned transmit_paced(PollContext& context, unsigned budget) noexcept;
     void check_requester(PollContext& context) noexcept;
     void check_responder(PollContext& context) noexcept;
-    bool has_work() const noexcept { return channel_.send_queue.exists() && !channel_.send_queue.empty(); }
+    bool has_work() const noexcept { return qp_.send_queue.exists() && !qp_.send_queue.empty(); }
     void enter_error(PollContext& context) noexcept;
     void flush(PollContext& context) noexcept;
     void make_halves();
@@ -172,7 +172,7 @@ private:
     QueuePairType type_;
     bool established_ = false, drain_reported_ = false;
     std::unique_ptr<RateControl> rate_;
-    Channel channel_;  ///< send queue first: most calls only ask whether there is work
+    QueuePairContext qp_;  ///< send queue first: most calls only ask whether there is work
     std::variant<std::monostate, RcRequester, UnreliableRequester> requester_;
     std::variant<std::monostate, RcResponder, UcResponder, UdResponder> responder_;
     congestion::CnpLimiter cnp_limiter_;

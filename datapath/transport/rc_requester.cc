@@ -35,7 +35,7 @@ void RcRequester::start(const Attributes& attributes) noexcept {
     attributes_.window = std::clamp<std::uint16_t>(attributes.window, 2, ResendSet::size);
     attributes_.max_reads = std::max<std::uint8_t>(attributes.max_reads, 1);
     acknowledged_ = next_ = cursor_psn_ = attributes.first;
-    cursor_ = fresh_ = channel_.send_queue.oldest();
+    cursor_ = fresh_ = qp_.send_queue.oldest();
     retries_left_ = attributes.retries, rnr_left_ = attributes.rnr_retries;
     early_wait_ = first_wait;
     flight_ = std::min(first_flight, attributes_.window);
@@ -65,7 +65,7 @@ RcRequester::Step RcRequester::step(PollContext& context) noexcept {
     if (resend_ != nullptr) {
         if (const auto psn = resend_->front()) return resend_missing(*psn, context);
     }
-    if (cursor_ == channel_.send_queue.posted()) return Step::nothing;
+    if (cursor_ == qp_.send_queue.posted()) return Step::nothing;
     auto& work = at(cursor_);
     if (work.status != Status::success) return Step::nothing;
     if (cursor_ == fresh_) {
@@ -93,7 +93,7 @@ bool RcRequester::may_begin(const SendWork& work) const noexcept {
 
 void RcRequester::begin(SendWork& work) noexcept {
     work.first = cursor_psn_;
-    work.packets = packets_of(work, channel_);
+    work.packets = packets_of(work, qp_);
     work.done = 0;
     if (!work.is_local()) work.sequence = ++sequence_;
     const bool eight_bytes = work.is_atomic() || work.operation == SendOperation::atomic_write;
@@ -104,7 +104,7 @@ void RcRequester::begin(SendWork& work) noexcept {
 RcRequester::Step RcRequester::execute_local(SendWork& work, PollContext& context) noexcept {
     if (!work.executed) {
         work.executed = true;
-        work.status = transport::execute_local(work, channel_, context.keys);
+        work.status = transport::execute_local(work, qp_, context.keys);
         if (work.status != Status::success) context.counters.req_local_errors.add();
     }
     if (work.status == Status::success) ++cursor_;
@@ -120,8 +120,8 @@ bool RcRequester::wants_ack(const SendWork& work, bool last, const PollContext& 
     if (unrequested_ + 1u >= std::min<std::uint32_t>(tunables::ack_interval, attributes_.window / 4 + 1)) return true;
     if (in_flight() + 1u >= flight_ || credits_valid_ || !context.flight.has_room(in_flight() + 1u, 2)) return true;
     if (!last) return false;
-    // Else the next request asks for it, if it can follow at once.
-    if (cursor_ + 1 == channel_.send_queue.posted() || draining_) return true;
+    // Else the next request carries the AckReq bit, if it can follow at once.
+    if (cursor_ + 1 == qp_.send_queue.posted() || draining_) return true;
     const auto& next = at(cursor_ + 1);
     return next.has(send_fence) || next.is_local() || next.wants_response() || work.has(send_solicited);
 }
@@ -143,7 +143,7 @@ RcRequester::Step RcRequester::send_packet(SendWork& work, PollContext& context)
                                .ack_request = work.wants_response() || wants_ack(work, ends, context),
                                .read_packets = psns};
     Status why{};
-    switch (write_request(channel_, work, packet, context, why)) {
+    switch (write_request(qp_, work, packet, context, why)) {
         case Written::no_room: return Step::nothing;
         case Written::local_error:
             context.counters.req_local_errors.add();
@@ -178,7 +178,7 @@ RcRequester::Step RcRequester::resend_missing(wire::Psn psn, PollContext& contex
 
 RcRequester::Step RcRequester::resend(wire::Psn psn, PollContext& context) noexcept {
     sampled_at_ = 0;  // an answer might be to the first sending (Karn)
-    for (auto index = channel_.send_queue.oldest(); index != fresh_; ++index) {
+    for (auto index = qp_.send_queue.oldest(); index != fresh_; ++index) {
         auto& work = at(index);
         const auto place = static_cast<std::uint32_t>(psn - work.first);
         if (work.is_local() || psn - work.first < 0 || place >= work.packets) continue;
@@ -190,7 +190,7 @@ RcRequester::Step RcRequester::resend(wire::Psn psn, PollContext& context) noexc
                                    .psn = psn,
                                    .ack_request = true,
                                    .read_packets = work.is_read() ? read_part(place, work) : 1};
-        const auto written = write_request(channel_, work, packet, context, why);
+        const auto written = write_request(qp_, work, packet, context, why);
         if (written == Written::local_error) work.status = why;
         if (written != Written::sent) return Step::nothing;
         context.counters.tx_retransmitted_packets.add();
@@ -217,7 +217,7 @@ void RcRequester::restart(PollContext& context) noexcept {
 
 void RcRequester::place_cursor() noexcept {
     reads_ = 0;
-    cursor_ = channel_.send_queue.oldest();
+    cursor_ = qp_.send_queue.oldest();
     cursor_psn_ = acknowledged_;
     cursor_packet_ = cursor_ == fresh_ ? 0 : static_cast<std::uint32_t>(acknowledged_ - at(cursor_).first);
 }
@@ -297,7 +297,7 @@ void RcRequester::measure(wire::Psn acknowledged, Time now) noexcept {
 void RcRequester::flush(PollContext& context) noexcept {
     stop(context);
     while (busy()) retire(context, Status::flushed);
-    cursor_ = fresh_ = channel_.send_queue.oldest();
+    cursor_ = fresh_ = qp_.send_queue.oldest();
 }
 
 void RcRequester::stop(PollContext& context) noexcept {

@@ -26,9 +26,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "datapath/transport/channel.h"
 #include "datapath/transport/packet.h"
 #include "datapath/transport/poll_context.h"
+#include "datapath/transport/queue_pair_context.h"
 #include "datapath/transport/request_writer.h"
 #include "pmd/base/time.h"
 
@@ -38,15 +38,15 @@ class RcRequester {
 public:
     struct Attributes {
         wire::Psn first;               ///< of the first request
-        std::uint8_t timeout = 14;     ///< 4.096 us * 2^n, 5 bits; 0: for ever
+        std::uint8_t timeout = 14;     ///< 4.096 us * 2^n, 5 bits; 0: infinite
         std::uint8_t retries = 7;      ///< timeouts without progress, 3 bits
-        std::uint8_t rnr_retries = 7;  ///< 7: for ever
+        std::uint8_t rnr_retries = 7;  ///< 7: infinite
         std::uint8_t max_reads = 1;    ///< READs and atomics outstanding at a time
         std::uint16_t window = 1024;   ///< packets in flight, at most 1024
         bool adaptive = true;          ///< adaptive retransmission, before the timeout
     };
 
-    explicit RcRequester(Channel& channel) : channel_(channel) {}
+    explicit RcRequester(QueuePairContext& qp) : qp_(qp) {}
 
     void start(const Attributes& attributes) noexcept;
     /// Changes timeout, retries and rnr_retries while connected, and restarts their count.
@@ -66,19 +66,19 @@ public:
     bool failed() const { return failed_; }
     /// Completes everything that is posted as flushed.
     void flush(PollContext& context) noexcept;
-    /// Returns borrowed objects and stops the timers; posted requests stay.
+    /// Returns objects to their pools and stops the timers; posted requests stay.
     void stop(PollContext& context) noexcept;
 
     /// While on, no further request is begun; those begun are finished (SQD).
     void drain(bool on) noexcept { draining_ = on; }
-    bool drained() const noexcept { return channel_.send_queue.oldest() == fresh_; }
+    bool drained() const noexcept { return qp_.send_queue.oldest() == fresh_; }
     /// True if posted requests have not completed.
-    bool busy() const noexcept { return channel_.send_queue.oldest() != channel_.send_queue.posted(); }
+    bool busy() const noexcept { return qp_.send_queue.oldest() != qp_.send_queue.posted(); }
 
 private:
     enum class Step : std::uint8_t { sent, nothing };
 
-    SendWork& at(std::uint32_t index) const { return channel_.send_queue.at(index); }
+    SendWork& at(std::uint32_t index) const { return qp_.send_queue.at(index); }
     std::uint32_t in_flight() const { return static_cast<std::uint32_t>(next_ - acknowledged_); }
 
     // Sending.
@@ -123,7 +123,7 @@ private:
     Time round_trips() const noexcept;
     bool restarted_just_now(Time now) const noexcept;
 
-    Channel& channel_;
+    QueuePairContext& qp_;
     Attributes attributes_;
 
     wire::Psn acknowledged_;           ///< the first PSN not acknowledged

@@ -67,8 +67,8 @@ void RcRequester::acknowledge(const Packet& packet, PollContext& context) noexce
 bool RcRequester::confirm_through(wire::Psn psn, PollContext& context) noexcept {
     auto confirmed = acknowledged_;
     bool whole = true;
-    while (channel_.send_queue.oldest() != fresh_) {
-        const auto& work = at(channel_.send_queue.oldest());
+    while (qp_.send_queue.oldest() != fresh_) {
+        const auto& work = at(qp_.send_queue.oldest());
         if (work.status != Status::success) break;  // fails next: its unsent packets cannot be acknowledged
         if (work.is_local()) {                      // also if last: the packet refers to the request behind it
             retire(context, Status::success);
@@ -123,7 +123,7 @@ void RcRequester::progress(wire::Psn acknowledged, PollContext& context) noexcep
 }
 
 SendWork* RcRequester::oldest_packet() noexcept {
-    const auto oldest = channel_.send_queue.oldest();
+    const auto oldest = qp_.send_queue.oldest();
     return oldest == fresh_ ? nullptr : &at(oldest);
 }
 
@@ -157,7 +157,7 @@ void RcRequester::nak(wire::NakCode code, const Packet& packet, PollContext& con
 void RcRequester::sequence_nak(const Packet& packet, PollContext& context) noexcept {
     context.counters.packet_seq_err.add();
     if (!confirm_through(packet.psn + 0xff'ffff, context) || packet.psn != acknowledged_) return;
-    if (channel_.selective && !packet.payload.empty()) {
+    if (qp_.selective && !packet.payload.empty()) {
         if (resend_ == nullptr && cursor_psn_ == next_) {
             resend_ = context.resend.borrow();
             if (resend_ != nullptr) resend_->reset(acknowledged_);
@@ -178,7 +178,7 @@ void RcRequester::rnr_nak(std::uint8_t timer, const Packet& packet, PollContext&
         context.counters.rnr_retry_exceeded_err.add();
         return fail_oldest(context, Status::rnr_retry_exceeded);
     }
-    if (attributes_.rnr_retries != 7) --rnr_left_;  // 7: for ever (IBTA 9.7.5.2.8)
+    if (attributes_.rnr_retries != 7) --rnr_left_;  // 7: infinite (IBTA 9.7.5.2.8)
     restart(context);
     paused_until_ = context.now + rnr_delay(timer);
     timeout_at_ = early_at_ = 0;
@@ -198,7 +198,7 @@ void RcRequester::response(const Packet& packet, PollContext& context) noexcept 
     if (atomic) {
         // In host order, as the peer's memory would show it to a program there (IBTA 9.4.5).
         const auto original = std::bit_cast<std::array<std::byte, 8>>(wire::load64(packet.headers, wire::Aeth::size));
-        const auto status = scatter(work->segment_list(), 0, original, channel_.pd, channel_.qpn, context.keys);
+        const auto status = scatter(work->segment_list(), 0, original, qp_.pd, qp_.qpn, context.keys);
         if (status != Status::success) {
             context.counters.req_local_errors.add();
             return fail_oldest(context, status);
@@ -210,14 +210,14 @@ void RcRequester::response(const Packet& packet, PollContext& context) noexcept 
 }
 
 void RcRequester::read_data(SendWork& work, const Packet& packet, PollContext& context) noexcept {
-    const std::uint64_t offset = std::uint64_t{work.done} << channel_.mtu_shift;
+    const std::uint64_t offset = std::uint64_t{work.done} << qp_.mtu_shift;
     const bool ends = work.done + 1 == work.packets;
     const bool part_ends = ends || (work.done + 1) % read_limit() == 0;
-    const auto size = ends ? work.length - offset : channel_.mtu();
+    const auto size = ends ? work.length - offset : qp_.mtu();
     const bool fits = packet.operation() == Operation::read_response && packet.traits->last == part_ends &&
                       packet.payload.size() == size;
     if (!fits) return fail_oldest(context, Status::bad_response);
-    const auto status = scatter(work.segment_list(), offset, packet.payload, channel_.pd, channel_.qpn, context.keys);
+    const auto status = scatter(work.segment_list(), offset, packet.payload, qp_.pd, qp_.qpn, context.keys);
     if (status != Status::success) {
         context.counters.req_local_errors.add();
         return fail_oldest(context, status);
@@ -229,13 +229,13 @@ void RcRequester::read_data(SendWork& work, const Packet& packet, PollContext& c
 }
 
 void RcRequester::retire(PollContext& context, Status status) noexcept {
-    auto& queue = channel_.send_queue;
-    complete_send(channel_, at(queue.oldest()), context, status);
+    auto& queue = qp_.send_queue;
+    complete_send(qp_, at(queue.oldest()), context, status);
     queue.retire();
 }
 
 void RcRequester::check_oldest(PollContext& context) noexcept {
-    auto& queue = channel_.send_queue;
+    auto& queue = qp_.send_queue;
     while (!failed_ && queue.oldest() != fresh_) {
         const auto& work = at(queue.oldest());
         if (work.status != Status::success) return fail_oldest(context, work.status);

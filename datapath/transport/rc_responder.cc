@@ -47,7 +47,7 @@ bool RcResponder::execute(const Packet& packet, PollContext& context) noexcept {
     const auto operation = packet.operation();
     const bool of_message = operation == Operation::send || operation == Operation::write;
     if (!of_message && (message_.in_progress() || (operation != Operation::atomic_write && !packet.payload.empty()))) {
-        return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, context);
+        return refuse(wire::NakCode::invalid_request, AsyncEventKind::qp_request_error, context);
     }
     switch (operation) {
         case Operation::send:
@@ -62,7 +62,7 @@ bool RcResponder::execute(const Packet& packet, PollContext& context) noexcept {
 }
 
 bool RcResponder::message(const Packet& packet, PollContext& context) noexcept {
-    switch (message_.accept(packet, channel_, context)) {
+    switch (message_.accept(packet, qp_, context)) {
         case Outcome::accepted: break;
         case Outcome::no_receive:
             context.counters.out_of_buffer.add();
@@ -70,12 +70,14 @@ bool RcResponder::message(const Packet& packet, PollContext& context) noexcept {
             gap_reported_ = true;  // packets behind it were in flight: no NAK for them
             return false;
         case Outcome::invalid_request:
-            return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, context);
+            return refuse(wire::NakCode::invalid_request, AsyncEventKind::qp_request_error, context);
         case Outcome::local_length:
             context.counters.resp_local_length_error.add();
-            return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, context);
-        case Outcome::remote_access: return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, context);
-        case Outcome::local_protection: return refuse(wire::NakCode::remote_operational, EventKind::qp_fatal, context);
+            return refuse(wire::NakCode::invalid_request, AsyncEventKind::qp_request_error, context);
+        case Outcome::remote_access:
+            return refuse(wire::NakCode::remote_access, AsyncEventKind::qp_access_error, context);
+        case Outcome::local_protection:
+            return refuse(wire::NakCode::remote_operational, AsyncEventKind::qp_fatal, context);
     }
     if (packet.traits->last && packet.operation() == Operation::write) context.counters.rx_write_requests.add();
     last_message_ = packet.psn;
@@ -100,7 +102,7 @@ void RcResponder::responded(const Packet& packet, std::uint32_t psns) noexcept {
 Response* RcResponder::respond(Response::Kind kind, std::uint32_t packets, PollContext& context) noexcept {
     auto* const response = responses_.add();
     if (response == nullptr) {  // more outstanding than agreed
-        refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, context);
+        refuse(wire::NakCode::invalid_request, AsyncEventKind::qp_request_error, context);
         return nullptr;
     }
     *response = {.kind = kind, .first = expected_, .packets = packets, .end = packets, .msn = (msn_ + 1) & 0xff'ffff};
@@ -110,14 +112,14 @@ Response* RcResponder::respond(Response::Kind kind, std::uint32_t packets, PollC
 
 bool RcResponder::read(const Packet& packet, PollContext& context) noexcept {
     const auto reth = *wire::Reth::parse(packet.after_xrceth());
-    if (!memory::has(channel_.access, memory::Access::remote_read) || reth.length > max_message) {
-        return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, context);
+    if (!memory::has(qp_.access, memory::Access::remote_read) || reth.length > max_message) {
+        return refuse(wire::NakCode::invalid_request, AsyncEventKind::qp_request_error, context);
     }
-    if (reth.length != 0 && !context.keys.resolve(reth.rkey, domain_of(packet), channel_.qpn, reth.address, reth.length,
+    if (reth.length != 0 && !context.keys.resolve(reth.rkey, domain_of(packet), qp_.qpn, reth.address, reth.length,
                                                   memory::Access::remote_read)) {
-        return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, context);
+        return refuse(wire::NakCode::remote_access, AsyncEventKind::qp_access_error, context);
     }
-    const auto packets = channel_.packets(reth.length);
+    const auto packets = qp_.packets(reth.length);
     auto* const response = respond(Response::Kind::read, packets, context);
     if (response == nullptr) return false;
     response->address = reth.address, response->rkey = reth.rkey, response->length = reth.length;
@@ -129,12 +131,12 @@ bool RcResponder::read(const Packet& packet, PollContext& context) noexcept {
 
 bool RcResponder::atomic(const Packet& packet, PollContext& context) noexcept {
     const auto eth = *wire::AtomicEth::parse(packet.after_xrceth());
-    if (!memory::has(channel_.access, memory::Access::remote_atomic) || eth.address % 8 != 0) {
-        return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, context);
+    if (!memory::has(qp_.access, memory::Access::remote_atomic) || eth.address % 8 != 0) {
+        return refuse(wire::NakCode::invalid_request, AsyncEventKind::qp_request_error, context);
     }
     const auto memory =
-        context.keys.resolve(eth.rkey, domain_of(packet), channel_.qpn, eth.address, 8, memory::Access::remote_atomic);
-    if (!memory) return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, context);
+        context.keys.resolve(eth.rkey, domain_of(packet), qp_.qpn, eth.address, 8, memory::Access::remote_atomic);
+    if (!memory) return refuse(wire::NakCode::remote_access, AsyncEventKind::qp_access_error, context);
     auto* const response = respond(Response::Kind::atomic, 1, context);
     if (response == nullptr) return false;
     const auto original = packet.operation() == Operation::fetch_add
@@ -142,7 +144,7 @@ bool RcResponder::atomic(const Packet& packet, PollContext& context) noexcept {
                               : memory::guarded_compare_swap(*memory, eth.compare, eth.swap_or_add);
     if (!original) {
         *response = {};
-        return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, context);
+        return refuse(wire::NakCode::remote_access, AsyncEventKind::qp_access_error, context);
     }
     response->original = *original;
     context.counters.rx_atomic_requests.add();
@@ -152,20 +154,20 @@ bool RcResponder::atomic(const Packet& packet, PollContext& context) noexcept {
 
 bool RcResponder::atomic_write(const Packet& packet, PollContext& context) noexcept {
     const auto reth = *wire::Reth::parse(packet.after_xrceth());
-    const bool enabled = memory::has(channel_.access, memory::Access::remote_write);
+    const bool enabled = memory::has(qp_.access, memory::Access::remote_write);
     if (!enabled || reth.length != 8 || packet.payload.size() != 8 || reth.address % 8 != 0) {
-        return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, context);
+        return refuse(wire::NakCode::invalid_request, AsyncEventKind::qp_request_error, context);
     }
     const auto memory =
-        context.keys.resolve(reth.rkey, domain_of(packet), channel_.qpn, reth.address, 8, memory::Access::remote_write);
+        context.keys.resolve(reth.rkey, domain_of(packet), qp_.qpn, reth.address, 8, memory::Access::remote_write);
     std::uint64_t value = 0;  // the eight bytes as they are: no byte order is implied (annex A19)
     std::memcpy(&value, packet.payload.data(), sizeof(value));
-    if (!memory) return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, context);
+    if (!memory) return refuse(wire::NakCode::remote_access, AsyncEventKind::qp_access_error, context);
     auto* const response = respond(Response::Kind::done, 1, context);
     if (response == nullptr) return false;
     if (!memory::guarded_store(*memory, value)) {
         *response = {};
-        return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, context);
+        return refuse(wire::NakCode::remote_access, AsyncEventKind::qp_access_error, context);
     }
     responded(packet, 1);
     return true;
@@ -178,19 +180,19 @@ bool RcResponder::flush_memory(const Packet& packet, PollContext& context) noexc
     constexpr auto known = wire::Feth::global_visibility | wire::Feth::persistence;
     const bool reserved = (feth.placement & ~known) != 0 || feth.selectivity > wire::FlushSelectivity::memory_region;
     if (feth.placement == 0 || reserved) {
-        return refuse(wire::NakCode::invalid_request, EventKind::qp_request_error, context);
+        return refuse(wire::NakCode::invalid_request, AsyncEventKind::qp_request_error, context);
     }
     auto needed = memory::Access::none;
     if ((feth.placement & wire::Feth::global_visibility) != 0) needed = needed | memory::Access::flush_global;
     if ((feth.placement & wire::Feth::persistence) != 0) needed = needed | memory::Access::flush_persistent;
     const bool whole_region = feth.selectivity == wire::FlushSelectivity::memory_region;
     const auto length = whole_region ? 0 : reth.length;
-    if (!context.keys.resolve(reth.rkey, domain_of(packet), channel_.qpn, reth.address, length, needed)) {
-        return refuse(wire::NakCode::remote_access, EventKind::qp_access_error, context);
+    if (!context.keys.resolve(reth.rkey, domain_of(packet), qp_.qpn, reth.address, length, needed)) {
+        return refuse(wire::NakCode::remote_access, AsyncEventKind::qp_access_error, context);
     }
     if (respond(Response::Kind::done, 1, context) == nullptr) return false;
     // Earlier WRITEs were stores of this thread to coherent memory: a fence makes them visible, which is all that
-    // global visibility asks. Persistence is never granted: Device::register_memory refuses the right.
+    // global visibility requires. Persistence is never granted: Device::register_memory refuses the right.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     responded(packet, 1);
     return true;
@@ -214,10 +216,10 @@ void RcResponder::duplicate(const Packet& packet, PollContext& context) noexcept
     if (response->kind == Response::Kind::read) {
         const auto reth = *wire::Reth::parse(packet.after_xrceth());
         begin = static_cast<std::uint32_t>(packet.psn - response->first);
-        const auto wanted = channel_.packets(reth.length);
+        const auto wanted = qp_.packets(reth.length);
         // The repeated request must lie in the first one: same key, same place (IBTA 9.7.5.1.1).
-        const bool same = reth.rkey == response->rkey &&
-                          reth.address == response->address + (std::uint64_t{begin} << channel_.mtu_shift);
+        const bool same =
+            reth.rkey == response->rkey && reth.address == response->address + (std::uint64_t{begin} << qp_.mtu_shift);
         if (!same || std::uint64_t{begin} + wanted > response->packets) {
             return context.counters.rx_dropped_resources.add();
         }
@@ -251,7 +253,7 @@ bool RcResponder::keep(const Packet& packet, PollContext& context) noexcept {
     window_->put(packet.psn, {packet.mbuf, packet.arrival});
     // Report each arrival to a peer with selective acknowledgement, unless it is in an RNR wait and will resend
     // everything.
-    if (channel_.selective && !not_ready_) gap_owed_ = answer_owed_ = true;
+    if (qp_.selective && !not_ready_) gap_owed_ = answer_owed_ = true;
     return true;
 }
 
@@ -283,7 +285,7 @@ void RcResponder::give_back_window(PollContext& context) noexcept {
     if (window_ != nullptr) context.reorder.give_back(std::exchange(window_, nullptr));
 }
 
-bool RcResponder::refuse(wire::NakCode code, EventKind event, PollContext& context) noexcept {
+bool RcResponder::refuse(wire::NakCode code, AsyncEventKind event, PollContext& context) noexcept {
     fatal_ = Fatal{code, event};
     answer_owed_ = true;
     switch (code) {
@@ -296,8 +298,8 @@ bool RcResponder::refuse(wire::NakCode code, EventKind event, PollContext& conte
 
 void RcResponder::flush(PollContext& context) noexcept {
     stop(context);
-    message_.abandon(channel_, context, Status::flushed);
-    flush_receives(channel_, context);
+    message_.abandon(qp_, context, Status::flushed);
+    flush_receives(qp_, context);
 }
 
 void RcResponder::stop(PollContext& context) noexcept {

@@ -16,7 +16,7 @@
 /// the READ without its data. The ACK's MSN is the newest, READs included.
 ///
 /// Packets kept for reordering count against a budget that queue pairs share (reorder.h), and are dropped after a
-/// timeout: a peer that is gone, or never sends the missing packet, must not hold the device's buffers. A dropped
+/// timeout: a peer that has ended, or never sends the missing packet, must not hold the device's buffers. A dropped
 /// packet counts as lost.
 ///
 /// A gap is reported once. If the peer goes back and the packet is lost again, PSNs step back although the expected one
@@ -27,10 +27,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "datapath/transport/channel.h"
 #include "datapath/transport/inbound_message.h"
 #include "datapath/transport/packet.h"
 #include "datapath/transport/poll_context.h"
+#include "datapath/transport/queue_pair_context.h"
 #include "datapath/transport/response_queue.h"
 
 namespace verbline::transport {
@@ -43,14 +43,14 @@ public:
         std::uint8_t rnr_timer = 12;  ///< code sent in RNR NAKs: rnr_timer.h
     };
 
-    explicit RcResponder(Channel& channel) : channel_(channel) {}
+    explicit RcResponder(QueuePairContext& qp) : qp_(qp) {}
 
     void start(const Attributes& attributes);
     void set_rnr_timer(std::uint8_t timer) { attributes_.rnr_timer = timer; }
 
     /// Handles a request. Returns true if it kept the packet's mbuf.
     bool receive(const Packet& packet, PollContext& context) noexcept;
-    /// Whether `transmit` would send anything. Most often it would not: a requester's queue pair asks before each send.
+    /// Whether `transmit` would send anything. Usually it would not: a requester's queue pair checks before each send.
     bool owes() const noexcept { return pending_ || answer_owed_; }
     /// Sends pending responses, ACKs and NAKs, up to `budget` packets; returns how many.
     unsigned transmit(PollContext& context, unsigned budget) noexcept;
@@ -62,24 +62,24 @@ public:
 
     /// True once a fatal NAK has been sent: the caller moves the queue pair to the error state and emits `event`.
     bool failed() const { return failed_; }
-    EventKind event() const { return event_; }
+    AsyncEventKind event() const { return event_; }
     /// Completes the receive request in use and all posted ones of its own queue as flushed.
     void flush(PollContext& context) noexcept;
     /// Returns the receive request in use to its queue without a completion (RESET).
-    void abandon(PollContext& context) noexcept { message_.abandon(channel_, context, Status::success); }
+    void abandon(PollContext& context) noexcept { message_.abandon(qp_, context, Status::success); }
     /// See InboundMessage::forget.
     void forget(const SharedReceiveQueue& queue) noexcept { message_.forget(queue); }
-    /// Returns the borrowed reorder window; requests are no longer handled.
+    /// Returns the reorder window to its pool; requests are no longer handled.
     void stop(PollContext& context) noexcept;
 
 private:
     struct Fatal {
         wire::NakCode code{};
-        EventKind event{};
+        AsyncEventKind event{};
     };
 
     // Requests.
-    memory::PdId domain_of(const Packet& packet) const noexcept { return InboundMessage::domain_of(packet, channel_); }
+    memory::PdId domain_of(const Packet& packet) const noexcept { return InboundMessage::domain_of(packet, qp_); }
     bool execute(const Packet& packet, PollContext& context) noexcept;
     void duplicate(const Packet& packet, PollContext& context) noexcept;
     bool keep(const Packet& packet, PollContext& context) noexcept;
@@ -92,7 +92,7 @@ private:
     Response* respond(Response::Kind kind, std::uint32_t packets, PollContext& context) noexcept;
     void accepted(const Packet& packet, std::uint32_t psns, bool message_ends) noexcept;
     void responded(const Packet& packet, std::uint32_t psns) noexcept;
-    bool refuse(wire::NakCode code, EventKind event, PollContext& context) noexcept;
+    bool refuse(wire::NakCode code, AsyncEventKind event, PollContext& context) noexcept;
     void give_back_window(PollContext& context) noexcept;
 
     // Answers.
@@ -103,7 +103,7 @@ private:
     bool write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes map, PollContext& context) noexcept;
     std::uint8_t credits() const noexcept;
 
-    Channel& channel_;
+    QueuePairContext& qp_;
     Attributes attributes_;
     InboundMessage message_;
     ResponseQueue responses_;
@@ -122,7 +122,7 @@ private:
     bool pending_ = false;    ///< responses wait to be sent
     bool failed_ = false;
     std::optional<Fatal> fatal_;
-    EventKind event_{};
+    AsyncEventKind event_{};
 };
 
 }  // namespace verbline::transport

@@ -36,31 +36,28 @@ void RcResponder::abandon_response(Response& response, PollContext& context) noe
     response.end = response.next;
     if (response.answered) return context.counters.rx_dropped_repeated_read.add();
     expected_ = response.first + response.next;
-    refuse(wire::NakCode::remote_access, EventKind::qp_access_error, context);
+    refuse(wire::NakCode::remote_access, AsyncEventKind::qp_access_error, context);
     pending_ = false;
 }
 
 RcResponder::Sent RcResponder::send_response(Response& response, PollContext& context) noexcept {
     const bool read = response.kind == Response::Kind::read, atomic = response.kind == Response::Kind::atomic;
-    const std::uint64_t offset = std::uint64_t{response.next} << channel_.mtu_shift;
+    const std::uint64_t offset = std::uint64_t{response.next} << qp_.mtu_shift;
     const bool first = !read || response.next == response.part_begin, last = response.next + 1 == response.end;
-    const auto size = read ? std::min<std::uint64_t>(response.length - offset, channel_.mtu()) : 0;
+    const auto size = read ? std::min<std::uint64_t>(response.length - offset, qp_.mtu()) : 0;
     const auto operation = atomic          ? opcode::atomic_acknowledge
                            : first && last ? opcode::read_response_only
                            : first         ? opcode::read_response_first
                            : last          ? opcode::read_response_last
                                            : opcode::read_response_middle;
-    const auto code = opcode::of(channel_.service, operation);
+    const auto code = opcode::of(qp_.service, operation);
     const auto headers = opcode_table[code].headers;
     const auto pad = padding_of(size);
     const auto room =
-        context.tx_stage.begin(channel_.envelope, wire::Bth::size + headers + size + pad, TxStage::Use::answer);
+        context.tx_stage.begin(qp_.envelope, wire::Bth::size + headers + size + pad, TxStage::Use::answer);
     if (room.empty()) return Sent::no_room;
-    BthWords{.opcode = code,
-             .pad = pad,
-             .pkey = channel_.pkey,
-             .destination = channel_.remote,
-             .psn = response.first + response.next}
+    BthWords{
+        .opcode = code, .pad = pad, .pkey = qp_.pkey, .destination = qp_.remote, .psn = response.first + response.next}
         .emit(room);
     auto at = room.subspan(wire::Bth::size);
     if (headers != 0) {
@@ -70,19 +67,19 @@ RcResponder::Sent RcResponder::send_response(Response& response, PollContext& co
     }
     if (size != 0) {
         // Checked again: the region may have been deregistered since the request was accepted.
-        const auto from = context.keys.resolve(response.rkey, response.pd, channel_.qpn, response.address + offset,
-                                               size, memory::Access::remote_read);
+        const auto from = context.keys.resolve(response.rkey, response.pd, qp_.qpn, response.address + offset, size,
+                                               memory::Access::remote_read);
         if (!from || !memory::guarded_copy(at.data(), *from, size)) return Sent::no_memory;
         std::ranges::fill(at.subspan(size), std::byte{0});
     }
-    context.tx_stage.commit(channel_.envelope);
+    context.tx_stage.commit(qp_.envelope);
     if (++response.next == response.packets) response.answered = true;
     return Sent::yes;
 }
 
 std::uint8_t RcResponder::credits() const noexcept {
-    if (!channel_.produce_credits || !channel_.receive_queue.exists()) return wire::credits_invalid;
-    return credit_code(channel_.receive_queue.waiting());
+    if (!qp_.produce_credits || !qp_.receive_queue.exists()) return wire::credits_invalid;
+    return credit_code(qp_.receive_queue.waiting());
 }
 
 bool RcResponder::send_answer(PollContext& context) noexcept {
@@ -97,7 +94,7 @@ bool RcResponder::send_answer(PollContext& context) noexcept {
     } else if (gap) {
         aeth.kind = wire::AethKind::nak, aeth.value = static_cast<std::uint8_t>(wire::NakCode::psn_sequence);
         psn = expected_;
-        if (channel_.selective && window_ != nullptr) {
+        if (qp_.selective && window_ != nullptr) {
             const auto through = window_->highest() - expected_;
             for (std::int32_t distance = 1; distance <= through; ++distance) {
                 if (window_->has(expected_ + static_cast<std::uint32_t>(distance))) {
@@ -122,16 +119,14 @@ bool RcResponder::send_answer(PollContext& context) noexcept {
 
 bool RcResponder::write_aeth(wire::Psn psn, const wire::Aeth& aeth, wire::Bytes map, PollContext& context) noexcept {
     const auto size = wire::Bth::size + wire::Aeth::size + map.size();
-    const auto room = context.tx_stage.begin(channel_.envelope, size, TxStage::Use::answer);
+    const auto room = context.tx_stage.begin(qp_.envelope, size, TxStage::Use::answer);
     if (room.empty()) return false;
-    BthWords{.opcode = opcode::of(channel_.service, opcode::acknowledge),
-             .pkey = channel_.pkey,
-             .destination = channel_.remote,
-             .psn = psn}
+    BthWords{
+        .opcode = opcode::of(qp_.service, opcode::acknowledge), .pkey = qp_.pkey, .destination = qp_.remote, .psn = psn}
         .emit(room);
     aeth.emit(room.subspan(wire::Bth::size).first<wire::Aeth::size>());
     std::ranges::copy(map, room.subspan(wire::Bth::size + wire::Aeth::size).begin());
-    context.tx_stage.commit(channel_.envelope);
+    context.tx_stage.commit(qp_.envelope);
     return true;
 }
 

@@ -48,7 +48,7 @@ public:
     /// Discards all requests. Only while neither end is in use (RESET).
     void clear() noexcept;
 
-    const Limits& limits() const { return limits_; }  ///< as granted: at least what was asked for
+    const Limits& limits() const { return limits_; }  ///< as granted: at least as requested
 
     /// User.
     std::expected<void, PostError> post(const ReceiveRequest& request) noexcept;

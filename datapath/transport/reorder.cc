@@ -51,7 +51,7 @@ std::uint32_t ReorderPool::fair_share() const noexcept {
     return packets_limit_ / std::max(static_cast<std::uint32_t>(lent_.size()), 1u);
 }
 
-bool ReorderPool::admit(const ReorderWindow& window, Counters& counters) noexcept {
+bool ReorderPool::admit(const ReorderWindow& window, RdmaCounters& counters) noexcept {
     if (packets_ >= packets_limit_) [[unlikely]] {
         const auto share = fair_share();
         if (window.count() >= share || evict_above(share, evicted_at_once, counters) == 0) return false;
@@ -60,7 +60,7 @@ bool ReorderPool::admit(const ReorderWindow& window, Counters& counters) noexcep
     return true;
 }
 
-void ReorderPool::evict(std::uint32_t packets, Counters& counters) noexcept {
+void ReorderPool::evict(std::uint32_t packets, RdmaCounters& counters) noexcept {
     for (const auto share : {fair_share(), 0u}) {
         while (packets > 0) {
             const auto evicted = evict_above(share, std::min(packets, evicted_at_once), counters);
@@ -70,7 +70,7 @@ void ReorderPool::evict(std::uint32_t packets, Counters& counters) noexcept {
     }
 }
 
-std::uint32_t ReorderPool::evict_above(std::uint32_t share, std::uint32_t packets, Counters& counters) noexcept {
+std::uint32_t ReorderPool::evict_above(std::uint32_t share, std::uint32_t packets, RdmaCounters& counters) noexcept {
     for (std::size_t tried = 0; tried < lent_.size(); ++tried) {
         next_ = next_ + 1 < lent_.size() ? next_ + 1 : 0;
         auto& window = *lent_[next_];

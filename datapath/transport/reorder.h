@@ -9,7 +9,7 @@
 ///        │ missing │ kept │ kept │ missing │ kept │
 ///        ▼                                   ▼
 ///
-/// A window exists only while something is missing, and is borrowed from the shard's pool: an idle queue pair has none.
+/// A window exists only while something is missing, and is taken from the shard's pool: an idle queue pair has none.
 /// The wire protocol is unchanged: if the peer goes back and sends everything again, the kept packets' copies are
 /// duplicates (IBTA 9.7.5.1.1).
 ///
@@ -75,7 +75,7 @@ private:
 /// The windows of one shard and their common packet budget.
 class ReorderPool {
 public:
-    /// At most `windows` lent at a time, which together keep at most `packets`.
+    /// At most `windows` in use at a time, which together hold at most `packets`.
     ReorderPool(std::size_t windows, std::uint32_t packets) : windows_limit_(windows), packets_limit_(packets) {}
 
     /// Returns nullptr if all windows are in use.
@@ -83,11 +83,11 @@ public:
     void give_back(ReorderWindow* window) noexcept;
 
     /// Returns true, and counts the packet, if `window` may keep one more. May evict packets of another window.
-    bool admit(const ReorderWindow& window, Counters& counters) noexcept;
+    bool admit(const ReorderWindow& window, RdmaCounters& counters) noexcept;
     /// `packets` were taken out of a window.
     void released(std::uint32_t packets) noexcept { packets_ -= packets; }
     /// Frees up to `packets`, first from windows above their fair share.
-    void evict(std::uint32_t packets, Counters& counters) noexcept;
+    void evict(std::uint32_t packets, RdmaCounters& counters) noexcept;
 
     std::uint32_t packets() const { return packets_; }
 
@@ -95,7 +95,7 @@ private:
     /// Packets per window while the budget is used up.
     std::uint32_t fair_share() const noexcept;
     /// Evicts up to `packets` from the next window above `share`, down to `share`. Returns how many.
-    std::uint32_t evict_above(std::uint32_t share, std::uint32_t packets, Counters& counters) noexcept;
+    std::uint32_t evict_above(std::uint32_t share, std::uint32_t packets, RdmaCounters& counters) noexcept;
 
     std::size_t windows_limit_;
     std::uint32_t packets_limit_, packets_ = 0;

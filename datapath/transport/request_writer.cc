@@ -48,23 +48,23 @@ std::uint8_t operation_code(const SendWork& work, bool first, bool last) {
 }
 
 /// RETH of a READ request for a part of the message: a retry begins where responses ended (IBTA 9.7.5.1.1).
-wire::Reth read_part(const Channel& channel, const SendWork& work, const RequestPacket& packet) {
-    const std::uint64_t offset = std::uint64_t{packet.index} << channel.mtu_shift;
-    const std::uint64_t part = std::uint64_t{packet.read_packets} << channel.mtu_shift;
+wire::Reth read_part(const QueuePairContext& qp, const SendWork& work, const RequestPacket& packet) {
+    const std::uint64_t offset = std::uint64_t{packet.index} << qp.mtu_shift;
+    const std::uint64_t part = std::uint64_t{packet.read_packets} << qp.mtu_shift;
     return {.address = work.remote_address + offset,
             .rkey = work.rkey,
             .length = static_cast<std::uint32_t>(std::min<std::uint64_t>(part, work.length - offset))};
 }
 
-void put_headers(Cursor& at, const Channel& channel, const SendWork& work, const RequestPacket& packet,
+void put_headers(Cursor& at, const QueuePairContext& qp, const SendWork& work, const RequestPacket& packet,
                  const OpcodeTraits& traits) {
-    if (channel.service == Service::xrc) at.put(wire::XrcEth{.srq = work.peer});
-    if (channel.service == Service::ud) {
+    if (qp.service == Service::xrc) at.put(wire::XrcEth{.srq = work.peer});
+    if (qp.service == Service::ud) {
         const bool privileged = (static_cast<std::uint32_t>(work.qkey) >> 31) != 0;  // IBTA 10.2.5
-        at.put(wire::Deth{.qkey = privileged ? channel.qkey : work.qkey, .source = channel.qpn});
+        at.put(wire::Deth{.qkey = privileged ? qp.qkey : work.qkey, .source = qp.qpn});
     }
     switch (traits.operation) {
-        case Operation::read_request: at.put(read_part(channel, work, packet)); break;
+        case Operation::read_request: at.put(read_part(qp, work, packet)); break;
         case Operation::compare_swap:
         case Operation::fetch_add:
             at.put(wire::AtomicEth{.address = work.remote_address,
@@ -90,37 +90,37 @@ void put_headers(Cursor& at, const Channel& channel, const SendWork& work, const
 
 }  // namespace
 
-std::uint32_t packets_of(const SendWork& work, const Channel& channel) {
+std::uint32_t packets_of(const SendWork& work, const QueuePairContext& qp) {
     if (work.is_local()) return 0;
     if (work.is_atomic() || work.operation == SendOperation::flush) return 1;
-    return channel.packets(work.length);
+    return qp.packets(work.length);
 }
 
-Written write_request(const Channel& channel, const SendWork& work, const RequestPacket& packet, PollContext& context,
-                      Status& why) noexcept {
-    const std::uint64_t offset = std::uint64_t{packet.index} << channel.mtu_shift;
+Written write_request(const QueuePairContext& qp, const SendWork& work, const RequestPacket& packet,
+                      PollContext& context, Status& why) noexcept {
+    const std::uint64_t offset = std::uint64_t{packet.index} << qp.mtu_shift;
     const bool carries = !work.is_read() && !work.is_atomic() && work.operation != SendOperation::flush;
     const auto left = carries ? work.length - offset : 0;
-    const bool last = left <= channel.mtu();
-    const auto size = static_cast<std::size_t>(last ? left : channel.mtu());
-    const auto code = opcode::of(channel.service, operation_code(work, packet.index == 0, last));
+    const bool last = left <= qp.mtu();
+    const auto size = static_cast<std::size_t>(last ? left : qp.mtu());
+    const auto code = opcode::of(qp.service, operation_code(work, packet.index == 0, last));
     const auto& traits = opcode_table[code];
     const auto pad = padding_of(size);
 
-    const auto& envelope = work.envelope != nullptr ? *work.envelope : channel.envelope;
+    const auto& envelope = work.envelope != nullptr ? *work.envelope : qp.envelope;
     const auto room = context.tx_stage.begin(envelope, wire::Bth::size + traits.headers + size + pad);
     if (room.empty()) return Written::no_room;
     BthWords{.opcode = code,
              .solicited = last && work.has(send_solicited),
              .ack_request = packet.ack_request,
              .pad = pad,
-             .pkey = channel.general_services() ? work.pkey : channel.pkey,
-             .destination = channel.service == Service::ud ? static_cast<wire::Qpn>(work.peer) : channel.remote,
+             .pkey = qp.general_services() ? work.pkey : qp.pkey,
+             .destination = qp.service == Service::ud ? static_cast<wire::Qpn>(work.peer) : qp.remote,
              .psn = packet.psn}
         .emit(room);
     Cursor at{room.subspan(wire::Bth::size)};
-    put_headers(at, channel, work, packet, traits);
-    why = gather(work, static_cast<std::uint32_t>(offset), at.rest.first(size), channel, context.keys);
+    put_headers(at, qp, work, packet, traits);
+    why = gather(work, static_cast<std::uint32_t>(offset), at.rest.first(size), qp, context.keys);
     if (why != Status::success) return Written::local_error;
     for (auto& byte : at.rest.subspan(size)) byte = std::byte{0};
     context.tx_stage.commit(envelope);

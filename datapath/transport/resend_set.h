@@ -32,7 +32,7 @@ public:
     /// Applies a report: the peer misses `expected` and has the packets in `map` behind it. `next` is the first PSN
     /// never sent.
     void update(wire::Psn expected, wire::Bytes map, wire::Psn next);
-    /// Marks `expected` as missing, whatever earlier reports said.
+    /// Marks `expected` as missing, overriding earlier reports.
     void misses(wire::Psn expected);
     /// All packets before `psn` are acknowledged.
     void advance(wire::Psn psn);

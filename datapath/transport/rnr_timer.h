@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// How long an RNR NAK asks the requester to wait (IBTA volume 1, 9.7.5.2.8, table 46).
+/// Wait time that an RNR NAK imposes on the requester (IBTA volume 1, 9.7.5.2.8, table 46).
 
 #include <array>
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "datapath/transport/channel.h"
 #include "datapath/transport/poll_context.h"
+#include "datapath/transport/queue_pair_context.h"
 
 namespace verbline::transport {
 
@@ -31,18 +31,18 @@ constexpr CompletionKind completion_kind(SendOperation operation) {
 }
 
 /// Pushes the completion of the oldest request and releases its slot; a successful unsignalled request produces none.
-inline void complete_send(Channel& channel, const SendWork& work, PollContext& context, Status status) noexcept {
-    if (status == Status::success && !channel.signal_all && !work.has(send_signalled)) return;
-    context.complete(*channel.send_completions, [&](Completion& completion) {
+inline void complete_send(QueuePairContext& qp, const SendWork& work, PollContext& context, Status status) noexcept {
+    if (status == Status::success && !qp.signal_all && !work.has(send_signalled)) return;
+    context.complete(*qp.send_completions, [&](Completion& completion) {
         completion.id = work.id;
         completion.status = status;
         completion.kind = completion_kind(work.operation);
         completion.length = work.length;
-        completion.qpn = channel.qpn;
-        completion.pkey_index = channel.pkey_index;
+        completion.qpn = qp.qpn;
+        completion.pkey_index = qp.pkey_index;
         // The user, in another thread, may post again as soon as it sees the completion: `work` is invalid from here
         // on.
-        channel.send_queue.release_oldest();
+        qp.send_queue.release_oldest();
     });
 }
 

@@ -87,7 +87,7 @@ public:
     explicit SendQueue(const Limits& asked);
     bool exists() const { return slots_ != nullptr; }
 
-    /// As granted: at least what was asked for.
+    /// As granted: at least as requested.
     const Limits& limits() const { return limits_; }
 
     /// User: copies a request, and its inline data, into the queue; the shard sees it after `publish`. On error nothing

@@ -17,7 +17,7 @@ wire::MutableBytes bytes_of(rte_mbuf& frame) {
 
 }  // namespace
 
-TxStage::TxStage(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, Counters& counters)
+TxStage::TxStage(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, RdmaCounters& counters)
     : device_(device), pool_(pool), counters_(counters), queue_(queue) {
     loopback_.reserve(stage_limit);
 }

@@ -31,7 +31,7 @@ namespace verbline::transport {
 
 class TxStage {
 public:
-    TxStage(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, Counters& counters);
+    TxStage(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, RdmaCounters& counters);
     TxStage(const TxStage&) = delete;
     TxStage& operator=(const TxStage&) = delete;
     ~TxStage();
@@ -77,7 +77,7 @@ private:
 
     pmd::NetDevice& device_;
     rte_mempool& pool_;
-    Counters& counters_;
+    RdmaCounters& counters_;
     std::uint16_t queue_;
     std::uint16_t ip_id_ = 0;
     bool refused_ = false;

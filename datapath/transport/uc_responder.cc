@@ -11,7 +11,7 @@ void UcResponder::receive(const Packet& packet, PollContext& context) noexcept {
     expected_ = packet.psn + 1;
     if (message_.in_progress() && (!in_order || packet.traits->first)) message_.restart();
     if (!message_.in_progress() && !packet.traits->first) return context.counters.rx_dropped_unreliable.add();
-    switch (message_.accept(packet, channel_, context)) {
+    switch (message_.accept(packet, qp_, context)) {
         case Outcome::accepted: return;
         case Outcome::no_receive: context.counters.rx_dropped_no_receive.add(); return message_.restart();
         case Outcome::local_length:
@@ -25,8 +25,8 @@ void UcResponder::receive(const Packet& packet, PollContext& context) noexcept {
 }
 
 void UcResponder::flush(PollContext& context) noexcept {
-    message_.abandon(channel_, context, Status::flushed);
-    flush_receives(channel_, context);
+    message_.abandon(qp_, context, Status::flushed);
+    flush_receives(qp_, context);
     failed_ = true;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto ud_send_only = opcode::of(Service::ud, opcode::send_only);
 
-bool is_group(const link::Endpoint& from, const wire::AddressHandle& to) {
+bool is_group(const link::SourceAddress& from, const wire::AddressHandle& to) {
     if (from.carrier == link::Carrier::soft_ib) return wire::is_multicast(to.dlid);
     return link::is_group(to.dgid);
 }

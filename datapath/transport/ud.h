@@ -30,7 +30,7 @@ namespace verbline::transport {
 class UdQueuePair {
 public:
     struct Attributes {
-        link::Endpoint port;
+        link::SourceAddress port;
         wire::Qpn qpn{};
         wire::PKey pkey{0xffff};
         wire::QKey qkey{};

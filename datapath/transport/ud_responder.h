@@ -5,15 +5,15 @@
 /// The responder of a UD queue pair: each packet that has passed ud_check.h is a message, delivered behind 40 bytes for
 /// the GRH or IP header (IBTA volume 1, 9.8.3 and 11.4.1.2).
 
-#include "datapath/transport/channel.h"
 #include "datapath/transport/packet.h"
 #include "datapath/transport/poll_context.h"
+#include "datapath/transport/queue_pair_context.h"
 
 namespace verbline::transport {
 
 class UdResponder {
 public:
-    explicit UdResponder(Channel& channel) : channel_(channel) {}
+    explicit UdResponder(QueuePairContext& qp) : qp_(qp) {}
 
     void receive(const Packet& packet, PollContext& context) noexcept;
     bool failed() const { return failed_; }
@@ -21,7 +21,7 @@ public:
     void stop() noexcept { failed_ = true; }
 
 private:
-    Channel& channel_;
+    QueuePairContext& qp_;
     bool failed_ = false;
 };
 

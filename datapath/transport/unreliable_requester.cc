@@ -17,9 +17,9 @@ void UnreliableRequester::start(wire::Psn first) noexcept {
 Status UnreliableRequester::permitted(const SendWork& work) const noexcept {
     using enum SendOperation;
     const bool sends = work.operation == send || work.operation == send_with_immediate;
-    if (channel_.service == Service::ud) {
+    if (qp_.service == Service::ud) {
         if (!sends || work.envelope == nullptr) return Status::local_queue_pair_error;
-        return work.length > channel_.mtu() ? Status::local_length_error : Status::success;
+        return work.length > qp_.mtu() ? Status::local_length_error : Status::success;
     }
     const bool writes = work.operation == write || work.operation == write_with_immediate;
     return sends || writes || work.is_local() ? Status::success : Status::local_queue_pair_error;
@@ -27,7 +27,7 @@ Status UnreliableRequester::permitted(const SendWork& work) const noexcept {
 
 unsigned UnreliableRequester::transmit(PollContext& context, unsigned budget) noexcept {
     unsigned sent = 0;
-    auto& queue = channel_.send_queue;
+    auto& queue = qp_.send_queue;
     const auto posted = queue.posted();
     while (sent < budget && !failed_ && queue.oldest() != posted) {
         auto& work = queue.at(queue.oldest());
@@ -35,15 +35,15 @@ unsigned UnreliableRequester::transmit(PollContext& context, unsigned budget) no
             if (draining_) break;
             work.status = permitted(work);
             if (work.status == Status::success && work.is_local()) {
-                work.status = execute_local(work, channel_, context.keys);
+                work.status = execute_local(work, qp_, context.keys);
                 finish(work, context, work.status);
                 continue;
             }
-            work.packets = packets_of(work, channel_);
+            work.packets = packets_of(work, qp_);
         }
         if (work.status == Status::success) {
             const RequestPacket packet{.index = packet_, .psn = next_};
-            const auto written = write_request(channel_, work, packet, context, work.status);
+            const auto written = write_request(qp_, work, packet, context, work.status);
             if (written == Written::no_room) break;
         }
         if (work.status != Status::success) {
@@ -61,12 +61,12 @@ void UnreliableRequester::finish(const SendWork& work, PollContext& context, Sta
     packet_ = 0;
     if (status != Status::success) failed_ = true;
     if (status != Status::success && status != Status::flushed) context.counters.req_local_errors.add();
-    complete_send(channel_, work, context, status);
-    channel_.send_queue.retire();
+    complete_send(qp_, work, context, status);
+    qp_.send_queue.retire();
 }
 
 void UnreliableRequester::flush(PollContext& context) noexcept {
-    while (busy()) finish(channel_.send_queue.at(channel_.send_queue.oldest()), context, Status::flushed);
+    while (busy()) finish(qp_.send_queue.at(qp_.send_queue.oldest()), context, Status::flushed);
     failed_ = true;
 }
 

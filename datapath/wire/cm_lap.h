@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// LAP: asks the peer to load an alternate path. "Local" is the sender.
+/// LAP: requests that the peer load an alternate path. "Local" is the sender.
 ///
 ///     byte  0  local id       4  remote id      8  reserved      12  remote QPN 24; response timeout 5, reserved 3
 ///          16  reserved      20  local LID     22  remote LID    24  local GID     40  remote GID

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// SIDR_REQ: asks for the QPN and Q_Key of the UD queue pair that serves a service id.
+/// SIDR_REQ: requests the QPN and Q_Key of the UD queue pair that serves a service id.
 ///
 ///     byte  0  request id     4  P_Key      6  reserved      8  service id, 8 bytes     16  private data, 216 bytes
 ///

@@ -89,8 +89,8 @@ struct Fields : Part... {
     }(std::declval<const Fields&>()));
 };
 
-/// A header in place in a packet. Created by `over`, which checks the length, or by `of`, whose bytes have it by type.
-/// With `Byte` = std::byte, single fields can be changed in place, e.g. a TTL.
+/// A header in place in a packet. Created by `over`, which checks the length, or by `of`, whose span has it as static
+/// extent. With `Byte` = std::byte, single fields can be changed in place, e.g. a TTL.
 template <class Header, class Byte = const std::byte>
 class View {
 public:

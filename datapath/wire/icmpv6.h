@@ -215,8 +215,8 @@ struct NdPrefix {
     std::uint8_t length = 64;
     bool on_link = false;
     bool autonomous = false;
-    std::uint32_t valid = 0;      ///< seconds; all ones: for ever
-    std::uint32_t preferred = 0;  ///< seconds; all ones: for ever
+    std::uint32_t valid = 0;      ///< seconds; all ones: infinite
+    std::uint32_t preferred = 0;  ///< seconds; all ones: infinite
     Ipv6Address prefix{};
 
     using Layout =

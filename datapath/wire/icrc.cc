@@ -107,7 +107,8 @@ constexpr std::uint32_t after_lrh_of_ones = [] {
 static_assert(after_lrh_of_ones == 0xdebb'20e3);
 
 // ISA-L's AVX-512 code returns with the upper halves of the vector registers in use, though the calling convention
-// wants them clear; until they are, instructions on the lower halves are slow: to open a packet then takes 200 ns more.
+// requires them clear; until they are, instructions on the lower halves are slow: to open a packet then takes 200 ns
+// more.
 void clear_upper_halves() {
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx")) {

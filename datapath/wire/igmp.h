@@ -11,7 +11,7 @@
 ///     +---------------+---------------+-------------------------------+   and 2, leave
 ///     |                         group address                         |
 ///     +-------+-+-----+---------------+-------------------------------+
-///     |  res  |S| QRV |     QQIC      |       number of sources       |   a query of version 3 goes on so
+///     |  res  |S| QRV |     QQIC      |       number of sources       |   GroupQueryTail: of a query of version 3
 ///     +-------+-+-----+---------------+-------------------------------+
 ///
 ///     +---------------+---------------+-------------------------------+
@@ -67,6 +67,26 @@ struct Igmp {
     static constexpr Parsed<Igmp> parse(Bytes packet) { return read<Igmp>(packet); }
     constexpr void emit(std::span<std::byte, size> out) const { write(*this, out); }
     bool operator==(const Igmp&) const = default;
+};
+
+/// What follows a group in a query of IGMPv3, and in one of MLDv2: the querier's variables and the number of sources,
+/// which follow (RFC 3376, 4.1.5 to 4.1.8).
+struct GroupQueryTail {
+    static constexpr std::size_t size = 4;
+
+    bool suppress = false;        ///< S: routers need not update their timers by this query
+    std::uint8_t robustness = 0;  ///< QRV, 3 bits; 0: more than fits
+    std::uint8_t interval = 0;    ///< QQIC: seconds, from 128 on a floating-point code
+    std::uint16_t sources = 0;
+
+    using Layout = Fields<Reserved<at(0), 4>, Field<&GroupQueryTail::suppress, at(0, 4), 1>,
+                          Field<&GroupQueryTail::robustness, at(0, 5), 3>, Field<&GroupQueryTail::interval, at(1), 8>,
+                          Field<&GroupQueryTail::sources, at(2), 16>>;
+    static_assert(Layout::tile(size));
+
+    static constexpr Parsed<GroupQueryTail> parse(Bytes packet) { return read<GroupQueryTail>(packet); }
+    constexpr void emit(std::span<std::byte, size> out) const { write(*this, out); }
+    bool operator==(const GroupQueryTail&) const = default;
 };
 
 struct IgmpReport {

@@ -12,10 +12,13 @@ enum class IpProtocol : std::uint8_t {
     hop_by_hop = 0,
     icmp = 1,
     igmp = 2,
+    ipv4 = 4,  ///< a packet in a packet
     tcp = 6,
     udp = 17,
+    ipv6 = 41,
     routing = 43,
     fragment = 44,
+    gre = 47,
     icmpv6 = 58,
     destination_options = 60,
 };

@@ -38,7 +38,7 @@ struct PathRecord {
     std::uint8_t hop_limit = 0;
     std::uint8_t traffic_class = 0;
     bool reversible = false;
-    std::uint8_t path_count = 0;  ///< NumbPath: maximum number of paths wanted, 1..127
+    std::uint8_t path_count = 0;  ///< NumbPath: maximum number of paths to return, 1..127
     PKey pkey{};
     std::uint16_t qos_class = 0;
     std::uint8_t service_level = 0;

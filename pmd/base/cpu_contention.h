@@ -4,8 +4,8 @@
 /// @file
 /// Detects whether other programs compete with a polling thread for its CPU.
 ///
-/// A polling thread that finds nothing yields its CPU now and then. On an idle machine, or one whose other threads
-/// yield in turn, it runs again within microseconds. If a compute-bound process is runnable on the CPU, the thread
+/// A polling thread that finds no work yields its CPU at intervals. On an idle machine, or one whose other threads
+/// yield too, it runs again within microseconds. If a compute-bound process is runnable on the CPU, the thread
 /// loses a time slice: milliseconds. From then on it is cheaper to block until a packet arrives, since the scheduler
 /// runs a woken thread before compute-bound ones.
 ///

@@ -35,18 +35,18 @@ inline ssize_t send_with_descriptor(int socket, std::span<const std::byte> bytes
     return sendmsg(socket, &outer, flags | MSG_NOSIGNAL);
 }
 
-struct ReceivedMessage {
+struct DescriptorMessage {
     ssize_t size = -1;          ///< as recv(2) returns; on -1 errno is set
     bool whole = false;         ///< not truncated, and with at most one descriptor
     FileDescriptor descriptor;  ///< the descriptor received, if any; none unless `whole`
 };
 
 /// As recv(2). Received descriptors that are not returned are closed.
-inline ReceivedMessage receive_with_descriptor(int socket, std::span<std::byte> bytes, int flags = 0) {
+inline DescriptorMessage receive_with_descriptor(int socket, std::span<std::byte> bytes, int flags = 0) {
     iovec vector{bytes.data(), bytes.size()};
     DescriptorRoom room{};
     msghdr outer{.msg_iov = &vector, .msg_iovlen = 1, .msg_control = &room, .msg_controllen = CMSG_LEN(sizeof(int))};
-    ReceivedMessage received{.size = recvmsg(socket, &outer, flags | MSG_CMSG_CLOEXEC), .descriptor = {}};
+    DescriptorMessage received{.size = recvmsg(socket, &outer, flags | MSG_CMSG_CLOEXEC), .descriptor = {}};
     if (received.size < 0) return received;
     const auto* const header = CMSG_FIRSTHDR(&outer);
     if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&

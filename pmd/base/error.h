@@ -11,7 +11,7 @@
 
 namespace verbline {
 
-/// `what` is one line, without a full stop, that says what happened and what to do about it.
+/// `what` is one line, without a full stop: what happened and what to do about it.
 struct Error {
     int code = EINVAL;  ///< an errno value
     std::string what;

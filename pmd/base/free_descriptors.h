@@ -32,8 +32,8 @@ constexpr std::size_t descriptors_to_start_dpdk(unsigned workers) {
     return 16 + std::size_t{4} * workers;
 }
 
-/// Checks that `count` descriptors are free by briefly opening that many. The error says why not, and what to do. Only
-/// a snapshot: other threads may be refused a descriptor meanwhile, or take the free ones afterwards. Any thread.
+/// Checks that `count` descriptors are free by briefly opening that many. The error states the reason and what to do.
+/// Only a snapshot: other threads may be refused a descriptor meanwhile, or take the free ones afterwards. Any thread.
 inline Result<void> check_free_descriptors(std::size_t count) {
     std::vector<FileDescriptor> taken;
     taken.reserve(count);

@@ -25,11 +25,14 @@ Capabilities common(const std::vector<std::unique_ptr<NetDevice>>& members) {
         all.tx_offloads &= one.tx_offloads;
         all.rx_offloads &= one.rx_offloads;
         all.max_tso = std::min(all.max_tso, one.max_tso);
+        all.min_tso_segment = std::max(all.min_tso_segment, one.min_tso_segment);
+        all.max_tso_segments = std::min(all.max_tso_segments, one.max_tso_segments);
+        all.max_segments = std::min(all.max_segments, one.max_segments);
     }
     return all;
 }
 
-/// Visits a member's counters under names that tell which member's they are.
+/// Visits a member's counters, their names prefixed with the member's.
 CounterVisitor of_member(std::size_t number, const CounterVisitor& visit) {
     return [number, &visit](std::string_view name, std::uint64_t value, std::string_view help) {
         visit(fmt::format("member{}_{}", number, name), value, help);

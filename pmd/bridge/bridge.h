@@ -38,7 +38,7 @@ namespace verbline::pmd {
     X(flood_dropped_no_link, "frames of ours not sent because no member was up")          \
     X(rx_dropped_runt, "frames shorter than an Ethernet header")                          \
     X(rx_dropped_source, "frames from a source address that is a group's, zero, or ours") \
-    X(rx_dropped_same_member, "frames whose receiver is where they came from")
+    X(rx_dropped_same_member, "frames whose receiver is behind the member they arrived on")
 
 struct BridgeCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_BRIDGE_COUNTERS)
@@ -86,7 +86,7 @@ private:
         std::vector<OutputQueue> waiting;  ///< by member
         bool consumed = false;             ///< by the last `rx_burst`
         Wakeups wakeups;
-        bool deaf = false;  ///< a member that is up cannot wake us, or frames wait for room, of which no event tells
+        bool deaf = false;  ///< a member that is up has no event, or frames wait for room, which signals no event
     };
     /// Frames collected for each member, sent together at the end of a burst.
     struct Outgoing {

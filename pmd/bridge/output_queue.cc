@@ -34,7 +34,7 @@ bool OutputQueue::flush(NetDevice& device, std::uint16_t queue) noexcept {
 
 std::size_t OutputQueue::transmit(NetDevice& device, std::uint16_t queue, Burst frames) noexcept {
     if (sent_.packets == nullptr) return device.tx_burst(queue, frames);
-    std::array<std::uint32_t, max_burst> sizes;  // once sent, the frames are gone
+    std::array<std::uint32_t, max_burst> sizes;  // taken before sending, which frees the frames
     std::ranges::transform(frames, sizes.begin(), &rte_mbuf::pkt_len);
     const std::size_t sent = device.tx_burst(queue, frames);
     sent_.packets->add(sent);

@@ -78,11 +78,11 @@ Verdict SourceGuard::check_ipv6(wire::Bytes packet) const noexcept {
     const auto next_header = wire::load8(packet, 6);
     const std::size_t length = wire::load16(packet, 4);
     const auto payload = packet.subspan(wire::Ipv6::size);
-    // The packet may claim to be longer than it is; only its beginning matters.
+    // The length field may exceed the packet; only the header is used.
     return check_upper(next_header, payload.first(std::min(length, payload.size())));
 }
 
-/// A GRH has its source where IPv6 has it (IBTA 8.3, annex A16).
+/// The source address of a GRH is at the same offset as in IPv6 (IBTA 8.3, annex A16).
 Verdict SourceGuard::check_roce_v1(wire::Bytes packet) const noexcept {
     const bool own = packet.size() >= wire::Grh::size && owns(packet.subspan(gid_source_at, gid_size));
     return own ? Verdict::passes : Verdict::foreign_ip;

@@ -4,19 +4,47 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "pmd/bridge/frame.h"
 #include "pmd/bridge/switch_topology.h"
 
 namespace verbline::pmd {
 
-Switch::Switch(const Options& options) : options_(options), gate_(1), wake_(EventDescriptor::make()) {
-    if (wake_ && !wakeups_.add(wake_.get(), 0)) wake_ = {};
+Switch::Switch(const Options& options) : options_(options), gate_(options.shards) {
+    for (unsigned i = 0; i < options.shards; ++i) shards_.push_back(std::make_unique<Shard>(i));
     if (options_.capture != nullptr) source_ = options_.capture->add_source("hub", Carries::ethernet);
 }
 
 Switch::~Switch() {
     gate_.set(nullptr);
+}
+
+bool Switch::can_sleep() const {
+    return std::ranges::all_of(
+        shards_, [](const auto& shard) { return shard->can_sleep && shard->signal && shard->wakeups.fd() >= 0; });
+}
+
+Result<void> Switch::connect() {
+    if (shards_.size() == 1) return {};
+    for (const auto& from : shards_) {
+        from->handed.resize(shards_.size());
+        for (const auto& to : shards_) {
+            auto& outbox = from->outboxes.emplace_back();
+            if (from == to) continue;
+            // Names of rings are the process's; so are addresses.
+            auto ring = HandoverRing::create(fmt::format("{}h{}-{}", fmt::ptr(this), from->number, to->number),
+                                             any_numa_socket);
+            if (!ring) return std::unexpected(ring.error());
+            outbox.emplace(std::move(*ring));
+        }
+        for (const auto& to : shards_) {
+            if (auto& outbox = from->outboxes[to->number]) to->inboxes.push_back(&*outbox);
+        }
+    }
+    return {};
 }
 
 /// Divides the buffers that may be queued, so that stalled ports leave enough for the others.
@@ -28,8 +56,11 @@ void Switch::share_buffers() {
 
 std::unique_ptr<Switch::Topology> Switch::topology() const {
     auto next = std::make_unique<Topology>();
+    next->of_shard.resize(shards_.size());
     for (const auto& [id, port] : ports_) {
         next->all.push_back(port.get());
+        next->of_shard[port->shard].push_back(port.get());
+        if (shards_.size() > 1) next->by_id.emplace(static_cast<std::uint32_t>(id), port.get());
         if (!port->is_uplink()) {
             next->known[port->mac] = {port.get()};
         } else {
@@ -47,9 +78,16 @@ std::unique_ptr<Switch::Topology> Switch::topology() const {
     return next;
 }
 
+unsigned Switch::emptiest_shard() const {
+    std::vector<std::size_t> counts(shards_.size());
+    for (const auto& [id, port] : ports_) ++counts[port->shard];
+    return static_cast<unsigned>(std::ranges::min_element(counts) - counts.begin());
+}
+
 std::unique_ptr<Switch::Port> Switch::make_port(std::unique_ptr<NetDevice> device) {
     auto port = std::make_unique<Port>();
     port->id = PortId{++last_id_};
+    port->shard = emptiest_shard();
     port->device = std::move(device);
     return port;
 }
@@ -59,7 +97,7 @@ Switch::PortId Switch::add(std::unique_ptr<Port> port) {
     ports_.emplace(id, std::move(port));
     share_buffers();
     gate_.set(topology());
-    wake();  // so that the poll thread arms the new port
+    wake();  // so that its poll thread arms the new port
     return id;
 }
 
@@ -83,12 +121,12 @@ void Switch::remove(PortId port) {
     const auto gone = std::move(ports_.extract(port).mapped());
     share_buffers();
     auto next = topology();
-    const auto before = gate_.set(nullptr);  // the poll thread is outside from here on
+    const auto before = gate_.set(nullptr);  // the poll threads are outside from here on
     if (before) take_rest(*before, *gone);
     gate_.set(std::move(next));
     wake();
     gone->device->down();
-    counters_.removed_ports.add();
+    shards_.front()->counters.removed_ports.add();
     gone->counters.tx_dropped_removed.add(gone->output.size());
     gone->counters.each(removed_ports_.add());
     gone->device->counters(removed_devices_.add());
@@ -123,12 +161,25 @@ const NetDevice& Switch::device(PortId port) const {
     return *ports_.at(port)->device;
 }
 
+unsigned Switch::shard_of(PortId port) const {
+    return ports_.at(port)->shard;
+}
+
+const SwitchCounters& Switch::counters(unsigned shard) const {
+    return shards_[shard]->counters;
+}
+
+const PollCounters& Switch::polls(unsigned shard) const {
+    return shards_[shard]->meter.counters();
+}
+
 const SwitchPortCounters& Switch::counters(PortId port) const {
     return ports_.at(port)->counters;
 }
 
 void Switch::wake() const noexcept {
-    wake_.signal();  // edge-triggered: its value does not matter, and is never read
+    // Edge-triggered: the values are never read.
+    for (const auto& shard : shards_) shard->signal.interrupt();
 }
 
 }  // namespace verbline::pmd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The poll thread's side: frames from port to port, and sleep when there are none.
+// The poll threads' side: frames from port to port, and sleep when there are none.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t share = tunables::switch_share;  ///< frames taken from one port before the next has its turn
 constexpr std::size_t most_at_the_end = 4096;          ///< frames taken from a port that is removed
-constexpr Time longest_sleep = 100 * millisecond;      ///< in case that a foreign peer forgets to wake us
+constexpr Time longest_sleep = 100 * millisecond;      ///< bounds the delay if another implementation misses a wake-up
 constexpr Time deaf_sleep = 50 * microsecond;          ///< with devices that cannot wake us
 constexpr Time shortest_backoff = 50 * microsecond, longest_backoff = millisecond;  ///< with full receivers
 
@@ -36,53 +36,89 @@ void drop(rte_mbuf* frame, Counter& why) noexcept {
 
 }  // namespace
 
-bool Switch::poll() noexcept {
-    return gate_.with(0, false, [this](Topology& topology) { return poll(topology); });
-}
-
-bool Switch::poll(Topology& topology) noexcept {
-    bool busy = false;
-    const auto first = next_++;
-    for (std::size_t i = 0; i < topology.all.size(); ++i) {
-        auto& port = *topology.all[(first + i) % topology.all.size()];
-        if (!port.output.empty()) port.output.flush(*port.device, 0);
-        if (port.deaf) port.device->tx_burst(0, {});  // it may hold back frames that are due (impair)
-        if (take_from(topology, port) == 0) continue;
-        if (std::exchange(port.armed, false)) port.device->want_rx_event(0, false);
-        busy = true;
-    }
+bool Switch::poll(unsigned number) noexcept {
+    auto& shard = *shards_[number];
+    shard.meter.begin_poll();
+    const bool busy = gate_.with(number, false, [&](Topology& topology) { return poll(shard, topology); });
+    shard.meter.end_poll(busy);
     return busy;
 }
 
-std::size_t Switch::take_from(Topology& topology, Port& port) noexcept {
+bool Switch::poll(Shard& shard, Topology& topology) noexcept {
+    bool busy = !shard.inboxes.empty() && take_over(shard, topology);
+    const auto& ports = topology.of_shard[shard.number];
+    const auto first = shard.next++;
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        auto& port = *ports[(first + i) % ports.size()];
+        if (!port.output.empty()) port.output.flush(*port.device, 0);
+        if (port.deaf) port.device->tx_burst(0, {});  // it may hold back frames that are due (impair)
+        if (take_from(shard, topology, port) == 0) continue;
+        if (std::exchange(port.armed, false)) port.device->want_rx_event(0, false);
+        busy = true;
+    }
+    if (!shard.outboxes.empty() && busy) wake_others(shard);
+    return busy;
+}
+
+/// Sends what other shards have received for ports of this one.
+bool Switch::take_over(Shard& shard, Topology& topology) noexcept {
+    bool any = false;
+    for (auto* const inbox : shard.inboxes) {
+        std::array<rte_mbuf*, max_burst> frames;
+        Burst rest = Burst(frames).first(inbox->pop(frames));
+        any |= !rest.empty();
+        shard.counters.rx_taken_over.add(rest.size());
+        while (!rest.empty()) {
+            const auto id = rest.front()->hash.usr;
+            const auto end = std::ranges::find_if(rest, [=](const auto* frame) { return frame->hash.usr != id; });
+            const auto run = rest.first(static_cast<std::size_t>(end - rest.begin()));
+            rest = rest.subspan(run.size());
+            if (const auto port = topology.by_id.find(id); port != topology.by_id.end()) {
+                send(*port->second, run);
+            } else {
+                shard.counters.tx_dropped_no_port.add(run.size());
+                rte_pktmbuf_free_bulk(run.data(), static_cast<unsigned>(run.size()));
+            }
+        }
+    }
+    return any;
+}
+
+std::size_t Switch::take_from(Shard& shard, Topology& topology, Port& port) noexcept {
     std::array<rte_mbuf*, share> burst;
     const auto received = port.device->rx_burst(0, burst);
-    if (received > 0) pass(topology, port, std::span(burst).first(received));
+    if (received > 0) {
+        shard.counters.rx_bursts.add();
+        shard.counters.rx_burst_packets.add(received);
+        pass(shard, topology, port, std::span(burst).first(received));
+    }
     return received;
 }
 
-/// Forwards the remaining frames of a port that is being removed. Called by the control thread while the poll thread is
-/// outside. Bounded, since the peer may keep sending.
+/// Forwards the remaining frames of a port that is being removed. Called by the control thread while all poll threads
+/// are outside. Bounded, since the peer may keep sending.
 void Switch::take_rest(Topology& topology, Port& port) noexcept {
+    auto& shard = *shards_[port.shard];
     for (std::size_t taken = 0; taken < most_at_the_end;) {
-        const auto received = take_from(topology, port);
+        const auto received = take_from(shard, topology, port);
         if (received == 0) break;
         taken += received;
         for (auto* const to : topology.all)
             if (!to->output.empty()) to->output.flush(*to->device, 0);
+        for (const auto& other : shards_) take_over(*other, topology);
     }
 }
 
 /// Consecutive frames for the same port are sent together; frames to one port stay in order.
-void Switch::pass(Topology& topology, Port& from, Burst frames) noexcept {
-    if (options_.capture != nullptr) record(frames);
+void Switch::pass(Shard& shard, Topology& topology, Port& from, Burst frames) noexcept {
+    if (options_.capture != nullptr) record(shard, frames);
     std::array<rte_mbuf*, share> run;
     std::size_t length = 0;
     Port* to = nullptr;
     std::uint64_t destination = 0;
     const Ports* ports = nullptr;  // of `destination`
     const auto finish = [&] {
-        if (length > 0) send(*to, std::span(run).first(std::exchange(length, 0)));
+        if (length > 0) deliver(shard, from, *to, std::span(run).first(std::exchange(length, 0)));
     };
     for (auto* frame : frames) {
         from.counters.rx_packets.add();
@@ -98,7 +134,7 @@ void Switch::pass(Topology& topology, Port& from, Burst frames) noexcept {
         }
         if (ports->size() > 1) {
             finish();
-            replicate(*ports, from, frame);
+            replicate(shard, *ports, from, frame);
         } else if (ports->empty() || ports->front() == &from) {
             drop(frame, from.counters.rx_dropped_no_receiver);
         } else {
@@ -110,12 +146,12 @@ void Switch::pass(Topology& topology, Port& from, Burst frames) noexcept {
     finish();
 }
 
-void Switch::record(Burst frames) noexcept {
+void Switch::record(Shard& shard, Burst frames) noexcept {
     const auto now = utc_now();
     for (const auto* frame : frames) {
         auto* const copy = options_.capture->copy(*frame);
         const bool added = copy != nullptr && options_.capture->add(source_, pcapng::Direction::inbound, now, copy);
-        (added ? counters_.captured : counters_.capture_dropped).add();
+        (added ? shard.counters.captured : shard.counters.capture_dropped).add();
     }
 }
 
@@ -150,7 +186,7 @@ const Switch::Ports& Switch::receivers(const Topology& topology, std::uint64_t d
 }
 
 /// The last receiver gets the frame itself, the others copies, since any device may write into what it sends.
-void Switch::replicate(const Ports& to, Port& from, rte_mbuf* frame) noexcept {
+void Switch::replicate(Shard& shard, const Ports& to, Port& from, rte_mbuf* frame) noexcept {
     Port* last = nullptr;
     for (auto* port : to) {
         if (port == &from || !port->link.load(std::memory_order_relaxed)) continue;
@@ -160,12 +196,37 @@ void Switch::replicate(const Ports& to, Port& from, rte_mbuf* frame) noexcept {
             if (copy == nullptr) {
                 from.counters.rx_dropped_no_mbuf.add();
             } else {
-                send(*before, std::span(&copy, 1));
+                deliver(shard, from, *before, std::span(&copy, 1));
             }
         }
     }
-    if (last != nullptr) return send(*last, std::span(&frame, 1));
+    if (last != nullptr) return deliver(shard, from, *last, std::span(&frame, 1));
     drop(frame, from.counters.rx_dropped_no_receiver);
+}
+
+void Switch::deliver(Shard& shard, Port& from, Port& to, Burst frames) noexcept {
+    if (to.shard == shard.number) [[likely]]
+        return send(to, frames);
+    hand_over(shard, from, to, frames);
+}
+
+/// A port that is slow has its queue at its own shard; a ring is full only if that shard is slow.
+void Switch::hand_over(Shard& shard, Port& from, Port& to, Burst frames) noexcept {
+    for (auto* const frame : frames) frame->hash.usr = static_cast<std::uint32_t>(to.id);
+    const auto taken = shard.outboxes[to.shard]->push(frames);
+    const auto rest = frames.subspan(taken);
+    shard.counters.rx_handed_over.add(taken);
+    shard.handed[to.shard] = true;
+    from.counters.rx_dropped_handover_full.add(rest.size());
+    rte_pktmbuf_free_bulk(rest.data(), static_cast<unsigned>(rest.size()));
+}
+
+void Switch::wake_others(Shard& shard) noexcept {
+    for (const auto& other : shards_) {
+        if (!shard.handed[other->number]) continue;
+        shard.handed[other->number] = false;
+        if (other->signal.wake_up()) shard.counters.handover_wakeups.add();
+    }
 }
 
 void Switch::send(Port& to, Burst frames) noexcept {
@@ -173,55 +234,62 @@ void Switch::send(Port& to, Burst frames) noexcept {
     to.counters.tx_dropped_full.add(to.output.send(*to.device, 0, frames));
 }
 
-void Switch::wait() noexcept {
-    const auto longest = gate_.with(0, longest_sleep, [this](Topology& topology) { return arm(topology); });
-    if (poll()) return;
-    counters_.sleeps.add();
-    wakeups_.wait(longest, [this](std::uint64_t port) { disarm(port); });
+void Switch::wait(unsigned number) noexcept {
+    auto& shard = *shards_[number];
+    shard.signal.prepare_to_wait();
+    const auto longest = gate_.with(number, longest_sleep, [&](Topology& topology) { return arm(shard, topology); });
+    if (!poll(number)) {
+        shard.counters.sleeps.add();
+        shard.meter.begin_sleep(true);
+        shard.wakeups.wait(longest, [&](std::uint64_t port) { disarm(shard, port); });
+        shard.meter.end_sleep();
+    }
+    shard.signal.finish_wait();
 }
 
-/// Arms every port's receive event. Returns how long the thread may sleep.
-Time Switch::arm(Topology& topology) noexcept {
+/// Arms the receive events of the shard's ports. Returns how long the thread may sleep.
+Time Switch::arm(Shard& shard, Topology& topology) noexcept {
     bool deaf = false, full = false;
-    for (auto* port : topology.all) {
-        if (!port->armed) port->armed = wakeups_.want(*port->device, 0, static_cast<std::uint64_t>(port->id));
+    for (auto* port : topology.of_shard[shard.number]) {
+        if (!port->armed) port->armed = shard.wakeups.want(*port->device, 0, static_cast<std::uint64_t>(port->id));
         port->deaf = !port->armed && port->link.load(std::memory_order_relaxed);
         deaf = deaf || port->deaf;
         full = full || !port->output.empty();
     }
     // No event signals that a full ring has room again; a stalled receiver must not keep the thread awake.
-    backoff_ = full ? std::clamp(backoff_ * 2, shortest_backoff, longest_backoff) : 0;
+    shard.backoff = full ? std::clamp(shard.backoff * 2, shortest_backoff, longest_backoff) : 0;
     if (deaf) return deaf_sleep;
-    return full ? backoff_ : longest_sleep;
+    return full ? shard.backoff : longest_sleep;
 }
 
-/// A port that has fired may have another descriptor now, or be gone.
-void Switch::disarm(std::uint64_t id) noexcept {
-    gate_.with(0, false, [&](Topology& topology) {
-        const auto found = std::ranges::find(topology.all, PortId{static_cast<std::uint32_t>(id)}, &Port::id);
-        if (found == topology.all.end() || !std::exchange((*found)->armed, false)) return false;
+/// A port whose event fired may since have another descriptor, or have been removed.
+void Switch::disarm(Shard& shard, std::uint64_t id) noexcept {
+    gate_.with(shard.number, false, [&](Topology& topology) {
+        const auto& ports = topology.of_shard[shard.number];
+        const auto found = std::ranges::find(ports, PortId{static_cast<std::uint32_t>(id)}, &Port::id);
+        if (found == ports.end() || !std::exchange((*found)->armed, false)) return false;
         (*found)->device->want_rx_event(0, false);
         return true;
     });
 }
 
 /// Spins for `spin`, unless other threads compete for the CPU. True if frames arrived meanwhile.
-bool Switch::linger() noexcept {
+bool Switch::linger(Shard& shard) noexcept {
     auto now = monotonic_now();
     const auto until = now + spin;
-    while (now < until && !contention_.contended(static_cast<std::uint64_t>(now))) {
+    while (now < until && !shard.contention.contended(static_cast<std::uint64_t>(now))) {
         rte_pause();
-        if (poll()) return true;
+        if (poll(shard.number)) return true;
         const auto before = std::exchange(now, monotonic_now());
-        contention_.went_on(static_cast<std::uint64_t>(now), static_cast<std::uint64_t>(now - before));
+        shard.contention.went_on(static_cast<std::uint64_t>(now), static_cast<std::uint64_t>(now - before));
     }
     return false;
 }
 
-void Switch::run(const std::atomic<bool>& stop) noexcept {
-    prctl(PR_SET_TIMERSLACK, 1);  // sleeps of some microseconds are meant so
+void Switch::run(const std::atomic<bool>& stop, unsigned number) noexcept {
+    prctl(PR_SET_TIMERSLACK, 1);  // ns; the default slack of 50 us exceeds our sleeps
     while (!stop.load(std::memory_order_relaxed)) {
-        if (!poll() && !linger()) wait();
+        if (!poll(number) && !linger(*shards_[number])) wait(number);
     }
 }
 

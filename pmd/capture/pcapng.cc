@@ -109,7 +109,7 @@ void Writer::put(const void* bytes, std::size_t size) {
     if (error_ == 0 && size > 0 && std::fwrite(bytes, size, 1, file_.get()) != 1) error_ = errno;
 }
 
-/// `size` with the header; InfiniBand packets are far shorter than the field can say.
+/// `size` with the header; InfiniBand packets are far shorter than the field's limit.
 void Writer::put_erf_header(Time time, std::size_t size) {
     const auto seconds = static_cast<std::uint64_t>(time / second), rest = static_cast<std::uint64_t>(time % second);
     put(htole64(seconds << 32 | (rest << 32) / second));

@@ -12,12 +12,11 @@ namespace verbline::pmd {
 #define VERBLINE_DIRECT_RX_COUNTERS(X) \
     X(rx_dropped_source, "frames over a direct link whose source address is not its peer's")
 #define VERBLINE_DIRECT_TX_COUNTERS(X) \
-    X(tx_dropped_stalled, "frames for a direct link whose peer had not taken any out of its full ring for long")
+    X(tx_dropped_stalled, "frames for a direct link whose peer has stopped reading its full ring")
 #define VERBLINE_DIRECT_CONTROL_COUNTERS(X)                          \
-    X(direct_asked, "direct links that the hub was asked for")       \
+    X(direct_asked, "direct links requested from the hub")           \
     X(direct_refused, "of these, those that the hub would not give") \
-    X(direct_failures,                                               \
-      "direct links that both were given and never came up, for want of memory or of the peer's answer")
+    X(direct_failures, "direct links granted that did not come up: no memory, or no answer of the peer")
 
 struct DirectRxCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_DIRECT_RX_COUNTERS)

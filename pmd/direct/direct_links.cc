@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control thread's side: links are asked for, made, kept and taken away.
+// The control thread's side: requests, establishes, maintains and removes links.
 #include "pmd/direct/direct_links.h"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ void DirectLinks::begin(DirectNews news, Time now) {
     const bool over = !has_link || known->second.link->state() == State::ending;
     if (news.kind == DirectNews::Kind::refused) {
         control_counters_.direct_refused.add();
-        if (over) refuse(peer, now);  // else both have asked, and the other's question came first
+        if (over) refuse(peer, now);  // else both have requested a link, and the peer's request arrived first
         return;
     }
     const bool room = has_link || links() < max_links;
@@ -138,7 +138,7 @@ bool DirectLinks::upkeep_links(Time now) {
     return changed;
 }
 
-/// Upkeep of a peer's link. True if its state has changed, or it has gone.
+/// Upkeep of a peer's link. True if its state has changed, or it was removed.
 bool DirectLinks::upkeep(Peer& peer, Time now) {
     auto& link = *peer.link;
     const bool up = link.pair().link_up();

@@ -22,13 +22,21 @@
 namespace verbline::pmd {
 namespace {
 
-constexpr std::uint64_t wanted_tx = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |
-                                    RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_TSO |
-                                    RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+constexpr std::uint64_t wanted_tx =
+    RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+    RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO |
+    RTE_ETH_TX_OFFLOAD_GENEVE_TNL_TSO | RTE_ETH_TX_OFFLOAD_GRE_TNL_TSO | RTE_ETH_TX_OFFLOAD_IPIP_TNL_TSO |
+    RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM;
 constexpr std::uint64_t wanted_rx =
     RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
 constexpr std::uint64_t wanted_rss = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP;
 constexpr std::uint32_t max_tso = 65535;
+constexpr std::uint16_t min_tso_segment = 256;  ///< i40e and iavf refuse smaller ones; no driver says so
+
+/// A driver's limit of a chain's length, in mbufs; 0 is none.
+std::uint16_t chain_limit(std::uint16_t said) {
+    return said != 0 ? said : UINT16_MAX;
+}
 
 std::error_code error_of(int rc) {
     return {rc < 0 ? -rc : 0, std::generic_category()};
@@ -45,7 +53,7 @@ std::unexpected<Error> failed(const std::string& name, const char* what, int rc)
 }
 
 /// Whether a flow always comes by the same receive queue: the driver spreads by a hash and a redirection table, or its
-/// queues are those of whoever feeds them. Others, such as net_tap and virtio without RSS, let the flow follow the
+/// queues are those of the sender. Others, such as net_tap and virtio without RSS, let the flow follow the
 /// queue by which it was last sent.
 bool keeps_flows_together(const rte_eth_dev_info& info) {
     constexpr std::array<std::string_view, 4> fed{"net_af_packet", "net_af_xdp", "net_pcap", "net_ring"};
@@ -53,7 +61,7 @@ bool keeps_flows_together(const rte_eth_dev_info& info) {
     return std::ranges::find(fed, std::string_view(info.driver_name)) != fed.end();
 }
 
-/// A virtual device says where the thread was that made it; if a kernel interface is behind it, that has a place.
+/// A virtual device reports the NUMA node of the thread that created it; the kernel interface behind it has its own.
 int numa_socket_of(const rte_eth_dev_info& info) {
     if (info.device == nullptr) return any_numa_socket;
     if (std::string_view(rte_bus_name(rte_dev_bus(info.device))) != "vdev") return rte_dev_numa_node(info.device);
@@ -64,16 +72,16 @@ int numa_socket_of(const rte_eth_dev_info& info) {
 
 }  // namespace
 
-Result<std::unique_ptr<EthDevice>> EthDevice::create(const std::string& devargs, rte_mempool* pool,
+Result<std::unique_ptr<EthDevice>> EthDevice::create(const std::string& devargs, const PacketPools& pools,
                                                      const EthDeviceOptions& options) {
     auto port = EthdevPort::plug(devargs);
     if (!port) return std::unexpected(port.error());
     std::unique_ptr<EthDevice> device(new EthDevice(std::move(*port)));
-    if (auto done = device->configure(pool, options); !done) return std::unexpected(done.error());
+    if (auto done = device->configure(pools, options); !done) return std::unexpected(done.error());
     return device;
 }
 
-Result<void> EthDevice::configure(rte_mempool* pool, const EthDeviceOptions& options) {
+Result<void> EthDevice::configure(const PacketPools& pools, const EthDeviceOptions& options) {
     rte_eth_dev_info info{};
     if (const int rc = rte_eth_dev_info_get(port_.id(), &info); rc != 0) return failed(port_.name(), "information", rc);
     const auto longest =
@@ -82,7 +90,7 @@ Result<void> EthDevice::configure(rte_mempool* pool, const EthDeviceOptions& opt
         return failure(EINVAL, fmt::format("device {}: MTU {} is above its limit of {}", name(), options.mtu, longest));
     }
     const auto mtu = std::max(options.mtu, info.min_mtu);
-    const int room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
+    const int room = rte_pktmbuf_data_room_size(pools[0]) - RTE_PKTMBUF_HEADROOM;
     const bool scatter = mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN > room;
     if (scatter && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER) == 0) {
         return failure(EINVAL, fmt::format("device {}: MTU {} needs buffers larger than {} bytes", name(), mtu, room));
@@ -93,7 +101,10 @@ Result<void> EthDevice::configure(rte_mempool* pool, const EthDeviceOptions& opt
                      .tx_queues = std::clamp<std::uint16_t>(options.tx_queues, 1, std::min(most, info.max_tx_queues)),
                      .max_packet = mtu + std::uint32_t{RTE_ETHER_HDR_LEN},
                      .tx_offloads = wanted_tx & info.tx_offload_capa,
-                     .rx_offloads = wanted_rx & info.rx_offload_capa};
+                     .rx_offloads = wanted_rx & info.rx_offload_capa,
+                     .min_tso_segment = min_tso_segment,
+                     .max_tso_segments = chain_limit(info.tx_desc_lim.nb_seg_max),
+                     .max_segments = chain_limit(info.tx_desc_lim.nb_mtu_seg_max)};
     if (scatter) capabilities_.rx_offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
     if ((capabilities_.tx_offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0) capabilities_.max_tso = max_tso;
     must_prepare_ = (capabilities_.tx_offloads & ~std::uint64_t{RTE_ETH_TX_OFFLOAD_MULTI_SEGS}) != 0;
@@ -110,17 +121,17 @@ Result<void> EthDevice::configure(rte_mempool* pool, const EthDeviceOptions& opt
     }
     const int rc = rte_eth_dev_configure(port_.id(), capabilities_.rx_queues, capabilities_.tx_queues, &configuration);
     if (rc != 0) return failed(port_.name(), "configuration", rc);
-    return set_up_queues(pool, options.descriptors);
+    return set_up_queues(pools, options.descriptors);
 }
 
-Result<void> EthDevice::set_up_queues(rte_mempool* pool, std::uint16_t descriptors) {
+Result<void> EthDevice::set_up_queues(const PacketPools& pools, std::uint16_t descriptors) {
     auto rx = descriptors, tx = descriptors;
     const auto id = port_.id();
     const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id));
     int rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx, &tx);
     if (rc != 0) return failed(port_.name(), "queue sizes", rc);
     for (std::uint16_t queue = 0; queue < capabilities_.rx_queues; ++queue) {
-        rc = rte_eth_rx_queue_setup(id, queue, rx, socket, nullptr, pool);
+        rc = rte_eth_rx_queue_setup(id, queue, rx, socket, nullptr, pools[queue]);
         if (rc != 0) return failed(port_.name(), "receive queue", rc);
     }
     for (std::uint16_t queue = 0; queue < capabilities_.tx_queues; ++queue) {
@@ -161,7 +172,7 @@ std::optional<RssTable> EthDevice::rss() const {
 }
 
 Result<void> EthDevice::up() {
-    (void)rte_eth_dev_set_link_up(port_.id());  // few drivers have it, and none needs it after start
+    (void)rte_eth_dev_set_link_up(port_.id());  // few drivers implement it, and none needs it after start
     is_up_.store(true, std::memory_order_release);
     return {};
 }

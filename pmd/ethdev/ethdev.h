@@ -18,14 +18,13 @@
 
 #include "pmd/ethdev/port.h"
 #include "pmd/netdev.h"
-
-struct rte_mempool;
+#include "pmd/packet_pools.h"
 
 namespace verbline::pmd {
 
 struct EthDeviceOptions {
     // Fewer if the device has fewer; one of each if it would not receive a flow by one queue: drivers may pair the
-    // queues of both directions, and receive on those that nobody reads.
+    // queues of both directions, and receive on those that no thread reads.
     std::uint16_t rx_queues = 1;
     std::uint16_t tx_queues = 1;
     std::uint16_t descriptors = 1024;  ///< in each queue; adjusted to the device's limits
@@ -42,8 +41,9 @@ struct EthDeviceCounters {
 
 class EthDevice : public NetDevice {
 public:
-    /// `devargs` as for Port::plug. Received packets are allocated from `pool`, which must outlive the device.
-    static Result<std::unique_ptr<EthDevice>> create(const std::string& devargs, rte_mempool* pool,
+    /// `devargs` as for Port::plug. Received packets are allocated from `pools`, whose buffers are of one size, and
+    /// which must outlive the device.
+    static Result<std::unique_ptr<EthDevice>> create(const std::string& devargs, const PacketPools& pools,
                                                      const EthDeviceOptions& options);
 
     std::string_view name() const override { return port_.name(); }
@@ -68,8 +68,8 @@ private:
     };
 
     explicit EthDevice(EthdevPort port) : port_(std::move(port)) {}
-    Result<void> configure(rte_mempool* pool, const EthDeviceOptions& options);
-    Result<void> set_up_queues(rte_mempool* pool, std::uint16_t descriptors);
+    Result<void> configure(const PacketPools& pools, const EthDeviceOptions& options);
+    Result<void> set_up_queues(const PacketPools& pools, std::uint16_t descriptors);
     std::uint16_t prepare_and_send(std::uint16_t queue, Burst burst) noexcept;
     std::error_code filter();
 

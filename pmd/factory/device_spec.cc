@@ -69,7 +69,7 @@ Result<DeviceSpec> memif(std::string_view text, const std::vector<std::string_vi
             uid_t user = 0;
             const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), user);
             if (error != std::errc{} || end != value.data() + value.size())
-                return wrong(text, "owner is the number of a user; `id -u NAME` tells it");
+                return wrong(text, "owner is a numeric user id; `id -u NAME` prints it");
             spec.trust.user = user;
         } else if (items[i].starts_with("queues=")) {
             const auto queues = queues_of(items[i].substr(7));

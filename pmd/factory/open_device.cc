@@ -17,17 +17,23 @@ namespace {
 struct Opener {
     const OpenOptions& options;
 
+    /// For a device of `queues` receive queues, each for the thread that will poll it (`with_queues`).
+    PacketPools pools_of(std::uint16_t queues) const {
+        return queues == options.queues ? options.pool : options.pool.beginning_with(options.owner);
+    }
+
     Result<std::unique_ptr<NetDevice>> operator()(const TapSpec& spec) const {
         return Tun::create({.name = spec.interface,
                             .netns = spec.netns,
                             .kind = TunKind::tap,
                             .queues = spec.queues,
                             .mtu = options.mtu,
-                            .persistent = options.persistent},
-                           options.pool);
+                            .persistent = options.persistent,
+                            .offloads = !options.bridged},
+                           pools_of(spec.queues));
     }
     Result<std::unique_ptr<NetDevice>> operator()(const EthernetSpec& spec) const {
-        return AfPacket::create({.interface = spec.interface}, options.pool);
+        return AfPacket::create({.interface = spec.interface}, pools_of(1)[0]);
     }
     Result<std::unique_ptr<NetDevice>> operator()(const MemifSpec& spec) const {
         return Memif::create({.path = spec.path,
@@ -37,7 +43,7 @@ struct Opener {
                               .buffer_size = options.memif_slot,
                               .mtu = options.mtu,
                               .trust = spec.trust},
-                             options.pool);
+                             pools_of(spec.queues)[0]);
     }
     Result<std::unique_ptr<NetDevice>> operator()(const DpdkSpec& spec) const {
         return EthDevice::create(spec.devargs, options.pool,
@@ -50,7 +56,7 @@ struct Opener {
 Result<std::unique_ptr<NetDevice>> with_queues(std::unique_ptr<NetDevice> device, const OpenOptions& options) {
     const auto& own = device->capabilities();
     if (options.flows == nullptr || (own.rx_queues == options.queues && own.tx_queues >= options.queues)) return device;
-    SoftwareRssOptions rss{.queues = options.queues, .flows = options.flows};
+    SoftwareRssOptions rss{.queues = options.queues, .flows = options.flows, .sockets = options.sockets};
     for (unsigned i = 0; i < own.rx_queues; ++i) {
         rss.owners.push_back(static_cast<std::uint16_t>((options.owner + i) % options.queues));
     }
@@ -68,13 +74,14 @@ Result<std::unique_ptr<NetDevice>> open_devices(std::span<const DeviceSpec> spec
     if (specs.size() == 1) return open_device(specs[0], options);
     std::vector<std::unique_ptr<NetDevice>> members;
     auto of_member = options;
+    of_member.bridged = true;
     for (const auto& spec : specs) {
         auto member = open_device(spec, of_member);
         if (!member) return member;
         members.push_back(std::move(*member));
         ++of_member.owner;  // so that several threads receive
     }
-    return Bridge::create(name, std::move(members), options.pool, std::move(clock));
+    return Bridge::create(name, std::move(members), options.pool[options.owner], std::move(clock));
 }
 
 }  // namespace verbline::pmd

@@ -9,29 +9,31 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "pmd/base/time.h"
 #include "pmd/base/tunables.h"
 #include "pmd/factory/device_spec.h"
 #include "pmd/netdev.h"
-
-struct rte_mempool;
+#include "pmd/packet_pools.h"
 
 namespace verbline::pmd {
 
 struct OpenOptions {
-    rte_mempool* pool = nullptr;  ///< for received packets and copies; outlives the device
-    std::uint16_t mtu = 1500;     ///< bytes behind the Ethernet header
-    std::uint16_t queues = 1;     ///< in each direction: as many as threads that use the device
+    PacketPools pool = nullptr;  ///< for received packets and copies, by thread; outlives the device
+    std::uint16_t mtu = 1500;    ///< bytes behind the Ethernet header
+    std::uint16_t queues = 1;    ///< in each direction: as many as threads that use the device
     /// What a device with another number of queues spreads packets by, in software (SoftwareRss); outlives the device.
     /// Null: such a device keeps its number.
     const FlowHash* flows = nullptr;
+    std::vector<int> sockets = {};  ///< then: NUMA sockets of the threads; empty: any
     std::uint16_t owner = 0;  ///< then its first queue belongs to the thread of our queue `owner` modulo `queues`, its
                               ///< second to the next one's, ...; so does the next member of a bridge
     std::uint32_t memif_slot = 2304;  ///< bytes; a longer frame takes several slots
     unsigned memif_log2_ring =
         tunables::memif_log2_ring;  ///< slots; unused by a server, since the client creates the rings
     bool persistent = true;         ///< a tap outlives the process, so that its addresses survive a restart
+    bool bridged = false;  ///< frames go on to other devices as they are: a tap's kernel leaves no work to them
 };
 
 /// Presents a device with `options.queues` queues, if `options` says by what to spread packets.

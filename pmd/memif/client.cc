@@ -8,19 +8,19 @@
 #include <fmt/format.h>
 
 #include "pmd/base/free_descriptors.h"
-#include "pmd/memif/channel.h"
-#include "pmd/memif/connection.h"
+#include "pmd/memif/control_socket.h"
+#include "pmd/memif/handshake.h"
 
 namespace verbline::pmd::memif {
 namespace {
 
-class Client : public Endpoint {
+class Client : public Handshake {
 public:
     Client(const MemifOptions& options, rte_mempool* pool) : options_(options), pool_(pool) {}
     Client(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer)
         : options_(options), pool_(pool), connects_(false), channel_(std::move(peer)) {}
 
-    Result<std::unique_ptr<Connection>> advance() override;
+    Result<std::unique_ptr<SharedRings>> advance() override;
     bool alive() override;
     void hang_up(std::string_view reason) override {
         channel_.refuse(reason);
@@ -34,13 +34,13 @@ private:
     std::unexpected<Error> refuse(std::string_view reason);
     bool answer(const Message& message);
     bool offer(const Hello& hello);
-    Result<std::unique_ptr<Connection>> lay_out() const;
+    Result<std::unique_ptr<SharedRings>> lay_out() const;
 
     MemifOptions options_;
     rte_mempool* pool_;
     bool connects_ = true;  ///< by the path; else there is one connection, the one given
-    Channel channel_;
-    std::unique_ptr<Connection> pending_;  ///< offered, not yet accepted
+    ControlSocket channel_;
+    std::unique_ptr<SharedRings> pending_;  ///< offered, not yet accepted
     bool accepted_ = false;
     std::uint64_t untrusted_servers_ = 0;
 };
@@ -57,17 +57,18 @@ bool Client::connect() {
     return true;
 }
 
-Result<std::unique_ptr<Connection>> Client::advance() {
+Result<std::unique_ptr<SharedRings>> Client::advance() {
     if (!channel_ && !connect()) return nullptr;
     Message message;
     for (FileDescriptor unexpected;;) {
         const auto received = channel_.receive(message, unexpected);
-        if (received == Channel::Received::nothing) return nullptr;
-        if (received == Channel::Received::closed) {
+        if (received == ControlSocket::Received::nothing) return nullptr;
+        if (received == ControlSocket::Received::closed) {
             hang_up("");
             return nullptr;
         }
-        if (received == Channel::Received::malformed || unexpected || !answer(message)) return refuse("protocol error");
+        if (received == ControlSocket::Received::malformed || unexpected || !answer(message))
+            return refuse("protocol error");
         if (!accepted_) continue;
         // Only now: the server may clear the rings until it has accepted.
         for (auto& ring : pending_->rx) ring.open();
@@ -84,10 +85,10 @@ bool Client::alive() {
     Message message;
     FileDescriptor unexpected;
     switch (channel_.receive(message, unexpected)) {
-        case Channel::Received::nothing: return true;
-        case Channel::Received::closed:
-        case Channel::Received::malformed: return false;
-        case Channel::Received::message: return message.type != MessageType::disconnect;
+        case ControlSocket::Received::nothing: return true;
+        case ControlSocket::Received::closed:
+        case ControlSocket::Received::malformed: return false;
+        case ControlSocket::Received::message: return message.type != MessageType::disconnect;
     }
     return false;
 }
@@ -134,13 +135,13 @@ bool Client::offer(const Hello& hello) {
 }
 
 /// One region: all rings, client to server first, then the buffers of each in the same order.
-Result<std::unique_ptr<Connection>> Client::lay_out() const {
+Result<std::unique_ptr<SharedRings>> Client::lay_out() const {
     const auto rings = 2u * options_.queues;
     const std::uint32_t slots = 1u << options_.log2_ring_size;
     const auto buffers_at = rings * ring_bytes(options_.log2_ring_size);
     auto memory = SharedMemory::create(buffers_at + std::size_t{rings} * slots * options_.buffer_size);
     if (!memory) return std::unexpected(memory.error());
-    auto connection = std::make_unique<Connection>();
+    auto connection = std::make_unique<SharedRings>();
     connection->regions.push_back(memory->bytes());
     connection->memory.push_back(std::move(*memory));
 
@@ -173,28 +174,28 @@ Result<std::unique_ptr<Connection>> Client::lay_out() const {
 
 }  // namespace
 
-bool Connection::broken() const {
+bool SharedRings::broken() const {
     const auto is_broken = [](const RingEnd& ring) { return ring.broken(); };
     return std::ranges::any_of(tx, is_broken) || std::ranges::any_of(rx, is_broken);
 }
 
-bool Connection::unread() const {
+bool SharedRings::unread() const {
     return std::ranges::any_of(rx, &Consumer::unread);
 }
 
-void Connection::wake_receivers() const {
+void SharedRings::wake_receivers() const {
     for (const auto& ring : rx) {
         if (ring.signal() >= 0) signal_eventfd(ring.signal(), notifier.get());
     }
 }
 
-Result<std::unique_ptr<Endpoint>> make_client(const MemifOptions& options, rte_mempool* pool) {
+Result<std::unique_ptr<Handshake>> make_client(const MemifOptions& options, rte_mempool* pool) {
     // A server that is not running yet may start; a path that is not trusted is an error at once.
     if (auto good = check_place(options.path, options.trust); !good) return std::unexpected(good.error());
     return std::make_unique<Client>(options, pool);
 }
 
-std::unique_ptr<Endpoint> make_connected_client(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer) {
+std::unique_ptr<Handshake> make_connected_client(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer) {
     return std::make_unique<Client>(options, pool, std::move(peer));
 }
 

@@ -40,7 +40,7 @@ Result<std::unique_ptr<Memif>> Memif::create(const MemifOptions& options, rte_me
     return std::unique_ptr<Memif>(new Memif(options, std::move(endpoint)));
 }
 
-Memif::Memif(const MemifOptions& options, std::unique_ptr<memif::Endpoint> endpoint)
+Memif::Memif(const MemifOptions& options, std::unique_ptr<memif::Handshake> endpoint)
     : name_("memif:" + options.path),
       capabilities_{.carries = Carries::ethernet,
                     .rx_queues = options.queues,
@@ -107,7 +107,7 @@ bool Memif::link_up() {
 
 std::uint16_t Memif::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     auto& counters = lanes_[queue].counters;
-    return gate_.with(queue, std::uint16_t{0}, [&](memif::Connection& connection) {
+    return gate_.with(queue, std::uint16_t{0}, [&](memif::SharedRings& connection) {
         return connection.rx[queue].receive(burst, {counters.rx_good_packets, counters.rx_good_bytes,
                                                     counters.rx_mbuf_allocation_errors, counters.rx_dropped_malformed});
     });
@@ -117,7 +117,7 @@ std::uint16_t Memif::tx_burst(std::uint16_t queue, Burst burst) noexcept {
     const std::size_t lane = capabilities_.rx_queues + std::size_t{queue};
     auto& counters = lanes_[lane].counters;
     constexpr std::uint16_t no_peer = 0xffff;
-    const auto n = gate_.with(lane, no_peer, [&](memif::Connection& connection) {
+    const auto n = gate_.with(lane, no_peer, [&](memif::SharedRings& connection) {
         return connection.tx[queue].send(
             burst, {counters.tx_good_packets, counters.tx_good_bytes, counters.tx_dropped_oversize});
     });
@@ -129,11 +129,11 @@ std::uint16_t Memif::tx_burst(std::uint16_t queue, Burst burst) noexcept {
 }
 
 int Memif::rx_event(std::uint16_t queue) const noexcept {
-    return gate_.with(queue, -1, [&](const memif::Connection& connection) { return connection.rx[queue].signal(); });
+    return gate_.with(queue, -1, [&](const memif::SharedRings& connection) { return connection.rx[queue].signal(); });
 }
 
 void Memif::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
-    gate_.with(queue, false, [&](memif::Connection& connection) {
+    gate_.with(queue, false, [&](memif::SharedRings& connection) {
         connection.rx[queue].want_signals(wanted);
         return true;
     });
@@ -143,7 +143,7 @@ void Memif::counters(const CounterVisitor& visit) const {
     visit_sums(lanes_, visit, [](const Lane& lane) -> const MemifCounters& { return lane.counters; });
     link_.each(visit);
     visit("link_untrusted_servers", endpoint_->untrusted_servers(),
-          "times nobody was connected to because the socket or its server is somebody else's");
+          "connects refused because the socket or its server belongs to another user");
 }
 
 }  // namespace verbline::pmd

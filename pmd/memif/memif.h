@@ -16,7 +16,7 @@
 
 #include "pmd/base/gate.h"
 #include "pmd/base/time.h"
-#include "pmd/memif/connection.h"
+#include "pmd/memif/handshake.h"
 #include "pmd/netdev.h"
 
 struct rte_mempool;
@@ -81,16 +81,16 @@ private:
         MemifCounters counters;
     };
 
-    Memif(const MemifOptions& options, std::unique_ptr<memif::Endpoint> endpoint);
+    Memif(const MemifOptions& options, std::unique_ptr<memif::Handshake> endpoint);
     bool keep_connection();
     void disconnect(std::string_view reason);
 
     std::string name_;
     Capabilities capabilities_;
     bool is_up_ = false;
-    std::unique_ptr<memif::Endpoint> endpoint_;
-    Gate<memif::Connection> gate_;  ///< its users: receivers by queue, then transmitters by queue
-    std::vector<Lane> lanes_;       ///< as the gate's users
+    std::unique_ptr<memif::Handshake> endpoint_;
+    Gate<memif::SharedRings> gate_;  ///< its users: receivers by queue, then transmitters by queue
+    std::vector<Lane> lanes_;        ///< as the gate's users
     MemifLinkCounters link_;
     std::optional<Time> hung_up_;               ///< when the peer's disconnect was noticed
     std::vector<FileDescriptor> last_signals_;  ///< of the previous connection, kept open so that their numbers are not

@@ -27,12 +27,9 @@ public:
     Notifier& operator=(const Notifier&) = delete;
     ~Notifier();
 
-    /// False if the kernel has no asynchronous I/O, or no contexts left. `notify` then checks for room in the counter
-    /// before it writes, and a peer that fills it in between can block the caller.
-    bool asynchronous() const { return context_ != 0; }
-
     /// Signals `eventfd`, which must be one (`is_eventfd`). A full counter is left as it is: its reader is signalled
-    /// already.
+    /// already. If the kernel has no asynchronous I/O, or no contexts left, this checks for room in the counter before
+    /// it writes, and a peer that fills it in between can block the caller.
     void notify(int eventfd) const noexcept;
 
 private:

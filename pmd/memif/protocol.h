@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// memif version 2.0 as DPDK and VPP speak it: messages on a SOCK_SEQPACKET Unix socket, rings in shared memory.
+/// memif version 2.0, as in DPDK and VPP: messages on a SOCK_SEQPACKET Unix socket, rings in shared memory.
 ///
 ///     client                                server
 ///       ── connect ──────────────────────────>
@@ -113,7 +113,7 @@ static_assert(sizeof(Descriptor) == 16);
 /// Followed by its descriptors.
 struct RingHeader {
     static constexpr std::uint32_t magic = 0x3e31f20;
-    static constexpr std::uint16_t polled = 1;  ///< flags: the consumer wants no eventfd signals
+    static constexpr std::uint16_t polled = 1;  ///< flags: the consumer polls; no eventfd signals
 
     alignas(64) std::uint32_t cookie;
     std::uint16_t flags;

@@ -114,7 +114,7 @@ public:
     };
 
     /// `buffer_size` is the size with which slots of a server-to-client ring are offered. `signal` is the eventfd that
-    /// the producer signals while signals are wanted; -1 if there is none.
+    /// the producer signals while signals are enabled; -1 if there is none.
     Consumer(RingMemory ring, const Regions& regions, Direction direction, std::uint32_t buffer_size, rte_mempool* pool,
              int signal = -1);
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "pmd/memif/channel.h"
-#include "pmd/memif/connection.h"
+#include "pmd/memif/control_socket.h"
+#include "pmd/memif/handshake.h"
 
 namespace verbline::pmd::memif {
 namespace {
@@ -25,7 +25,7 @@ struct Offer {
     std::vector<Ring> to_server, to_client;
 };
 
-class Server : public Endpoint {
+class Server : public Handshake {
 public:
     Server(const MemifOptions& options, rte_mempool* pool, Listener listener)
         : options_(options),
@@ -35,7 +35,7 @@ public:
     Server(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer)
         : options_(options), pool_(pool), client_(std::move(peer)) {}
 
-    Result<std::unique_ptr<Connection>> advance() override;
+    Result<std::unique_ptr<SharedRings>> advance() override;
     bool alive() override;
     void hang_up(std::string_view reason) override {
         client_.refuse(reason);
@@ -58,13 +58,13 @@ private:
     rte_mempool* pool_;
     std::shared_ptr<const Notifier> notifier_;  ///< none: the client is trusted
     Listener listener_;                         ///< none: there is one client, the one given
-    Channel client_;
+    ControlSocket client_;
     bool greeted_ = false;
     Offer offer_;
-    std::unique_ptr<Connection> accepted_;
+    std::unique_ptr<SharedRings> accepted_;
 };
 
-Result<std::unique_ptr<Connection>> Server::advance() {
+Result<std::unique_ptr<SharedRings>> Server::advance() {
     if (!client_) {
         if (listener_.fd) client_ = accept_from(listener_.fd);
         greeted_ = false;
@@ -74,12 +74,12 @@ Result<std::unique_ptr<Connection>> Server::advance() {
         Message message;
         FileDescriptor descriptor;
         const auto received = client_.receive(message, descriptor);
-        if (received == Channel::Received::nothing) return nullptr;
-        if (received == Channel::Received::closed) {
+        if (received == ControlSocket::Received::nothing) return nullptr;
+        if (received == ControlSocket::Received::closed) {
             hang_up("");
             return nullptr;
         }
-        if (received == Channel::Received::malformed) return refuse("malformed message");
+        if (received == ControlSocket::Received::malformed) return refuse("malformed message");
         if (const auto reason = answer(message, std::move(descriptor))) return refuse(*reason);
     }
     return std::move(accepted_);
@@ -93,7 +93,7 @@ std::unexpected<Error> Server::refuse(std::string_view reason) {
 bool Server::alive() {
     Message message;
     FileDescriptor unexpected;
-    if (client_.receive(message, unexpected) != Channel::Received::nothing) return false;
+    if (client_.receive(message, unexpected) != ControlSocket::Received::nothing) return false;
     if (!listener_.fd) return true;
     if (auto second = accept_from(listener_.fd)) second.refuse("already connected");
     return true;
@@ -142,7 +142,7 @@ std::optional<std::string_view> Server::answer(const AddRegion& region, FileDesc
         return "invalid region";
     }
     auto memory = SharedMemory::map(std::move(descriptor), region.size);
-    if (!memory) return "region smaller than it says, or of memory that its owner can take away";
+    if (!memory) return "region smaller than its message states, or its memory can be truncated";
     offer_.memory.push_back(std::move(*memory));
     return acknowledge() ? std::nullopt : std::optional("gone");
 }
@@ -164,7 +164,7 @@ std::optional<std::string_view> Server::accept() {
     if (offer_.to_server.size() != options_.queues || offer_.to_client.size() != options_.queues) {
         return "as many rings as the server has queues";
     }
-    auto connection = std::make_unique<Connection>();
+    auto connection = std::make_unique<SharedRings>();
     connection->memory = std::move(offer_.memory);
     connection->notifier = notifier_;
     for (const auto& memory : connection->memory) connection->regions.push_back(memory.bytes());
@@ -193,13 +193,13 @@ std::optional<std::string_view> Server::accept() {
 
 }  // namespace
 
-Result<std::unique_ptr<Endpoint>> make_server(const MemifOptions& options, rte_mempool* pool) {
+Result<std::unique_ptr<Handshake>> make_server(const MemifOptions& options, rte_mempool* pool) {
     auto listener = listen_at(options.path, options.trust);
     if (!listener) return std::unexpected(listener.error());
     return std::make_unique<Server>(options, pool, std::move(*listener));
 }
 
-std::unique_ptr<Endpoint> make_connected_server(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer) {
+std::unique_ptr<Handshake> make_connected_server(const MemifOptions& options, rte_mempool* pool, FileDescriptor peer) {
     return std::make_unique<Server>(options, pool, std::move(peer));
 }
 

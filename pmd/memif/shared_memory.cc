@@ -48,7 +48,7 @@ Result<SharedMemory> SharedMemory::map(FileDescriptor fd, std::size_t size) {
     if (fstat(fd.get(), &status) != 0) return failed("the peer's memory");
     const int seals = fcntl(fd.get(), F_GET_SEALS);
     if (size == 0 || static_cast<std::size_t>(status.st_size) < size || seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
-        return failure(EPROTO, "memif: the peer's memory is smaller than it says or may shrink");
+        return failure(EPROTO, "memif: the peer's memory is smaller than stated, or can be truncated");
     }
     const auto huge_page = huge_page_of(fd.get());
     const auto whole = huge_page == 0 ? size : (size + huge_page - 1) / huge_page * huge_page;

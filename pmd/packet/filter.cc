@@ -36,7 +36,7 @@ constexpr std::uint32_t ether_type_at = 12, ip_at = 14, ipv6_header = 40;
 constexpr std::uint32_t fragment_offset = 0x1fff, whole_packet = 0x40000;
 constexpr unsigned ipv4 = 6, ipv6 = 13, port = 17, reject = 19, accept = 20;
 
-using enum wire::IpProtocol;
+using wire::IpProtocol::icmp, wire::IpProtocol::icmpv6, wire::IpProtocol::udp;
 
 constexpr auto instructions = std::to_array<sock_filter>({
     load16(ether_type_at),                                // 0

@@ -38,7 +38,7 @@ struct PacketOptions {
     X(tx_good_bytes, "their bytes")                                                                      \
     X(tx_dropped_segments, "frames in more pieces than one system call takes")                           \
     X(tx_dropped_refused, "frames that the kernel refused: longer than the MTU, or its queue was full")  \
-    X(tx_dropped_link_down, "frames while the interface was down or gone")
+    X(tx_dropped_link_down, "frames while the interface was down or removed")
 
 struct PacketCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_PACKET_COUNTERS)

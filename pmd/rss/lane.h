@@ -34,7 +34,7 @@ struct alignas(64) SoftwareRss::Lane {
     explicit Lane(std::uint16_t queue) : number(queue) {}
 
     bool owns() const { return !owned.empty(); }
-    /// Packets that may be received without a ring overflowing, whatever flows they are of. The ring to a thread that
+    /// Packets that may be received without a ring overflowing, independent of their flows. The ring to a thread that
     /// stands still may: it overflows alone, where all would wait.
     std::size_t least_room() const {
         std::size_t least = max_burst;
@@ -73,7 +73,7 @@ struct alignas(64) SoftwareRss::Lane {
     // Sleep.
     WakeSignal signal;
     Wakeups wakeups;    ///< of an owner: over the device's events and `signal`
-    bool deaf = false;  ///< of an owner: no event would tell of all that it waits for
+    bool deaf = false;  ///< of an owner: some of what it waits for signals no event
 };
 
 }  // namespace verbline::pmd

@@ -9,8 +9,8 @@
 ///     thread 2 ── HandoverRing ──┼──> refused ──> tx_burst       what the device refuses waits, and all behind it
 ///     the owner's own burst ─────┘
 ///
-/// The packets of each thread leave in their order. Threads take turns, so that none starves when the device is full.
-/// Belongs to the owner.
+/// The packets of each thread leave in their order. Threads are served round robin, so that none starves when the
+/// device is full. Belongs to the owner.
 
 #include <array>
 #include <cstddef>
@@ -35,7 +35,7 @@ public:
     /// Sends what waits: at most a burst of each source; and the owner's own packets, of which it takes the first n and
     /// returns n.
     std::uint16_t send(Burst own) noexcept;
-    /// Packets wait that the device has refused: no event tells when it has room again.
+    /// Packets wait for room in the device, which signals no event.
     bool stuck() const noexcept { return refused_count_ > 0; }
     /// Packets wait that the device has not been offered yet.
     bool pending() const noexcept;
@@ -46,7 +46,7 @@ private:
     NetDevice& device_;
     std::uint16_t queue_;
     std::vector<HandoverRing*> sources_;
-    std::size_t turn_ = 0;  ///< whose turn it is: a source, or the owner behind the last
+    std::size_t turn_ = 0;  ///< round robin position: a source, or the owner behind the last
     std::array<rte_mbuf*, max_burst> refused_{};
     std::size_t refused_count_ = 0;
 };

@@ -11,12 +11,13 @@
 ///
 /// Each queue of the device inside has an owner: the queue whose thread polls it, and transmits on it. Packets of a
 /// flow always take the same way, and each way is first in, first out, so a flow keeps its order. Packets of no flow go
-/// to the owner of the first queue. If the device has as many transmit queues as are wanted, nothing is shared there.
+/// to the owner of the first queue. If the device has as many transmit queues as there are threads, none is shared.
 ///
 /// A thread that stands still holds up no other one: what its full rings do not take is dropped, from a lossless device
 /// and for transmission after a while (tunables::handover_stall).
 ///
-/// A thread that sleeps is woken by whoever hands it packets. Only owners depend on the device's own receive event.
+/// A sleeping thread is woken by the thread that hands it packets. Only owners depend on the device's own receive
+/// event.
 ///
 /// Threads: for one queue, the same thread makes both `rx_burst` and `tx_burst`, and should call `tx_burst` at least
 /// with an empty burst each time: by this an owner sends what it was handed.

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Tells a thread that stands still from one that is busy, for whoever finds its ring full: the first must not hold up
+/// Distinguishes a stalled thread from a busy one when its ring is full: the first must not hold up
 /// others, the second may (backpressure).
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace verbline::pmd {
 
 class TurnWatch {
 public:
-    /// To be asked while the ring is full. `turns`: how many turns the thread at its other end has had.
+    /// Call while the ring is full. `turns`: number of polls of the thread at its other end.
     bool stands_still(std::uint64_t turns) noexcept {
         const std::uint64_t now = rte_rdtsc();
         if (since_ == 0 || turns != turns_) since_ = now, turns_ = turns;
@@ -24,7 +24,7 @@ public:
 
 private:
     std::uint64_t limit_ = rte_get_tsc_hz() * static_cast<std::uint64_t>(tunables::handover_stall) / second;
-    std::uint64_t since_ = 0;  ///< by the time stamp counter; 0: not asked yet
+    std::uint64_t since_ = 0;  ///< by the time stamp counter; 0: not called yet
     std::uint64_t turns_ = 0;  ///< then
 };
 

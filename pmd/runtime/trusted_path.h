@@ -9,7 +9,7 @@
 ///     /run/user/1000/verbline/hub.sock     every component is root's or ours, and not writable by others: trusted
 ///     /tmp/verbline-1000/hub.sock          /tmp is writable but sticky: trusted if `verbline-1000` is ours or root's
 ///
-/// The owner of the root directory can change everything below it and counts as root. That matters in a user namespace
+/// The owner of the root directory can change everything below it and counts as root. This covers user namespaces
 /// in which root is not mapped: there all users but our own appear as the same one. Even so, components in a directory
 /// that others may write to must be ours, or root's by user id.
 ///

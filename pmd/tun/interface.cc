@@ -99,7 +99,7 @@ Result<void> TunInterface::attach(const TunOptions& options) {
     return {};
 }
 
-/// An interface that exists may have been made with one queue, or for several: if it is not as `request` says, the
+/// An existing interface may have been created with one queue, or for several: if it differs from `request`, the
 /// request is changed.
 Result<void> TunInterface::open_first_queue(ifreq& request) {
     auto first = open_queue(request, name_);
@@ -115,7 +115,8 @@ Result<void> TunInterface::open_first_queue(ifreq& request) {
 Result<void> TunInterface::configure(const TunOptions& options) {
     control_ = FileDescriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!control_) return failed(name_, "socket");
-    if (ioctl(queue(0), TUNSETOFFLOAD, kernel_may_leave_to_us) != 0) return failed(name_, "offloads");
+    if (ioctl(queue(0), TUNSETOFFLOAD, options.offloads ? kernel_may_leave_to_us : 0U) != 0)
+        return failed(name_, "offloads");
     if (ioctl(queue(0), TUNSETPERSIST, options.persistent ? 1 : 0) != 0) return failed(name_, "persistence");
     if (options.mac && options.kind == TunKind::tap) {
         auto request = request_for(name_);

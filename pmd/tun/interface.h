@@ -31,6 +31,7 @@ struct TunOptions {
     std::uint16_t transmit_queue_length = 1000;  ///< packets that the kernel queues for this process before it drops
     std::optional<wire::MacAddress> mac;         ///< MAC address of the kernel's side of a TAP; none: left unchanged
     bool persistent = false;                     ///< the interface outlives the process, with its addresses and routes
+    bool offloads = true;  ///< the kernel may leave checksums and segmentation of what it sends to this process
 };
 
 /// Control operations of an open interface. They work from any network namespace: the socket stays in the interface's.

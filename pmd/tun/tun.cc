@@ -18,6 +18,7 @@ namespace verbline::pmd {
 namespace {
 
 constexpr std::size_t max_gso = 65535;
+constexpr std::uint16_t max_segments = IOV_MAX - 1;  ///< of one system call, behind the header
 /// The largest packet, its Ethernet header and VLAN tag, and one byte by which a longer one shows.
 constexpr std::size_t read_capacity = 65536 + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 1;
 
@@ -30,8 +31,10 @@ Capabilities capabilities_of(const TunOptions& options, std::uint16_t queues) {
         .max_packet = options.mtu + (carries == Carries::ethernet ? std::uint32_t{RTE_ETHER_HDR_LEN} : 0),
         .tx_offloads = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
                        RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
-        .rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_TCP_LRO,
+        .rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER | (options.offloads ? RTE_ETH_RX_OFFLOAD_TCP_LRO : 0),
         .max_tso = max_gso,
+        .max_tso_segments = max_segments,
+        .max_segments = max_segments,
         .lossless_rx = true,
     };
 }
@@ -51,16 +54,16 @@ struct Tun::Queue {
     std::array<iovec, IOV_MAX> vectors;  ///< of the packet being written
 };
 
-Result<std::unique_ptr<Tun>> Tun::create(const TunOptions& options, rte_mempool* pool) {
+Result<std::unique_ptr<Tun>> Tun::create(const TunOptions& options, const PacketPools& pools) {
     auto interface = TunInterface::open(options);
     if (!interface) return std::unexpected(interface.error());
-    return std::unique_ptr<Tun>(new Tun(std::move(*interface), options, pool));
+    return std::unique_ptr<Tun>(new Tun(std::move(*interface), options, pools));
 }
 
-Tun::Tun(TunInterface interface, const TunOptions& options, rte_mempool* pool)
+Tun::Tun(TunInterface interface, const TunOptions& options, const PacketPools& pools)
     : interface_(std::move(interface)), capabilities_(capabilities_of(options, interface_.queues())) {
     for (std::size_t i = 0; i < interface_.queues(); ++i) {
-        queues_.push_back(std::make_unique<Queue>(interface_.queue(i), pool));
+        queues_.push_back(std::make_unique<Queue>(interface_.queue(i), pools[i]));
     }
 }
 

@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "pmd/netdev.h"
+#include "pmd/packet_pools.h"
 #include "pmd/tun/interface.h"
-
-struct rte_mempool;
 
 namespace verbline::pmd {
 
@@ -38,8 +37,8 @@ struct TunCounters {
 
 class Tun : public NetDevice {
 public:
-    /// Received packets are allocated from `pool`, which must outlive the device and its packets.
-    static Result<std::unique_ptr<Tun>> create(const TunOptions& options, rte_mempool* pool);
+    /// Received packets are allocated from `pools`, which must outlive the device and its packets.
+    static Result<std::unique_ptr<Tun>> create(const TunOptions& options, const PacketPools& pools);
     ~Tun() override;
 
     std::string_view name() const override { return interface_.name(); }
@@ -55,7 +54,7 @@ public:
 private:
     struct Queue;
 
-    Tun(TunInterface interface, const TunOptions& options, rte_mempool* pool);
+    Tun(TunInterface interface, const TunOptions& options, const PacketPools& pools);
     rte_mbuf* receive(Queue& queue, std::size_t bytes) noexcept;
 
     TunInterface interface_;

@@ -11,13 +11,15 @@
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
+#include "pmd/rx_checksum.h"
+
 namespace verbline::pmd {
 namespace {
 
 constexpr std::uint16_t tcp_checksum_at = 16, udp_checksum_at = 6;
 constexpr unsigned max_l3_length = 511;  // the mbuf's field has 9 bits
 
-/// The IP header in front of the checksummed part, as the packet itself has it.
+/// The IP header in front of the checksummed part, as parsed from the packet.
 struct NetworkHeader {
     std::uint32_t at;      ///< offset
     std::uint32_t length;  ///< up to where checksumming starts
@@ -72,13 +74,13 @@ bool sum_now(const VnetHeader& header, rte_mbuf& packet) {
     std::uint16_t sum = 0;
     if (rte_raw_cksum_mbuf(&packet, header.csum_start, packet.pkt_len - header.csum_start, &sum) != 0) return false;
     sum = static_cast<std::uint16_t>(~sum);
-    if (sum == 0) sum = 0xffff;  // zero would say "no checksum" in UDP, and is the same number elsewhere
+    if (sum == 0) sum = 0xffff;  // zero means "no checksum" in UDP; elsewhere the two are equal
     std::memcpy(rte_pktmbuf_mtod_offset(&packet, void*, header.csum_start + header.csum_offset), &sum, sizeof(sum));
     return true;
 }
 
 std::uint16_t pseudo_header_sum(rte_mbuf& packet, std::uint8_t protocol) {
-    // Flags 0: with a segmentation request these functions would leave the length out, which the kernel wants in.
+    // Flags 0: with a segmentation request these functions would leave the length out, which the kernel requires.
     if ((packet.ol_flags & RTE_MBUF_F_TX_IPV4) != 0) {
         return rte_ipv4_phdr_cksum(rte_pktmbuf_mtod_offset(&packet, rte_ipv4_hdr*, packet.l2_len), 0);
     }
@@ -147,9 +149,7 @@ std::expected<VnetHeader, VnetError> make_vnet_header(rte_mbuf& packet) {
         ip->hdr_checksum = rte_ipv4_cksum(ip);
     }
     if (!is_tcp && l4 != RTE_MBUF_F_TX_UDP_CKSUM) {
-        if ((flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD) {
-            header.flags = VnetHeader::data_valid;  // Linux's tun has ignored it so far
-        }
+        if (l4_checksum_verified(packet)) header.flags = VnetHeader::data_valid;  // Linux's tun has ignored it so far
         return header;
     }
 

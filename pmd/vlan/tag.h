@@ -44,8 +44,19 @@ inline std::optional<Id> take(rte_mbuf& frame) noexcept {
     return static_cast<Id>(tag & id_mask);
 }
 
-/// Puts a tag of priority 0 on an untagged frame; `l2_len`, if it is set, grows with it. False, and the frame
-/// unchanged, without the headroom.
+/// The length in front of the IP header, of a tunnel's packet the outer one, grows by `bytes`, if it is set.
+inline void lengthen_link_header(rte_mbuf& frame, std::ptrdiff_t bytes) noexcept {
+    const bool tunnel = (frame.ol_flags & RTE_MBUF_F_TX_TUNNEL_MASK) != 0;
+    const auto longer = [bytes](std::uint64_t length) {
+        return length == 0 ? 0 : static_cast<std::uint64_t>(static_cast<std::ptrdiff_t>(length) + bytes) & 0x7f;
+    };
+    if (tunnel)
+        frame.outer_l2_len = longer(frame.outer_l2_len) & 0x7f;
+    else
+        frame.l2_len = longer(frame.l2_len) & 0x7f;
+}
+
+/// Puts a tag of priority 0 on an untagged frame. False, and the frame unchanged, without the headroom.
 inline bool put(rte_mbuf& frame, Id id) noexcept {
     auto* const begin = reinterpret_cast<std::byte*>(rte_pktmbuf_prepend(&frame, wire::Vlan::size));
     if (begin == nullptr) return false;
@@ -53,14 +64,14 @@ inline bool put(rte_mbuf& frame, Id id) noexcept {
     const wire::MutableBytes bytes(begin, frame.data_len);
     wire::store16(bytes, addresses, static_cast<std::uint16_t>(wire::ether_type::vlan));
     wire::store16(bytes, addresses + 2, static_cast<std::uint16_t>(id));
-    if (frame.l2_len != 0) frame.l2_len = (frame.l2_len + wire::Vlan::size) & 0x7f;
+    lengthen_link_header(frame, wire::Vlan::size);
     return true;
 }
 
 /// Undoes `put`.
 inline void undo_put(rte_mbuf& frame) noexcept {
     std::ignore = take(frame);
-    if (frame.l2_len != 0) frame.l2_len = (frame.l2_len - wire::Vlan::size) & 0x7f;
+    lengthen_link_header(frame, -static_cast<std::ptrdiff_t>(wire::Vlan::size));
 }
 
 }  // namespace verbline::pmd::vlan

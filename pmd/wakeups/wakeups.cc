@@ -12,7 +12,7 @@ Wakeups::Wakeups() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {}
 
 bool Wakeups::add(int fd, std::uint64_t tag) {
     epoll_event event{.events = EPOLLIN | EPOLLET, .data = {.u64 = tag}};
-    // One that is there already is reported again only when it becomes readable again: that is what is wanted.
+    // EEXIST: already registered; reported again only when it becomes readable anew, as intended.
     return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0 || errno == EEXIST;
 }
 

@@ -45,7 +45,7 @@ public:
     std::atomic<unsigned> lcore{LCORE_ID_ANY}, rounds{0}, ended{0};
 };
 
-TEST(WorkerLcore, WorksUntilItIsToldToStop) {
+TEST(WorkerLcore, RunsUntilStopped) {
     Work work;
     WorkerLcore worker(1);
     ASSERT_TRUE(worker.start(work.function()));

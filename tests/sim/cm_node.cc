@@ -12,7 +12,7 @@ namespace {
 std::string describe(const mad::MadBuffer& mad) {
     constexpr std::array<std::string_view, 11> names{"REQ",  "MRA",      "REJ",      "REP", "RTU", "DREQ",
                                                      "DREP", "SIDR_REQ", "SIDR_REP", "LAP", "APR"};
-    const auto message = *cm::Incoming::parse(mad);
+    const auto message = *cm::ReceivedMessage::parse(mad);
     std::string reason;
     if (message.attribute() == wire::CmAttribute::rej) {
         reason = fmt::format(" reason {}", static_cast<int>(message.as<wire::CmRej>().reason));
@@ -23,7 +23,7 @@ std::string describe(const mad::MadBuffer& mad) {
 
 /// Equal for repeats of a message.
 std::uint64_t identity(unsigned to, const mad::MadBuffer& mad) {
-    const auto message = *cm::Incoming::parse(mad);
+    const auto message = *cm::ReceivedMessage::parse(mad);
     auto hash = std::uint64_t{to} << 32 ^ static_cast<std::uint64_t>(message.attribute());
     for (const std::uint64_t part : {message.sender_id(), message.receiver_id()}) {
         hash = Random(Seed{hash ^ part}).next();

@@ -45,7 +45,7 @@ void CmPair::put(unsigned from, const mad::MadBuffer& mad) {
     way.insert(std::ranges::lower_bound(way, flight->second, {}, number), flight);
 }
 
-void CmPair::hear(unsigned side, const cm::Event& event) {
+void CmPair::hear(unsigned side, const cm::EndpointEvent& event) {
     if (!sides_[side].user) return;
     const auto wrong = sides_[side].word.hear(event);
     if (std::holds_alternative<cm::AlternateRequested>(event)) sides_[side].proposal = true;
@@ -126,7 +126,8 @@ std::string CmPair::describe() const {
         for (const auto flight : under_way_[i]) {
             const auto& mad = flight->first;
             text += fmt::format(", gets {:x} {:x}->{:x}", static_cast<int>(cm::attribute(mad)),
-                                cm::Incoming::parse(mad)->sender_id(), cm::Incoming::parse(mad)->receiver_id());
+                                cm::ReceivedMessage::parse(mad)->sender_id(),
+                                cm::ReceivedMessage::parse(mad)->receiver_id());
         }
         text += "; ";
     }

@@ -52,11 +52,11 @@ public:
 
 private:
     /// What a side's machine does: messages to the other one, and news for its user.
-    class Doings final : public cm::Context {
+    class Doings final : public cm::ActionSink {
     public:
         Doings(CmPair& pair, unsigned side) : pair_(pair), side_(side) {}
         void send(const mad::GmpPeer&, const mad::MadBuffer& mad) override { pair_.put(side_, mad); }
-        void emit(cm::Event event) override { pair_.hear(side_, event); }
+        void emit(cm::EndpointEvent event) override { pair_.hear(side_, event); }
         void count(cm::Count) override {}
         bool claim(const cm::RemoteEnd&) override { return true; }
 
@@ -84,13 +84,13 @@ private:
     void connect(unsigned side);
     void deliver(unsigned side, std::size_t at, bool again);
     void receive(unsigned side, const mad::MadBuffer& mad);
-    void receive_req(unsigned side, const cm::Incoming& req);
-    void take(unsigned side, const cm::Incoming& req);
-    void receive_unknown(unsigned side, const cm::Incoming& message);
+    void receive_req(unsigned side, const cm::ReceivedMessage& req);
+    void take(unsigned side, const cm::ReceivedMessage& req);
+    void receive_unknown(unsigned side, const cm::ReceivedMessage& message);
     void tick(unsigned side);
     void abandon(unsigned side);
     void put(unsigned from, const mad::MadBuffer& mad);
-    void hear(unsigned side, const cm::Event& event);
+    void hear(unsigned side, const cm::EndpointEvent& event);
     void expect(bool promise, const char* what);
     void retire(Side& side);
 

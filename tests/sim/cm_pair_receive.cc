@@ -11,7 +11,7 @@ using Kind = CmWord::Kind;
 /// As Manager finds whose a message is.
 void CmPair::receive(unsigned i, const mad::MadBuffer& mad) {
     auto& side = sides_[i];
-    const auto message = *cm::Incoming::parse(mad);
+    const auto message = *cm::ReceivedMessage::parse(mad);
     if (message.attribute() == wire::CmAttribute::req) return receive_req(i, message);
     const bool taken_back = message.attribute() == wire::CmAttribute::rej && message.receiver_id() == 0;
     const bool here = side.connection &&
@@ -24,7 +24,7 @@ void CmPair::receive(unsigned i, const mad::MadBuffer& mad) {
     retire(side);
 }
 
-void CmPair::receive_req(unsigned i, const cm::Incoming& req) {
+void CmPair::receive_req(unsigned i, const cm::ReceivedMessage& req) {
     auto& side = sides_[i];
     Doings doings(*this, i);
     if (side.connection) {
@@ -51,7 +51,7 @@ void CmPair::receive_req(unsigned i, const cm::Incoming& req) {
 }
 
 /// A listener's new endpoint.
-void CmPair::take(unsigned i, const cm::Incoming& req) {
+void CmPair::take(unsigned i, const cm::ReceivedMessage& req) {
     auto& side = sides_[i];
     side.connection.emplace(cm::CommunicationId{0x100 * (i + 1) + side.births}, wire::Guid{i + 1});
     ++side.births;
@@ -60,7 +60,7 @@ void CmPair::take(unsigned i, const cm::Incoming& req) {
     (void)side.connection->accept(req, peer_of(i), side.now);
 }
 
-void CmPair::receive_unknown(unsigned i, const cm::Incoming& message) {
+void CmPair::receive_unknown(unsigned i, const cm::ReceivedMessage& message) {
     if (message.attribute() == wire::CmAttribute::rep) {
         const wire::CmRej rej{.local_id = message.receiver_id(),
                               .remote_id = message.sender_id(),

@@ -40,13 +40,13 @@ private:
     void make_mistake(CmUser& user);
 
     // cm_users_hear.cc
-    void hear(CmUser& user, cm::Event& event);
+    void hear(CmUser& user, cm::EndpointEvent& event);
     void hear_request(CmUser& listener, cm::RequestReceived& event);
     void hear_question(CmUser& listener, cm::ServiceRequestReceived& event);
     void hear_reply(CmUser& user, const cm::ReplyReceived& event);
     void hear_established(CmUser& user, const cm::Established& event);
     void hear_answer(CmUser& user, const cm::ServiceReplyReceived& event);
-    void hear_end(CmUser& user, const cm::Event& event);
+    void hear_end(CmUser& user, const cm::EndpointEvent& event);
     void hear_unanswered(const CmUser& user, const cm::Unanswered& event);
     void hear_proposal(CmUser& user);
 

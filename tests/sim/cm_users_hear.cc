@@ -27,7 +27,7 @@ void CmUsers::drain(CmUser& user) {
     node(user).watch();
 }
 
-void CmUsers::hear(CmUser& user, cm::Event& event) {
+void CmUsers::hear(CmUser& user, cm::EndpointEvent& event) {
     scene_.say("user {} hears {}", user.number, name(event));
     if (const auto wrong = user.word.hear(event); !wrong.empty()) {
         return scene_.blame("user {} hears {}: {}", user.number, name(event), wrong);
@@ -131,7 +131,7 @@ void CmUsers::hear_unanswered(const CmUser& user, const cm::Unanswered& event) {
                  static_cast<int>(event.what));
 }
 
-void CmUsers::hear_end(CmUser& user, const cm::Event& event) {
+void CmUsers::hear_end(CmUser& user, const cm::EndpointEvent& event) {
     if (std::holds_alternative<cm::Rejected>(event)) ++scene_.summary.rejected;
     if (std::holds_alternative<cm::AlternateReplied>(event)) ++scene_.summary.paths;
     if (const auto* const end = std::get_if<cm::Disconnected>(&event)) {

@@ -9,8 +9,8 @@ namespace verbline::sim {
 
 using cm::ConnectionState;
 
-std::string_view name(const cm::Event& event) {
-    constexpr std::array<std::string_view, std::variant_size_v<cm::Event>> names{
+std::string_view name(const cm::EndpointEvent& event) {
+    constexpr std::array<std::string_view, std::variant_size_v<cm::EndpointEvent>> names{
         "RequestReceived", "ServiceRequestReceived",
         "ReplyReceived",   "ServiceReplyReceived",
         "Established",     "Delayed",
@@ -21,7 +21,7 @@ std::string_view name(const cm::Event& event) {
     return names[event.index()];
 }
 
-std::string_view CmWord::hear(const cm::Event& event) {
+std::string_view CmWord::hear(const cm::EndpointEvent& event) {
     return std::visit([this](const auto& one) { return hear_one(one); }, event);
 }
 

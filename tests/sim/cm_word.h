@@ -21,7 +21,7 @@ public:
     explicit CmWord(Kind kind) : kind_(kind), stage_(kind == Kind::passive ? Stage::requested : Stage::asked) {}
 
     /// Why it may not come now; empty: it may.
-    std::string_view hear(const cm::Event& event);
+    std::string_view hear(const cm::EndpointEvent& event);
     void say(Said said);
 
     Kind kind() const { return kind_; }
@@ -67,6 +67,6 @@ private:
     bool may_stay_silent_ = false;  ///< it closed without TIMEWAIT, or with
 };
 
-std::string_view name(const cm::Event& event);
+std::string_view name(const cm::EndpointEvent& event);
 
 }  // namespace verbline::sim

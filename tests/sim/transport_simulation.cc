@@ -71,8 +71,8 @@ void TransportSchedule::collect(Node& node, transport::CompletionQueue& queue) {
 void TransportSchedule::notice_events() {
     for (auto& node : scene_.nodes) {
         for (const auto& event : std::exchange(node.host->events(), {})) {
-            if (event.kind == transport::EventKind::cq_error) scene_.fail("a completion queue overran");
-            if (event.kind != transport::EventKind::send_queue_drained) continue;
+            if (event.kind == transport::AsyncEventKind::cq_error) scene_.fail("a completion queue overran");
+            if (event.kind != transport::AsyncEventKind::send_queue_drained) continue;
             const auto side = node.sides.find(static_cast<std::uint32_t>(event.qpn));
             if (side == node.sides.end() || side->second->broken) continue;
             scene_.say("{} is drained", side->second->name());

@@ -40,16 +40,17 @@ Host& World::add_host(const HostSetup& setup) {
     host.port_ = &network_.add_port(port);
     std::vector<std::uint16_t> queues(setup.shards, 0);
     if (port.rss) std::iota(queues.begin(), queues.end(), std::uint16_t{0});  // else all poll the only one
-    auto device = rdma::Device::create({.name = unique_name(),
-                                        .device = host.port_,
-                                        .queues = queues,
-                                        .pool = &network_.pool(),
-                                        .mac = host.mac_,
-                                        .ecn = setup.ecn,
-                                        .on_event = [&host](const transport::Event& e) { host.events_.push_back(e); },
-                                        .max_queue_pairs = setup.max_queue_pairs,
-                                        .max_kept_packets = setup.max_kept_packets,
-                                        .start = now_});
+    auto device =
+        rdma::Device::create({.name = unique_name(),
+                              .device = host.port_,
+                              .queues = queues,
+                              .pool = &network_.pool(),
+                              .mac = host.mac_,
+                              .ecn = setup.ecn,
+                              .on_event = [&host](const transport::AsyncEvent& e) { host.events_.push_back(e); },
+                              .max_queue_pairs = setup.max_queue_pairs,
+                              .max_kept_packets = setup.max_kept_packets,
+                              .start = now_});
     if (!device) throw std::runtime_error(device.error().what);
     host.device_ = std::move(*device);
     host.device_->change_gids([&](link::GidTable& gids) {

@@ -40,7 +40,7 @@ public:
     unsigned gid_v1() const { return 0; }
     unsigned gid_v2_ipv4() const { return 3; }
     unsigned gid_v2_ipv6() const { return 5; }
-    std::vector<transport::Event>& events() { return events_; }
+    std::vector<transport::AsyncEvent>& events() { return events_; }
     std::uint64_t counter(std::string_view name) const;
 
 private:
@@ -49,7 +49,7 @@ private:
     wire::MacAddress mac_;
     SimulatedPort* port_ = nullptr;
     bool stopped_ = false;
-    std::vector<transport::Event> events_;
+    std::vector<transport::AsyncEvent> events_;
     std::unique_ptr<rdma::Device> device_;
 };
 

@@ -23,11 +23,20 @@
 
 namespace verbline::test {
 
-enum class DeviceOperation : std::uint8_t { set_identity, attach_multicast, send, checksums, segmentation, chains };
+enum class DeviceOperation : std::uint8_t {
+    set_identity,
+    attach_multicast,
+    send,
+    checksums,
+    segmentation,
+    tunnels,  ///< segmentation inside them
+    chains,
+};
 
 inline constexpr std::array device_operations = {DeviceOperation::set_identity, DeviceOperation::attach_multicast,
                                                  DeviceOperation::send,         DeviceOperation::checksums,
-                                                 DeviceOperation::segmentation, DeviceOperation::chains};
+                                                 DeviceOperation::segmentation, DeviceOperation::tunnels,
+                                                 DeviceOperation::chains};
 
 using DeviceOperations = std::set<DeviceOperation>;
 
@@ -38,7 +47,7 @@ public:
     /// `port`: what the subnet manager told the hardware, and its queue pair.
     AcceleratedDevice(DeviceOperations has, const Attributes& port)
         : OffloadingDevice(has.contains(DeviceOperation::send) ? pmd::Carries::datagram : pmd::Carries::ethernet,
-                           offloads(has), has.contains(DeviceOperation::segmentation) ? 65535 : 0),
+                           offloads(has), cuts(has) ? 65535 : 0),
           has_(std::move(has)),
           queue_pair_(port) {}
 
@@ -80,11 +89,19 @@ public:
     unsigned filtered = 0;  ///< frames that were not for this port
 
 private:
+    static bool cuts(const DeviceOperations& has) {
+        return has.contains(DeviceOperation::segmentation) || has.contains(DeviceOperation::tunnels);
+    }
     static std::uint64_t offloads(const DeviceOperations& has) {
         std::uint64_t bits = 0;
         if (has.contains(DeviceOperation::checksums))
-            bits |= RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+            bits |= RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+                    RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM;
         if (has.contains(DeviceOperation::segmentation)) bits |= RTE_ETH_TX_OFFLOAD_TCP_TSO;
+        if (has.contains(DeviceOperation::tunnels)) {
+            bits |= RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO | RTE_ETH_TX_OFFLOAD_GENEVE_TNL_TSO |
+                    RTE_ETH_TX_OFFLOAD_GRE_TNL_TSO | RTE_ETH_TX_OFFLOAD_IPIP_TNL_TSO;
+        }
         if (has.contains(DeviceOperation::chains)) bits |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
         return bits;
     }

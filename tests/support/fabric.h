@@ -164,6 +164,11 @@ public:
                          .output = path("opensm.out")});
     }
     /// As kill -9 does it: nothing is said to anybody.
+    /// The subnet manager reads its partitions again.
+    void assign(const std::string& partitions) {
+        write("partitions.conf", partitions);
+        ::kill(opensm_.pid(), SIGHUP);
+    }
     void sm_kill() { opensm_.end(SIGKILL); }
 
     /// The whole fabric is killed, manager and simulator; and starts again under the same name.

@@ -16,7 +16,7 @@ namespace verbline::test {
 class FakeTransport final : public mad::Transport {
 public:
     struct Sent {
-        mad::Address to;
+        mad::MadAddress to;
         mad::MadBuffer mad;
     };
 
@@ -30,7 +30,7 @@ public:
     }
 
     const std::string& spec() const override { return spec_; }
-    void send(const mad::Address& to, mad::MadBytes mad, Time) override {
+    void send(const mad::MadAddress& to, mad::MadBytes mad, Time) override {
         sent.push_back({to, {}});
         std::ranges::copy(mad, sent.back().mad.begin());
     }

@@ -75,17 +75,6 @@ expect_json() {
     echo "ok: $1"
 }
 
-# within SECONDS COMMAND...: until the command succeeds; prints the seconds it took.
-within() {
-    local limit=$1 began=${EPOCHREALTIME/[.,]/}
-    shift
-    until "$@" >/dev/null 2>&1; do
-        ((${EPOCHREALTIME/[.,]/} - began < limit * 1000000)) || return 1
-        sleep 0.02
-    done
-    seconds_since "$began"
-}
-
 # descriptors NAME: how many a process has. has_descriptors NAME COUNT: no more than these.
 descriptors() { find "/proc/$(process_pid "$1")/fd" -mindepth 1 | wc -l; }
 has_descriptors() { (($(descriptors "$1") <= $2)); }

@@ -27,7 +27,9 @@ shares() { ip netns exec "$ns_b" timeout 60 "$(dirname "$0")/anycast.py" ask "$a
 flows_are() {
     local answers
     answers=$(shares)
-    echo "flows: $answers"
+    echo "flows: $answers, by way of $(hops)"
+    echo "the kernel's: $(ip -n "$ns_gw" route show "$anycast_net") of $(ip -n "$ns_gw" nexthop | tr '\n' ' ')"
+    echo "ib-b's: $(ip -n "$ns_b" route get "$anycast" | head -n 1)"
     expect_json "$1" "$2" <<<"$answers"
 }
 

@@ -14,7 +14,7 @@
 #include <infiniband/verbs.h>
 
 #include "datapath/memory/access.h"
-#include "datapath/transport/event.h"
+#include "datapath/transport/async_event.h"
 #include "datapath/transport/work.h"
 
 namespace verbline::verbs {
@@ -62,8 +62,8 @@ constexpr __be32 to_network(std::uint32_t value) {
     return to_host(value);
 }
 
-constexpr ibv_event_type to_event_type(transport::EventKind kind) {
-    using enum transport::EventKind;
+constexpr ibv_event_type to_event_type(transport::AsyncEventKind kind) {
+    using enum transport::AsyncEventKind;
     static_assert(same(cq_error, IBV_EVENT_CQ_ERR));
     static_assert(same(communication_established, IBV_EVENT_COMM_EST));
     static_assert(same(port_error, IBV_EVENT_PORT_ERR));

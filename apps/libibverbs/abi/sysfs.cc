@@ -37,7 +37,7 @@ ssize_t read_all(int descriptor, std::span<char> room) {
     return static_cast<ssize_t>(size);
 }
 
-/// RDMA_USER_CM_ABI_VERSION of the rdma_cm device, which is always ours: sysfs is not asked.
+/// RDMA_USER_CM_ABI_VERSION of the rdma_cm device, which is always ours: sysfs is not read.
 constexpr std::string_view rdma_cm_version = "4";
 
 bool is_rdma_cm_version(std::string_view path) {

@@ -54,7 +54,7 @@ void* ibv_reg_buf_mr() {
     return nullptr;
 }
 
-// Drivers of before 2018 registered themselves with it; they are not asked for devices.
+// Drivers of before 2018 registered themselves with it; their devices are not listed.
 void ibv_register_driver() {}
 
 }  // extern "C"

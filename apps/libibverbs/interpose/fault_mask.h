@@ -6,7 +6,7 @@
 ///
 /// The library detects a page that a program has unmapped under a registration by the fault
 /// (datapath/memory/guarded.h), and the kernel ends a process that faults while the signal is blocked. So the two are
-/// never blocked in the kernel; this class records the mask that the program believes it has.
+/// never blocked in the kernel; this class records the mask that the program has set.
 ///
 /// One per thread; neither locks nor allocates, so signal handlers may use it.
 

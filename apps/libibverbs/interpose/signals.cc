@@ -36,7 +36,7 @@ Handler verbline_sysv_signal(int signal, Handler handler) __asm__("sysv_signal")
 Handler verbline_sysv_signal_too(int signal, Handler handler) __asm__("__sysv_signal");
 SetMask verbline_sigprocmask __asm__("sigprocmask");
 SetMask verbline_pthread_sigmask __asm__("pthread_sigmask");
-SetMask verbline_pthread_sigmask_of_old;  // as programs have it that were linked before glibc 2.32
+SetMask verbline_pthread_sigmask_of_old;  // of programs linked before glibc 2.32
 int verbline_attr_setsigmask(pthread_attr_t* attributes, const sigset_t* set) __asm__("pthread_attr_setsigmask_np");
 
 }  // extern "C"
@@ -87,12 +87,12 @@ constinit Next<Handler(int, Handler)> next_signal(bsd_signal_of_libc), next_sysv
 constinit Next<SetMask> next_sigprocmask(sigprocmask_by_number), next_pthread_sigmask(pthread_sigmask_by_number);
 constinit Next<int(pthread_attr_t*, const sigset_t*)> next_attr_setsigmask(no_attribute);
 
-// Of the thread. A preloaded library's is in each thread's static block, so that a signal handler that asks first needs
-// no memory. Not of the model that relies on that (initial-exec): the library could not be opened by dlopen(3) any
-// more.
+// Of the thread. A preloaded library's is in each thread's static block, so that a signal handler that reads it first
+// needs no memory. Not of the model that relies on that (initial-exec): the library could not be opened by dlopen(3)
+// any more.
 constinit thread_local FaultMask believed;
 
-/// Which signals' handlers are to run with the two blocked, as the program believes: a bit for each signal.
+/// Signals whose handlers the program has set to run with the two blocked: a bit for each signal.
 struct HandlerMasks {
     std::atomic<std::uint64_t> segv{0}, bus{0};
 

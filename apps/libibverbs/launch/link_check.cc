@@ -194,7 +194,7 @@ Result<void> check_local_link(const Link& link, std::span<const InterfaceAddress
             else if constexpr (requires { check_link(one, addresses); })
                 return check_link(one, addresses);
             else
-                return {};  // nothing of the kernel's: its own service is asked (preflight.cc)
+                return {};  // not the kernel's: its own service is queried (preflight.cc)
         },
         link);
 }

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The hub is asked for the addresses as the program will ask, and gets them back at once.
+/// Requests the addresses from the hub as the program will, and releases them at once.
 Result<void> check_hub(const HubLink& link, std::span<const InterfaceAddress> addresses, const std::string& program) {
     if (link.name == default_hub && !hub::runs(link.name))
         if (auto started = hub::start(link.name, program); !started) return started;
@@ -29,7 +29,7 @@ Result<void> check_hub(const HubLink& link, std::span<const InterfaceAddress> ad
     return {};
 }
 
-/// The fabric is asked as the program will ask. Its hub is of no use without it, so that it comes second.
+/// Queries the fabric as the program will, and then its hub, which is of no use without it.
 Result<void> check_fabric(const InfinibandLink& link, const std::string& program) {
     const auto port = fabric_port(link);
     if (!port) return std::unexpected(port.error());

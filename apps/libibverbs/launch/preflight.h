@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Checks, before a program starts, everything that can be known to fail: every error is one line that says what to do.
+/// Checks, before a program starts, everything that can be known to fail: every error is one line with what to do.
 /// The state may change between the check and the opening of the device; then the program sees no device.
 ///
 /// Nothing is left open. During the check a hub may be joined and a fabric attached to.

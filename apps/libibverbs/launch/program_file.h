@@ -21,7 +21,7 @@ Result<std::filesystem::path> find_program(const std::string& name, std::string_
 struct ElfKind {
     std::uint8_t bits = 0;      ///< 32 or 64
     std::uint16_t machine = 0;  ///< e_machine
-    bool dynamic = false;       ///< asks for a dynamic loader (PT_INTERP); a library need not
+    bool dynamic = false;       ///< names a dynamic loader (PT_INTERP); a library need not
 
     bool same_architecture(const ElfKind& other) const { return bits == other.bits && machine == other.machine; }
 };

@@ -67,7 +67,7 @@ Result<std::vector<Entry>> copy_of_dev() {
         } else {
             entry.directory = type == fs::file_type::directory;
             entry.mount = copy_of_mounts(found.path());
-            if (!entry.mount) continue;  // gone meanwhile, or not ours to see
+            if (!entry.mount) continue;  // removed meanwhile, or not accessible
         }
         entries.push_back(std::move(entry));
     }

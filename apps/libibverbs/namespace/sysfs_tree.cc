@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One directory of the tree. The first failure is kept and ends the writing: the caller asks once, at the end.
+/// One directory of the tree. The first failure is kept and ends the writing: the caller checks once, at the end.
 class Writer {
 public:
     explicit Writer(fs::path at) : at_(std::move(at)) {}

@@ -40,7 +40,7 @@ int AsyncEvents::get(ibv_async_event& event) {
         const std::scoped_lock lock(mutex_);
         // EBADF: the device was lost with its descriptors; its queued events can still be read.
         if (!counted && waiting_.empty()) return errno = EBADF, -1;
-        if (waiting_.empty()) continue;  // it was forgotten meanwhile
+        if (waiting_.empty()) continue;  // it was removed meanwhile
         event = waiting_.front();
         waiting_.pop_front();
         if (const auto* const element = element_of(event)) ++read_[element];

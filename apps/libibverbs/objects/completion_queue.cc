@@ -25,7 +25,7 @@ CompletionQueue::CompletionQueue(Context& context, const ibv_cq_init_attr_ex& at
         if (channel_ != nullptr) channel_->push(*this);
     });
     abi.cqe = static_cast<int>(native_->capacity());
-    context.port().listen(VerbsPort::identity(native_.get()), this, [this](const transport::Event&) {
+    context.port().listen(VerbsPort::identity(native_.get()), this, [this](const transport::AsyncEvent&) {
         ibv_async_event event{};
         event.event_type = IBV_EVENT_CQ_ERR;
         event.element.cq = this->abi();

@@ -23,7 +23,7 @@ Context::Context(ibv_device& device, VerbsPort& port, ProgramDescriptor command,
     context.async_fd = events_.descriptor();
     context.num_comp_vectors = 1;
     pthread_mutex_init(&context.mutex, nullptr);
-    port.listen(0, this, [this](const transport::Event& event) {
+    port.listen(0, this, [this](const transport::AsyncEvent& event) {
         ibv_async_event reported{};
         reported.element.port_num = 1;
         reported.event_type = static_cast<ibv_event_type>(event.kind);

@@ -121,7 +121,7 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
             static_cast<MemoryRegion*>(domain.context().port().shared(SharedKind::memory_region, each.lkey >> 8));
         if (region == nullptr || region->abi()->lkey != each.lkey || each.length == 0) return EINVAL;
         const auto start = each.addr & ~(page - 1);
-        // A hint to the kernel to prefetch the pages; its result does not matter.
+        // A hint to the kernel to prefetch the pages; its result is ignored.
         std::ignore = madvise(reinterpret_cast<void*>(start), each.addr + each.length - start, MADV_WILLNEED);
     }
     return 0;

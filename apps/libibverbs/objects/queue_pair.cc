@@ -215,8 +215,8 @@ void VerbsQueuePair::silence() {
     if (!native_->shared()) native_->reset();
 }
 
-void VerbsQueuePair::notify(const transport::Event& reported) {
-    if (reported.kind == transport::EventKind::send_queue_drained && attributes_.en_sqd_async_notify == 0) return;
+void VerbsQueuePair::notify(const transport::AsyncEvent& reported) {
+    if (reported.kind == transport::AsyncEventKind::send_queue_drained && attributes_.en_sqd_async_notify == 0) return;
     ibv_async_event event{};
     event.event_type = to_event_type(reported.kind);
     event.element.qp = abi();

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A queue pair of the verbs: the native one, the attributes that programs set and ask for, and posting.
+/// A queue pair of the verbs: the native one, the attributes that programs set and query, and posting.
 ///
 ///     ibv_post_send, ibv_post_recv ──> post.cc ────────────┐
 ///     ibv_wr_start ... ibv_wr_complete ──> work_builder.h ─┼──> rdma::QueuePair ──> one round of the shard
@@ -77,7 +77,7 @@ public:
 private:
     VerbsQueuePair(Context& context, const ibv_qp_init_attr_ex& attributes, const QueuePairParts& parts,
                    std::unique_ptr<rdma::QueuePair> native);
-    void notify(const transport::Event& event);
+    void notify(const transport::AsyncEvent& event);
     Context& context() { return Context::of(handle_.abi.qp_base.context); }
 
     ibv_qp_state state() const { return static_cast<ibv_qp_state>(native_->state()); }

@@ -19,7 +19,7 @@ SharedReceiveQueue::SharedReceiveQueue(ProtectionDomain& domain, void* srq_conte
     abi.pd = domain.abi();
     pthread_mutex_init(&abi.mutex, nullptr);
     pthread_cond_init(&abi.cond, nullptr);
-    context().port().listen(VerbsPort::identity(native_->id()), this, [this](const transport::Event& reported) {
+    context().port().listen(VerbsPort::identity(native_->id()), this, [this](const transport::AsyncEvent& reported) {
         ibv_async_event event{};
         event.event_type = to_event_type(reported.kind);
         event.element.srq = this->abi();

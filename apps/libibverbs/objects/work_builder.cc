@@ -35,7 +35,7 @@ void WorkBuilder::segments(std::span<const ibv_sge> list) noexcept {
 void WorkBuilder::inline_data(const void* from, std::size_t length) noexcept {
     using enum transport::SendOperation;
     const auto kind = request_.operation;
-    if (kind == read || kind == compare_swap || kind == fetch_add) return fail(EINVAL);  // what comes back goes nowhere
+    if (kind == read || kind == compare_swap || kind == fetch_add) return fail(EINVAL);  // no room for the response
     if (length > inlined_.size() - inlined_size_) return fail(EINVAL);
     std::memcpy(inlined_.data() + inlined_size_, from, length);
     inlined_size_ += length;

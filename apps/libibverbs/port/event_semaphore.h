@@ -35,7 +35,7 @@ public:
 
     /// Counts one event. Not a cancellation point.
     void post() const noexcept { EventDescriptor::signal(descriptor_.ours()); }
-    /// Takes one event, and waits for it if the semaphore blocks. False: errno says why. A cancellation point.
+    /// Takes one event, and waits for it if the semaphore blocks. False, with errno set. A cancellation point.
     bool wait() const {
         std::uint64_t one = 0;
         return read(descriptor_.ours(), &one, sizeof one) == sizeof one;

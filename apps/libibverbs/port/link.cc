@@ -158,7 +158,7 @@ Result<void> Opener::device(const InfinibandLink& link) {
 
 Result<void> Opener::decorate(bool infiniband) {
     if (out_.interface.empty() && !infiniband) {
-        // Where there are no descriptors left to ask with, it has its usual number.
+        // Without descriptors left to query it, the usual number is assumed.
         if (const auto loopback = if_nametoindex("lo"); loopback != 0) out_.ifindex = loopback;
     }
     if (!settings_.impair.empty()) {

@@ -65,7 +65,7 @@ void LinkGroups::let_go(const pmd::MulticastAddress& group) {
     const auto found = joined_.find(group.mac);
     if (found == joined_.end() || --found->second != 0) return;
     joined_.erase(found);
-    // Where that fails, the hub has ended or the interface is gone, and with it the membership.
+    // If that fails, the hub has ended or the interface was removed, and with it the membership.
     if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, group.mac);
     std::ignore = link_.device->detach_multicast(group);
 }

@@ -27,7 +27,7 @@ public:
     /// it by the caller.
     Result<std::uint16_t> reserve(std::uint16_t space, std::uint16_t port);
     Result<void> release(std::uint16_t space, std::uint16_t port);
-    /// True if another program that receives our packets as well has reserved the port. Never asks the hub: a lane's
+    /// True if another program that receives our packets as well has reserved the port. Never queries the hub: a lane's
     /// packets reach its own program only.
     bool elsewhere(std::uint16_t space, std::uint16_t port);
 

@@ -23,13 +23,13 @@ std::optional<wire::MacAddress> NextHops::find(const wire::Gid& from, const wire
     return found->second.mac;
 }
 
-void NextHops::ask(const wire::Gid& from, const wire::Gid& to) {
-    if (link_.neighbours != nullptr) return link_.neighbours->ask(to);
+void NextHops::resolve(const wire::Gid& from, const wire::Gid& to) {
+    if (link_.neighbours != nullptr) return link_.neighbours->resolve(to);
     const Question question{from, to};
     const std::scoped_lock lock(mutex_);
     if (waits(question)) return;
-    if (asked_.size() >= max_asks) return counters_.next_hop_asks_dropped.add();
-    counters_.next_hop_asks.add();
+    if (asked_.size() >= max_queries) return counters_.next_hop_queries_dropped.add();
+    counters_.next_hop_queries.add();
     if (!resolver_.joinable()) {
         auto started = QuietThread::start([this](const std::stop_token& stop) { resolve(stop); });
         if (!started) return counters_.next_hop_failures.add();  // the caller times out
@@ -70,8 +70,7 @@ void NextHops::resolve(const std::stop_token& stop) {
     }
 }
 
-/// False: the query is to be repeated. The kernel has given up on a neighbour (EHOSTUNREACH) perhaps for someone who
-/// asked earlier.
+/// False: the query is to be repeated. EHOSTUNREACH: the kernel's resolution has failed, perhaps of an earlier request.
 bool NextHops::answer(const Asked& asked, const Result<wire::MacAddress>& mac) {
     const auto now = monotonic_now();
     const bool silent = !mac && (mac.error().code == ETIMEDOUT || mac.error().code == EHOSTUNREACH);

@@ -2,13 +2,13 @@
 #pragma once
 
 /// @file
-/// Resolves Ethernet addresses of next hops without blocking the caller: `ask` sends a query, `find` reads the answer
+/// Resolves Ethernet addresses of next hops without blocking the caller: `resolve` starts it, `find` reads the result
 /// later.
 ///
-///     find ──┬── our own ARP and ND (NeighbourDevice)
-///            └── kernel's neighbours: answers of the last seconds
-///     ask ───┬── NeighbourDevice solicits, and repeats it ─────────────────────────┬──> on_answer
-///            └── queue ──> resolver, a thread that waits for the kernel ──> answer ┘
+///     find ─────┬── our own ARP and ND (NeighbourDevice)
+///               └── kernel's neighbours: answers of the last seconds
+///     resolve ──┬── NeighbourDevice solicits, and repeats it ─────────────────────────┬──> on_answer
+///               └── queue ──> resolver, a thread that waits for the kernel ──> answer ┘
 ///
 /// Both repeat their solicitations themselves, and give up after `resolution_timeout`. The resolver starts with the
 /// first query. Each query gets a fraction of a second at a time, so that hosts which do not answer delay the others
@@ -32,17 +32,17 @@
 
 namespace verbline::verbs {
 
-#define VERBLINE_NEXT_HOP_COUNTERS(X)                                       \
-    X(next_hop_asks, "next hops that the kernel was asked for")             \
-    X(next_hop_asks_dropped, "questions not asked because too many waited") \
-    X(next_hop_failures, "questions that the kernel had no answer to, or not in time")
+#define VERBLINE_NEXT_HOP_COUNTERS(X)                                           \
+    X(next_hop_queries, "next hops queried from the kernel")                    \
+    X(next_hop_queries_dropped, "queries dropped because too many were queued") \
+    X(next_hop_failures, "queries without an answer of the kernel, or not in time")
 struct NextHopCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_NEXT_HOP_COUNTERS)
 };
 
 class NextHops {
 public:
-    static constexpr std::size_t max_asks = 1024;
+    static constexpr std::size_t max_queries = 1024;
     static constexpr std::size_t max_answers = 4096;
     /// As of our own neighbour engine; the kernel's three solicitations, a second apart, take about as long.
     static constexpr Time resolution_timeout = neighbour::Neighbours::parameters.resolution_timeout();
@@ -52,11 +52,11 @@ public:
     NextHops& operator=(const NextHops&) = delete;
 
     std::optional<wire::MacAddress> find(const wire::Gid& from, const wire::Gid& to);
-    /// Starts resolution, and does not block. Dropped if too many wait, which `resolving` then tells.
-    void ask(const wire::Gid& from, const wire::Gid& to);
-    /// It was passed to `ask`, and has neither been found nor failed.
+    /// Starts resolution, and does not block. Dropped if too many wait: `resolving` is then false.
+    void resolve(const wire::Gid& from, const wire::Gid& to);
+    /// It was passed to `resolve`, and has neither been found nor failed.
     bool resolving(const wire::Gid& from, const wire::Gid& to);
-    /// Sets the callback for possible answers to `ask`, and for failures; it must neither block nor call back.
+    /// Sets the callback for possible answers to `resolve`, and for failures; it must neither block nor call back.
     void on_answer(std::function<void()> notify);
 
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }

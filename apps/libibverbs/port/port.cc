@@ -72,7 +72,7 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
                                         .kind = ib ? link::GidTable::Kind::ib : link::GidTable::Kind::roce,
                                         .mac = link_.mac,
                                         .lid = link_.fabric.lid,
-                                        .on_event = [this](const transport::Event& event) { dispatch(event); },
+                                        .on_event = [this](const transport::AsyncEvent& event) { dispatch(event); },
                                         .max_queue_pairs = max_queue_pairs,
                                         .first_slot = random_slot(),
                                         .start = monotonic_now()});
@@ -167,7 +167,7 @@ std::optional<wire::MacAddress> VerbsPort::next_hop(unsigned gid_index, const wi
 void VerbsPort::ask_next_hop(unsigned gid_index, const wire::Gid& to) {
     const auto* const from = device_->gids().at(gid_index);
     if (infiniband() || from == nullptr) return;
-    next_hops_.ask(from->gid, to);
+    next_hops_.resolve(from->gid, to);
     if (link_.neighbours != nullptr) progress_->posted();
 }
 
@@ -197,7 +197,7 @@ Result<mad::Gsi*> VerbsPort::gsi() {
 
 Result<wire::MacAddress> VerbsPort::ask_neighbours(const wire::Gid& to) {
     if (const auto mac = link_.neighbours->find(to)) return *mac;
-    link_.neighbours->ask(to);
+    link_.neighbours->resolve(to);
     for (const auto until = monotonic_now() + NextHops::resolution_timeout; monotonic_now() < until;) {
         if (!progress_->drive()) progress_->idle();
         const bool resolving = link_.neighbours->resolving(to);  // first: the answer may come in between
@@ -205,7 +205,7 @@ Result<wire::MacAddress> VerbsPort::ask_neighbours(const wire::Gid& to) {
         if (!resolving) break;
     }
     return failure(EHOSTUNREACH,
-                   fmt::format("{}: nobody on {} answers for {}", name(), link_.text, wire::to_string(to)));
+                   fmt::format("{}: no host on {} answers for {}", name(), link_.text, wire::to_string(to)));
 }
 
 void VerbsPort::listen(std::uint64_t identity, const void* who, Listener listener) {
@@ -220,10 +220,10 @@ void VerbsPort::stop_listening(std::uint64_t identity, const void* who) {
     if (found != last) listeners_.erase(found);
 }
 
-void VerbsPort::dispatch(const transport::Event& event) {
-    if (event.kind == transport::EventKind::port_active || event.kind == transport::EventKind::port_error) {
+void VerbsPort::dispatch(const transport::AsyncEvent& event) {
+    if (event.kind == transport::AsyncEventKind::port_active || event.kind == transport::AsyncEventKind::port_error) {
         if (link_.peer_comes_and_goes) return;
-        active_.store(event.kind == transport::EventKind::port_active, std::memory_order_relaxed);
+        active_.store(event.kind == transport::AsyncEventKind::port_active, std::memory_order_relaxed);
         if (progress_ != nullptr) write_sysfs();
     }
     const auto who = event.cq != nullptr    ? identity(event.cq)
@@ -262,7 +262,7 @@ void VerbsPort::lose() {
               .what = fmt::format("{}: the program has closed descriptors that are not its own, past the C library's "
                                   "close; the device is dead. Leave alone descriptors that the program has not opened",
                                   name())});
-    dispatch({.kind = transport::EventKind::device_fatal});
+    dispatch({.kind = transport::AsyncEventKind::device_fatal});
 }
 
 void VerbsPort::abandon() {

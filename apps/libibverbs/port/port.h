@@ -83,7 +83,7 @@ public:
 
     /// Receives asynchronous events, on the thread that polls or that runs the link's upkeep; must not block.
     /// `identity` selects the object: the number of a queue pair, the address of a queue; null: the port itself.
-    using Listener = std::function<void(const transport::Event&)>;
+    using Listener = std::function<void(const transport::AsyncEvent&)>;
     void listen(std::uint64_t identity, const void* who, Listener listener);
     void stop_listening(std::uint64_t identity, const void* who);
     static std::uint64_t identity(wire::Qpn qpn) { return static_cast<std::uint32_t>(qpn); }
@@ -112,7 +112,7 @@ private:
     Result<void> start(const Link& link, const Settings& settings);
     Result<void> start_threads();
     void lose();
-    void dispatch(const transport::Event& event);
+    void dispatch(const transport::AsyncEvent& event);
     void await_link(const Link& link);
     void write_sysfs() const;
     Result<wire::MacAddress> ask_neighbours(const wire::Gid& to);

@@ -39,7 +39,7 @@ class Process {
 public:
     static Process& get();
 
-    /// Returns null and sets errno if the settings are invalid (a line on standard error says why).
+    /// Returns null and sets errno if the settings are invalid (the reason is a line on standard error).
     std::vector<DeviceEntry>* devices();
 
     Result<VerbsPort*> open(const ibv_device& device);

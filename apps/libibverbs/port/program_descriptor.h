@@ -18,7 +18,7 @@ namespace verbline::verbs {
 class ProgramDescriptor {
 public:
     ProgramDescriptor() = default;
-    /// `ours` is a new file, or invalid with errno set. If no second number is available, errno says why and the object
+    /// `ours` is a new file, or invalid with errno set. If no second number is available, errno is set and the object
     /// holds neither. `close_on_exec` applies to the program's number.
     explicit ProgramDescriptor(FileDescriptor ours, bool close_on_exec = true);
     ProgramDescriptor(ProgramDescriptor&& other) noexcept

@@ -30,7 +30,7 @@ constexpr std::uint32_t idle_before_block = 8;
 /// has to be programmed, which on a virtual machine takes longer than all the rest of the sleep.
 constexpr Time longest_block = 4 * millisecond;
 constexpr Time dense_polls = 20 * microsecond;  ///< between polls of a thread that does hardly anything else
-constexpr Time time_slice = 200 * microsecond;  ///< many peers that poll and yield in turn take less
+constexpr Time time_slice = 200 * microsecond;  ///< many peers that poll and yield take less
 constexpr Time shortest_contention = 100 * millisecond, longest_contention = 1600 * millisecond;
 constexpr Time linger_time = 25 * microsecond;  ///< as long as a peer takes whose helper has to be woken
 constexpr int credit_for_caught = 2, price_of_vain_linger = 4;
@@ -107,7 +107,7 @@ bool Progress::drive() noexcept {
 void Progress::posted(rdma::QueuePair& pair) noexcept {
     if (abandoned()) return;
     if (!enter(false)) {
-        pair.ring();  // before the gate is marked: the round that the mark asks for sees it
+        pair.ring();  // before the gate is marked: the round that the mark requests sees it
         return posted();
     }
     program_round(&pair);
@@ -257,7 +257,7 @@ void Progress::leave() noexcept {
     if (abandoned() || !enter(true)) return;
     bool wake_helper = false;
     for (bool marked = false;; marked = true) {
-        if (marked) program_round();  // another thread has posted, and nobody else would see its doorbell
+        if (marked) program_round();  // another thread has posted, and no other would see its doorbell
         wake_helper |= program_polls_.exchange(false, std::memory_order_relaxed);
         received_in_a_row_ = 0;
         const auto deadline = device_.next_deadline(0);

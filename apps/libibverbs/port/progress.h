@@ -68,7 +68,7 @@ public:
     void posted() noexcept;
     /// Like `posted`, for services of the library, which may run on the helper. On return, what was posted has been
     /// transmitted, unless the link is full: a program that rejects a connection may call _exit(2) right then, and the
-    /// peer would repeat its REQ to a process that is gone. Waits for a round of another thread, so it must not be
+    /// peer would repeat its REQ to a process that has ended. Waits for a round of another thread, so it must not be
     /// called from within a round.
     void posted_by_service() noexcept;
     /// The program has found nothing; the caller must hold no lock that others need. Yields the CPU now and then. Where

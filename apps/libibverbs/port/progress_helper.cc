@@ -27,7 +27,7 @@ constexpr Time most_sleep = 5 * millisecond;     ///< so that retransmission tim
 constexpr Time held_back_interval = 100 * microsecond;
 constexpr Time link_down_interval = 2 * millisecond, longest_down_interval = 50 * millisecond,
                link_up_interval = 200 * millisecond;
-constexpr Time urgent_interval = millisecond;  ///< while the link asks for upkeep (pmd::NetDevice::wants_link_up)
+constexpr Time urgent_interval = millisecond;  ///< while the link requests upkeep (pmd::NetDevice::wants_link_up)
 
 /// On the only CPU, a helper that preempts the thread which has woken it gets packets one at a time, at a context
 /// switch each. So it is made a batch thread (SCHED_BATCH), which runs when the others wait or have used up their time

@@ -5,7 +5,7 @@
 /// The port of a host on a soft InfiniBand fabric: configured by the subnet manager; a hub of the fabric's name carries
 /// its packets.
 ///
-/// Both calls block for some seconds at most. Errors are one line that says what to do.
+/// Both calls block for some seconds at most. Errors are one line with what to do.
 
 #include <vector>
 

@@ -18,7 +18,7 @@ namespace verbline::verbs {
 namespace {
 
 using rdmacm::IdNumber;
-using rdmacm::Route;
+using rdmacm::ResolvedRoute;
 
 constexpr std::size_t shown_paths = 2;  ///< of rdma_ucm_query_route_resp: primary and alternate
 
@@ -28,7 +28,7 @@ Time from_milliseconds(std::uint32_t value) {
 
 /// Which device an answer is about; the three kinds of answer name it alike.
 template <class Answer>
-void set_device(const Route& route, Answer& answer) {
+void set_device(const ResolvedRoute& route, Answer& answer) {
     if (route.port == nullptr) return;
     const auto facts = route.port->facts();
     answer.node_guid = htobe64(static_cast<std::uint64_t>(facts.guid));
@@ -36,7 +36,7 @@ void set_device(const Route& route, Answer& answer) {
     answer.ibdev_index = facts.device_index;
 }
 
-Result<void> query_addresses(const Command& command, const rdma_ucm_query& input, const Route& route) {
+Result<void> query_addresses(const Command& command, const rdma_ucm_query& input, const ResolvedRoute& route) {
     rdma_ucm_query_addr_resp answer{};
     answer.src_addr = to_storage(route.source);
     answer.src_size = static_cast<__u16>(size_of(route.source));
@@ -47,7 +47,7 @@ Result<void> query_addresses(const Command& command, const rdma_ucm_query& input
     return command.respond(input.response, answer);
 }
 
-Result<void> query_gids(const Command& command, const rdma_ucm_query& input, const Route& route) {
+Result<void> query_gids(const Command& command, const rdma_ucm_query& input, const ResolvedRoute& route) {
     const auto gid_of = [&](const rdmacm::SocketAddress& address, const wire::Gid& gid) {
         if (address.family == rdmacm::Family::ib) return to_storage(address);
         return to_storage(infiniband_address(gid, route.pkey, rdmacm::service_id(route.space, address.port)));
@@ -61,7 +61,7 @@ Result<void> query_gids(const Command& command, const rdma_ucm_query& input, con
     return command.respond(input.response, answer);
 }
 
-Result<void> query_paths(const Command& command, const rdma_ucm_query& input, const Route& route) {
+Result<void> query_paths(const Command& command, const rdma_ucm_query& input, const ResolvedRoute& route) {
     constexpr std::size_t head = sizeof(rdma_ucm_query_path_resp);
     const auto room = (command.room() - head) / sizeof(ib_path_rec_data);
     // That structure ends in a flexible array member, which standard C++ lacks.
@@ -74,7 +74,7 @@ Result<void> query_paths(const Command& command, const rdma_ucm_query& input, co
 }
 
 /// Without a route there are the addresses alone, which on RoCE are GIDs.
-void set_paths(const Route& route, rdma_ucm_query_route_resp& answer) {
+void set_paths(const ResolvedRoute& route, rdma_ucm_query_route_resp& answer) {
     answer.num_paths = static_cast<__u32>(std::min(route.paths.size(), shown_paths));
     for (std::size_t i = 0; i < answer.num_paths; ++i) answer.ib_route[i] = from_record(route.paths[i]);
     if (answer.num_paths != 0) return;

@@ -15,7 +15,7 @@
 
 namespace verbline::verbs {
 
-class Channel;
+class EventChannel;
 
 class ChannelTable {
 public:
@@ -24,25 +24,25 @@ public:
     /// True also while the channel is being closed.
     bool contains(int descriptor) const noexcept { return load(descriptor) != nullptr; }
     /// Returns null if the descriptor is no channel or is being closed.
-    Channel* find(int descriptor) const noexcept {
+    EventChannel* find(int descriptor) const noexcept {
         auto* const found = load(descriptor);
         return found == closing_mark() ? nullptr : found;
     }
     bool is_closing(int descriptor) const noexcept { return load(descriptor) == closing_mark(); }
-    void put(int descriptor, Channel& channel) noexcept {
+    void put(int descriptor, EventChannel& channel) noexcept {
         slots_[static_cast<std::size_t>(descriptor)].store(&channel, std::memory_order_release);
         auto end = end_.load(std::memory_order_relaxed);
         while (end <= descriptor && !end_.compare_exchange_weak(end, descriptor + 1)) {}
     }
     /// Removes the entry. Returns null if there was none, or another thread has taken it first.
-    Channel* take(int descriptor) noexcept {
+    EventChannel* take(int descriptor) noexcept {
         if (!in_range(descriptor)) return nullptr;
         auto* const was = slots_[static_cast<std::size_t>(descriptor)].exchange(nullptr, std::memory_order_acq_rel);
         return was == closing_mark() ? nullptr : was;
     }
     /// Like `take`, but until `end_closing` the number is marked as a channel that is being closed: our file is still
     /// behind it, and the program must not see it.
-    Channel* begin_closing(int descriptor) noexcept {
+    EventChannel* begin_closing(int descriptor) noexcept {
         auto* channel = find(descriptor);
         if (channel == nullptr) return nullptr;
         auto& slot = slots_[static_cast<std::size_t>(descriptor)];
@@ -64,13 +64,13 @@ public:
 
 private:
     /// Sentinel: no channel has this address.
-    static Channel* closing_mark() noexcept { return reinterpret_cast<Channel*>(std::uintptr_t{1}); }
-    Channel* load(int descriptor) const noexcept {
+    static EventChannel* closing_mark() noexcept { return reinterpret_cast<EventChannel*>(std::uintptr_t{1}); }
+    EventChannel* load(int descriptor) const noexcept {
         if (!in_range(descriptor)) return nullptr;
         return slots_[static_cast<std::size_t>(descriptor)].load(std::memory_order_acquire);
     }
 
-    std::array<std::atomic<Channel*>, capacity> slots_{};
+    std::array<std::atomic<EventChannel*>, capacity> slots_{};
     std::atomic<int> end_{0};  ///< above every descriptor ever put
 };
 

@@ -11,7 +11,7 @@ Result<Command> Command::read(std::uint64_t address, std::size_t length) {
         header = *read;
     else
         return std::unexpected(read.error());
-    if (header.in > length - sizeof header) return failure(EINVAL, "less than the header says");
+    if (header.in > length - sizeof header) return failure(EINVAL, "shorter than its header states");
     const auto input = std::span(command.input_).first(std::min<std::size_t>(header.in, largest));
     if (auto read = read_user(address + sizeof header, input); !read) return std::unexpected(read.error());
     return command;

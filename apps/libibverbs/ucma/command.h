@@ -7,7 +7,7 @@
 ///
 ///     write(fd) ─> │ cmd 4 │ in 2 │ out 2 │ structure, `in` bytes │        answer, at most `out` bytes ─> response
 ///
-/// Host byte order, except where the structures say otherwise. Lengths and addresses are not trusted.
+/// Host byte order, unless a structure states otherwise. Lengths and addresses are not trusted.
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ namespace verbline::verbs {
 
 class Command {
 public:
-    /// Copies a command of `length` bytes from `address`. EINVAL: shorter than its header says; EFAULT: `address` is
+    /// Copies a command of `length` bytes from `address`. EINVAL: shorter than its header states; EFAULT: `address` is
     /// not readable.
     static Result<Command> read(std::uint64_t address, std::size_t length);
 

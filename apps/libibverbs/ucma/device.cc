@@ -97,7 +97,7 @@ int RdmaCmDevice::open(int flags) {
     try {
         const std::scoped_lock lock(mutex_);
         if (engine() == nullptr) return -1;
-        auto channel = Channel::open(flags, [this](const auto& changed) { engine_->changed(changed); });
+        auto channel = EventChannel::open(flags, [this](const auto& changed) { engine_->changed(changed); });
         if (!channel) return fail(channel.error().code);
         const int descriptor = (*channel)->descriptor();
         if (!ChannelTable::in_range(descriptor)) {
@@ -113,7 +113,7 @@ int RdmaCmDevice::open(int flags) {
     }
 }
 
-std::shared_ptr<Channel> RdmaCmDevice::find(int descriptor) {
+std::shared_ptr<EventChannel> RdmaCmDevice::find(int descriptor) {
     const std::scoped_lock lock(mutex_);
     const auto found = channels_.find(table_.find(descriptor));
     return found != channels_.end() ? found->second : nullptr;
@@ -125,7 +125,7 @@ RdmaCmDevice::Whose RdmaCmDevice::whose(int descriptor) {
     bool intact = false;
     switch (Owner::caller()) {
         case Owner::Caller::borrower:
-            // Locks and channels are the parent's and must not be touched; ask the kernel.
+            // Locks and channels are the parent's and must not be touched; query the kernel.
             intact = syscall(SYS_kcmp, getpid(), Owner::pid(), KCMP_FILE, descriptor, descriptor) == 0;
             return intact ? Whose::parents : Whose::programs;
         case Owner::Caller::copy: {
@@ -158,7 +158,7 @@ ssize_t RdmaCmDevice::write(int descriptor, const void* bytes, std::size_t size)
     return error == 0 ? static_cast<ssize_t>(size) : fail(error);
 }
 
-/// Another thread is in close(). With the kernel, a GET_EVENT that starts before close() has finished blocks for ever,
+/// Another thread is in close(). With the kernel, a GET_EVENT that starts before close() has finished blocks forever,
 /// as closing does not wake it; rping does this: its main thread closes the channel on which another waits for events.
 ssize_t RdmaCmDevice::write_to_closing(int descriptor, const Command& command) {
     const int flags = command.number() == RDMA_USER_CM_CMD_GET_EVENT ? fcntl(descriptor, F_GETFL) : -1;
@@ -166,7 +166,7 @@ ssize_t RdmaCmDevice::write_to_closing(int descriptor, const Command& command) {
     for (;;) pause();
 }
 
-int RdmaCmDevice::run(const std::shared_ptr<Channel>& channel, const Command& command) noexcept {
+int RdmaCmDevice::run(const std::shared_ptr<EventChannel>& channel, const Command& command) noexcept {
     const Uncancelled uncancelled;
     try {
         // Looked up before the service is held: the lock order everywhere.
@@ -191,8 +191,8 @@ int RdmaCmDevice::run(const std::shared_ptr<Channel>& channel, const Command& co
     }
 }
 
-/// After a wake-up the event may be gone: its id was destroyed, or another thread has taken it.
-int RdmaCmDevice::get_event(const std::shared_ptr<Channel>& channel, const Command& command) {
+/// After a wake-up the event may not be there: its id was destroyed, or another thread has taken it.
+int RdmaCmDevice::get_event(const std::shared_ptr<EventChannel>& channel, const Command& command) {
     pthread_testcancel();  // a thread that never has to wait can be cancelled as well
     for (;;) {
         if (const int error = run(channel, command); error != EAGAIN) return error;
@@ -236,7 +236,7 @@ void RdmaCmDevice::closing(int first, int last) noexcept {
 }
 
 /// Uses raw system calls only, none of which is a cancellation point.
-void RdmaCmDevice::close(Channel& channel) noexcept {
+void RdmaCmDevice::close(EventChannel& channel) noexcept {
     if (channel.abandoned()) return;  // inherited by a child: not closed here
     const bool waits = channel.has_ids();
     auto* last = closing_.load(std::memory_order_relaxed);
@@ -261,7 +261,7 @@ void RdmaCmDevice::close_channels() {
     const auto round = rounds_begun_.fetch_add(1) + 1;
     for (auto* each = closing_.exchange(nullptr); each != nullptr;) {
         auto* const next = each->next_closing;
-        std::shared_ptr<Channel> channel;
+        std::shared_ptr<EventChannel> channel;
         {
             const std::scoped_lock lock(mutex_);
             channel = channels_.extract(each).mapped();

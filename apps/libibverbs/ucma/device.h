@@ -29,10 +29,10 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "apps/libibverbs/ucma/channel.h"
 #include "apps/libibverbs/ucma/channel_table.h"
 #include "apps/libibverbs/ucma/command.h"
 #include "apps/libibverbs/ucma/engine.h"
+#include "apps/libibverbs/ucma/event_channel.h"
 
 namespace verbline::verbs {
 
@@ -62,13 +62,13 @@ public:
 
 private:
     RdmaCmDevice();
-    std::shared_ptr<Channel> find(int descriptor);
+    std::shared_ptr<EventChannel> find(int descriptor);
     CmEngine* engine();
     ssize_t write_to_closing(int descriptor, const Command& command);
-    void close(Channel& channel) noexcept;
+    void close(EventChannel& channel) noexcept;
     void close_channels();
-    int run(const std::shared_ptr<Channel>& channel, const Command& command) noexcept;
-    int get_event(const std::shared_ptr<Channel>& channel, const Command& command);
+    int run(const std::shared_ptr<EventChannel>& channel, const Command& command) noexcept;
+    int get_event(const std::shared_ptr<EventChannel>& channel, const Command& command);
     void before_fork();
     void after_fork_in_parent();
     void after_fork_in_child();
@@ -78,9 +78,9 @@ private:
 
     std::mutex mutex_;  ///< locked before the engine's
     std::unique_ptr<CmEngine> engine_;
-    std::map<const Channel*, std::shared_ptr<Channel>> channels_;
+    std::map<const EventChannel*, std::shared_ptr<EventChannel>> channels_;
     bool forking_ = false;
-    std::atomic<Channel*> closing_{nullptr};  ///< head of a list, newest first
+    std::atomic<EventChannel*> closing_{nullptr};  ///< head of a list, newest first
     // Rounds of closing. A channel put on the list during round n is closed when n + 1 rounds are done.
     std::atomic<std::uint32_t> rounds_begun_{0}, rounds_done_{0};
 };

@@ -171,7 +171,7 @@ void CmEngine::repeat_disconnects() {
     });
 }
 
-void CmEngine::changed(const std::shared_ptr<Channel>& channel) {
+void CmEngine::changed(const std::shared_ptr<EventChannel>& channel) {
     if (std::ranges::find(changed_, channel) == changed_.end()) changed_.push_back(channel);
 }
 
@@ -198,7 +198,7 @@ bool CmEngine::receive() {
 
 /// Returns the channels whose queues have changed. Sending polls the port, which may bring in MADs, whose answers are
 /// sent in turn.
-std::vector<std::shared_ptr<Channel>> CmEngine::settle() {
+std::vector<std::shared_ptr<EventChannel>> CmEngine::settle() {
     poll_ready();
     for (int round = 0; round < receive_rounds && receive(); ++round) poll_ready();
     for (const auto& port : ports_)

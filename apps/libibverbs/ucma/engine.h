@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "apps/libibverbs/port/quiet_thread.h"
-#include "apps/libibverbs/ucma/channel.h"
+#include "apps/libibverbs/ucma/event_channel.h"
 #include "apps/libibverbs/ucma/port_network.h"
 #include "control/loop/loop.h"
 #include "control/rdmacm/service.h"
@@ -56,7 +56,7 @@ public:
     }
 
     /// Marks the channel: its queue has changed, or may have. Requires the service.
-    void changed(const std::shared_ptr<Channel>& channel);
+    void changed(const std::shared_ptr<EventChannel>& channel);
 
     /// The monotonic clock, without a system call. Any thread.
     Time now() const { return clock_(); }
@@ -97,7 +97,7 @@ private:
     void show();
     bool unanswered();
     void repeat_disconnects();
-    std::vector<std::shared_ptr<Channel>> settle();
+    std::vector<std::shared_ptr<EventChannel>> settle();
     void arm();
     void tick();
     void poll_ready();
@@ -111,7 +111,7 @@ private:
     std::vector<std::unique_ptr<PortNetwork>> ports_;
     std::unique_ptr<rdmacm::Service> service_;
     std::vector<cm::Endpoint*> ready_;  ///< reported by the managers; may be destroyed by now
-    std::vector<std::shared_ptr<Channel>> changed_;
+    std::vector<std::shared_ptr<EventChannel>> changed_;
     std::optional<Time> armed_;  ///< deadline of the control thread's timer
     EventDescriptor asked_;
     // Used by the control thread.

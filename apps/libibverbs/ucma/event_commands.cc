@@ -12,13 +12,13 @@
 namespace verbline::verbs {
 namespace {
 
-using rdmacm::Event;
+using rdmacm::CmEvent;
 using rdmacm::IdNumber;
 
 /// Older programs have no room for the field behind the parameters.
 constexpr std::size_t least_event = offsetof(rdma_ucm_event_resp, reserved);
 
-rdma_ucm_event_resp from_event(const Event& event) {
+rdma_ucm_event_resp from_event(const CmEvent& event) {
     rdma_ucm_event_resp answer{};
     answer.uid = event.user;
     const bool of_group =

@@ -39,7 +39,7 @@ Result<void> FabricNetwork::attach(const InfinibandLink& link) {
     if (!transport) return std::unexpected(transport.error());
     transport_ = std::move(*transport);
     agent_ = std::make_unique<sa::Agent>(*transport_, loop);
-    agent_->on_event([this](mad::PortEvent event) { port_event(event); });
+    port_events_ = agent_->on_event([this](mad::PortEvent event) { port_event(event); });
     auto pair = IpoibQueuePair::create(port());
     if (!pair) return std::unexpected(pair.error());
     pair_ = std::move(*pair);

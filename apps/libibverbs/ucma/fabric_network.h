@@ -56,6 +56,7 @@ private:
     std::vector<link::InterfaceAddress> addresses_;  ///< of IPoIB
     std::unique_ptr<mad::Transport> transport_;
     std::unique_ptr<sa::Agent> agent_;
+    sa::Observation port_events_;
     std::unique_ptr<IpoibQueuePair> pair_;
     std::unique_ptr<ipoib::IpoibNeighbours> neighbours_;
     control::Watch watch_;

@@ -36,7 +36,7 @@ void PortNetwork::answer(Ticket ticket, std::optional<wire::MacAddress> mac) {
     if (!waiting) return;
     const auto& [gid_index, to, until, handler] = waiting.mapped();
     if (mac) return handler(Neighbour{.mac = *mac, .gid = to});
-    handler(failure(EHOSTUNREACH, fmt::format("{}: nobody answers for {}", port_.name(), wire::to_string(to))));
+    handler(failure(EHOSTUNREACH, fmt::format("{}: no host answers for {}", port_.name(), wire::to_string(to))));
 }
 
 void PortNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wire::Gid& to, NeighbourHandler handler) {

@@ -73,7 +73,7 @@ Result<void> PortWatch::watch_hub(control::Loop& loop) {
 
 void PortWatch::look() {
     const auto now = host::kernel_addresses(link_.interface);
-    if (!now) return;  // interface gone, which is reported separately; or busy: retry at the next change
+    if (!now) return;  // interface removed, which is reported separately; or busy: retry at the next change
     // With addresses set by the user, the kernel's are irrelevant.
     auto missing = link_.neighbours != nullptr ? std::vector<wire::Gid>{} : missing_of(link_, *now);
     if (missing == missing_) return;

@@ -5,7 +5,7 @@
 /// Watches the link below a port: the kernel's interface and its addresses, or the hub. A pulled cable or a lost memif
 /// peer is not reported here: it may come back, and the port's state shows it.
 ///
-///     ip address del, ip link del ──> host::InterfaceWatch ──┬─ News: addresses that are missing now, or all is gone
+///     ip address del, ip link del ──> host::InterfaceWatch ──┬─ News: addresses now missing, or the interface
 ///     end of the hub ───────────────> end of the lane ───────┘
 ///
 /// The GID table does not change after the port was opened, since other threads read it at any time: addresses added

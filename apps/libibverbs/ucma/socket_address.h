@@ -45,7 +45,7 @@ SocketAddressStorage to_storage(const rdmacm::SocketAddress& address);
 /// AF_IB addresses become zero.
 sockaddr_in6 to_ip_storage(const rdmacm::SocketAddress& address);
 
-/// A GID as an AF_IB address, with the service id that stands for a port. The mask is zero, as the kernel's.
+/// A GID as an AF_IB address, with the service id that encodes a port. The mask is zero, as the kernel's.
 rdmacm::SocketAddress infiniband_address(const wire::Gid& gid, wire::PKey pkey, wire::CmServiceId service);
 
 }  // namespace verbline::verbs

@@ -40,7 +40,7 @@ rdmacm::ConnectParameters to_parameters(const rdma_ucm_conn_param& from) {
             .responder_resources = from.responder_resources,
             .initiator_depth = from.initiator_depth,
             .flow_control = from.flow_control != 0,
-            // Three bits each in REQ and REP (IBTA 12.6.5, 12.6.8); programs ask for 15.
+            // Three bits each in REQ and REP (IBTA 12.6.5, 12.6.8); programs pass 15.
             .retry_count = std::min<std::uint8_t>(from.retry_count, 7),
             .rnr_retry_count = std::min<std::uint8_t>(from.rnr_retry_count, 7),
             .private_data = to_data(from.private_data, from.private_data_len)};

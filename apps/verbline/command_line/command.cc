@@ -23,7 +23,7 @@ std::string reason(const Command& command, const CLI::ParseError& error) {
     return fmt::format("{0}: {1}; see verbline {0} --help", command.manual().name, what);
 }
 
-Outcome run(Command& command, std::span<const std::string> arguments, const Context& context) {
+Outcome run(Command& command, std::span<const std::string> arguments, const CommandContext& context) {
     CLI::App app;
     command.declare(app);
     try {
@@ -39,7 +39,7 @@ Outcome run(Command& command, std::span<const std::string> arguments, const Cont
 
 }  // namespace
 
-Outcome run(std::span<const std::string> words, const Context& context) {
+Outcome run(std::span<const std::string> words, const CommandContext& context) {
     const auto commands = all_commands();
     if (words.empty()) return usage_failure("no command given; see verbline --help");
     if (words[0] == "-h" || words[0] == "--help") {

@@ -23,7 +23,7 @@ namespace verbline::cli {
 /// How a command fails. `line` is all that is printed, on standard error.
 struct Failure {
     static constexpr int usage = 2;     ///< what the user typed or wrote is wrong: nothing was started
-    static constexpr int run_time = 1;  ///< what was asked for went wrong
+    static constexpr int run_time = 1;  ///< the command itself failed
 
     int status = run_time;
     std::string line;
@@ -52,7 +52,7 @@ struct Manual {
 };
 
 /// Where a command runs.
-struct Context {
+struct CommandContext {
     std::vector<std::string> eal_arguments;  ///< what the user put before `--`; empty: none
 };
 
@@ -67,13 +67,13 @@ public:
     /// Declares options and arguments, bound to members.
     virtual void declare(CLI::App& app) = 0;
     /// After `declare` and a successful parse.
-    virtual Outcome run(const Context& context) = 0;
+    virtual Outcome run(const CommandContext& context) = 0;
 };
 
 /// Every subcommand, in the order in which help lists them.
 std::vector<std::unique_ptr<Command>> all_commands();
 
 /// Runs `words` (the command and its arguments); no word, --help and --version are handled here.
-Outcome run(std::span<const std::string> words, const Context& context);
+Outcome run(std::span<const std::string> words, const CommandContext& context);
 
 }  // namespace verbline::cli

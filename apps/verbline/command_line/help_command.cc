@@ -30,7 +30,7 @@ public:
         app.add_flag("--man", man_, "write a man page (roff) to standard output");
     }
 
-    Outcome run(const Context& /*context*/) override {
+    Outcome run(const CommandContext& /*context*/) override {
         const auto commands = all_commands();
         if (name_.empty()) {
             fmt::print("{}", man_ ? program_man_page(commands) : program_help(commands));

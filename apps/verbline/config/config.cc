@@ -52,18 +52,18 @@ void read_infiniband(const Section& section, PortConfig& port) {
     }
 }
 
-forward::ReversePath read_reverse_path(const Section& section) {
+forward::ReversePathFilter read_reverse_path(const Section& section) {
     const auto check = section.text("reverse_path");
-    if (!check || check->value == "off") return forward::ReversePath::off;
-    if (check->value == "strict") return forward::ReversePath::strict;
-    if (check->value == "loose") return forward::ReversePath::loose;
+    if (!check || check->value == "off") return forward::ReversePathFilter::off;
+    if (check->value == "strict") return forward::ReversePathFilter::strict;
+    if (check->value == "loose") return forward::ReversePathFilter::loose;
     throw Refused{check->line, fmt::format("reverse_path {} is none of off, strict and loose", check->value)};
 }
 
 PortConfig read_port(const toml::table& table) {
     const Section section(table, "[[port]]",
                           {"name", "type", "link", "device", "vlan", "sm", "pkey", "mtu", "clamp_mss", "reverse_path",
-                           "address", "impair", "capture"});
+                           "multicast", "proxy", "address", "advertise", "impair", "capture"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {
@@ -79,37 +79,63 @@ PortConfig read_port(const toml::table& table) {
     port.lines.mtu = mtu ? mtu->line : 0;
     if (const auto clamp = section.flag("clamp_mss")) port.clamp_mss = clamp->value;
     port.reverse_path = read_reverse_path(section);
+    if (const auto proxy = section.flag("proxy")) port.proxy = proxy->value;
+    if (const auto multicast = section.flag("multicast")) port.multicast = multicast->value;
     for (const auto& text : section.texts("address")) {
         const auto address = parse_interface_address(text.value);
         if (!address) throw Refused{text.line, address.error().what};
         port.lines.address = text.line;
         port.addresses.push_back(*address);
     }
+    if (const auto advertise = section.flag("advertise"))
+        port.advertise = advertise->value, port.lines.advertise = advertise->line;
     if (auto impair = section.text("impair")) port.impair = std::move(impair->value), port.lines.impair = impair->line;
     if (auto capture = section.text("capture"))
         port.capture = std::move(capture->value), port.lines.capture = capture->line;
     return port;
 }
 
+std::optional<wire::Gid> read_address(std::string_view text) {
+    if (const auto ipv4 = wire::from_string<wire::Ipv4Address>(text)) return link::gid_of(*ipv4);
+    const auto ipv6 = wire::from_string<wire::Ipv6Address>(text);
+    if (!ipv6 || link::ipv4_of(link::gid_of(*ipv6))) return std::nullopt;  // a mapped one would be taken for IPv4
+    return link::gid_of(*ipv6);
+}
+
 RouteConfig read_route(const toml::table& table) {
-    const Section section(table, "[[route]]", {"to", "via"});
+    const Section section(table, "[[route]]", {"to", "via", "port"});
     const auto to = section.required_text("to");
     const auto via = section.required_text("via");
-    const auto prefix = wire::from_string<wire::Ipv4Prefix>(to.value);
-    if (!prefix) throw Refused{to.line, fmt::format("{} is no IPv4 prefix such as 10.3.0.0/16", to.value)};
-    if (prefix->address != prefix->network())
+    const auto network = link::parse_interface_address(to.value);
+    if (!network) throw Refused{to.line, fmt::format("{} is no network such as 10.3.0.0/16 or fd76:3::/64", to.value)};
+    if (*network != link::network_of(*network))
         throw Refused{to.line, fmt::format("{} has bits behind the prefix; did you mean {}?", to.value,
-                                           wire::to_string(wire::Ipv4Prefix{prefix->network(), prefix->length}))};
-    const auto gateway = wire::from_string<wire::Ipv4Address>(via.value);
-    if (!gateway) throw Refused{via.line, fmt::format("{} is no IPv4 address", via.value)};
-    return {.to = *prefix, .via = *gateway, .line = to.line};
+                                           to_string(link::network_of(*network)))};
+    const auto gateway = read_address(via.value);
+    if (!gateway) throw Refused{via.line, fmt::format("{} is no IPv4 or IPv6 address", via.value)};
+    const auto port = section.text("port");
+    return {.to = *network, .via = *gateway, .port = port ? port->value : "", .line = to.line};
+}
+
+gateway::Limits read_limits(const toml::table& table) {
+    const Section section(table, "[limits]", {"routes", "routes_ipv6", "neighbours", "next_hops"});
+    constexpr auto least = gateway::smallest_limits, most = gateway::largest_limits;
+    gateway::Limits limits;
+    const auto read = [&]<class T>(std::string_view key, T gateway::Limits::* limit) {
+        if (const auto given = section.number(key, least.*limit, most.*limit))
+            limits.*limit = static_cast<T>(given->value);
+    };
+    read("routes", &gateway::Limits::routes), read("routes_ipv6", &gateway::Limits::routes_ipv6);
+    read("neighbours", &gateway::Limits::neighbours), read("next_hops", &gateway::Limits::next_hops);
+    return limits;
 }
 
 GatewayConfig read_gateway(const toml::table& table, const std::string& file) {
-    const Section section(table, "the file's top level", {"name", "netns", "port", "route"});
+    const Section section(table, "the file's top level", {"name", "netns", "limits", "port", "route"});
     const auto name = section.required_text("name");
     GatewayConfig config{.file = file, .name = name.value, .lines = {.name = name.line}};
     if (auto netns = section.text("netns")) config.netns = std::move(netns->value), config.lines.netns = netns->line;
+    if (const auto* limits = section.table("limits")) config.limits = read_limits(*limits);
     for (const auto* port : section.tables("port")) config.ports.push_back(read_port(*port));
     for (const auto* route : section.tables("route")) config.routes.push_back(read_route(*route));
     return config;

@@ -43,6 +43,11 @@ bool overlap(const link::InterfaceAddress& a, const link::InterfaceAddress& b) {
     return contains(a, b.gid) || contains(b, a.gid);
 }
 
+/// Of proxies, one subnet that is on both links.
+bool same_network(const link::InterfaceAddress& a, const link::InterfaceAddress& b) {
+    return link::network_of(a) == link::network_of(b);
+}
+
 Verdict check_mtu(const PortConfig& port) {
     const unsigned line = port.lines.mtu;
     if (port.type == PortType::ethernet && (port.mtu < 68 || port.mtu > 9216))
@@ -52,6 +57,9 @@ Verdict check_mtu(const PortConfig& port) {
         return Fault{line, fmt::format("mtu {} of {}: IPoIB carries at most 2044, or 4092 on a link of MTU 4096",
                                        port.mtu, port.name)};
     const bool ipv6 = std::ranges::any_of(port.addresses, [](const auto& own) { return !link::ipv4_of(own.gid); });
+    if (port.advertise && port.mtu < gateway::min_ipv6_mtu)
+        return Fault{port.lines.advertise, fmt::format("advertise of {}: IPv6 needs an mtu of {}, and it is {}",
+                                                       port.name, gateway::min_ipv6_mtu, port.mtu)};
     if (ipv6 && port.mtu < gateway::min_ipv6_mtu)
         return Fault{line != 0 ? line : port.lines.address, fmt::format("mtu {} of {}: its IPv6 addresses need {}",
                                                                         port.mtu, port.name, gateway::min_ipv6_mtu)};
@@ -114,55 +122,124 @@ bool share_by_vlan(const PortConfig& a, const PortConfig& b) {
     return !a.has_subnet() && !b.has_subnet() && a.vlan != b.vlan;
 }
 
-/// A device belongs to one port, once, or to one port for each VLAN.
+/// Whether two ports are different partitions of one InfiniBand port, or of one link over RoCE.
+bool share_by_partition(const PortConfig& a, const PortConfig& b) {
+    return a.type == PortType::ipoib && b.type == PortType::ipoib && a.link == b.link && a.sm == b.sm &&
+           a.vlan == b.vlan && a.devices == b.devices && wire::partition(a.pkey) != wire::partition(b.pkey);
+}
+
+/// Why the device of `port` is `other`'s already.
+Fault taken(const PortConfig& port, const PortConfig& other, const std::string& device) {
+    if (&port == &other || port.type != PortType::ipoib || other.type != PortType::ipoib || port.link != other.link ||
+        port.vlan != other.vlan) {
+        if (&port != &other && port.vlan)
+            return {port.lines.vlan,
+                    fmt::format("VLAN {} of device {} is {}'s already", *port.vlan, device, other.name)};
+        return {port.lines.device, fmt::format("device {} is used twice", device)};
+    }
+    if (port.devices != other.devices)
+        return {port.lines.device, fmt::format("partitions of one InfiniBand port have all of its devices: {} and {} "
+                                               "share {}, and not the others",
+                                               other.name, port.name, device)};
+    if (port.sm != other.sm)
+        return {port.lines.sm, fmt::format("sm {} of {}: {}, which has the same device, is reached by {}", port.sm,
+                                           port.name, other.name, other.sm)};
+    return {port.lines.pkey != 0 ? port.lines.pkey : port.lines.port,
+            fmt::format("partition {} of device {} is {}'s already", wire::to_string(port.pkey), device, other.name)};
+}
+
+/// A device belongs to one port, once, or to one port for each VLAN or partition.
 Verdict check_devices(const std::vector<PortConfig>& ports) {
     std::vector<std::pair<std::string_view, const PortConfig*>> seen;
     for (const auto& port : ports)
         for (const auto& device : port.devices) {
             for (const auto& [name, other] : seen) {
-                if (name != device || (other != &port && share_by_vlan(*other, port))) continue;
-                if (other != &port && port.vlan)
-                    return Fault{port.lines.vlan,
-                                 fmt::format("VLAN {} of device {} is {}'s already", *port.vlan, device, other->name)};
-                return Fault{port.lines.device, fmt::format("device {} is used twice", device)};
+                if (name != device) continue;
+                if (other != &port && (share_by_vlan(*other, port) || share_by_partition(*other, port))) continue;
+                return taken(port, *other, device);
             }
             seen.emplace_back(device, &port);
         }
     return {};
 }
 
+/// A port of a subnet has one LID, so it cannot be at two places.
+Verdict check_subnets(const PortConfig& earlier, const PortConfig& later) {
+    if (!earlier.has_subnet() || !later.has_subnet() || earlier.sm != later.sm || earlier.devices == later.devices)
+        return {};
+    return Fault{later.lines.sm, fmt::format("sm {} is that of {}, which has another device: partitions of one "
+                                             "InfiniBand port have all of its devices",
+                                             later.sm, earlier.name)};
+}
+
 Verdict check_pair(const PortConfig& earlier, const PortConfig& later) {
+    if (auto fault = check_subnets(earlier, later)) return fault;
     if (earlier.name == later.name)
         return Fault{later.lines.port,
                      fmt::format("two ports are called {}; the other is on line {}", later.name, earlier.lines.port)};
     for (const auto& a : earlier.addresses)
         for (const auto& b : later.addresses)
-            if (overlap(a, b))
+            if (overlap(a, b) && !(earlier.proxy && later.proxy && same_network(a, b)))
                 return Fault{later.lines.address, fmt::format("{} of {} overlaps {} of {}", to_string(b), later.name,
                                                               to_string(a), earlier.name)};
     return {};
 }
 
+/// The gateway must be on a network of one of our ports; of a link-local one, the configuration says which port's.
+Verdict check_gateway(const GatewayConfig& config, const RouteConfig& route) {
+    const auto fault = [&](std::string_view reason) {
+        return Fault{route.line, fmt::format("route to {}: {}", to_string(route.to), reason)};
+    };
+    const auto via = link::address_text(route.via);
+    const bool link_local = wire::is_link_local(link::ipv6_of(route.via));
+    if (!link::ipv4_of(route.to.gid) && link::ipv4_of(route.via))
+        return fault(fmt::format("an IPv6 network has no IPv4 gateway, as {} is", via));
+    if (link_local && route.port.empty())
+        return fault(fmt::format("{} is on every link; add port = \"...\" to say on which", via));
+    bool found = route.port.empty(), reachable = false;
+    for (const auto& port : config.ports) {
+        if (!route.port.empty() && port.name != route.port) continue;
+        found = true;
+        reachable |= link_local ||
+                     std::ranges::any_of(port.addresses, [&](const auto& own) { return contains(own, route.via); });
+    }
+    if (!found) return fault(fmt::format("there is no port {}", route.port));
+    if (!reachable)
+        return fault(fmt::format("{} is on no network of {}", via, route.port.empty() ? "any port" : route.port));
+    return {};
+}
+
 Verdict check_route(const GatewayConfig& config, std::size_t index) {
     const auto& route = config.routes[index];
-    const auto text = wire::to_string(route.to);
-    const auto via = link::gid_of(route.via);
-    const link::InterfaceAddress to{link::gid_of(route.to.address), route.to.length};
-    bool reachable = false;
+    const auto text = to_string(route.to);
     for (const auto& port : config.ports)
         for (const auto& own : port.addresses) {
-            if (own.gid == via) return Fault{route.line, fmt::format("route to {}: via is our own address", text)};
-            if (link::network_of(own) == to)
+            if (own.gid == route.via)
+                return Fault{route.line, fmt::format("route to {}: via is our own address", text)};
+            if (link::network_of(own) == route.to)
                 return Fault{route.line, fmt::format("route to {}: that network is {}'s own", text, port.name)};
-            reachable = reachable || contains(own, via);
         }
-    if (!reachable)
-        return Fault{route.line,
-                     fmt::format("route to {}: {} is on no port's network", text, wire::to_string(route.via))};
+    if (auto fault = check_gateway(config, route)) return fault;
     for (std::size_t i = 0; i < index; ++i)
         if (config.routes[i].to == route.to)
             return Fault{route.line,
                          fmt::format("a second route to {}; the other is on line {}", text, config.routes[i].line)};
+    return {};
+}
+
+/// The kernel's own routes, those of addresses, need room as well; they come first.
+Verdict check_number_of_routes(const GatewayConfig& config) {
+    std::size_t ipv4 = 0, ipv6 = 0;
+    for (const auto& route : config.routes) {
+        const bool is_ipv4 = link::ipv4_of(route.to.gid).has_value();
+        const auto number = is_ipv4 ? ++ipv4 : ++ipv6;
+        const auto limit = is_ipv4 ? config.limits.routes : config.limits.routes_ipv6;
+        if (number > limit)
+            return Fault{route.line,
+                         fmt::format("more than {} {} routes: raise {} in [limits], to {} at most", limit,
+                                     is_ipv4 ? "IPv4" : "IPv6", is_ipv4 ? "routes" : "routes_ipv6",
+                                     is_ipv4 ? gateway::largest_limits.routes : gateway::largest_limits.routes_ipv6)};
+    }
     return {};
 }
 
@@ -175,9 +252,9 @@ Verdict check_all(const GatewayConfig& config) {
     if (!config.netns.empty() && !valid_instance_name(config.netns))
         return Fault{config.lines.netns, fmt::format("netns {} cannot be a network namespace's name", config.netns)};
     if (config.ports.empty()) return Fault{config.lines.name, "there is no [[port]]"};
-    if (config.ports.size() > gateway::max_ports || config.routes.size() > gateway::max_routes)
-        return Fault{config.lines.name,
-                     fmt::format("more than {} ports or {} routes", gateway::max_ports, gateway::max_routes)};
+    if (config.ports.size() > gateway::max_ports)
+        return Fault{config.lines.name, fmt::format("more than {} ports", gateway::max_ports)};
+    if (auto fault = check_number_of_routes(config)) return fault;
     for (const auto& port : config.ports)
         if (auto fault = check_port(port)) return fault;
     for (std::size_t later = 1; later < config.ports.size(); ++later)

@@ -78,6 +78,13 @@ std::optional<Located<bool>> Section::flag(std::string_view key) const {
     return Located{flag->get(), line_of(*node)};
 }
 
+const toml::table* Section::table(std::string_view key) const {
+    const auto* node = table_.get(key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_table()) throw Refused{line_of(*node), fmt::format("{0} must be written as [{0}]", key)};
+    return node->as_table();
+}
+
 std::vector<const toml::table*> Section::tables(std::string_view key) const {
     const auto* node = table_.get(key);
     if (node == nullptr) return {};

@@ -40,6 +40,8 @@ public:
     std::vector<Located<std::string>> texts(std::string_view key) const;
     std::optional<Located<std::int64_t>> number(std::string_view key, std::int64_t low, std::int64_t high) const;
     std::optional<Located<bool>> flag(std::string_view key) const;
+    /// The table of a [key] header; null: there is none.
+    const toml::table* table(std::string_view key) const;
     /// The tables of [[key]] headers.
     std::vector<const toml::table*> tables(std::string_view key) const;
 

@@ -19,12 +19,14 @@ public:
             .description =
                 {"Routes IPv4 and IPv6 between the ports of the configuration file. Each port has an interface of the "
                  "same name in the kernel, through which ping, ssh and routing daemons reach the gateway itself; "
-                 "routes that a daemon puts there are followed.",
+                 "routes that a daemon puts there are followed. Several ports may be VLANs or partitions of one "
+                 "device, "
+                 "and ports of one subnet may answer for each other's hosts (proxy ARP and ND).",
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
-                 "Meanwhile `verbline show` tells what it sees.",
+                 "Meanwhile `verbline show` prints its state.",
                  "A wrong configuration is one line, FILE:LINE: reason, and exit status 2. The file's keys are "
                  "explained in config/gateway.toml, those of IPoIB over RoCE in config/roce.toml."},
-            .examples = {{"verbline gateway --check gateway.toml", "say whether the file is right, and start nothing"},
+            .examples = {{"verbline gateway --check gateway.toml", "check the file, and start nothing"},
                          {"verbline gateway gateway.toml --capture gw.pcapng",
                           "run, and write all packets and MADs to a file"}},
             .see_also = {"verbline-show(1)", "verbline-host(1)"},
@@ -39,7 +41,7 @@ public:
         app.add_flag("--check", check_, "check the configuration and start nothing");
     }
 
-    Outcome run(const Context& context) override {
+    Outcome run(const CommandContext& context) override {
         auto config = load_config(file_);
         if (!config) return std::unexpected(Failure{Failure::usage, config.error().what});
         if (!check_)

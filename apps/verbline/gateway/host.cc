@@ -57,7 +57,7 @@ public:
         app.add_option("--impair", port_.impair, "worsen the link, e.g. loss=0.01,seed=7")->type_name("SPEC");
     }
 
-    Outcome run(const Context& context) override {
+    Outcome run(const CommandContext& context) override {
         port_.type = PortType::ipoib;
         if (!pkey_.empty()) {
             const auto pkey = wire::from_string<wire::PKey>(pkey_);

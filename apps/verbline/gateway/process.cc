@@ -11,6 +11,7 @@
 #include "apps/verbline/instance/instance_process.h"
 #include "apps/verbline/instance/pci_device.h"
 #include "control/gateway/gateway.h"
+#include "control/gateway/table_limits.h"
 #include "pmd/factory/device_spec.h"
 
 namespace verbline::cli {
@@ -57,8 +58,10 @@ Outcome run_gateway(const GatewayOptions& options) {
     const auto setup = gateway_setup(options);
     gateway::Gateway gateway(process.loop(), setup);
     if (auto opened = outcome(gateway.open_subnets()); !opened) return opened;
-    auto started = process.start_dpdk(
-        {.name = options.config.name, .pci_devices = pci_devices(options.config), .arguments = options.eal_arguments});
+    auto started = process.start_dpdk({.name = options.config.name,
+                                       .memory_mb = gateway::memory_mb(options.config.limits),
+                                       .pci_devices = pci_devices(options.config),
+                                       .arguments = options.eal_arguments});
     if (!started) return started;
     if (auto running = outcome(gateway.start(process.workers())); !running) return running;
     process.run();

@@ -42,11 +42,15 @@ public:
                  "their unicast packets need not wait for the hub; it does not see, count or check those. With "
                  "--no-direct they all go through the hub, and so do all with --capture, --impair or --router any, and "
                  "those of a router.",
+                 "The hub forwards on one thread; with EAL arguments in front, on each lcore of -l but the first: each "
+                 "has "
+                 "its part of the lanes, and verbline show NAME shards says how busy it is.",
                  "--impair worsens each lane, so that a frame from one program to another meets it twice."},
-            .examples = {{"verbline hub default", "a hub that verbline run uses unless told otherwise"},
+            .examples = {{"verbline hub default", "the hub that verbline run uses by default"},
                          {"verbline hub lab --uplink eth:eth1 --subnet 192.168.7.0/24",
                           "programs take part in the network behind eth1"},
-                         {"verbline show lab hub", "who has which address, and what they carry"}},
+                         {"verbline show lab hub", "who has which address, and what they carry"},
+                         {"verbline -l 0-2 -- hub big", "a hub that forwards on two cores"}},
             .see_also = {"verbline-run(1)", "verbline-show(1)"},
         };
     }
@@ -83,7 +87,7 @@ public:
         app.add_option("--impair", impair_, "worsen each lane, e.g. loss=0.01,seed=7")->type_name("SPEC");
     }
 
-    Outcome run(const Context& context) override {
+    Outcome run(const CommandContext& context) override {
         if (!hub::valid_name(options_.name)) {
             return usage_failure(
                 fmt::format("hub: `{}` is no hub's name: at most 32 letters, digits, `.`, `_` and `-`, "

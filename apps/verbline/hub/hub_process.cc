@@ -2,7 +2,6 @@
 #include "apps/verbline/hub/hub_process.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <map>
@@ -17,6 +16,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apps/verbline/hub/hub_shards.h"
 #include "apps/verbline/hub/hub_tables.h"
 #include "apps/verbline/instance/instance_process.h"
 #include "apps/verbline/instance/pci_device.h"
@@ -30,6 +30,7 @@
 #include "pmd/impair/impair.h"
 #include "pmd/memif/memif.h"
 #include "pmd/packet/packet.h"
+#include "pmd/rss/handover_ring.h"
 
 namespace verbline::cli {
 namespace {
@@ -64,7 +65,7 @@ public:
 
     Result<std::string> open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) override;
     void close_lane(hub::LaneId lane) override;
-    void set_group(hub::LaneId lane, const hub::Group& group) override;
+    void set_group(hub::LaneId lane, const hub::GroupMembership& group) override;
 
 private:
     Outcome start_dpdk();
@@ -72,7 +73,7 @@ private:
     Outcome open_uplinks();
     Result<std::unique_ptr<pmd::NetDevice>> open_uplink(const pmd::DeviceSpec& spec) const;
     Outcome serve();
-    Outcome start_worker();
+    Outcome start_shards();
     Outcome say_ready() const;
 
     std::unique_ptr<pmd::NetDevice> impaired(std::unique_ptr<pmd::NetDevice> device, hub::LaneId lane) const;
@@ -84,8 +85,6 @@ private:
     std::optional<pmd::SourceGuard> guard_of(const hub::Registry::Tenant& tenant) const;
     void expect_connection();
     void write_capture();
-    /// The switch is one thread's: of several lcores, only one polls.
-    pmd::WorkerLcore& worker() { return process_.workers().front(); }
 
     const HubOptions& options_;
     std::uint16_t mtu_ = HubOptions::default_mtu;
@@ -95,6 +94,7 @@ private:
     std::unique_ptr<pmd::CaptureFile> capture_;
     std::shared_ptr<const pmd::memif::Notifier> notifier_ = std::make_shared<const pmd::memif::Notifier>();
     std::unique_ptr<pmd::Switch> switch_;
+    std::optional<HubShards> shards_;
     std::map<std::string, pmd::Switch::PortId> uplinks_;
     std::map<hub::LaneId, pmd::Switch::PortId> lanes_;
     std::unique_ptr<hub::Server> server_;
@@ -105,7 +105,7 @@ private:
 
 Outcome HubProcess::start() {
     for (const auto step : {&HubProcess::start_dpdk, &HubProcess::make_switch, &HubProcess::open_uplinks,
-                            &HubProcess::serve, &HubProcess::start_worker}) {
+                            &HubProcess::serve, &HubProcess::start_shards}) {
         if (auto result = (this->*step)(); !result) return result;
     }
     return say_ready();
@@ -126,16 +126,21 @@ Outcome HubProcess::make_switch() {
     if (std::ranges::any_of(options_.uplinks, is_dpdk)) mtu_ = RTE_ETHER_MTU;
     if (options_.mtu != 0) mtu_ = options_.mtu;
     const auto room = static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + slot_size());
-    pool_ = rte_pktmbuf_pool_create("packets", tunables::hub_packets, pool_cache, 0, room, SOCKET_ID_ANY);
+    // Besides, as many as the rings between shards hold.
+    const auto shards = static_cast<unsigned>(process_.workers().size());
+    const auto packets = tunables::hub_packets + shards * (shards - 1) * pmd::HandoverRing::capacity;
+    pool_ = rte_pktmbuf_pool_create("packets", packets, pool_cache, 0, room, SOCKET_ID_ANY);
     if (pool_ == nullptr) return run_failure("no memory for packets: give more with -m, or free hugepages");
     if (!options_.capture.empty()) {
         auto file = pmd::CaptureFile::create(options_.capture);
         if (!file) return run_failure(file.error().what);
         capture_ = std::move(*file);
     }
-    switch_ = std::make_unique<pmd::Switch>(
-        pmd::Switch::Options{.pool = pool_, .waiting = tunables::hub_packets_waiting, .capture = capture_.get()});
+    switch_ = std::make_unique<pmd::Switch>(pmd::Switch::Options{
+        .pool = pool_, .waiting = tunables::hub_packets_waiting, .capture = capture_.get(), .shards = shards});
     if (!switch_->can_sleep()) return run_failure(no_descriptors(EMFILE).error().what);
+    if (auto connected = switch_->connect(); !connected) return run_failure(connected.error().what);
+    shards_.emplace(*switch_, process_.workers());
     return {};
 }
 
@@ -144,7 +149,8 @@ Result<std::unique_ptr<pmd::NetDevice>> HubProcess::open_uplink(const pmd::Devic
     if (const auto* ethernet = std::get_if<pmd::EthernetSpec>(&spec)) {
         return pmd::AfPacket::create({.interface = ethernet->interface, .promiscuous = true}, pool_);
     }
-    return pmd::open_device(spec, {.pool = pool_, .mtu = mtu_, .memif_slot = slot_size(), .persistent = false});
+    return pmd::open_device(
+        spec, {.pool = pool_, .mtu = mtu_, .memif_slot = slot_size(), .persistent = false, .bridged = true});
 }
 
 Outcome HubProcess::open_uplinks() {
@@ -170,8 +176,8 @@ Outcome HubProcess::open_uplinks() {
 Outcome HubProcess::serve() {
     auto tables = telemetry::Server::open(
         hub_tables([this] {
-            return HubView{server_->registry(),       *switch_, lanes_, uplinks_, server_->counters(),
-                           server_->direct_counters()};
+            return HubView{server_->registry(),        *switch_, lanes_, uplinks_, server_->counters(),
+                           server_->direct_counters(), *shards_};
         }),
         [this](std::function<void()> task) { loop_.post(std::move(task)); });
     if (!tables) return run_failure(tables.error().what);
@@ -189,13 +195,16 @@ Outcome HubProcess::serve() {
     auto server = hub::Server::open(loop_, setup, mtu_, *this);
     if (!server) return run_failure(server.error().what);
     server_ = std::move(*server);
-    upkeep_timer_ = loop_.every(upkeep_period, [this] { switch_->upkeep(loop_.now(), pmd::Switch::Links::all); });
+    upkeep_timer_ = loop_.every(upkeep_period, [this] {
+        switch_->upkeep(loop_.now(), pmd::Switch::Links::all);
+        shards_->look_after(loop_.now(), [](const std::string& line) { fmt::print(stderr, "verbline: {}\n", line); });
+    });
     if (capture_) capture_timer_ = loop_.every(capture_period, [this] { write_capture(); });
     return {};
 }
 
-Outcome HubProcess::start_worker() {
-    auto started = worker().start([this](const std::atomic<bool>& stop) { switch_->run(stop); });
+Outcome HubProcess::start_shards() {
+    auto started = shards_->start();
     if (!started) return run_failure(started.error().what);
     return {};
 }
@@ -209,14 +218,11 @@ Outcome HubProcess::say_ready() const {
     return {};
 }
 
-/// Taken apart from the outside in: clients, poll thread, devices.
+/// Taken apart from the outside in: clients, poll threads, devices.
 HubProcess::~HubProcess() {
     telemetry_.reset();
     server_.reset();
-    if (!switch_) return;
-    worker().request_stop();
-    switch_->wake();
-    worker().join();
+    shards_.reset();
 }
 
 Result<std::string> HubProcess::open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) {
@@ -243,7 +249,7 @@ void HubProcess::close_lane(hub::LaneId lane) {
     switch_->remove(lanes_.extract(lane).mapped());
 }
 
-void HubProcess::set_group(hub::LaneId lane, const hub::Group& group) {
+void HubProcess::set_group(hub::LaneId lane, const hub::GroupMembership& group) {
     switch_->set_group(lanes_.at(lane), group.mac, group.member);
 }
 

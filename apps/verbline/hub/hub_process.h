@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A running hub: a switch on a poll thread, and the registry of lanes on the control thread.
+/// A running hub: a switch on a poll thread or several, and the registry of lanes on the control thread.
 
 #include <cstdint>
 #include <optional>

@@ -11,12 +11,13 @@
 
 #include "apps/verbline/output/table.h"
 #include "control/telemetry/counters.h"
+#include "control/telemetry/shard_table.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::cli {
 namespace {
 
-constexpr auto removed_ports = "removed ports";  ///< the owner of what lanes had counted that are gone
+constexpr auto removed_ports = "removed ports";  ///< the owner of the counters of removed lanes
 
 std::string lane_name(hub::LaneId lane) {
     return fmt::format("lane-{}", static_cast<unsigned>(lane));
@@ -75,9 +76,47 @@ Json ports(const HubView& hub) {
     return rows;
 }
 
+/// Ports that a shard polls add to its totals.
+telemetry::ShardTotals totals_of(const HubView& hub, unsigned shard) {
+    telemetry::ShardTotals totals;
+    const auto own = [&](std::string_view name, std::uint64_t value, std::string_view) {
+        totals.count(name, value);
+        totals.count_handover(name, value);
+    };
+    hub.fabric.polls(shard).each(own);
+    hub.fabric.counters(shard).each(own);
+    const auto add = [&](pmd::Switch::PortId port) {
+        if (hub.fabric.shard_of(port) != shard) return;
+        const auto& counters = hub.fabric.counters(port);
+        totals.rx_packets += counters.rx_packets.value();
+        totals.tx_packets += counters.tx_packets.value();
+        totals.rx_dropped_handover_full += counters.rx_dropped_handover_full.value();
+    };
+    for (const auto& [device, port] : hub.uplinks) add(port);
+    for (const auto& [lane, port] : hub.lanes) add(port);
+    return totals;
+}
+
+Json shards(const HubView& hub) {
+    auto rows = Json::array();
+    for (unsigned i = 0; i < hub.fabric.shards(); ++i) {
+        const auto standing = hub.shards.watch(i).standing();
+        rows.push_back(telemetry::shard_row(
+            i, hub.shards.lcore(i), totals_of(hub, i),
+            standing ? fmt::format("has not polled for {:.0f} s", static_cast<double>(*standing) / second) : ""));
+    }
+    return rows;
+}
+
 Json counters(const HubView& hub) {
     telemetry::CounterRows rows;
-    hub.fabric.counters().each(rows.of("hub"));
+    CounterSums sums;
+    for (unsigned i = 0; i < hub.fabric.shards(); ++i) hub.fabric.counters(i).each(sums.add());
+    sums.each(rows.of("hub"));
+    for (unsigned i = 0; i < hub.fabric.shards(); ++i) {
+        hub.fabric.polls(i).each(rows.of(fmt::format("shard{}", i)));
+        rows.of(fmt::format("shard{}", i))("stalls", hub.shards.watch(i).stalls.value(), pmd::StallWatch::stalls_help);
+    }
     hub.clients.each(rows.of("hub"));
     hub.direct.each(rows.of("hub"));
     const auto add = [&](const std::string& owner, pmd::Switch::PortId port) {
@@ -96,6 +135,8 @@ Json counters(const HubView& hub) {
 std::vector<telemetry::Table> hub_tables(const std::function<HubView()>& view) {
     return {{"hub", "Lanes and uplinks: who has them, what they carry; what removed ones carried. No parameters",
              [view] { return ports(view()); }},
+            {"shards", "Shards: how busy each lcore is, and what it handed to others. No parameters",
+             [view] { return shards(view()); }},
             {"counters", "Every counter. No parameters", [view] { return counters(view()); }}};
 }
 

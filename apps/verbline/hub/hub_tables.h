@@ -2,13 +2,14 @@
 #pragma once
 
 /// @file
-/// The tables of a running hub, for `verbline show`: its ports, and every counter.
+/// The tables of a running hub, for `verbline show`: its ports, its shards, and every counter.
 
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "apps/verbline/hub/hub_shards.h"
 #include "control/hub/registry.h"
 #include "control/hub/server.h"
 #include "control/loop/acceptor.h"
@@ -25,6 +26,7 @@ struct HubView {
     const std::map<std::string, pmd::Switch::PortId>& uplinks;  ///< by device
     const control::AcceptorCounters& clients;
     const hub::DirectCounters& direct;
+    const HubShards& shards;
 };
 
 /// `view` is called on the control thread, once for each query.

@@ -53,7 +53,7 @@ struct Instance {
 /// environment. Removes sockets that killed programs have left; skips those of other users.
 std::vector<Instance> running_instances();
 
-/// The one called `name`, or the only one if `name` is empty. The error says which ones run, or how to start one.
+/// The one called `name`, or the only one if `name` is empty. The error lists the running ones, or how to start one.
 Result<Instance> find_instance(std::string_view name);
 
 }  // namespace verbline::cli

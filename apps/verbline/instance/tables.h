@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The tables of running instances. `verbline show` asks for them by name, and they are served by name
+/// The tables of running instances. `verbline show` requests them by name, and they are served by name
 /// (control/telemetry/server.h): a router serves all but `hub` and `cm`, a hub serves `hub` and
 /// `counters`, a program that connects by RDMA CM `cm`, `path_cache` and `counters`.
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t longest_reply = 64 * 1024;  ///< DPDK's is 16 KiB
 constexpr std::size_t longest_table = 100'000;    ///< rows: a process that never ends its table is cut off
 
-constexpr std::string_view advice = "what it would show is not believed; remove it, or ask its user to run this";
+constexpr std::string_view advice = "its output is not trusted; remove it, or run this as its owner";
 
 constexpr std::string_view our_commands = "/verbline/";
 

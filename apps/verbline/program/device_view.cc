@@ -17,7 +17,7 @@
 namespace verbline::cli {
 namespace {
 
-/// A number and what it stands for: "ACTIVE (4)".
+/// A value with its name: "ACTIVE (4)".
 std::string named(unsigned value, std::span<const std::string_view> names, unsigned first = 0) {
     const bool known = value >= first && value - first < names.size();
     return fmt::format("{} ({})", known ? names[value - first] : "unknown", value);

@@ -74,7 +74,7 @@ public:
         app.add_flag("--json", json_, "print JSON");
     }
 
-    Outcome run(const Context& /*context*/) override {
+    Outcome run(const CommandContext& /*context*/) override {
         auto settings = options_.settings();
         if (!settings) return failed(settings.error());
         const auto program = verbs::own_program();

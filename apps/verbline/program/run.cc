@@ -19,7 +19,7 @@
 namespace verbline::cli {
 namespace {
 
-/// Becomes the program; comes back only with an error.
+/// Becomes the program; returns only with an error.
 Error execute(const std::filesystem::path& program, std::span<const std::string> words) {
     std::vector<char*> arguments;
     for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));  // execvp(3) changes nothing
@@ -51,7 +51,8 @@ public:
                  "dpdk:net_af_packet0,iface=IFNAME, an interface by DPDK's own driver, without the kernel's addresses. "
                  "Other DPDK ports (PCI, AF_XDP) are for a hub: verbline hub NAME --uplink dpdk:DEVARGS. Without "
                  "--link it is hub:default. That hub and a fabric's are started if they do not run.",
-                 "What can be checked is checked before the program starts. If something is missing, one line says so, "
+                 "What can be checked is checked before the program starts. If something is missing, one line names "
+                 "it, "
                  "the exit status is 1, and the program is not started. From then on it is the program's own: no "
                  "process stays in between.",
                  "Two programs of the same user on one hub exchange their packets by shared memory of their own once "
@@ -60,7 +61,7 @@ public:
                  "With --ns auto the program has entries for the devices in /sys/class/infiniband and /dev/infiniband, "
                  "in a mount namespace of its own; UCX and Open MPI look for them. That needs root, or a kernel that "
                  "gives users namespaces of their own, in which setuid programs do not work. Where it cannot be had "
-                 "the program runs without; -v says why.",
+                 "the program runs without; -v prints why.",
                  "Options left out are taken from VERBLINE_LINK, VERBLINE_IP, VERBLINE_MTU, VERBLINE_IMPAIR, "
                  "VERBLINE_CAPTURE and VERBLINE_DIRECT (no: --no-direct) in the environment."},
             .examples = {{"verbline run ib_send_bw", "a server on the default hub"},
@@ -77,10 +78,10 @@ public:
         app_ = &app;
         options_.declare(app);
         app.add_option("--ns", namespace_, "entries in /sys and /dev: auto, or none")->type_name("auto|none");
-        app.add_flag("-v,--verbose", verbose_, "say why there are no entries in /sys and /dev");
+        app.add_flag("-v,--verbose", verbose_, "print why there are no entries in /sys and /dev");
     }
 
-    Outcome run(const Context& /*context*/) override {
+    Outcome run(const CommandContext& /*context*/) override {
         auto words = app_->remaining();
         if (!words.empty() && words.front() == "--")
             words.erase(words.begin());

@@ -22,7 +22,7 @@ namespace verbline::cli {
 
 class VerbsLibrary {
 public:
-    /// The library reads VERBLINE_* when its devices are asked for.
+    /// The library reads VERBLINE_* when the program lists devices.
     static Result<VerbsLibrary> open(const std::filesystem::path& file);
 
     /// Opens every device: its row (device_view.h), its "ports", each with its "gids", and "link", which describes the

@@ -54,9 +54,9 @@ public:
                 {"Asks a running instance over its DPDK telemetry socket and prints tables. NAME may be left out while "
                  "only one instance runs; cm and path_cache are then those of all. With no TABLE, prints all of them; "
                  "with no NAME either, lists the instances that run.",
-                 "Tables: ports (state, GID, LID, P_Key, VLAN, MTU, addresses), neighbours, paths (the path cache with "
-                 "its "
-                 "hits and misses), path_cache (how much it saves), multicast (groups with reference counts), routes, "
+                 "Tables: ports (state, GID, LID, P_Key, VLAN, the port whose device it shares, MTU, addresses), "
+                 "neighbours, paths (the path cache with its hits and misses), path_cache (how much it saves), "
+                 "multicast (groups with reference counts), routes, "
                  "queues, shards (what each polling lcore does, and hands to others), hub (who has which lane, and "
                  "what it carries; in the last row, without a process, what lanes carried that are gone), cm "
                  "(connections of programs under `verbline run`: state, peers, retries, age), counters (every counter "
@@ -90,7 +90,7 @@ public:
         app.add_flag("--json", json_, "print JSON: an array of objects per table");
     }
 
-    Outcome run(const Context& /*context*/) override {
+    Outcome run(const CommandContext& /*context*/) override {
         if (name_.empty()) return list_instances();
         words_.insert(words_.begin(), name_);  // what is taken for a name may be the first table
         const bool named = !is_table(words_[0]) && words_[0] != "all";
@@ -212,7 +212,7 @@ private:
         if (interval_ != 0) fmt::print("\n");
     }
 
-    /// What of a table people want to see.
+    /// The rows to print: without --all, no counters that are zero and shards in brief.
     Json shown(const std::string& name, const Json& rows) const {
         if (name == "counters" && !zeros_) return without_zeros(rows);
         if (name == "shards" && !zeros_) return in_brief(rows);

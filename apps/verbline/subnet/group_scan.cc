@@ -16,7 +16,7 @@ struct Question {
     wire::ComponentMask components;
 };
 
-/// Asks all at once and waits for the answers, in the order of the questions.
+/// Sends all queries at once and waits for the responses, in the order of the queries.
 std::expected<Answers, sa::Failure> ask_all(SubnetSession& session, sa::Client& client,
                                             std::span<const Question> questions) {
     const sa::Failure timed_out{.reason = sa::Failure::Reason::timed_out};
@@ -82,7 +82,7 @@ std::expected<wire::JoinState, sa::Failure> joined_states(SubnetSession& session
              component::mgid | component::port_gid | component::join_state});
     const auto answers = ask_all(session, client, questions);
     if (!answers) return std::unexpected(answers.error());
-    // OpenSM compares for equality; should another ask for the bits to be there, they add up to the same.
+    // OpenSM compares for equality; with an SM that tests for set bits, the union of the results is the same.
     unsigned joined = 0;
     for (unsigned state = 1; state <= join_states; ++state)
         if ((*answers)[state - 1]) joined |= state;

@@ -16,7 +16,7 @@
 namespace verbline::cli {
 namespace {
 
-/// How often a membership is asked for again: a restarted subnet manager has forgotten it, any other just says yes.
+/// Interval at which a membership is requested again: a restarted subnet manager has lost it; else nothing changes.
 constexpr Time refresh_period = 2 * second;
 
 std::unexpected<Failure> sa_failure(const wire::Gid& mgid, const std::string& why) {
@@ -33,16 +33,17 @@ public:
                 "--sm SM join MGID [--send-only] [--pkey P] [--json]\n"
                 "--sm SM leave MGID [--send-only]\n"
                 "--sm SM list [--json]",
-            .description = {"join makes the port a member of the group, prints what the subnet administrator says of "
-                            "it, keeps the membership through restarts of the subnet manager, and ends it on Ctrl-C. A "
-                            "group that does not exist yet is created like the partition's IPoIB broadcast group. "
-                            "leave ends a membership; list prints every group of the subnet and how this port is in "
-                            "it.",
-                            "The subnet administrator knows ports, not programs: leave also takes the group from any "
-                            "other program that uses it on this port. join does not: if the port was a member before, "
-                            "it stays one.",
-                            "SM is where the subnet manager is reached: ibsim:FABRIC,host=NODE for a simulated fabric, "
-                            "umad:DEVICE,port=N for an adapter."},
+            .description =
+                {"join makes the port a member of the group, prints its attributes as the subnet administrator "
+                 "returns them, keeps the membership through restarts of the subnet manager, and ends it on Ctrl-C. A "
+                 "group that does not exist yet is created like the partition's IPoIB broadcast group. "
+                 "leave ends a membership; list prints every group of the subnet and how this port is in "
+                 "it.",
+                 "The subnet administrator knows ports, not programs: leave also takes the group from any "
+                 "other program that uses it on this port. join does not: if the port was a member before, "
+                 "it stays one.",
+                 "SM is where the subnet manager is reached: ibsim:FABRIC,host=NODE for a simulated fabric, "
+                 "umad:DEVICE,port=N for an adapter."},
             .examples = {{"verbline mcast --sm ibsim:vl,host=H2 list", "all groups of the fabric vl"},
                          {"verbline mcast --sm ibsim:vl,host=H2 join ff12:401b:ffff::1", "join a group until Ctrl-C"}},
             .see_also = {"verbline-path(1)", "verbline-show(1)"},
@@ -60,7 +61,7 @@ public:
         app.add_flag("--json", json_, "print JSON");
     }
 
-    Outcome run(const Context& /*context*/) override {
+    Outcome run(const CommandContext& /*context*/) override {
         if (action_ != "join" && action_ != "leave" && action_ != "list")
             return usage_failure(fmt::format("mcast: {} is neither join, leave nor list", action_));
         if (action_ == "list" && !mgid_.empty()) return usage_failure("mcast: list takes no MGID");
@@ -107,7 +108,7 @@ private:
     static sa::Answer<wire::McMemberRecord> remove(SubnetSession& session, sa::Client& client, const wire::Gid& mgid,
                                                    wire::JoinState states) {
         namespace component = wire::mcmember_component;
-        return await<wire::McMemberRecord>(session, [&](sa::Reply<wire::McMemberRecord> reply) {
+        return await<wire::McMemberRecord>(session, [&](sa::ReplyHandler<wire::McMemberRecord> reply) {
             client.membership(wire::MadMethod::remove,
                               {.mgid = mgid, .port_gid = session.port().gid(), .join_state = states},
                               component::mgid | component::port_gid | component::join_state, std::move(reply));
@@ -122,7 +123,7 @@ private:
         const auto how = parameters(session, client, mgid, pkey);
         if (!how) return sa_failure(mgid, "no such group, and no IPoIB broadcast group to create it like");
         const auto request = sa::join_request(mgid, session.port().gid(), state(), *how);
-        const auto ask = [&](sa::Reply<wire::McMemberRecord> reply) {
+        const auto ask = [&](sa::ReplyHandler<wire::McMemberRecord> reply) {
             client.membership(wire::MadMethod::set, request.first, request.second, std::move(reply));
         };
         SubnetSession::hold_signals();  // once joined, leave
@@ -141,7 +142,7 @@ private:
         return {};
     }
 
-    /// An existing group says how to join it; a new one takes after its partition's broadcast group (RFC 4391, 5).
+    /// Parameters to join with: an existing group's own, or those of its partition's broadcast group (RFC 4391, 5).
     static std::expected<sa::JoinParameters, sa::Failure> parameters(SubnetSession& session, sa::Client& client,
                                                                      const wire::Gid& mgid, wire::PKey pkey) {
         if (const auto group = find(session, client, mgid)) return sa::JoinParameters{.pkey = group->pkey};
@@ -151,7 +152,7 @@ private:
     }
 
     static sa::Answer<wire::McMemberRecord> find(SubnetSession& session, sa::Client& client, const wire::Gid& mgid) {
-        return await<wire::McMemberRecord>(session, [&](sa::Reply<wire::McMemberRecord> reply) {
+        return await<wire::McMemberRecord>(session, [&](sa::ReplyHandler<wire::McMemberRecord> reply) {
             client.membership(wire::MadMethod::get, {.mgid = mgid}, wire::mcmember_component::mgid, std::move(reply));
         });
     }

@@ -6,7 +6,7 @@
 
 #include "apps/verbline/instance/rows_of_all.h"
 #include "apps/verbline/output/record_view.h"
-#include "apps/verbline/subnet/endpoint.h"
+#include "apps/verbline/subnet/path_endpoint.h"
 #include "apps/verbline/subnet/subnet_session.h"
 #include "datapath/wire/text.h"
 
@@ -18,7 +18,7 @@ public:
     Manual manual() const override {
         return {
             .name = "path",
-            .summary = "ask the subnet administrator for the path between two ports",
+            .summary = "query the subnet administrator for the path between two ports",
             .synopsis = "--sm SM A B [--pkey P] [--json]\n--stats [--json]",
             .description = {"Prints the PathRecord from port A to port B as the subnet administrator answers it now, "
                             "past any cache. A and B are a LID (4, 0x4), a GID (fe80::2:c903:0:1) or a port GUID "
@@ -26,8 +26,8 @@ public:
                             "SM is where the subnet manager is reached: ibsim:FABRIC,host=NODE for a simulated fabric, "
                             "umad:DEVICE,port=N for an adapter.",
                             "--stats prints what the local path caches of running gateways and programs have saved: "
-                            "lookups, those that found a path or joined a question already asked, and the questions "
-                            "that the subnet administrator got."},
+                            "lookups, those that found a path or joined a query under way, and the queries sent to "
+                            "the subnet administrator."},
             .examples = {{"verbline path --sm ibsim:vl,host=H2 3 4", "the path from LID 3 to LID 4"},
                          {"verbline path --sm umad:mlx5_0,port=1 3 0x0002c90300000001 --json", "the same as JSON"},
                          {"verbline path --stats", "how well the local path caches do"}},
@@ -45,7 +45,7 @@ public:
         app.add_flag("--json", json_, "print JSON");
     }
 
-    Outcome run(const Context& /*context*/) override {
+    Outcome run(const CommandContext& /*context*/) override {
         if (stats_) return print_stats();
         if (sm_.empty() || b_.empty()) return usage_failure("path: needs --sm and two ports, or --stats");
         const auto pkey = wire::from_string<wire::PKey>(pkey_);
@@ -59,8 +59,9 @@ public:
 
         sa::Client client(session->transport(), session->loop());
         const auto [query, components] = path_query(*a, *b, *pkey);
-        const auto path = await<wire::PathRecord>(
-            *session, [&](sa::Reply<wire::PathRecord> reply) { client.path(query, components, std::move(reply)); });
+        const auto path = await<wire::PathRecord>(*session, [&](sa::ReplyHandler<wire::PathRecord> reply) {
+            client.path(query, components, std::move(reply));
+        });
         if (!path) return run_failure(fmt::format("path from {} to {}: {}", a_, b_, sa::describe(path.error())));
         const auto row = path_row(*path);
         fmt::print("{}", json_ ? render_json(row) : render_object(row));

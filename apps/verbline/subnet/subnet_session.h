@@ -47,9 +47,9 @@ private:
 /// Longer than all retries of a patient request (sa::Client::patient).
 constexpr Time answer_limit = 10 * second;
 
-/// Calls `ask` with a reply handler, and runs the loop until it has been called, or for `answer_limit` (timed_out).
+/// Calls `ask` with a reply handler, and runs the loop until that is called, or for `answer_limit` (timed_out).
 template <class Record>
-sa::Answer<Record> await(SubnetSession& session, const std::function<void(sa::Reply<Record>)>& ask) {
+sa::Answer<Record> await(SubnetSession& session, const std::function<void(sa::ReplyHandler<Record>)>& ask) {
     // Shared: after the limit the handler may still be called while the client is being destroyed.
     const auto answer = std::make_shared<std::optional<sa::Answer<Record>>>();
     ask([answer](const sa::Answer<Record>& given) { *answer = given; });

@@ -53,7 +53,7 @@ TEST_F(Forward, WorkThatTheKernelLeftIsDoneAndATagStays) {
     }
 }
 
-TEST_F(Forward, WhoeverCanWaitIsNotReadWhileTheOutputIsCongested) {
+TEST_F(Forward, LosslessInputIsNotPolledWhileOutputIsCongested) {
     left.capabilities().lossless_rx = true;
     right.tx_room = 0;
     left.receive(test::pattern(64));

@@ -23,7 +23,7 @@ struct RdmaPingExchange : testing::Test {
     int raw = -1;  ///< b's socket
 };
 
-TEST_F(RdmaPingExchange, EachLearnsWhatTheOtherTells) {
+TEST_F(RdmaPingExchange, EachReceivesTheOthersParameters) {
     const Introduction told{
         .qpn = wire::Qpn{0xabcdef},
         .psn = wire::Psn(0x123456),
@@ -33,7 +33,8 @@ TEST_F(RdmaPingExchange, EachLearnsWhatTheOtherTells) {
         .gid = wire::Gid::of(0xfd00'1122'3344'5566, wire::Guid{0x7788'99aa'bbcc'ddee}),
         .rkey = wire::RKey{0x89ab'cdef},
         .address = 0x7fff'0123'4567'89ab,
-        .selective_ack = true};
+        .selective_ack = true,
+        .flow_label = 0xfedcb};
     auto other = std::async(std::launch::async, [&] { return b->swap({.mtu = 256}); });
     const auto at_a = a->swap(told);
     const auto at_b = other.get();
@@ -49,9 +50,10 @@ TEST_F(RdmaPingExchange, EachLearnsWhatTheOtherTells) {
     EXPECT_EQ(at_b->rkey, told.rkey);
     EXPECT_EQ(at_b->address, told.address);
     EXPECT_TRUE(at_b->selective_ack);
+    EXPECT_EQ(at_b->flow_label, told.flow_label);
 }
 
-TEST_F(RdmaPingExchange, WhoeverSpeaksSomethingElseIsRefused) {
+TEST_F(RdmaPingExchange, AnotherProtocolIsRefused) {
     const std::array<char, 64> http{"GET / HTTP/1.1\r\n"};
     ASSERT_EQ(send(raw, http.data(), http.size(), 0), 64);
     const auto at_a = a->swap({});

@@ -20,7 +20,7 @@ Request full_request() {
     return request;
 }
 
-TEST(Convert, RequestsArriveTurnedRound) {
+TEST(Convert, ReceivedRequestSwapsLocalAndRemote) {
     auto sent = full_request();
     sent.alternate = sent.primary;
     sent.alternate->hop_limit = 3;

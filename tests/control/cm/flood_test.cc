@@ -51,7 +51,7 @@ struct Flood : ::testing::Test {
     /// The reason of the REJ that was sent last, to a stranger.
     wire::CmRejectReason refusal() {
         if (world.flights.empty() || world.flights.back().attribute() != rej) return {};
-        return Incoming::parse(world.flights.back().mad)->as<wire::CmRej>().reason;
+        return ReceivedMessage::parse(world.flights.back().mad)->as<wire::CmRej>().reason;
     }
 };
 
@@ -106,7 +106,7 @@ TEST_F(Flood, AnsweredRepliesStayHalfOpenUntilThePeerShowsItself) {
     EXPECT_NE(ask(9), nullptr);
 }
 
-TEST_F(Flood, PlacesAreGivenBackByRejectionsAndByThoseWhoDropThem) {
+TEST_F(Flood, RejectedAndDroppedEndpointsAreNotHalfOpen) {
     std::vector<EndpointPointer> open;
     for (int i = 0; i < 4; ++i) open.push_back(ask(9));
     ASSERT_TRUE(open[0]->reject({.reason = wire::CmRejectReason::consumer}, world.now));
@@ -123,7 +123,7 @@ TEST_F(Flood, DatagramRequestsCountAsHalfOpen) {
     while (auto endpoint = ask_for_datagrams(9)) open.push_back(std::move(endpoint));
     EXPECT_EQ(open.size(), 4u);
     ASSERT_EQ(world.flights.back().attribute(), sidr_rep);
-    EXPECT_EQ(Incoming::parse(world.flights.back().mad)->as<wire::CmSidrRep>().status, wire::SidrStatus::no_qp);
+    EXPECT_EQ(ReceivedMessage::parse(world.flights.back().mad)->as<wire::CmSidrRep>().status, wire::SidrStatus::no_qp);
     ASSERT_TRUE(open.front()->respond({}, world.now));
     EXPECT_NE(ask_for_datagrams(9), nullptr);
 }
@@ -151,7 +151,7 @@ TEST_F(Flood, RefusalsAreKeptNoLongerThanWeGrant) {
     EXPECT_EQ(server.size(), 1u);
 }
 
-TEST_F(Flood, RepliesThatNobodyAnswersAreGivenUpInTime) {
+TEST_F(Flood, RepliesWithoutRtuTimeOut) {
     auto request = request_of(9);
     request.local_response_timeout = as_long_as_can_be;
     request.primary.packet_lifetime = as_long_as_can_be - 1;

@@ -71,7 +71,7 @@ TEST(Burst, AnEndpointGetsItsMessagesInTheirOrder) {
     EXPECT_EQ(world.counter(1, "rx_duplicate_req"), 1u);
 }
 
-TEST(Burst, WhatIsNoMessageOrNobodysIsCountedAmongOthers) {
+TEST(Burst, MalformedAndUnknownMessagesAreCountedAmongOthers) {
     World world(2);
     const auto question = *world.manager(0).resolve(
         {.path = world.request(0, 1).primary, .service = service, .max_cm_retries = 1}, world.now);

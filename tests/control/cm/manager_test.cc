@@ -45,7 +45,7 @@ TEST(Manager, Connects) {
     EXPECT_EQ(asked->endpoint->state(), ConnectionState::established);
 }
 
-TEST(Manager, RefusesServicesThatNobodyListensFor) {
+TEST(Manager, RejectsRequestsWithoutAListener) {
     World world(2);
     const auto active = *world.manager(0).connect(world.request(0, 1), world.now);
     world.deliver_all();
@@ -67,7 +67,7 @@ TEST(Manager, ListenersOfTheSameServiceExcludeEachOther) {
     EXPECT_EQ(manager.size(), 0u);
 }
 
-TEST(Manager, RepeatsRequestsUntilNobodyCanBeThere) {
+TEST(Manager, RetransmitsRequestsUntilTheyTimeOut) {
     World world(2);
     auto request = world.request(0, 1);
     request.max_cm_retries = 3;
@@ -130,7 +130,7 @@ TEST(Manager, ARefusalIsRepeatedWhenTheRequestIs) {
     EXPECT_EQ(world.manager(1).size(), 1u) << "the listener";
 }
 
-TEST(Manager, WaitsLongerWhenThePeerSaysSo) {
+TEST(Manager, WaitsLongerAfterAnMra) {
     World world(2);
     const auto listener = *world.manager(1).listen(service, ~std::uint64_t{0}, world.now);
     const auto active = *world.manager(0).connect(world.request(0, 1), world.now);
@@ -196,7 +196,7 @@ TEST(Manager, AQueuePairConnectedElsewhereIsStale) {
 
 TEST(Manager, LoadsAlternatePaths) {
     Connected c;
-    Path path = c.world.request(0, 1).primary;
+    ConnectionPath path = c.world.request(0, 1).primary;
     path.flow_label = 0x12345;
     EXPECT_TRUE(c.active->load_alternate(path, {}, c.world.now));
     const auto proposal = c.world.flights.front();
@@ -297,7 +297,7 @@ TEST(Manager, RefusesRequestsOfAnotherClassVersion) {
     };
     deliver(make_mad(wire::CmReq{.local_id = 7}, 8));
     ASSERT_EQ(world.flights.size(), 1u);
-    const auto refusal = *Incoming::parse(world.flights.front().mad);
+    const auto refusal = *ReceivedMessage::parse(world.flights.front().mad);
     ASSERT_EQ(refusal.attribute(), rej);
     EXPECT_EQ(refusal.transaction(), 8u);
     const auto content = refusal.as<wire::CmRej>();
@@ -308,7 +308,7 @@ TEST(Manager, RefusesRequestsOfAnotherClassVersion) {
     world.flights.clear();
     deliver(make_mad(wire::CmSidrReq{.request_id = 9}, 10));
     ASSERT_EQ(world.flights.size(), 1u);
-    const auto answer = Incoming::parse(world.flights.front().mad)->as<wire::CmSidrRep>();
+    const auto answer = ReceivedMessage::parse(world.flights.front().mad)->as<wire::CmSidrRep>();
     EXPECT_EQ(answer.request_id, 9u);
     EXPECT_EQ(answer.status, wire::SidrStatus::unsupported_version);
     world.flights.clear();

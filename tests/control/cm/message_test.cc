@@ -10,14 +10,14 @@ namespace {
 
 TEST(Message, IsRefusedByItsHeader) {
     const auto good = make_mad(wire::CmRtu{.local_id = 1, .remote_id = 2}, 3);
-    ASSERT_TRUE(Incoming::parse(good));
-    EXPECT_EQ(Incoming::parse(good)->sender_id(), 1u);
-    EXPECT_EQ(Incoming::parse(good)->receiver_id(), 2u);
-    EXPECT_EQ(Incoming::parse(good)->transaction(), 3u);
+    ASSERT_TRUE(ReceivedMessage::parse(good));
+    EXPECT_EQ(ReceivedMessage::parse(good)->sender_id(), 1u);
+    EXPECT_EQ(ReceivedMessage::parse(good)->receiver_id(), 2u);
+    EXPECT_EQ(ReceivedMessage::parse(good)->transaction(), 3u);
     const auto with = [&](std::size_t at, std::uint8_t value) {
         auto mad = good;
         wire::store8(mad, at, value);
-        return Incoming::parse(mad).error();
+        return ReceivedMessage::parse(mad).error();
     };
     EXPECT_EQ(with(0, 2), Count::rx_dropped_malformed);
     EXPECT_EQ(with(1, 3), Count::rx_dropped_malformed);
@@ -29,14 +29,14 @@ TEST(Message, IsRefusedByItsHeader) {
 
 TEST(Message, AnswerToADatagramRequestCarriesTheAskersId) {
     const auto mad = make_mad(wire::CmSidrRep{.request_id = 7, .status = wire::SidrStatus::rejected}, 0);
-    EXPECT_EQ(Incoming::parse(mad)->receiver_id(), 7u);
+    EXPECT_EQ(ReceivedMessage::parse(mad)->receiver_id(), 7u);
 }
 
 template <class... Messages>
 void expect_the_same(const Messages&... messages) {
     const auto expect_one = [](const auto& message) {
         using Message = std::remove_cvref_t<decltype(message)>;
-        const auto read = Incoming::parse(make_mad(message, 5));
+        const auto read = ReceivedMessage::parse(make_mad(message, 5));
         ASSERT_TRUE(read);
         EXPECT_EQ(read->attribute(), attribute_of<Message>);
         EXPECT_EQ(read->template as<Message>(), message);
@@ -45,7 +45,7 @@ void expect_the_same(const Messages&... messages) {
     (expect_one(messages), ...);
 }
 
-TEST(Message, IsReadAsWhatItWas) {
+TEST(Message, ParsesEveryMessageToTheSameType) {
     expect_the_same(
         wire::CmReq{.local_id = 1, .service = wire::CmServiceId{7}, .primary = {.remote_lid = wire::Lid{9}}},
         wire::CmMra{.local_id = 1, .service_timeout = 3}, wire::CmRej{.local_id = 1, .remote_id = 2},

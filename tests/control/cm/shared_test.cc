@@ -41,7 +41,7 @@ protected:
                 }};
 };
 
-TEST_F(Shared, ARequestForWhatAnotherHasIsLeftToIt) {
+TEST_F(Shared, RequestIsAnsweredByTheManagerThatListens) {
     held_by_other = service;
     const auto listener = *world.manager(other).listen(service, exactly, world.now);
     const auto active = *world.manager(0).connect(world.request(0, one), world.now);
@@ -63,7 +63,7 @@ TEST_F(Shared, ARequestForWhatAnotherHasIsLeftToIt) {
     EXPECT_EQ(world.counter(one, "tx_rej") + world.counter(one, "tx_drep"), 0u);
 }
 
-TEST_F(Shared, ADatagramServiceThatAnotherHasIsLeftToIt) {
+TEST_F(Shared, SidrRequestIsAnsweredByTheManagerThatListens) {
     held_by_other = service;
     const auto listener = *world.manager(other).listen(service, exactly, world.now);
     const auto client =
@@ -76,7 +76,7 @@ TEST_F(Shared, ADatagramServiceThatAnotherHasIsLeftToIt) {
     EXPECT_FALSE(client->poll(world.now));
 }
 
-TEST_F(Shared, WhatNobodyHasIsRefused) {
+TEST_F(Shared, RejectsServiceIdWithoutListener) {
     const auto active = *world.manager(0).connect(world.request(0, one), world.now);
     deliver_to_both();
     const auto rejected = next<Rejected>(*active, world.now);

@@ -26,7 +26,7 @@ TEST(Shares, OnePortGetsHalf) {
     EXPECT_EQ(shares.taken(), 50u) << "those refused took none";
 }
 
-TEST(Shares, WhoeverComesNextFindsSome) {
+TEST(Shares, LaterPortsGetPartOfTheRemainder) {
     Shares shares(100, 1);
     take_all(shares, port(1));
     EXPECT_EQ(take_all(shares, port(2)).size(), 25u) << "as many as are still free then";
@@ -44,13 +44,13 @@ TEST(Shares, PlacesGivenBackAreFree) {
     EXPECT_FALSE(shares.take(port(1)));
 }
 
-TEST(Shares, PortsWithoutAGidAreToldApartByTheirLid) {
+TEST(Shares, PortsWithoutAGidAreDistinguishedByLid) {
     Shares shares(4, 1);
     EXPECT_EQ(take_all(shares, {.lid = wire::Lid{1}}).size(), 2u);
     EXPECT_TRUE(shares.take({.lid = wire::Lid{2}}));
 }
 
-TEST(Shares, ThereNeedNotBeAny) {
+TEST(Shares, CapacityMayBeZero) {
     Shares shares(0, 1);
     EXPECT_FALSE(shares.take(port(1)));
     EXPECT_EQ(shares.taken(), 0u);

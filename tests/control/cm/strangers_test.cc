@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "control/cm/connection.h"
-#include "tests/control/cm/recording_context.h"
+#include "tests/control/cm/recording_sink.h"
 #include "tests/control/cm/world.h"
 
 namespace verbline::cm::test {
@@ -25,7 +25,7 @@ mad::GmpPeer by_lid(wire::Lid lid) {
 
 /// An active side whose paths lead to two ports of the peer.
 struct Side {
-    RecordingContext context;
+    RecordingSink sink;
     Connection connection{ours, wire::Guid{0x1000}};
     Time now = second;
 
@@ -34,20 +34,20 @@ struct Side {
         request.primary.remote_gid = primary_gid;
         request.alternate.emplace().remote_gid = alternate_gid;
         if (lids) request.primary.remote_lid = their_lid, request.alternate->remote_lid = alternate_lid;
-        connection.connect(request, now, context);
+        connection.connect(request, now, sink);
     }
     template <class Message>
     void receive(Message message, const mad::GmpPeer& from) {
         message.local_id = theirs;
         message.remote_id = static_cast<std::uint32_t>(ours);
         const auto mad = make_mad(message, 0x11);
-        connection.receive(*Incoming::parse(mad), from, now, context);
+        connection.receive(*ReceivedMessage::parse(mad), from, now, sink);
     }
     void establish() {
         receive(wire::CmRep{.qpn = wire::Qpn{6}}, by_gid(primary_gid));
-        ASSERT_TRUE(connection.ready_to_use({}, now, context));
-        context.reported.clear();
-        context.sent.clear();
+        ASSERT_TRUE(connection.ready_to_use({}, now, sink));
+        sink.reported.clear();
+        sink.sent.clear();
     }
     bool has_closed_by(const mad::GmpPeer& from) {
         receive(wire::CmDreq{.remote_qpn = wire::Qpn{5}}, from);
@@ -61,8 +61,8 @@ TEST(Strangers, CannotAnswerRefuseOrDelayARequest) {
     side.receive(wire::CmRej{.reason = wire::CmRejectReason::consumer}, by_lid(other_lid));
     side.receive(wire::CmMra{}, by_gid(other_gid, other_lid));
     EXPECT_EQ(side.connection.state(), ConnectionState::req_sent);
-    EXPECT_TRUE(side.context.reported.empty());
-    EXPECT_EQ(std::ranges::count(side.context.counted, Count::rx_dropped_stranger), 3);
+    EXPECT_TRUE(side.sink.reported.empty());
+    EXPECT_EQ(std::ranges::count(side.sink.counted, Count::rx_dropped_stranger), 3);
 }
 
 TEST(Strangers, CannotCloseOrMoveAConnection) {
@@ -73,8 +73,8 @@ TEST(Strangers, CannotCloseOrMoveAConnection) {
                  by_lid(other_lid));
     side.receive(wire::CmLap{.remote_qpn = wire::Qpn{5}, .local_gid = other_gid}, by_gid(other_gid));
     EXPECT_EQ(side.connection.state(), ConnectionState::established);
-    EXPECT_TRUE(side.context.reported.empty());
-    EXPECT_TRUE(side.context.sent.empty());
+    EXPECT_TRUE(side.sink.reported.empty());
+    EXPECT_TRUE(side.sink.sent.empty());
     EXPECT_FALSE(side.has_closed_by(by_gid(other_gid))) << "what it proposed has not made it known";
 }
 
@@ -100,28 +100,28 @@ TEST(Strangers, WithoutLidsOnlyTheGidCounts) {
 TEST(Strangers, APeerThatHasMigratedIsAnsweredWhereItIs) {
     Side side;
     side.establish();
-    Path path;
+    ConnectionPath path;
     path.remote_gid = other_gid;
-    ASSERT_TRUE(side.connection.load_alternate(path, {}, side.now, side.context));
+    ASSERT_TRUE(side.connection.load_alternate(path, {}, side.now, side.sink));
     side.receive(wire::CmApr{}, by_gid(other_gid));
-    side.context.sent.clear();
-    ASSERT_TRUE(side.connection.disconnect({}, side.now, side.context));
-    EXPECT_EQ(side.context.sent.front().first.path.address.dgid, other_gid);
+    side.sink.sent.clear();
+    ASSERT_TRUE(side.connection.disconnect({}, side.now, side.sink));
+    EXPECT_EQ(side.sink.sent.front().first.path.address.dgid, other_gid);
 }
 
 TEST(Strangers, APassiveSideKnowsWhatTheRequestSays) {
-    RecordingContext context;
+    RecordingSink sink;
     Connection connection(ours, wire::Guid{0x1000});
     wire::CmReq req{.local_id = theirs, .qpn = wire::Qpn{6}};
     req.primary.local_gid = primary_gid;
     req.alternate.local_gid = alternate_gid;
     const auto mad = make_mad(req, 0x22);
-    connection.accept(*Incoming::parse(mad), by_gid(primary_gid), second);
-    ASSERT_TRUE(connection.reply({.qpn = wire::Qpn{5}}, second, context));
+    connection.accept(*ReceivedMessage::parse(mad), by_gid(primary_gid), second);
+    ASSERT_TRUE(connection.reply({.qpn = wire::Qpn{5}}, second, sink));
     const auto rtu = make_mad(wire::CmRtu{.local_id = theirs, .remote_id = 0x11}, 0x22);
-    connection.receive(*Incoming::parse(rtu), by_gid(other_gid), second, context);
+    connection.receive(*ReceivedMessage::parse(rtu), by_gid(other_gid), second, sink);
     EXPECT_EQ(connection.state(), ConnectionState::rep_sent);
-    connection.receive(*Incoming::parse(rtu), by_gid(alternate_gid), second, context);
+    connection.receive(*ReceivedMessage::parse(rtu), by_gid(alternate_gid), second, sink);
     EXPECT_EQ(connection.state(), ConnectionState::established);
 }
 
@@ -153,9 +153,9 @@ struct Three {
         if (world.flights.empty() || world.flights.front().attribute() != wire::CmAttribute::rej) return {};
         EXPECT_EQ(world.flights.front().to, 2u);
         const auto mad = world.flights.front().mad;
-        return Incoming::parse(mad)->as<wire::CmRej>().reason;
+        return ReceivedMessage::parse(mad)->as<wire::CmRej>().reason;
     }
-    wire::CmReq copy() const { return Incoming::parse(request)->as<wire::CmReq>(); }
+    wire::CmReq copy() const { return ReceivedMessage::parse(request)->as<wire::CmReq>(); }
 };
 
 TEST(Strangers, CannotMakeAConnectionStaleByItsId) {

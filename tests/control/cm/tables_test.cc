@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "control/cm/id_table.h"
+#include "control/cm/communication_id_table.h"
 #include "control/cm/listeners.h"
 #include "control/cm/remote_table.h"
 #include "control/cm/zeroed_array.h"
@@ -20,13 +20,13 @@ struct Named : Counted {
     explicit Named(std::uint32_t n) : name(n) {}
     std::uint32_t name;
 };
-using Table = IdTable<Named>;
+using Table = CommunicationIdTable<Named>;
 
 std::uint32_t insert(Table& table) {
     return table.insert([](std::uint32_t id) { return Reference<Named>::make(id); })->name;
 }
 
-TEST(IdTable, FindsWhatWasPutIn) {
+TEST(CommunicationIdTable, FindsWhatWasPutIn) {
     Table table(7);
     std::map<std::uint32_t, bool> present;
     std::mt19937 random(1);
@@ -48,14 +48,14 @@ TEST(IdTable, FindsWhatWasPutIn) {
     for (const auto& [id, yes] : present) ASSERT_EQ(table.find(id)->name, id);
 }
 
-TEST(IdTable, NeverGivesOutZeroAndPassesOverWhatIsTaken) {
+TEST(CommunicationIdTable, NeverGivesOutZeroAndPassesOverWhatIsTaken) {
     Table table(0xffff'ffff);
     EXPECT_EQ(insert(table), 0xffff'ffff);
     EXPECT_EQ(insert(table), 1u);
     EXPECT_FALSE(table.find(0));
 }
 
-TEST(IdTable, GrowsWithoutLosingAny) {
+TEST(CommunicationIdTable, GrowsWithoutLosingAny) {
     Table table(0xffff'f000);
     std::vector<std::uint32_t> ids;
     for (std::size_t count = 1; count <= 20'000; ++count) {
@@ -66,7 +66,7 @@ TEST(IdTable, GrowsWithoutLosingAny) {
     EXPECT_EQ(table.all().size(), ids.size());
 }
 
-TEST(IdTable, SaysWhereAValueIsWithoutHoldingIt) {
+TEST(CommunicationIdTable, PrefetchesAValueWithoutAReference) {
     Table table(1);
     const auto id = insert(table);
     const Named* there = nullptr;
@@ -82,7 +82,7 @@ TEST(IdTable, SaysWhereAValueIsWithoutHoldingIt) {
     EXPECT_EQ(calls, 0u);
 }
 
-TEST(IdTable, ItsValuesLiveAsLongAsSomebodyRefersToThem) {
+TEST(CommunicationIdTable, ItsValuesLiveAsLongAsTheyAreReferenced) {
     struct Watched : Counted {
         explicit Watched(bool& g) : gone(g) {}
         ~Watched() { gone = true; }
@@ -91,7 +91,7 @@ TEST(IdTable, ItsValuesLiveAsLongAsSomebodyRefersToThem) {
     bool held = false, left = false;
     Reference<Watched> last;
     {
-        IdTable<Watched> table(1);
+        CommunicationIdTable<Watched> table(1);
         last = table.insert([&](std::uint32_t) { return Reference<Watched>::make(held); });
         table.erase(1);
         EXPECT_FALSE(held) << "we hold it";
@@ -175,7 +175,7 @@ TEST(ZeroedArray, IsZeroAndWritableWhateverItsSize) {
     }
 }
 
-TEST(RemoteTable, TellsPortsOfOneOwnerApart) {
+TEST(RemoteTable, DistinguishesPortsOfOneOwner) {
     RemoteTable table(1);
     const auto one = RemoteEnd::queue_pair(wire::Guid{1}, wire::Gid::of(1, wire::Guid{1}), wire::Qpn{1});
     const auto other = RemoteEnd::queue_pair(wire::Guid{1}, wire::Gid::of(1, wire::Guid{2}), wire::Qpn{1});

@@ -41,5 +41,22 @@ TEST(Placement, WithoutPortsThereIsNothingToSay) {
     EXPECT_EQ(placement_warnings(shards, {}), (Warnings{"", ""}));
 }
 
+using Pools = std::vector<PoolPlacement::Pool>;
+using Shares = std::vector<std::size_t>;
+
+TEST(PoolPlacement, AShardTakesItsPacketsFromItsOwnSocket) {
+    const std::array one{0};
+    EXPECT_EQ(place_pools(one), (PoolPlacement{Pools{{0, 1}}, Shares{0}}));
+    const std::array even{0, 0, 1, 1};
+    EXPECT_EQ(place_pools(even), (PoolPlacement{Pools{{0, 2}, {1, 2}}, Shares{0, 0, 1, 1}}));
+    const std::array mixed{1, 0, 3, 1, 1};
+    EXPECT_EQ(place_pools(mixed), (PoolPlacement{Pools{{1, 3}, {0, 1}, {3, 1}}, Shares{0, 1, 2, 0, 0}}));
+}
+
+TEST(PoolPlacement, ShardsThatMayRunAnywhereShareOnePool) {
+    const std::array shards{any, 1, any};
+    EXPECT_EQ(place_pools(shards), (PoolPlacement{Pools{{any, 2}, {1, 1}}, Shares{0, 1, 0}}));
+}
+
 }  // namespace
 }  // namespace verbline::gateway

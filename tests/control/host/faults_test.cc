@@ -76,7 +76,7 @@ TEST_F(HostFaults, RequestsAreDoneOrRefused) {
 }
 
 /// Whoever follows the kernel has all of its tables in the end, or knows that it has not.
-TEST_F(HostFaults, AMonitorHasTheWholePictureOrSaysThatItHasNot) {
+TEST_F(HostFaults, MonitorIsCompleteOrReportsResync) {
     expect_survives("netlink: monitor", []() -> Outcome {
         auto monitor = NetlinkMonitor::open("");
         if (!monitor) return monitor.error();

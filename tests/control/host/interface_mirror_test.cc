@@ -42,6 +42,15 @@ TEST_F(MirroredInterface, TellsEachChange) {
     EXPECT_FALSE(mirror.received(LinkRemoved{mirrored})[0].state.up);
 }
 
+/// As the kernel does it for an address that was added with `nodad`, which a fail-over daemon is sure of.
+TEST_F(MirroredInterface, TellsWhichAddressesAreCertain) {
+    mirror.received(Synced{});
+    const auto added = mirror.received(AddressAdded{mirrored, second_address, true});
+    ASSERT_EQ(added.size(), 1u);
+    EXPECT_EQ(added[0].state.certain, std::vector{second_address.gid});
+    EXPECT_TRUE(mirror.received(AddressRemoved{mirrored, second_address})[0].state.certain.empty());
+}
+
 TEST_F(MirroredInterface, TellsOnlyTheDifferenceAfterAResync) {
     mirror.received(Synced{});
     EXPECT_TRUE(mirror.received(Resync{}).empty());

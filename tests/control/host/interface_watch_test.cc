@@ -39,18 +39,18 @@ TEST_F(InterfaceWatchTest, AddressesOfBothFamiliesComeAndGo) {
     }
 }
 
-TEST_F(InterfaceWatchTest, ItsStateChanges) {
+TEST_F(InterfaceWatchTest, ReportsLinkAndMacChanges) {
     EXPECT_EQ(news_of("ip link set v0 down"), News::changed);
     EXPECT_EQ(news_of("ip link set v0 address 02:00:00:00:00:07"), News::changed);
 }
 
-TEST_F(InterfaceWatchTest, WhatHappensToOthersIsNoNews) {
+TEST_F(InterfaceWatchTest, IgnoresOtherInterfaces) {
     EXPECT_EQ(news_of("ip link add v2 type veth peer name v3"), News::nothing);
     EXPECT_EQ(news_of("ip address add 10.2.0.1/24 dev v2"), News::nothing);
     EXPECT_EQ(news_of("ip link del v2"), News::nothing);
 }
 
-TEST_F(InterfaceWatchTest, ItIsGoneWhenItIsDeletedOrTakenElsewhere) {
+TEST_F(InterfaceWatchTest, ReportsGoneAfterMoveToAnotherNamespace) {
     test::Namespace other;
     EXPECT_EQ(news_of("ip link set v0 netns " + other.path()), News::gone);
 }

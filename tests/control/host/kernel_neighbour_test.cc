@@ -84,7 +84,7 @@ TEST_F(KernelNeighbourTest, TheKernelIsMadeToAsk) {
     }
 }
 
-TEST_F(KernelNeighbourTest, BehindAGatewayItIsTheGateways) {
+TEST_F(KernelNeighbourTest, RemoteDestinationResolvesToGateway) {
     here->run("ip route add 192.168.9.0/24 via 10.1.0.2");
     here->run("ip route add fd99::/64 via fd00::2");
     EXPECT_EQ(resolve("10.1.0.1", "192.168.9.9").value(), mac("02:00:00:00:00:02"));
@@ -96,7 +96,7 @@ TEST_F(KernelNeighbourTest, OurOwnAddressesAreHere) {
     EXPECT_EQ(resolve("fd00::1", "fd00::1").value(), mac("02:00:00:00:00:01"));
 }
 
-TEST_F(KernelNeighbourTest, WhatTheAdministratorSaysNeedsNoQuestion) {
+TEST_F(KernelNeighbourTest, StaticEntryResolvesWithoutProbe) {
     here->run("ip neigh add 10.1.0.77 lladdr 02:00:00:00:00:77 dev v0");
     EXPECT_EQ(resolve("10.1.0.1", "10.1.0.77", 0).value(), mac("02:00:00:00:00:77"));
 }

@@ -27,7 +27,7 @@ using test::ipv6;
 /// A message as the kernel would send it.
 template <class Header>
 struct Sent {
-    Message message;
+    NetlinkMessage message;
 
     Sent(int type, const Header& header, int flags = 0) : message(nlmsg_alloc_simple(type, flags)) {
         Header copy = header;
@@ -69,7 +69,7 @@ TEST(NetlinkMessage, ReadsARoute) {
     EXPECT_EQ(event.route.hops[0], (Hop{3, wire::ipv4(10, 1, 0, 2), true}));
 }
 
-TEST(NetlinkMessage, ReadsWhereARouteGoes) {
+TEST(NetlinkMessage, ParsesPlaceFromMessageFlags) {
     EXPECT_EQ(added(route(NLM_F_EXCL)).place, Place::first);
     EXPECT_EQ(added(route(NLM_F_EXCL | NLM_F_APPEND)).place, Place::last);
     EXPECT_EQ(added(route(NLM_F_REPLACE)).place, Place::instead_of_first);
@@ -179,7 +179,7 @@ TEST(NetlinkMessage, ReadsToWhichObjectARouteRefers) {
     EXPECT_TRUE(event.route.hops.empty());
 }
 
-TEST(NetlinkMessage, IgnoresWhatIsNoRouteOfOurs) {
+TEST(NetlinkMessage, IgnoresInvalidAndClonedRoutes) {
     EXPECT_FALSE(route(0, AF_INET6).parse()) << "its destination is no IPv6 address";
     EXPECT_FALSE(route(0, AF_INET, RTM_F_CLONED).parse());
     EXPECT_FALSE(Sent<rtmsg>(RTM_NEWROUTE, {.rtm_family = AF_INET, .rtm_dst_len = 33}).parse());

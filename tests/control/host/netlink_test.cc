@@ -53,7 +53,7 @@ TEST_F(NetlinkTest, ConfiguresIpv6Addresses) {
         << small.error().what;
 }
 
-TEST_F(NetlinkTest, SaysInOneLineWhatIsWrong) {
+TEST_F(NetlinkTest, ErrorsNameInterfaceAndReason) {
     const auto missing = configure(*netlink, {.name = "nowhere"});
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, ENODEV);
@@ -63,7 +63,7 @@ TEST_F(NetlinkTest, SaysInOneLineWhatIsWrong) {
     ASSERT_FALSE(large);
     EXPECT_EQ(large.error().what, "interface lan: cannot set the MTU to 1048576: mtu greater than device maximum");
 
-    const auto lost = add_static_route(*netlink, {.to = {ipv4(10, 5, 0, 0), 16}, .via = ipv4(10, 99, 0, 1)});
+    const auto lost = add_static_route(*netlink, {.to = own("10.5.0.0/16"), .via = link::gid_of(ipv4(10, 99, 0, 1))});
     ASSERT_FALSE(lost);
     EXPECT_EQ(lost.error().what,
               "cannot add the route to 10.5.0.0/16 via 10.99.0.1: Nexthop has invalid gateway "
@@ -72,7 +72,7 @@ TEST_F(NetlinkTest, SaysInOneLineWhatIsWrong) {
 
 TEST_F(NetlinkTest, AddsRoutesOnce) {
     ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
-    const StaticRoute route{.to = {ipv4(10, 5, 0, 0), 16}, .via = ipv4(10, 1, 0, 2), .metric = 7};
+    const StaticRoute route{.to = own("10.5.0.0/16"), .via = link::gid_of(ipv4(10, 1, 0, 2)), .metric = 7};
     ASSERT_TRUE(add_static_route(*netlink, route));
     ASSERT_TRUE(add_static_route(*netlink, route)) << "again";
     const auto shown = nlohmann::json::parse(ip("-j route show 10.5.0.0/16"));
@@ -83,7 +83,61 @@ TEST_F(NetlinkTest, AddsRoutesOnce) {
     EXPECT_EQ(shown[0]["protocol"], "static");
 }
 
-TEST_F(NetlinkTest, ListsWhatThereIs) {
+TEST_F(NetlinkTest, AddsAndRemovesRoutesToHosts) {
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
+    const auto host = link::gid_of(ipv4(10, 1, 0, 7));
+    const auto shown = [&] { return nlohmann::json::parse(ip("-j route show 10.1.0.7/32")); };
+    ASSERT_TRUE(netlink->add_host_route(lan, host));
+    ASSERT_TRUE(netlink->add_host_route(lan, host)) << "again";
+    ASSERT_EQ(shown().size(), 1U);
+    EXPECT_EQ(shown()[0]["dev"], "lan");
+    EXPECT_EQ(shown()[0]["scope"], "link");
+    EXPECT_TRUE(netlink->remove_host_route(lan, host));
+    EXPECT_TRUE(netlink->remove_host_route(lan, host)) << "it is not there";
+    EXPECT_TRUE(shown().empty());
+
+    const auto ipv6 = wire::Gid::of(0xfd76'0001'0000'0000, wire::Guid{7});
+    ASSERT_TRUE(netlink->add_host_route(lan, ipv6));
+    EXPECT_EQ(nlohmann::json::parse(ip("-6 -j route show fd76:1::7/128")).size(), 1U);
+    EXPECT_TRUE(netlink->remove_host_route(lan, ipv6));
+    EXPECT_TRUE(nlohmann::json::parse(ip("-6 -j route show fd76:1::7/128")).empty());
+    EXPECT_FALSE(netlink->add_host_route(4711, host));
+}
+
+TEST_F(NetlinkTest, AddsIpv6Routes) {
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("fd76:1::1/64")}}));
+    const auto gateway = link::gid_of(test::ipv6("fd76:1::2")), link_local = link::gid_of(test::ipv6("fe80::2"));
+    const auto shown = [&](const std::string& route) { return nlohmann::json::parse(ip("-j " + route)); };
+    for (int i = 0; i < 2; ++i) {
+        const auto added = add_static_route(*netlink, {.to = own("fd76:3::/48"), .via = gateway});
+        ASSERT_TRUE(added) << added.error().what << ", time " << i;
+    }
+    const auto global = shown("-6 route show fd76:3::/48");
+    ASSERT_EQ(global.size(), 1u);
+    EXPECT_EQ(global[0]["gateway"], "fd76:1::2");
+    EXPECT_EQ(global[0]["protocol"], "static");
+
+    ASSERT_TRUE(add_static_route(*netlink, {.to = own("::/0"), .via = link_local, .ifindex = lan}));
+    EXPECT_EQ(shown("-6 route show default")[0]["gateway"], "fe80::2");
+
+    ASSERT_TRUE(add_static_route(*netlink, {.to = own("10.4.0.0/16"), .via = gateway, .ifindex = lan}));
+    ASSERT_TRUE(add_static_route(*netlink, {.to = own("10.6.0.0/16"), .via = gateway})) << "the kernel finds the link";
+    for (const auto* network : {"10.4.0.0/16", "10.6.0.0/16"}) {
+        const auto mixed = shown(std::string("-4 route show ") + network);
+        ASSERT_EQ(mixed.size(), 1u);
+        EXPECT_EQ(mixed[0]["via"]["host"], "fd76:1::2");
+        EXPECT_EQ(mixed[0]["dev"], "lan");
+    }
+
+    const auto lost =
+        add_static_route(*netlink, {.to = own("fd76:5::/48"), .via = link::gid_of(test::ipv6("fd99::1"))});
+    ASSERT_FALSE(lost);
+    EXPECT_TRUE(lost.error().what.starts_with("cannot add the route to fd76:5::/48 via fd99::1: "))
+        << lost.error().what;
+    EXPECT_TRUE(lost.error().what.ends_with("(the gateway must be a neighbour on an interface that is up)"));
+}
+
+TEST_F(NetlinkTest, DumpsLinksAddressesAndRoutes) {
     ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
     const auto events = netlink->list();
     ASSERT_TRUE(events);

@@ -142,7 +142,7 @@ TEST_F(OwnFile, ProgramsThatStartTogetherAgree) {
     }
 }
 
-TEST_F(OwnFile, WhatAProgramLeftHalfMadeIsRemoved) {
+TEST_F(OwnFile, StaleIncompleteFileIsReplaced) {
     std::ofstream{usual()};
     ASSERT_EQ(chmod(usual().c_str(), 0), 0);
     const timespec times[2] = {{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 0}};

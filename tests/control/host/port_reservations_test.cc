@@ -38,7 +38,7 @@ TEST_F(PortReservationsTest, APortIsOnePrograms) {
     EXPECT_EQ(second->reserve(tcp, 7174), 7174);
 }
 
-TEST_F(PortReservationsTest, WhoAsksWhetherAnotherHasItTakesNothing) {
+TEST_F(PortReservationsTest, QueryReservesNothing) {
     EXPECT_FALSE(first->elsewhere(tcp, 7174).value());
     EXPECT_EQ(second->reserve(tcp, 7174), 7174);
     EXPECT_TRUE(first->elsewhere(tcp, 7174).value());
@@ -63,7 +63,7 @@ TEST_F(PortReservationsTest, PortsOfAnotherNetworkNamespaceAreOthers) {
     there.enter([&] { EXPECT_EQ(PortReservations::open(mac)->reserve(tcp, 7174), 7174); });
 }
 
-TEST_F(PortReservationsTest, TheyEndWithWhoeverHasThem) {
+TEST_F(PortReservationsTest, ReservationsEndWithTheirProcess) {
     EXPECT_EQ(first->reserve(tcp, 7174), 7174);
     first.reset();
     EXPECT_EQ(second->reserve(tcp, 7174), 7174);

@@ -50,14 +50,14 @@ TEST_F(HubClientTest, AStrangersDirectoryIsRefused) {
     EXPECT_EQ(make_directory(name).error().code, EPERM);
 }
 
-TEST_F(HubClientTest, AStrangersServerIsToldNothing) {
+TEST_F(HubClientTest, AnUntrustedServerGetsNoMessage) {
     SKIP_WITHOUT_OTHER_USERS();
     const test::Served hub(control_socket(name), test::stranger);
     EXPECT_EQ(refusal().code, EPERM) << refusal().what;
     EXPECT_EQ(hub.heard(), 0) << "connected to, to see who it is, and left without a word";
 }
 
-TEST_F(HubClientTest, AMissingHubIsMissing) {
+TEST_F(HubClientTest, MissingHubReturnsEnoent) {
     EXPECT_EQ(refusal().code, ENOENT);
     fs::remove_all(directory(name));
     EXPECT_EQ(refusal().code, ENOENT);

@@ -19,8 +19,8 @@ std::vector<Message> one_of_each() {
             Join{{}, {}, ""},
             Granted{"/run/lane-0.sock", mac, {address("10.99.0.1/16")}, 4200},
             Refused{EADDRINUSE, "address in use"},
-            Group{multicast_mac, true},
-            Group{multicast_mac, false},
+            GroupMembership{multicast_mac, true},
+            GroupMembership{multicast_mac, false},
             Done{},
             Reserve{0x0106, 0},
             Reserve{0x0106, 4791},
@@ -43,7 +43,7 @@ std::expected<Message, Malformed> decode_changed(std::vector<std::byte> bytes, s
 // Offsets: mark 0, version 4, type 6; join: MAC 8, count 14, addresses of 17 bytes from 15.
 constexpr std::size_t version_at = 4, type_at = 6, body_at = 8, count_at = 14, first_address = 15, prefix_at = 31;
 
-TEST(HubProtocol, WhatIsEncodedIsDecoded) {
+TEST(HubProtocol, EncodeDecodeRoundTrip) {
     for (const auto& message : one_of_each()) {
         const auto bytes = encode(message);
         EXPECT_LE(bytes.size(), largest_message);
@@ -62,7 +62,7 @@ TEST(HubProtocol, EveryOtherLengthIsForeign) {
     }
 }
 
-TEST(HubProtocol, AnotherVersionIsToldApart) {
+TEST(HubProtocol, AnotherVersionIsDistinguished) {
     for (const auto& message : one_of_each()) {
         const auto changed = decode_changed(encode(message), version_at, version + 1);
         if (std::holds_alternative<Refused>(message)) {
@@ -75,7 +75,7 @@ TEST(HubProtocol, AnotherVersionIsToldApart) {
     }
 }
 
-TEST(HubProtocol, ValuesThatCannotBeAreForeign) {
+TEST(HubProtocol, RejectsInvalidValues) {
     const auto join = encode(Join{mac, {address("10.0.0.1/24")}, "x"});
     ASSERT_TRUE(decode(join));
     const std::unexpected foreign(Malformed::foreign);
@@ -95,9 +95,9 @@ TEST(HubProtocol, ValuesThatCannotBeAreForeign) {
     EXPECT_EQ(decode(encode(Granted{"s", mac, {}, 0})), foreign);
     EXPECT_EQ(decode_changed(granted, body_at, 1), foreign);
     EXPECT_EQ(decode(encode(Refused{0, "no error"})), foreign);
-    EXPECT_EQ(decode(encode(Group{mac, true})), foreign) << "no group";
-    EXPECT_EQ(decode(encode(Group{wire::broadcast_mac, true})), foreign);
-    EXPECT_EQ(decode_changed(encode(Group{multicast_mac, true}), 14, 2), foreign);
+    EXPECT_EQ(decode(encode(GroupMembership{mac, true})), foreign) << "no group";
+    EXPECT_EQ(decode(encode(GroupMembership{wire::broadcast_mac, true})), foreign);
+    EXPECT_EQ(decode_changed(encode(GroupMembership{multicast_mac, true}), 14, 2), foreign);
     EXPECT_EQ(decode(encode(Reserved{0})), foreign) << "no port";
     EXPECT_EQ(decode(encode(Release{0x0106, 0})), foreign);
     EXPECT_EQ(decode_changed(join, join.size() - 1, 2), foreign) << "neither takes offers nor does not";

@@ -31,7 +31,7 @@ struct DirectLinksTest : ::testing::Test {
     const LaneId one = join(), two = join(), three = join(), four = join();
 };
 
-TEST_F(DirectLinksTest, TwoLanesOfAUserGetOne) {
+TEST_F(DirectLinksTest, LinksTwoLanesOfOneUser) {
     const auto granted = registry.link_directly(one, {mac(two)});
     ASSERT_TRUE(granted);
     const auto& linked = registry.direct_links().at(*granted);
@@ -42,14 +42,14 @@ TEST_F(DirectLinksTest, TwoLanesOfAUserGetOne) {
     EXPECT_EQ(registry.direct_links(three), 0u);
 }
 
-TEST_F(DirectLinksTest, WhenBothAskThereIsOne) {
+TEST_F(DirectLinksTest, SimultaneousRequestsMakeOneLink) {
     EXPECT_EQ(link(one, two), 0);
     EXPECT_EQ(link(two, one), EALREADY);
     EXPECT_EQ(link(one, two), EALREADY);
     EXPECT_EQ(registry.direct_links().size(), 1u);
 }
 
-TEST_F(DirectLinksTest, OfAnotherUserNobodyGetsOne) {
+TEST_F(DirectLinksTest, ToAnotherUsersLaneAreRefused) {
     EXPECT_EQ(link(one, join(1001)), EPERM);
     EXPECT_EQ(link(join(65534), join(65534)), EPERM) << "users that this one's namespace knows nothing of";
 }
@@ -62,19 +62,19 @@ TEST_F(DirectLinksTest, RoutersHaveNone) {
     EXPECT_EQ(link(one, by_link_local), EPERM);
 }
 
-TEST_F(DirectLinksTest, WhoTakesNoOffersHasNone) {
+TEST_F(DirectLinksTest, LanesWithoutSupportAreRefused) {
     const auto plain = join(1000, false);
     EXPECT_EQ(link(one, plain), EOPNOTSUPP);
     EXPECT_EQ(link(plain, one), EOPNOTSUPP);
 }
 
-TEST_F(DirectLinksTest, OnlyWithAnotherLane) {
+TEST_F(DirectLinksTest, RefusesOwnAndUnknownMac) {
     EXPECT_EQ(link(one, one), ENOENT);
     const auto nobody = registry.link_directly(one, {*wire::from_string<wire::MacAddress>("02:00:00:00:00:01")});
     EXPECT_EQ(nobody.error(), ENOENT);
 }
 
-TEST_F(DirectLinksTest, EachLaneHasSoMany) {
+TEST_F(DirectLinksTest, LinksPerLaneAreBounded) {
     EXPECT_EQ(link(one, two), 0);
     EXPECT_EQ(link(three, one), 0);
     EXPECT_EQ(link(one, four), EDQUOT);
@@ -82,13 +82,13 @@ TEST_F(DirectLinksTest, EachLaneHasSoMany) {
     EXPECT_EQ(link(two, four), 0);
 }
 
-TEST_F(DirectLinksTest, AHubMayHaveNone) {
+TEST_F(DirectLinksTest, CanBeDisabledByConfiguration) {
     Registry plain{{.name = "lab", .subnets = default_subnets(), .max_direct = 0}};
     const auto a = plain.join({.direct = true}, {1, 0}).value(), b = plain.join({.direct = true}, {1, 0}).value();
     EXPECT_EQ(plain.link_directly(a, {plain.tenant(b).mac}).error(), EOPNOTSUPP);
 }
 
-TEST_F(DirectLinksTest, EitherOfTheTwoEndsItAndNobodyElse) {
+TEST_F(DirectLinksTest, OnlyItsTwoLanesMayEndALink) {
     const auto first = registry.link_directly(one, {mac(two)}).value();
     registry.end_direct(three, first);
     EXPECT_EQ(registry.direct_links().size(), 1u);

@@ -29,12 +29,12 @@ struct RegistryTest : ::testing::Test {
         {.name = "lab", .subnets = default_subnets(), .max_lanes = 4, .max_groups = 2, .max_ports = 1 << 17}};
 };
 
-TEST_F(RegistryTest, WhoeverNamesNothingGetsOneOfEach) {
+TEST_F(RegistryTest, AnEmptyRequestGetsOneOfEach) {
     EXPECT_EQ(join({}), "0 06:76:0a:63:00:01 10.99.0.1/16 fd76:6572:b11e::1/64");
     EXPECT_EQ(join({}), "1 06:76:0a:63:00:02 10.99.0.2/16 fd76:6572:b11e::2/64");
 }
 
-TEST_F(RegistryTest, WhatSomebodyChoseIsNotGivenToAnother) {
+TEST_F(RegistryTest, AChosenAddressIsNotAssignedToAnother) {
     EXPECT_EQ(join({.addresses = {address("10.99.0.1/24")}}), "0 06:76:0a:63:00:01 10.99.0.1/24");
     EXPECT_EQ(join({.addresses = {address("fd76:6572:b11e::2/64")}}), "1 06:76:00:00:00:02 fd76:6572:b11e::2/64");
     EXPECT_EQ(join({}), "2 06:76:0a:63:00:03 10.99.0.3/16 fd76:6572:b11e::3/64") << "the same number in both";
@@ -64,7 +64,7 @@ TEST_F(RegistryTest, AChosenMacAvoidsThoseInUse) {
     EXPECT_EQ(join({.addresses = {address("10.99.0.2/16")}}), "1 06:76:0a:63:00:03 10.99.0.2/16");
 }
 
-TEST_F(RegistryTest, WhoeverLeavesFreesEverythingAtOnce) {
+TEST_F(RegistryTest, LeavingFreesEverythingAtOnce) {
     const auto first = join({.program = "dies"});
     join({});
     registry.leave(LaneId{0});

@@ -54,7 +54,7 @@ struct HubDirectTest : HubServerTest {
     Lane one, two;
 };
 
-TEST_F(HubDirectTest, BothAreGivenAnEnd) {
+TEST_F(HubDirectTest, BothClientsGetASocketOfTheLink) {
     ASSERT_TRUE(ask_direct(one, two.mac));
     const auto granted = news(one), offered = news(two);
     EXPECT_EQ(granted.kind, Kind::granted);
@@ -68,7 +68,7 @@ TEST_F(HubDirectTest, BothAreGivenAnEnd) {
     EXPECT_EQ(counters().direct_granted.value(), 1u);
 }
 
-TEST_F(HubDirectTest, ARefusalHarmsNobody) {
+TEST_F(HubDirectTest, ARefusalAffectsNoOtherClient) {
     ASSERT_TRUE(ask_direct(one, one.mac));
     const auto refused = news(one);
     EXPECT_EQ(refused.kind, Kind::refused);
@@ -93,7 +93,7 @@ TEST_F(HubDirectTest, NewsBetweenAQuestionAndItsAnswerAreKept) {
     EXPECT_TRUE(connected(granted.socket, offered.socket)) << "with their sockets";
 }
 
-TEST_F(HubDirectTest, WhenBothAskOneLinkResults) {
+TEST_F(HubDirectTest, SimultaneousRequestsMakeOneLink) {
     ASSERT_TRUE(ask_direct(one, two.mac));
     const auto granted = news(one);
     ASSERT_TRUE(ask_direct(two, one.mac));
@@ -104,7 +104,7 @@ TEST_F(HubDirectTest, WhenBothAskOneLinkResults) {
     EXPECT_EQ(links(), 1u);
 }
 
-TEST_F(HubDirectTest, WhoHasSaidThatItEndedGetsTheNext) {
+TEST_F(HubDirectTest, GrantsANewLinkAfterEnd) {
     ASSERT_TRUE(ask_direct(one, two.mac));
     const auto first = news(one);
     end_direct(one, first.id);
@@ -124,7 +124,7 @@ TEST_F(HubDirectTest, ALaneTakesItsLinksAlong) {
     EXPECT_EQ(recv(granted.socket.get(), &nothing, 1, MSG_DONTWAIT), 0) << "its end was closed with the offer unread";
 }
 
-TEST_F(HubDirectTest, OneWhoDoesNotReadCannotFillTheHub) {
+TEST_F(HubDirectTest, UnreadOffersAreBounded) {
     unsigned granted = 0;
     int code = 0;
     for (; code == 0 && granted < 1000; ++granted) {

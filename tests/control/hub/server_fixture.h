@@ -34,11 +34,11 @@ struct FakeHost : LaneHost {
         return "/run/lane-" + std::to_string(static_cast<unsigned>(lane));
     }
     void close_lane(LaneId) override { --open; }
-    void set_group(LaneId, const Group& group) override { groups.push_back(group); }
+    void set_group(LaneId, const GroupMembership& group) override { groups.push_back(group); }
 
     bool broken = false;
     int open = 0;
-    std::vector<Group> groups;
+    std::vector<GroupMembership> groups;
 };
 
 struct HubServerTest : ::testing::Test {

@@ -61,7 +61,7 @@ TEST_F(HubServerTest, GroupsReachTheHost) {
     const auto group = *wire::from_string<wire::MacAddress>("01:00:5e:01:01:01");
     EXPECT_TRUE(join_group(lane, group));
     EXPECT_TRUE(leave_group(lane, group));
-    on_server([&] { EXPECT_EQ(host.groups, (std::vector<Group>{{group, true}, {group, false}})); });
+    on_server([&] { EXPECT_EQ(host.groups, (std::vector<GroupMembership>{{group, true}, {group, false}})); });
 }
 
 TEST_F(HubServerTest, PortsAreReservedUntilTheLaneEnds) {
@@ -106,10 +106,14 @@ TEST_F(HubServerTest, ALaneThatCannotBeMadeTakesNothing) {
 TEST_F(HubServerTest, HostileClientsAreHungUpOnAndOthersServed) {
     const auto join_bytes = encode(Join{});
     std::vector<std::vector<std::byte>> hostile{
-        {std::byte{1}},        std::vector<std::byte>(4096, std::byte{0xff}),
-        encode(Done{}),        encode(Refused{1, "you"}),
-        encode(Reserve{1, 1}), encode(Reserved{1}),
-        encode(Release{1, 1}), encode(Group{*wire::from_string<wire::MacAddress>("01:00:5e:01:01:01"), true})};
+        {std::byte{1}},
+        std::vector<std::byte>(4096, std::byte{0xff}),
+        encode(Done{}),
+        encode(Refused{1, "you"}),
+        encode(Reserve{1, 1}),
+        encode(Reserved{1}),
+        encode(Release{1, 1}),
+        encode(GroupMembership{*wire::from_string<wire::MacAddress>("01:00:5e:01:01:01"), true})};
     hostile.push_back(join_bytes);
     hostile.back().pop_back();
     for (const auto& bytes : hostile) {
@@ -126,7 +130,7 @@ TEST_F(HubServerTest, HostileClientsAreHungUpOnAndOthersServed) {
     on_server([&] { EXPECT_LE(host.open, 1); });
 }
 
-TEST_F(HubServerTest, AnotherReleaseIsToldSo) {
+TEST_F(HubServerTest, AnotherVersionIsRefusedWithAReason) {
     auto bytes = encode(Join{});
     bytes[4] = std::byte{77};
     const auto fd = connect();
@@ -184,7 +188,7 @@ TEST_F(HubServerTest, TheEndOfTheHubShowsOnTheLane) {
     EXPECT_FALSE(std::filesystem::exists(control_socket(name)));
 }
 
-TEST(HubClient, WithoutAHubItSaysWhatToDo) {
+TEST(HubClient, WithoutAHubTheErrorNamesTheCommand) {
     const auto lane = join({.hub = "nowhere"});
     ASSERT_FALSE(lane);
     EXPECT_EQ(lane.error().code, ENOENT);
@@ -192,7 +196,7 @@ TEST(HubClient, WithoutAHubItSaysWhatToDo) {
     EXPECT_FALSE(runs("nowhere"));
 }
 
-TEST(HubClient, ImpossibleWishesAreNotEvenAsked) {
+TEST(HubClient, ImpossibleRequestsAreNotSent) {
     EXPECT_EQ(join({.hub = "../etc"}).error().code, EINVAL);
     EXPECT_EQ(join({.hub = std::string(33, 'x')}).error().code, EINVAL);
     EXPECT_EQ(join({.addresses = std::vector(9, *link::parse_interface_address("10.0.0.1/24"))}).error().code, EINVAL);
@@ -216,7 +220,7 @@ struct HubStartTest : ::testing::Test {
     const std::string name = "start-" + std::to_string(getpid());
 };
 
-TEST_F(HubStartTest, ReturnsWhenTheHubSaysThatItIsReady) {
+TEST_F(HubStartTest, ReturnsWhenTheHubIsReady) {
     const auto started = start(name, script("echo to the log >&2; echo \"$1 $2\" >&2; echo ready"));
     EXPECT_TRUE(started) << started.error().what;
     std::array<char, 100> text{};
@@ -227,7 +231,7 @@ TEST_F(HubStartTest, ReturnsWhenTheHubSaysThatItIsReady) {
     EXPECT_EQ(text.data(), "to the log\nhub " + name + "\n");
 }
 
-TEST_F(HubStartTest, SaysWhyTheHubDidNotStart) {
+TEST_F(HubStartTest, ReportsWhyTheHubDidNotStart) {
     const auto started = start(name, script("echo verbline: there is no memory >&2; exit 1"));
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().what, "hub `" + name + "` cannot be started: there is no memory");

@@ -99,7 +99,7 @@ TEST_F(IpoibNeighboursTest, KnowsItself) {
     EXPECT_EQ(**found, us.transport->port().gid());
 }
 
-TEST_F(IpoibNeighboursTest, SaysThatNobodyAnswers) {
+TEST_F(IpoibNeighboursTest, LookupWithoutAnswerIsUnreachable) {
     auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1));
     const auto found = ask(us, link::gid_of(ipv4(10, 2, 0, 9)), {&us});
     ASSERT_TRUE(found);
@@ -133,14 +133,14 @@ TEST_F(IpoibNeighboursTest, AsksInTheBroadcastGroupIfTheOwnersDoesNotExist) {
     EXPECT_GE(counters(us)["ipoib_tx_broadcast_instead"], 1u);
 }
 
-TEST_F(IpoibNeighboursTest, NothingIsToldToWhoHasCancelled) {
+TEST_F(IpoibNeighboursTest, CancelledLookupGetsNoResult) {
     auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1)), peer = open("H3", wire::Qpn{0x77}, ipv4(10, 2, 0, 2));
     us.neighbours->find(7, link::gid_of(ipv4(10, 2, 0, 2)), [](const auto&) { FAIL(); });
     us.neighbours->cancel(7);
     EXPECT_TRUE(ask(us, link::gid_of(ipv4(10, 2, 0, 2)), {&us, &peer}));
 }
 
-TEST_F(IpoibNeighboursTest, TakesNothingButArpAndIpv6) {
+TEST_F(IpoibNeighboursTest, DropsShortFramesAndUnknownTypes) {
     auto us = open("H2", wire::Qpn{0x48}, ipv4(10, 2, 0, 1));
     us.neighbours->received({});
     us.neighbours->received(std::array<std::byte, 24>{std::byte{8}});

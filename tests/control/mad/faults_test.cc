@@ -33,7 +33,7 @@ std::uint64_t errors(const TransportCounters& counters) {
 bool carries(Transport& transport, control::Loop& loop) {
     const auto before = errors(transport.counters());
     bool received = false;
-    transport.receive(wire::MadClass::communication, [&](const Address&, MadBytes) { received = true; });
+    transport.receive(wire::MadClass::communication, [&](const MadAddress&, MadBytes) { received = true; });
     transport.send({.lid = transport.port().lid, .qpn = transport.port().qpn}, cm_mad(), 0);
     const auto end = loop.now() + 2 * second;
     while (!received && errors(transport.counters()) == before && transport.port().active() && loop.now() < end) {

@@ -64,7 +64,7 @@ void carry(Station& from, Station& to) {
     to.services->drain();
 }
 
-TEST(GsiOnTheWire, IsAsKernelsSendIt) {
+TEST(GsiOnTheWire, MatchesFramesOfTheKernel) {
     Station a("gsi-a", link::GidTable::Kind::roce, 1);
     const wire::MacAddress there{{std::byte{2}, {}, {}, {}, {}, std::byte{2}}};
     const GmpPeer peer{

@@ -41,14 +41,14 @@ protected:
 TEST_F(IbsimTest, CarriesMadsBetweenTwoHostsBothWays) {
     const auto a = attach("H2"), b = attach("H3");
     std::optional<MadBuffer> at_a, at_b;
-    b->receive(wire::MadClass::communication, [&](const Address& from, MadBytes mad) {
+    b->receive(wire::MadClass::communication, [&](const MadAddress& from, MadBytes mad) {
         at_b.emplace();
         std::ranges::copy(mad, at_b->begin());
         EXPECT_EQ(from.lid, a->port().lid);
         EXPECT_EQ(from.qpn, a->port().qpn);
         b->send(from, cm_mad(2), 0);
     });
-    a->receive(wire::MadClass::communication, [&](const Address&, MadBytes mad) {
+    a->receive(wire::MadClass::communication, [&](const MadAddress&, MadBytes mad) {
         at_a.emplace();
         std::ranges::copy(mad, at_a->begin());
     });
@@ -58,16 +58,16 @@ TEST_F(IbsimTest, CarriesMadsBetweenTwoHostsBothWays) {
     EXPECT_EQ((*at_a)[100], std::byte{2});
 }
 
-TEST_F(IbsimTest, AMadThatNobodyTakesIsCountedAndNotDelivered) {
+TEST_F(IbsimTest, AnUndeliverableMadIsCountedAndNotDelivered) {
     const auto a = attach("H2");
     bool received = false;
-    a->receive(wire::MadClass::communication, [&](const Address&, MadBytes) { received = true; });
+    a->receive(wire::MadClass::communication, [&](const MadAddress&, MadBytes) { received = true; });
     a->send({.lid = a->port().lid, .qpn = wire::Qpn{0x4711}}, cm_mad(1), 0);
     EXPECT_TRUE(run_until([&] { return a->counters().tx_undeliverable.value() == 1; }));
     EXPECT_FALSE(received);
 }
 
-TEST_F(IbsimTest, AClassThatNobodyServesIsCounted) {
+TEST_F(IbsimTest, AClassWithoutAReceiverIsCounted) {
     const auto a = attach("H2");
     a->send({.lid = a->port().lid, .qpn = a->port().qpn}, cm_mad(1), 0);
     EXPECT_TRUE(run_until([&] { return a->counters().rx_dropped_no_receiver.value() == 1; }));
@@ -75,8 +75,8 @@ TEST_F(IbsimTest, AClassThatNobodyServesIsCounted) {
 
 TEST_F(IbsimTest, TheSinkSeesEveryMadWithItsAddresses) {
     const auto a = attach("H2"), b = attach("H3");
-    std::vector<std::pair<Direction, Address>> seen;
-    const auto sink = [&](Direction direction, Time time, MadBytes mad, const Address& far, const PortFacts& port) {
+    std::vector<std::pair<Direction, MadAddress>> seen;
+    const auto sink = [&](Direction direction, Time time, MadBytes mad, const MadAddress& far, const PortFacts& port) {
         EXPECT_GT(time, 0);
         EXPECT_EQ(mad[100], std::byte{7});
         EXPECT_NE(port.lid, far.lid);
@@ -100,7 +100,7 @@ TEST_F(IbsimTest, AnUnknownHostIsNamed) {
     EXPECT_NO_THROW(attach("H2")) << "the failed attempt took no slot away";
 }
 
-TEST_F(IbsimTest, TheEleventhClientIsToldThatTheFabricIsFull) {
+TEST_F(IbsimTest, TheEleventhClientFailsSinceTheFabricIsFull) {
     std::vector<std::unique_ptr<Transport>> all;
     for (int i = 0; i < 9; ++i) all.push_back(attach("H2"));  // OpenSM is the tenth
     const auto transport = open(fabric.spec("H2"), *loop);
@@ -151,7 +151,7 @@ TEST_F(IbsimTest, AFabricThatDiesIsAPortDownAndOneThatReturnsAPortUp) {
 TEST_F(IbsimTest, AThousandMadsInOneGoAreCarriedOrCountedAndBlockNobody) {
     const auto a = attach("H2"), b = attach("H3");
     std::size_t received = 0;
-    b->receive(wire::MadClass::communication, [&](const Address&, MadBytes) { ++received; });
+    b->receive(wire::MadClass::communication, [&](const MadAddress&, MadBytes) { ++received; });
     const Time start = loop->now();
     for (int i = 0; i < 1000; ++i) a->send({.lid = b->port().lid, .qpn = b->port().qpn}, cm_mad(1), 0);
     EXPECT_LT(loop->now() - start, second);

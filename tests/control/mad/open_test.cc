@@ -25,7 +25,7 @@ TEST(Spec, RefusesEverythingElseInOneLineThatQuotesIt) {
     }
 }
 
-TEST(Open, WithoutFabricOrDeviceSaysWhatIsMissing) {
+TEST(Open, WithoutFabricOrDeviceNamesWhatIsMissing) {
     const auto loop = *control::Loop::create();
     const auto fabric = open("ibsim:no-such-fabric,host=H2", *loop);
     ASSERT_FALSE(fabric);

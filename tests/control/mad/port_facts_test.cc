@@ -17,7 +17,7 @@ PortFacts up() {
             .mtu = 2048};
 }
 
-TEST(PortFacts, TakesWhatMattersFromAPortInfo) {
+TEST(PortFacts, ParsesPortInfo) {
     PortFacts facts;
     apply({.gid_prefix = 0xfec0'0000'0000'0001,
            .lid = wire::Lid{7},
@@ -49,11 +49,11 @@ TEST(PortFacts, ReadsAPKeyTableAndIgnoresAHalfEntry) {
     EXPECT_EQ(facts.pkeys, (std::vector{wire::PKey{0xffff}, wire::PKey{0x8001}}));
 }
 
-TEST(PortFacts, NothingHasHappenedBeforeTheFirstLook) {
+TEST(PortFacts, FirstReadReportsNoChanges) {
     EXPECT_TRUE(changes({}, up()).empty());
 }
 
-TEST(PortFacts, EachChangeIsToldOnceDownFirstUpLast) {
+TEST(PortFacts, EachChangeIsReportedOnceDownFirstUpLast) {
     auto now = up();
     EXPECT_TRUE(changes(up(), now).empty());
     now.state = wire::PortState::down;

@@ -91,7 +91,7 @@ TEST_F(TransactionsTest, TransactionIdsWrapAround) {
     EXPECT_EQ(ids, (std::vector<std::uint32_t>{0xffff'fffe, 0xffff'ffff, 0, 1}));
 }
 
-TEST_F(TransactionsTest, StraysAreCalledByTheirNames) {
+TEST_F(TransactionsTest, CountsStrayResponsesByReason) {
     start(0);
     const auto answer = response(sends().at(0).mad);
     engine.received(answer, 1, actions);
@@ -114,7 +114,7 @@ TEST_F(TransactionsTest, StraysAreCalledByTheirNames) {
     EXPECT_EQ(finished.size(), 2u) << "strays end nothing";
 }
 
-TEST_F(TransactionsTest, AnAnswerToAnotherQuestionIsNotOurs) {
+TEST_F(TransactionsTest, DropsResponseWithOtherAttribute) {
     start(0);
     auto answer = response(sends().at(0).mad);
     wire::store16(answer, 16, static_cast<std::uint16_t>(wire::SaAttribute::node_record));
@@ -123,7 +123,7 @@ TEST_F(TransactionsTest, AnAnswerToAnotherQuestionIsNotOurs) {
     EXPECT_EQ(engine.outstanding(), 1u);
 }
 
-TEST_F(TransactionsTest, BusyMeansAskAgainLater) {
+TEST_F(TransactionsTest, RetriesLaterAfterBusyStatus) {
     start(0, {.timeout = 100, .limit = 100, .retries = 1});
     const auto sent = sends().at(0).mad;
     engine.received(response(sent, 0x0001), 1, actions);
@@ -136,7 +136,7 @@ TEST_F(TransactionsTest, BusyMeansAskAgainLater) {
     EXPECT_TRUE(finished[0].response);
 }
 
-TEST_F(TransactionsTest, SixtyFourAreOutTheRestWaitAndAreBounded) {
+TEST_F(TransactionsTest, BoundsOutstandingAndQueuedRequests) {
     for (std::size_t i = 0; i < Transactions::max_outstanding + Transactions::max_queued; ++i) start(0);
     const auto sent = sends();
     EXPECT_EQ(sent.size(), Transactions::max_outstanding);

@@ -160,7 +160,7 @@ Outcome run() {
     transport.refresh();
     (*loop)->run_once(millisecond);
     bool received = false;
-    transport.receive(wire::MadClass::communication, [&](const Address&, MadBytes) { received = true; });
+    transport.receive(wire::MadClass::communication, [&](const MadAddress&, MadBytes) { received = true; });
     transport.send({.lid = wire::Lid{3}, .qpn = wire::Qpn{1}}, cm_mad(), second);
     const auto lost = [&] { return transport.counters().tx_errors.value() != 0; };
     for (const auto end = (*loop)->now() + 2 * second; !received && !lost() && (*loop)->now() < end;) {

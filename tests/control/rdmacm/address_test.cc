@@ -41,7 +41,7 @@ TEST_F(Address, BoundToAnyIsOnNone) {
     EXPECT_EQ(service.route(id)->port, nullptr);
 }
 
-TEST_F(Address, OfSomebodyElseIsNotAvailable) {
+TEST_F(Address, OfAnotherHostIsNotAvailable) {
     EXPECT_EQ(bind(create(), ipv4(10, 0, 0, 2)), EADDRNOTAVAIL);
 }
 
@@ -100,7 +100,7 @@ TEST_F(Address, AnyOfIpv6IsAnyOfIpv4UnlessFamilyOnly) {
     EXPECT_EQ(bind(only, any6(7174)), 0);
 }
 
-TEST_F(Address, ReusedByThoseWhoBothSaySo) {
+TEST_F(Address, ReuseNeedsTheOptionOnBothIds) {
     const auto first = create(), second_id = create(), third = create();
     for (const auto id : {first, second_id}) ASSERT_TRUE(service.set_option(id, Service::Option::reuse_address, 1));
     ASSERT_EQ(bind(first, any4(7174)), 0);
@@ -151,13 +151,13 @@ TEST_F(Address, AnyAddressIsOneself) {
     EXPECT_EQ(service.route(id)->destination, ipv4(10, 0, 0, 1, 7174));
 }
 
-TEST_F(Address, WithoutAWayThereIsAnError) {
+TEST_F(Address, NoUsableRouteIsAnError) {
     auto& port = host.port();
     port.change().active = false;
     EXPECT_EQ(service.resolve_address(create(), std::nullopt, ipv4(10, 0, 0, 2), second, 0).error().code, ENETUNREACH);
 }
 
-TEST_F(Address, WhoDoesNotAnswerIsTriedAgain) {
+TEST_F(Address, ResolutionMayBeRetriedAfterTimeout) {
     const auto id = create();
     host.port().answers = false;
     ASSERT_TRUE(service.resolve_address(id, std::nullopt, ipv4(10, 0, 0, 2, 7174), 2 * second, network.now));
@@ -176,12 +176,12 @@ TEST_F(Address, WhoDoesNotAnswerIsTriedAgain) {
     EXPECT_EQ(service.resolve_address(id, std::nullopt, ipv4(10, 0, 0, 2), second, 0).error().code, EINVAL) << "done";
 }
 
-TEST_F(Address, NobodyThere) {
+TEST_F(Address, UnansweredResolutionIsHostUnreachable) {
     ASSERT_TRUE(service.resolve_address(create(), std::nullopt, ipv4(10, 0, 0, 99), second, network.now));
     EXPECT_EQ(host.expect(EventKind::address_error).status, -EHOSTUNREACH);
 }
 
-TEST_F(Address, AnswersAfterTheIdIsGoneAreForgotten) {
+TEST_F(Address, AnswersAfterTheIdIsDestroyedAreDropped) {
     const auto id = create();
     host.port().answers = false;
     ASSERT_TRUE(service.resolve_address(id, std::nullopt, ipv4(10, 0, 0, 2, 7174), second, network.now));
@@ -239,7 +239,7 @@ TEST_F(Address, PathsMayBeGiven) {
     EXPECT_EQ(service.route(id)->paths.at(0).hop_limit, 9);
 }
 
-TEST(AddressOnInfiniband, RouteIsAskedOfTheSa) {
+TEST(AddressOnInfiniband, RouteIsQueriedFromTheSa) {
     Network network(Kind::ib);
     Host& host = network.host(0);
     const auto id = host.service->create_id(host.queue, 1, PortSpace::tcp, QueuePairType::rc);
@@ -282,7 +282,7 @@ TEST(AddressOnTwoPorts, LongestPrefixIsTheSource) {
     EXPECT_EQ(source_for(ipv4(192, 168, 0, 1)), 1) << "itself";
 }
 
-TEST(AddressOnTwoPorts, TheScopeOfALinkLocalOneSaysWhich) {
+TEST(AddressOnTwoPorts, TheScopeOfALinkLocalOneSelectsThePort) {
     constexpr std::uint64_t link_local = 0xfe80'0000'0000'0000;
     Network network;
     Host host;

@@ -38,7 +38,7 @@ struct Connect : testing::TestWithParam<Kind> {
         EXPECT_EQ(client.expect(EventKind::route_resolved).user, 11u);
         return id;
     }
-    Event request(const ConnectParameters& parameters = {.qpn = wire::Qpn{0x111}}) {
+    CmEvent request(const ConnectParameters& parameters = {.qpn = wire::Qpn{0x111}}) {
         EXPECT_TRUE(client.service->connect(active, parameters, network.now));
         network.settle();
         return server.expect(EventKind::connect_request);
@@ -219,7 +219,7 @@ TEST_P(Connect, AnyAddressOfIpv6TakesIpv4Too) {
     EXPECT_EQ(server.service->route(request().id)->source, ipv4(10, 0, 0, 2, service_port));
 }
 
-TEST_P(Connect, UnlessItIsForItsFamilyOnly) {
+TEST_P(Connect, Ipv6OnlyListenerRejectsIpv4) {
     listener = server.service->create_id(server.queue, 77, PortSpace::tcp, QueuePairType::rc);
     ASSERT_TRUE(server.service->set_option(listener, Service::Option::address_family_only, 1));
     ASSERT_TRUE(server.service->bind(listener, any6(service_port), network.now));
@@ -230,7 +230,7 @@ TEST_P(Connect, UnlessItIsForItsFamilyOnly) {
     EXPECT_EQ(client.expect(EventKind::rejected).status, 8);
 }
 
-TEST_P(Connect, ToOneself) {
+TEST_P(Connect, Loopback) {
     listener = client.service->create_id(client.queue, 77, PortSpace::tcp, QueuePairType::rc);
     ASSERT_TRUE(client.service->bind(listener, any4(service_port), network.now));
     ASSERT_TRUE(client.service->listen(listener, 0, network.now));

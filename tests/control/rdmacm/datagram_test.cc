@@ -39,7 +39,7 @@ struct DatagramOfIpoib : Datagram {};
 
 INSTANTIATE_TEST_SUITE_P(Links, DatagramOfIpoib, testing::Values(Kind::ib), [](const auto&) { return "infiniband"; });
 
-TEST_P(Datagram, AServiceIsAskedForItsQueuePair) {
+TEST_P(Datagram, AServiceResolvesToItsQueuePair) {
     listen();
     ask();
     const auto request = server.expect(EventKind::connect_request);

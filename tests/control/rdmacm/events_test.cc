@@ -38,7 +38,7 @@ TEST_F(Events, RequestsBeyondTheBacklogWaitUntilOthersAreTaken) {
     EXPECT_TRUE(server.quiet() && client.quiet()) << "nobody was turned away";
 }
 
-TEST_F(Events, ThoseThatWaitAreRejectedWhenTheListenerGoes) {
+TEST_F(Events, DestroyedListenerRejectsPendingRequests) {
     const auto listener = listen(1);
     for (unsigned i = 0; i < 3; ++i) connect(0x100 + i);
     EXPECT_EQ(server.service->destroy_id(listener, network.now).value(), 0u) << "told of none";
@@ -47,7 +47,7 @@ TEST_F(Events, ThoseThatWaitAreRejectedWhenTheListenerGoes) {
     EXPECT_TRUE(server.quiet() && client.quiet());
 }
 
-TEST_F(Events, OfAListenerChildAreNotToldBeforeItIsAccepted) {
+TEST_F(Events, OfAListenerChildAreNotReportedBeforeItIsAccepted) {
     listen();
     const auto active = connect();
     ASSERT_TRUE(client.service->destroy_id(active, network.now));
@@ -111,7 +111,7 @@ TEST_F(Events, OfARemovedPort) {
     EXPECT_EQ(client.service->bind(late, any4(), network.now).error().code, ENODEV);
 }
 
-TEST_F(Events, OfAnAddressThatIsGone) {
+TEST_F(Events, OfARemovedAddress) {
     const auto active = connect();
     client.expect(EventKind::rejected);
     client.service->port_changed(client.port(), false, network.now);
@@ -125,7 +125,7 @@ TEST_F(Events, OfAnAddressThatIsGone) {
 TEST_F(Events, HostileRequestsAreRejectedAndCounted) {
     listen();
     const auto request = [&](cm::PrivateData data) {
-        cm::Path path;
+        cm::ConnectionPath path;
         path.route = {.gid_index = 3, .address = {.global = true, .dgid = gid4(10, 0, 0, 2)}};
         path.local_gid = gid4(10, 0, 0, 1);
         path.remote_gid = gid4(10, 0, 0, 2);

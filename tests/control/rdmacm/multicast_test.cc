@@ -59,7 +59,7 @@ struct Multicast : testing::TestWithParam<Kind> {
 INSTANTIATE_TEST_SUITE_P(Links, Multicast, testing::Values(Kind::roce, Kind::ib),
                          [](const auto& link) { return link.param == Kind::ib ? "infiniband" : "roce"; });
 
-TEST_P(Multicast, AJoinIsToldWithTheWayToTheGroup) {
+TEST_P(Multicast, AJoinIsReportedWithThePathToTheGroup) {
     const auto id = bound();
     const auto group = join(id).value();
     const auto event = host.expect(EventKind::multicast_join);
@@ -97,7 +97,7 @@ TEST_P(Multicast, AfterAResolvedAddressToo) {
     host.expect(EventKind::multicast_join);
 }
 
-TEST_P(Multicast, ThoseWhoCannot) {
+TEST_P(Multicast, JoinInTheWrongStateFails) {
     const auto idle = service.create_id(host.queue, 11, PortSpace::udp, QueuePairType::ud);
     EXPECT_EQ(join(idle).error().code, EINVAL);
     const auto connected = service.create_id(host.queue, 11, PortSpace::tcp, QueuePairType::rc);
@@ -108,7 +108,7 @@ TEST_P(Multicast, ThoseWhoCannot) {
     EXPECT_EQ(join(anywhere).error().code, EINVAL);
 }
 
-TEST_P(Multicast, ARefusalIsTold) {
+TEST_P(Multicast, ARefusalIsReported) {
     host.port().refusal = ENETUNREACH;
     const auto group = join(bound());
     ASSERT_TRUE(group);
@@ -131,7 +131,7 @@ TEST_P(Multicast, DestroyingLeavesEverything) {
     EXPECT_TRUE(host.quiet());
 }
 
-TEST_P(Multicast, ALeaveTakesItsEventsAlong) {
+TEST_P(Multicast, LeaveDiscardsUnreadEvents) {
     const auto id = bound();
     const auto group = join(id).value();
     EXPECT_EQ(service.leave(group, network.now).value(), 0u);

@@ -135,7 +135,7 @@ bool Host::idle() const {
     return std::ranges::all_of(ports, [](const auto& port) { return port->ready.empty(); });
 }
 
-Event Host::expect(EventKind kind) {
+CmEvent Host::expect(EventKind kind) {
     auto event = service->take_event(queue);
     if (!event) {
         ADD_FAILURE() << "no event, but one of kind " << static_cast<int>(kind) << " was expected";

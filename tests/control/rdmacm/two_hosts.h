@@ -94,7 +94,7 @@ public:
     void start(std::uint64_t seed);
     void run(Time now);
     /// The next event, which must be of this kind.
-    Event expect(EventKind kind);
+    CmEvent expect(EventKind kind);
     bool quiet() const { return queue.events.empty(); }
     bool idle() const;  ///< no endpoint of its has anything to poll
 };

@@ -18,6 +18,7 @@ std::optional<T> next(router::ShardLink& link) {
     while (const auto command = link.commands().pop()) {
         if (const auto* wanted = std::get_if<T>(&*command)) return *wanted;
         if (const auto* transmit = std::get_if<router::Transmit>(&*command)) rte_pktmbuf_free(transmit->packet);
+        if (const auto* deliver = std::get_if<router::Deliver>(&*command)) rte_pktmbuf_free(deliver->packet);
     }
     return std::nullopt;
 }

@@ -66,7 +66,7 @@ struct EthernetPortTest : testing::Test {
                       our_mac};
 };
 
-TEST_F(EthernetPortTest, SaysWhoItIsWhenTheLinkComesUp) {
+TEST_F(EthernetPortTest, SendsGratuitousArpOnLinkUp) {
     forget_commands();
     port.set_carrier(true);
     EXPECT_EQ(device.identity.mac, our_mac);
@@ -133,7 +133,8 @@ TEST_F(EthernetPortTest, AnswersNobodyWhileTheLinkIsDown) {
 
 TEST_F(EthernetPortTest, SetsTheSourcesOfErrorsByFamilyAndScope) {
     forget_commands();
-    port.set_addresses({{our_local, 64}, {link::gid_of(our_ip), 24}, {our_ipv6, 64}, {other_ipv6, 64}});
+    port.set_addresses({{our_local, 64}, {link::gid_of(our_ip), 24}, {our_ipv6, 64}, {other_ipv6, 64}},
+                       {our_local, our_ipv6, other_ipv6});
     const auto sources = next<SetAddress>();
     ASSERT_TRUE(sources);
     EXPECT_EQ(sources->address, our_ip);
@@ -149,14 +150,18 @@ TEST_F(EthernetPortTest, ListensToTheGroupsOfItsAddresses) {
         return out;
     };
     port.set_addresses({{our_ipv6, 64}});
-    EXPECT_EQ(groups(), (std::vector<std::string>{"33:33:00:00:00:01", "33:33:00:00:00:02", "33:33:ff:00:00:01"}));
+    EXPECT_EQ(groups(), (std::vector<std::string>{"01:00:5e:00:00:01", "01:00:5e:00:00:02", "01:00:5e:00:00:16",
+                                                  "33:33:00:00:00:01", "33:33:00:00:00:02", "33:33:00:00:00:16",
+                                                  "33:33:ff:00:00:01"}));
     port.set_addresses({{other_ipv6, 64}});
-    EXPECT_EQ(groups(), (std::vector<std::string>{"33:33:00:00:00:01", "33:33:00:00:00:02", "33:33:ff:00:00:09"}));
+    EXPECT_EQ(groups(), (std::vector<std::string>{"01:00:5e:00:00:01", "01:00:5e:00:00:02", "01:00:5e:00:00:16",
+                                                  "33:33:00:00:00:01", "33:33:00:00:00:02", "33:33:00:00:00:16",
+                                                  "33:33:ff:00:00:09"}));
     forget_commands();
 }
 
 TEST_F(EthernetPortTest, ResolvesANeighbourByDiscovery) {
-    port.set_addresses({{our_ipv6, 64}});
+    port.set_addresses({{our_ipv6, 64}}, {our_ipv6});
     port.set_carrier(true);
     forget_commands();
     port.handle(Unresolved{port.id(), peer_ipv6});
@@ -165,9 +170,9 @@ TEST_F(EthernetPortTest, ResolvesANeighbourByDiscovery) {
     const test::Packet packet(request->packet);
     const auto read = neighbour::read_discovery<wire::MacAddress>(test::bytes_of(packet));
     ASSERT_EQ(read.kind, neighbour::Kind::resolution);
-    EXPECT_TRUE(read.message.asks);
+    EXPECT_TRUE(read.message.solicits);
     EXPECT_EQ(read.message.subject, peer_ipv6);
-    EXPECT_EQ(read.message.speaker, our_ipv6);
+    EXPECT_EQ(read.message.source, our_ipv6);
     const auto header = wire::Ethernet::parse(request->to.header.view());
     EXPECT_EQ(to_string(header->destination), "33:33:ff:00:00:02") << "its solicited-node group";
     EXPECT_EQ(header->type, wire::ether_type::ipv6);
@@ -183,7 +188,7 @@ TEST_F(EthernetPortTest, ResolvesANeighbourByDiscovery) {
 
 /// An IPv4 route's IPv6 gateway: resolved by discovery, and sent IPv4 packets (RFC 8950, 4).
 TEST_F(EthernetPortTest, ResolvesTheIpv6GatewayOfAnIpv4Route) {
-    port.set_addresses({{our_ipv6, 64}});
+    port.set_addresses({{our_ipv6, 64}}, {our_ipv6});
     port.set_carrier(true);
     forget_commands();
     const auto stand_in = link::gid_of(*ipv6_gateways.add(link::ipv6_of(peer_ipv6)));
@@ -210,7 +215,7 @@ TEST_F(EthernetPortTest, ResolvesTheIpv6GatewayOfAnIpv4Route) {
 
 /// The advertisement says that we are a router, or hosts would stop using us as one (RFC 4861, 7.2.5).
 TEST_F(EthernetPortTest, AnswersSolicitationsAndProbes) {
-    port.set_addresses({{our_ipv6, 64}});
+    port.set_addresses({{our_ipv6, 64}}, {our_ipv6});
     port.set_carrier(true);
     const auto answer = [&](const std::optional<wire::Gid>& from) {
         forget_commands();
@@ -223,7 +228,7 @@ TEST_F(EthernetPortTest, AnswersSolicitationsAndProbes) {
     const auto bytes = test::bytes_of(packet);
     const auto read = neighbour::read_discovery<wire::MacAddress>(bytes);
     ASSERT_EQ(read.kind, neighbour::Kind::resolution);
-    EXPECT_EQ(read.message.speaker, our_ipv6);
+    EXPECT_EQ(read.message.source, our_ipv6);
     EXPECT_EQ(read.message.at, neighbour::LinkAddress(our_mac));
     EXPECT_TRUE(wire::NeighbourMessage::parse(std::span(bytes).subspan(wire::Ipv6::size))->router);
     EXPECT_EQ(wire::Ethernet::parse(to.header.view())->destination, peer_mac);
@@ -233,7 +238,38 @@ TEST_F(EthernetPortTest, AnswersSolicitationsAndProbes) {
         << "duplicate address detection is answered to all (RFC 4861, 7.2.4)";
 }
 
-TEST_F(EthernetPortTest, TellsWhenItGoesUpAndDown) {
+/// RFC 4862, 5.4: until then nobody answers for it, and no error comes from it.
+TEST_F(EthernetPortTest, DoesNotUseDuplicateAddress) {
+    std::vector<neighbour::Conflict> conflicts;
+    port.on_conflict([&](const neighbour::Conflict& conflict) { conflicts.push_back(conflict); });
+    port.set_carrier(true);
+    forget_commands();
+    port.set_addresses({{our_ipv6, 64}});
+    const auto probe = next<Transmit>();
+    ASSERT_TRUE(probe);
+    const test::Packet packet(probe->packet);
+    const auto read = neighbour::read_discovery<wire::MacAddress>(test::bytes_of(packet));
+    EXPECT_TRUE(read.message.solicits && !read.message.source) << "asks from ::";
+    EXPECT_EQ(read.message.subject, our_ipv6);
+    EXPECT_EQ(to_string(wire::Ethernet::parse(probe->to.header.view())->destination), "33:33:ff:00:00:01");
+    hear_discovery(neighbour::request(peer_mac, peer_ipv6, our_ipv6), false);
+    EXPECT_FALSE(next<Transmit>()) << "tentative, it is not answered for";
+
+    hear_discovery(neighbour::announcement(peer_mac, our_ipv6), false);
+    ASSERT_EQ(conflicts.size(), 1u);
+    EXPECT_EQ(conflicts[0].address, our_ipv6);
+    EXPECT_TRUE(conflicts[0].lost);
+    EXPECT_EQ(port.conflicts(), "fd76:1::1 is another host's (02:00:00:00:00:02)");
+    hear_discovery(neighbour::request(peer_mac, peer_ipv6, our_ipv6), false);
+    EXPECT_FALSE(next<SetAddress>()) << "never a source of errors";
+    port.set_addresses({});
+    EXPECT_NE(port.conflicts(), "") << "for the user to see, when the kernel no longer has it";
+    port.set_addresses({{our_ipv6, 64}});
+    EXPECT_EQ(port.conflicts(), "") << "it is tried again";
+    forget_commands();
+}
+
+TEST_F(EthernetPortTest, NotifiesOfCarrierChanges) {
     std::vector<bool> seen;
     port.on_change([&] { seen.push_back(port.up()); });
     port.set_carrier(true), port.set_carrier(true), port.set_carrier(false);

@@ -17,6 +17,7 @@
 namespace verbline::router {
 namespace {
 
+using test::FabricOptions;
 using wire::ipv4, wire::IpoibArp;
 
 constexpr auto own_address = ipv4(10, 2, 0, 1), peer_address = ipv4(10, 2, 0, 2);
@@ -146,6 +147,70 @@ TEST_F(IpoibPortTest, SaysThatAPKeyIsNotThePorts) {
     run_until([&] { return port->trouble().find("P_Key") != std::string::npos; }, 2 * second);
     EXPECT_NE(port->trouble().find("P_Key 0x8123 is not in the port's table"), std::string::npos) << port->trouble();
     EXPECT_FALSE(port->up());
+}
+
+/// Who is in partition 0x8001, as OpenSM reads it.
+std::string blue(const std::string& members) {
+    return FabricOptions{}.partitions + "Blue=0x0001, ipoib, defmember=full : " + members + ";\n";
+}
+
+TEST_F(IpoibPortTest, FollowsThePKeyTable) {
+    fabric.assign(blue("ALL=full"));
+    const auto probe = std::move(*mad::open(fabric.spec("H2"), *loop));
+    ASSERT_TRUE(run_until([&] {
+        probe->refresh();
+        return std::ranges::count(probe->port().pkeys, wire::PKey{0x8001}) == 1;
+    }));
+    open(wire::PKey{0x8001});
+    ASSERT_TRUE(run_until([&] { return port->up(); }));
+    EXPECT_EQ(port->identity().pkey, wire::PKey{0x8001});
+
+    fabric.assign(blue("ALL=limited"));
+    ASSERT_TRUE(run_until([&] { return port->identity().pkey == wire::PKey{0x0001}; }))
+        << "a limited member must not send as a full one";
+    EXPECT_TRUE(port->up());
+    EXPECT_EQ(port->identity().qkey, wire::QKey{0xb1b});
+
+    test::forget_commands(*shard);
+    fabric.assign(FabricOptions{}.partitions);
+    ASSERT_TRUE(run_until([&] { return !port->up(); }));
+    EXPECT_NE(port->trouble().find("P_Key 0x8001 is not in the port's table"), std::string::npos) << port->trouble();
+    const auto down = test::next<SetIpoib>(*shard);
+    ASSERT_TRUE(down);
+    EXPECT_FALSE(down->identity);
+
+    fabric.assign(blue("ALL=full"));
+    ASSERT_TRUE(run_until([&] { return port->up(); }));
+    EXPECT_EQ(port->trouble(), "");
+    EXPECT_EQ(port->identity().pkey, wire::PKey{0x8001});
+}
+
+TEST_F(IpoibPortTest, SharesItsPortWithOtherPartitions) {
+    fabric.assign(blue("ALL=full"));
+    open();
+    ASSERT_TRUE(
+        run_until([&] { return port->up() && std::ranges::count(agent->port().pkeys, wire::PKey{0x8001}) == 1; }));
+    test::FakeNetDevice child_device;
+    std::optional<IpoibPort> child(
+        std::in_place, *loop, *shards,
+        ControlPort::Setup{
+            .id = forward::InterfaceId{1}, .name = "ib0.8001", .device = &child_device, .pool = test::packet_pool()},
+        IpoibPort::Link{.pkey = wire::PKey{0x8001}, .qpn = wire::Qpn{0x49}, .shows_agent = false}, *agent);
+    ASSERT_TRUE(run_until([&] { return child->up(); }));
+    EXPECT_EQ(child->identity().port, port->identity().port) << "LID and GID are the port's";
+    EXPECT_NE(child_device.groups.at(0).mgid, device.groups.at(0).mgid);
+    unsigned seen = 0;
+    const auto count = [&](std::string_view name, std::uint64_t, std::string_view) { seen += name == "start_overs"; };
+    port->counters(count);
+    child->counters(count);
+    EXPECT_EQ(seen, 1U) << "the agent's, once";
+
+    fabric.assign(FabricOptions{}.partitions);
+    EXPECT_TRUE(run_until([&] { return !child->up(); }));
+    EXPECT_TRUE(port->up()) << "the others stay";
+    child.reset();
+    agent->transport().raise(mad::PortEvent::pkey_change);
+    EXPECT_TRUE(port->up());
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(ShardLink, LeavesTheLoopToOthersBetweenManyEvents) {
     EXPECT_EQ(heard, sent) << "the rest comes without another signal";
 }
 
-TEST(ShardLink, HearsNothingWhenItIsToldToStop) {
+TEST(ShardLink, IgnoresEventsAfterIgnoreEvents) {
     auto loop = std::move(*control::Loop::create());
     const auto link = std::move(*ShardLink::create(*loop, "stopped", [](const Event&) { FAIL(); }));
     link->events().push(Punted{.packet = test::make_packet(test::pattern(60)).release()});

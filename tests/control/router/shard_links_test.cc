@@ -43,7 +43,7 @@ struct ShardLinksTest : testing::Test {
     std::unique_ptr<ShardLinks> shards = std::move(*ShardLinks::create(*loop, "links", count, [](const Event&) {}));
 };
 
-TEST_F(ShardLinksTest, TellsEveryShardInOrder) {
+TEST_F(ShardLinksTest, SendsCommandsToEveryShardInOrder) {
     for (unsigned i = 0; i < 100; ++i) shards->send(SetAddress{InterfaceId{}, wire::Ipv4Address{i}});
     for (std::size_t shard = 0; shard < count; ++shard) {
         for (unsigned i = 0; i < 100; ++i) {
@@ -79,7 +79,7 @@ TEST_F(ShardLinksTest, HoldsUpNoShardForAnotherThatIsBehind) {
     EXPECT_EQ((*shards)[1].waiting(), 1u);
 }
 
-TEST_F(ShardLinksTest, AsksOnceForWhatSeveralShardsMiss) {
+TEST_F(ShardLinksTest, SolicitsOnceForMissesOfSeveralShards) {
     test::FakeNetDevice device;
     EthernetPort port{*loop, *shards, {.name = "lan", .device = &device, .pool = test::packet_pool()}, our_mac};
     port.set_addresses({{link::gid_of(our_ip), 24}});

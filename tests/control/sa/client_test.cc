@@ -81,7 +81,7 @@ TEST_F(ClientTest, ARefusalArrivesWithItsStatus) {
     EXPECT_EQ(got->error(), (Failure{.status = SaStatus::no_records}));
 }
 
-TEST_F(ClientTest, OnlyTheSubnetManagerIsHeard) {
+TEST_F(ClientTest, DropsMadsOfOtherLids) {
     bool got = false;
     test::path_by_lid(client, wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [&](const auto&) { got = true; });
     deliver(stranger, answer(transport.sent[0].mad));
@@ -91,7 +91,7 @@ TEST_F(ClientTest, OnlyTheSubnetManagerIsHeard) {
     EXPECT_EQ(transport.sent.size(), 1u) << "no acknowledgement for a stranger";
 }
 
-TEST_F(ClientTest, WhatIsNoAnswerIsDroppedByName) {
+TEST_F(ClientTest, CountsInvalidMadsByReason) {
     test::path_by_lid(client, wire::Lid{3}, wire::Lid{4}, wire::PKey{0xffff}, [](const auto&) { FAIL(); });
     auto mad = answer(transport.sent[0].mad);
     wire::store8(mad, 2, 1);  // class version
@@ -127,7 +127,7 @@ TEST_F(ClientTest, AReportIsAcknowledgedAndHandedOn) {
     EXPECT_TRUE(std::ranges::equal(wire::Bytes(transport.sent[0].mad).subspan(24), wire::Bytes(mad).subspan(24)));
 }
 
-TEST_F(ClientTest, ARepeatGoesToWhereTheSubnetManagerIsNow) {
+TEST_F(ClientTest, RetransmitsToTheCurrentSmLid) {
     std::optional<Answer<wire::PathRecord>> got;
     client.path({}, 0, [&](const auto& a) { got = a; }, {.timeout = 2 * millisecond, .limit = second, .retries = 2});
     auto moved = transport.port();
@@ -227,7 +227,7 @@ protected:
 TEST_F(AgentTest, SeveralEventsAtOnceMakeOneNewStart) {
     Agent agent(transport, *loop);
     std::vector<mad::PortEvent> seen;
-    agent.on_event([&](mad::PortEvent event) { seen.push_back(event); });
+    const auto watching = agent.on_event([&](mad::PortEvent event) { seen.push_back(event); });
     agent.groups().join({}, UserId{1}, wire::join_state::full_member, {}, [](const auto&) {});
     const auto before = transport.sent.size();
     auto facts = transport.port();

@@ -45,7 +45,7 @@ protected:
         return done();
     }
     template <class Record>
-    Answer<Record> wait(const std::function<void(Reply<Record>)>& ask) {
+    Answer<Record> wait(const std::function<void(ReplyHandler<Record>)>& ask) {
         std::optional<Answer<Record>> answer;
         ask([&](const Answer<Record>& a) { answer = a; });
         EXPECT_TRUE(run_until([&] { return answer.has_value(); }));
@@ -96,7 +96,7 @@ TEST_F(FabricTest, PathsByGidAndByLidAgree) {
     EXPECT_EQ(*by_gid, *by_lid);
 }
 
-TEST_F(FabricTest, WhatIsNotThereIsRefusedByName) {
+TEST_F(FabricTest, MissingRecordsReturnNoRecords) {
     Node h2(fabric, "H2", *loop);
     const auto nowhere = path(h2, gid("fe80::1234"));
     ASSERT_FALSE(nowhere);
@@ -245,7 +245,7 @@ TEST_F(FabricTest, TrapsOfAPortGoingAndComingPutItsPathsInDoubt) {
     paths.resolve(key, [&](const auto& answer) { known += answer.has_value(); });
     ASSERT_TRUE(run_until([&] { return known == 1; }));
     std::vector<std::optional<wire::PathRecord>> changes;
-    paths.on_change([&](const PathKey& changed, const auto& now) {
+    const auto watching = paths.on_change([&](const PathKey& changed, const auto& now) {
         EXPECT_EQ(changed, key);
         changes.push_back(now);
     });
@@ -270,7 +270,7 @@ TEST_F(FabricTest, OurPortsBounceRestoresItsGroups) {
     h2.agent->groups().join(broadcast, alice, full_member, {}, [&](const auto&) { in = true; });
     ASSERT_TRUE(run_until([&] { return in; }));
     std::vector<mad::PortEvent> events;
-    h2.agent->on_event([&](mad::PortEvent event) { events.push_back(event); });
+    const auto watching = h2.agent->on_event([&](mad::PortEvent event) { events.push_back(event); });
     fabric.console("Unlink \"H2\"[1]");
     ASSERT_TRUE(run_until([&] { return !h2.agent->port().active(); }));
     fabric.console("ReLink \"H2\"[1]");

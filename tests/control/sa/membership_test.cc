@@ -40,7 +40,7 @@ TEST(Membership, LeavesNothingThatAnotherProgramJoined) {
     EXPECT_TRUE(m.idle());
 }
 
-TEST(Membership, OnASharedPortNothingIsLeft) {
+TEST(Membership, SharedPortSendsNoLeave) {
     Membership m({}, PortUse::shared);
     m.join(alice, full_member, 0);
     m.join(bob, send_only_non_member, 0);
@@ -80,7 +80,7 @@ TEST(Membership, LeavesOnlyTheStateThatNobodyNeeds) {
     EXPECT_EQ(*ask, (Membership::Ask{3, false, full_member}));
 }
 
-TEST(Membership, ALeaveThatTheSaKnowsNothingOfIsDone) {
+TEST(Membership, LeaveRejectedAsInvalidCompletes) {
     Membership m;
     m.join(alice, full_member, 0);
     m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);
@@ -90,7 +90,7 @@ TEST(Membership, ALeaveThatTheSaKnowsNothingOfIsDone) {
 }
 
 /// The SA was too busy to take us out; a repeat of that request may still be under way.
-TEST(Membership, WhoComesBackWhileALeaveIsOutIsJoinedAgain) {
+TEST(Membership, JoinsAgainAfterAPendingLeave) {
     Membership m;
     m.join(alice, full_member, 0);
     m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);
@@ -146,7 +146,7 @@ TEST(Membership, ARefusalIsBelievedWhenRepeated) {
     EXPECT_TRUE(only<Membership::Ask>(m.join(alice, full_member, 150))) << "the caller may ask again, at once";
 }
 
-TEST(Membership, WhoWasInBeforeIsNeverRefused) {
+TEST(Membership, FailedRejoinDoesNotFailExistingUsers) {
     Membership m({.timeout = 100, .rest = 50, .limit = 200, .patience = 1});
     m.join(alice, full_member, 0);
     m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);
@@ -174,7 +174,7 @@ TEST(Membership, ARefusalReachesOnlyThoseWhoAskedForThatState) {
     EXPECT_EQ(m.wanted(), send_only_non_member);
 }
 
-TEST(Membership, ARefusalIsNotTheFateOfThoseWhoAskedLater) {
+TEST(Membership, RejectionFailsOnlyEarlierRequests) {
     Membership m({.patience = 1});
     m.join(alice, send_only_non_member, 0);
     m.join(bob, full_member, 0);
@@ -228,7 +228,7 @@ TEST(Membership, AGrantOfLessIsNotAskedForInAFlood) {
     EXPECT_GT(*m.deadline(), 0);
 }
 
-TEST(Membership, ANewGroupRecordIsToldToEveryUser) {
+TEST(Membership, ChangedGroupRecordIsGrantedToEveryUser) {
     Membership m;
     m.join(alice, full_member, 0);
     m.answered(1, SaStatus::ok, full_member, broadcast_record, 0);

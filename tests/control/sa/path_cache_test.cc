@@ -63,7 +63,7 @@ protected:
     PathCache::Actions actions;
 };
 
-TEST_F(PathCacheTest, AsksOnceForAllWhoWait) {
+TEST_F(PathCacheTest, CoalescesLookupsOfTheSameKey) {
     resolve(1, 0, 1);
     const auto queries = take<PathCache::Query>();
     ASSERT_EQ(queries.size(), 1u);
@@ -82,7 +82,7 @@ TEST_F(PathCacheTest, AsksOnceForAllWhoWait) {
     EXPECT_TRUE(actions.empty()) << "an answer counts once";
 }
 
-TEST_F(PathCacheTest, CountsWhoFoundEachPathAndWhoDidNot) {
+TEST_F(PathCacheTest, CountsHitsAndMissesPerPath) {
     resolve(1, 0, 1);
     resolve(1, 0, 2);
     answer(1, path(1), 0);
@@ -181,7 +181,7 @@ TEST_F(PathCacheTest, AnEventOfTheSubnetManagerEndsTheSilence) {
     EXPECT_EQ(take<PathCache::Query>().size(), 1u) << "it is there to be asked";
 }
 
-TEST_F(PathCacheTest, ThereIsNoSuchPathIsRememberedForAShortWhile) {
+TEST_F(PathCacheTest, CachesNegativeAnswersBriefly) {
     resolve(1, 0);
     answer(take<PathCache::Query>().at(0).id, absent, 0);
     ASSERT_EQ(take<PathCache::Failed>().size(), 1u);
@@ -202,7 +202,7 @@ TEST_F(PathCacheTest, SilenceIsNotRememberedAsAbsence) {
     EXPECT_EQ(take<PathCache::Query>().size(), 1u);
 }
 
-TEST_F(PathCacheTest, AChangeIsToldToThoseWhoKeepCopies) {
+TEST_F(PathCacheTest, NotifiesCopiesOfChangedPaths) {
     learn(1);
     actions.clear();
     cache.doubt_all(1, actions);
@@ -217,7 +217,7 @@ TEST_F(PathCacheTest, AChangeIsToldToThoseWhoKeepCopies) {
     EXPECT_EQ(found(1, 5), PathCache::Found::absent);
 }
 
-TEST_F(PathCacheTest, DoubtIsOnlyAboutThePortThatIsNamed) {
+TEST_F(PathCacheTest, InvalidatesOnlyPathsOfThePort) {
     learn(1);
     learn(2);
     actions.clear();
@@ -259,7 +259,7 @@ TEST_F(PathCacheTest, AnAnswerWrittenBeforeTheEventIsNotTrusted) {
     EXPECT_EQ(take<PathCache::Query>().size(), 1u);
 }
 
-TEST_F(PathCacheTest, WhatWasUsedLongestAgoGivesWay) {
+TEST_F(PathCacheTest, EvictsLeastRecentlyUsed) {
     for (unsigned n = 1; n <= 4; ++n) learn(n);
     EXPECT_EQ(found(1, 1), PathCache::Found::fresh);  // used now: 2 is the oldest
     resolve(5, 1);
@@ -271,7 +271,7 @@ TEST_F(PathCacheTest, WhatWasUsedLongestAgoGivesWay) {
     EXPECT_EQ(found(2, 1), PathCache::Found::unknown);
 }
 
-TEST_F(PathCacheTest, WhenAllAreBeingAskedForThereIsNoRoom) {
+TEST_F(PathCacheTest, RejectsLookupWhenAllEntriesArePending) {
     for (unsigned n = 1; n <= 4; ++n) resolve(n, 0);
     resolve(5, 0);
     ASSERT_EQ(take<PathCache::Failed>().size(), 1u);

@@ -66,14 +66,14 @@ TEST_F(ProgramServerTest, AClientOfDpdksTelemetryReadsTables) {
     EXPECT_EQ(client->table("many").value(), many_rows());
 }
 
-TEST_F(ProgramServerTest, SaysThatThereIsNoSuchTable) {
+TEST_F(ProgramServerTest, ReportsAnUnknownTable) {
     serve({});
     auto client = cli::TelemetryClient::connect(socket_).value();
     EXPECT_FALSE(client.ask("/verbline/other,0"));
     EXPECT_FALSE(client.ask("nonsense"));
 }
 
-TEST_F(ProgramServerTest, HangsUpOnWhomItCannotUnderstandAndServesOthers) {
+TEST_F(ProgramServerTest, ClosesMalformedConnectionsAndServesOthers) {
     serve({{"few", "", [] { return Json::array(); }}});
     auto hostile = cli::TelemetryClient::connect(socket_).value();
     EXPECT_FALSE(hostile.ask(std::string(5000, 'x')));

@@ -179,7 +179,7 @@ TEST_F(Telemetry, PagesAreCutFromOneAnswer) {
     EXPECT_GE(answers, 2u) << "page 0 is fresh";
 }
 
-TEST_F(Telemetry, NothingIsLostAtTheLimits) {
+TEST_F(Telemetry, PagesHoldAllRowsAtTheLimits) {
     Json wide;
     for (int i = 0; i < 256; ++i) wide[fmt::format("k{}", i)] = static_cast<unsigned>(i);
     Json rows = Json::array({wide});

@@ -155,6 +155,21 @@ TEST_F(Ipv6FibTest, ReplacesTheTreeByTablesForOneRouteMore) {
     EXPECT_EQ(lookup(*fib, ipv6("fd76:3::1")), via(4));
 }
 
+TEST_F(Ipv6FibTest, HasRoomForManyLongPrefixes) {
+    constexpr unsigned routes = 6'560;  // /64s, five groups each: more than entries of 2 bytes can tell apart
+    const auto fib = make({.max_routes = routes, .max_long = 32'832, .max_next_hops = 8});
+    const auto net = [](unsigned n) {
+        auto prefix = ipv6_prefix("fd76::/64");
+        prefix.address.bytes[2] = static_cast<std::byte>(n >> 8), prefix.address.bytes[3] = static_cast<std::byte>(n);
+        prefix.address.bytes[7] = std::byte{1};
+        return prefix;
+    };
+    for (unsigned n = 0; n < routes; ++n) ASSERT_TRUE(fib->replace(net(n), via(n % 5))) << n;
+    for (const unsigned n : {0u, 1u, 255u, 256u, routes - 1}) EXPECT_EQ(lookup(*fib, net(n).address), via(n % 5));
+    EXPECT_FALSE(fib->replace(net(routes), via(0)));
+    EXPECT_EQ(fib->counters().routes_refused_full.value(), 1u);
+}
+
 TEST_F(Ipv6FibTest, KeepsTheTreeWhileAShardMayBeReadingIt) {
     const auto fib = make({.name = "grows", .tree_routes = 2});
     ASSERT_EQ(rte_rcu_qsbr_thread_register(readers_, 0), 0);

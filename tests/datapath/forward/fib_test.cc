@@ -15,37 +15,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/datapath/forward/fib_fixture.h"
 #include "tests/support/eal.h"
-#include "tests/support/fib_readers.h"
 
-namespace verbline::forward {
+namespace verbline::forward::fibs {
 namespace {
-
-using wire::ipv4;
-using wire::Ipv4Address;
-
-NextHop via(unsigned n) {
-    return {NextHop::Kind::via, InterfaceId{static_cast<std::uint16_t>(n % 3)}, Ipv4Address{0x0a00'0000 + n}};
-}
-constexpr NextHop on_link{NextHop::Kind::on_link, InterfaceId{1}};
-constexpr NextHop local{NextHop::Kind::local};
-
-class FibTest : public testing::Test {
-protected:
-    std::unique_ptr<Fib> make(const Fib::Config& config = {}) {
-        auto fib = Fib::create(config, *readers_);
-        EXPECT_TRUE(fib) << fib.error().what;
-        return std::move(*fib);
-    }
-    static NextHop lookup(const Fib& fib, Ipv4Address address) {
-        Fib::Index hop{};
-        fib.lookup({&address, 1}, {&hop, 1});
-        return fib.next_hop(hop);
-    }
-
-    test::FibReaders owned_readers_ = test::fib_readers(4);
-    rte_rcu_qsbr* readers_ = owned_readers_.get();
-};
 
 TEST_F(FibTest, HasNoRouteAtFirst) {
     const auto fib = make();
@@ -81,35 +55,6 @@ TEST_F(FibTest, SaysWhatIsWrong) {
     EXPECT_EQ(lookup(*fib, ipv4(10, 0, 0, 1)), on_link);
 }
 
-int code(const Result<void>& result) {
-    return result ? 0 : result.error().code;
-}
-
-TEST_F(FibTest, RunsOutOfNextHopsAndGoesOn) {
-    const auto fib = make({.max_next_hops = 3});
-    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(1)));
-    ASSERT_TRUE(fib->replace({ipv4(11, 0, 0, 0), 8}, via(2)));
-    EXPECT_EQ(code(fib->replace({ipv4(12, 0, 0, 0), 8}, via(3))), ENOSPC);
-    ASSERT_TRUE(fib->replace({ipv4(12, 0, 0, 0), 8}, via(2))) << "one that is known takes no room";
-    ASSERT_TRUE(fib->remove({ipv4(10, 0, 0, 0), 8}));
-    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(3)));
-    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 3, 0)), via(3));
-    EXPECT_EQ(lookup(*fib, ipv4(12, 0, 3, 0)), via(2));
-}
-
-TEST_F(FibTest, RunsOutOfLongPrefixesAndGoesOn) {
-    const auto fib = make({.max_long = 64});
-    const auto host = [](unsigned n) { return Prefix{ipv4(10, 0, n, 1), 32}; };
-    for (unsigned n = 0; n < 64; ++n) ASSERT_TRUE(fib->replace(host(n), via(n)));
-    EXPECT_EQ(code(fib->replace(host(64), local)), ENOSPC);
-    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 64, 1)).kind, NextHop::Kind::unreachable);
-    ASSERT_TRUE(fib->remove(host(7)));
-    ASSERT_TRUE(fib->replace(host(64), local));
-    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 64, 1)), local);
-    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 7, 1)).kind, NextHop::Kind::unreachable);
-    EXPECT_EQ(lookup(*fib, ipv4(10, 0, 63, 1)), via(63));
-}
-
 NextHopGroup group_of(std::initializer_list<unsigned> gateways) {
     std::vector<NextHopGroup::Member> members;
     for (const auto n : gateways) members.push_back({via(n)});
@@ -140,6 +85,7 @@ TEST_F(FibTest, LeadsToGroups) {
         ASSERT_TRUE(fib->replace(net, i % 2 == 0 ? group_of({1, 3}) : group_of({1, 2, 3})));
     }
     EXPECT_EQ(code(fib->replace({ipv4(11, 0, 0, 0), 8}, group_of({1, 4}))), ENOSPC) << "three next hops";
+    ASSERT_TRUE(fib->remove({ipv4(11, 0, 0, 0), 8})) << "or it would be used later";
     ASSERT_TRUE(fib->replace(net, via(2)));
     EXPECT_EQ(lookup(*fib, to), via(2));
     ASSERT_TRUE(fib->remove(net));
@@ -326,7 +272,7 @@ TEST_F(FibAndAShardTest, SaysLaterWhatTheTableHasNoRoomFor) {
     ASSERT_TRUE(fib->remove(host(63)));
     poll(*fib);
     ASSERT_EQ(refused.size(), 1u) << "one fits in the place of the removed one";
-    EXPECT_TRUE(refused[0].starts_with("10.0.65.1/32: the route table is full")) << refused[0];
+    EXPECT_TRUE(refused[0].starts_with("10.0.65.1/32: the route table has no room")) << refused[0];
     EXPECT_EQ(lookup(*fib, host_in(64)), local);
     EXPECT_EQ(lookup(*fib, host_in(65)).kind, NextHop::Kind::unreachable);
     EXPECT_EQ(fib->waiting(), 0u);
@@ -346,4 +292,4 @@ TEST_F(FibAndAShardTest, DoesNotCareAboutAShardThatSleeps) {
 }
 
 }  // namespace
-}  // namespace verbline::forward
+}  // namespace verbline::forward::fibs

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 
 #include <rte_mbuf.h>
 
@@ -115,6 +116,52 @@ TEST(CheckIpv4, BelievesTheDeviceThatVerified) {
     EXPECT_EQ(check_ipv4(*p), std::nullopt);
     p->ol_flags = RTE_MBUF_F_TX_IP_CKSUM;
     EXPECT_EQ(check_ipv4(*p), std::nullopt) << "undefined while requested";
+}
+
+/// Whatever is plain passes as it is; what is not may still be in order.
+TEST(IsPlainIpv4, AgreesWithTheWholeCheck) {
+    std::mt19937 random(4);
+    const std::array octets{0u, 1u, 10u, 126u, 127u, 128u, 223u, 224u, 239u, 240u, 254u, 255u};
+    const auto address = [&] {
+        return ipv4(octets[random() % octets.size()], random() % 2 * 255, random() % 2 * 255, random() % 2 * 255);
+    };
+    unsigned plain = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        auto header = good;
+        header.source = address(), header.destination = address();
+        header.total_length = static_cast<std::uint16_t>(118 + random() % 4);
+        header.identification = static_cast<std::uint16_t>(random());
+        auto bytes = packet(header);
+        if (random() % 4 == 0) bytes[random() % 20] ^= std::byte{1} << random() % 8;
+        const auto p = make_packet(bytes, random() % 8 == 0 ? 19 : 2000);
+        if (random() % 8 == 0) p->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+        if (!is_plain_ipv4(*p)) continue;
+        ++plain;
+        ASSERT_EQ(check_ipv4(*p), std::nullopt);
+        ASSERT_EQ(bytes_of(p), bytes) << "trimmed";
+    }
+    EXPECT_GT(plain, 500u);
+}
+
+TEST(IsPlainIpv4, IsWhatMostPacketsAre) {
+    EXPECT_TRUE(is_plain_ipv4(*make_packet(packet(good))));
+    for (std::size_t bit = 0; bit < 20 * 8; ++bit) {
+        auto bytes = packet(good);
+        bytes[bit / 8] ^= std::byte{1} << bit % 8;
+        EXPECT_FALSE(is_plain_ipv4(*make_packet(bytes))) << "bit " << bit;
+    }
+}
+
+TEST(CheckIpv4, BelievesNoDeviceThatMeansTheHeaderInsideATunnel) {
+    auto bytes = packet(good);
+    bytes[10] ^= std::byte{1};
+    const auto p = make_packet(bytes);
+    p->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+    p->packet_type = RTE_PTYPE_L3_IPV4 | RTE_PTYPE_TUNNEL_VXLAN;
+    EXPECT_EQ(check_ipv4(*p), rx_dropped_ip_checksum);
+    p->packet_type = 0;
+    p->ol_flags |= RTE_MBUF_F_RX_OUTER_IP_CKSUM_BAD;
+    EXPECT_EQ(check_ipv4(*p), rx_dropped_ip_checksum);
 }
 
 TEST(DecrementTtl, KeepsTheChecksumRight) {

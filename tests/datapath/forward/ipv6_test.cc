@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 
 #include <rte_mbuf.h>
 
@@ -47,6 +48,29 @@ TEST(CheckIpv6, PassesWhatIsInOrder) {
     EXPECT_EQ(check(packet(good)), std::nullopt);
     EXPECT_EQ(check_from("fe80::2", "fe80::1"), std::nullopt);
     EXPECT_EQ(check_from("fe80::2", "ff02::1"), std::nullopt);
+}
+
+/// Whatever is plain passes as it is; what is not may still be in order.
+TEST(IsPlainIpv6, AgreesWithTheWholeCheck) {
+    std::mt19937 random(6);
+    const std::array addresses{"::",      "::1",       "::ffff:1.2.3.4", "1::",    "100::1",
+                               "fe80::2", "fd76:2::2", "ff01::1",        "ff02::1"};
+    unsigned plain = 0;
+    for (int i = 0; i < 10'000; ++i) {
+        auto header = good;
+        header.source = ipv6(addresses[random() % addresses.size()]);
+        header.destination = ipv6(addresses[random() % addresses.size()]);
+        header.payload_length = static_cast<std::uint16_t>(79 + random() % 3);
+        auto bytes = packet(header);
+        if (random() % 4 == 0) bytes[random() % 40] ^= std::byte{1} << random() % 8;
+        const auto p = make_packet(bytes, random() % 8 == 0 ? 39 : 2000);
+        if (!is_plain_ipv6(*p)) continue;
+        ++plain;
+        ASSERT_EQ(check_ipv6(*p), std::nullopt);
+        ASSERT_EQ(bytes_of(p), bytes) << "trimmed";
+    }
+    EXPECT_GT(plain, 100u);
+    EXPECT_TRUE(is_plain_ipv6(*make_packet(packet(good))));
 }
 
 TEST(CheckIpv6, RefusesEveryTruncation) {

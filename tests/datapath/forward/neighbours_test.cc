@@ -133,6 +133,13 @@ TEST(NeighbourTable, IsBounded) {
     for (unsigned i = 3; i < 8; ++i) EXPECT_TRUE(table.set(key(i), i).stored);
     EXPECT_FALSE(table.set(key(8), 8).stored);
     EXPECT_EQ(table.size(), 8u);
+    EXPECT_EQ(table.counters.dropped_too_many_unresolved.value(), 1u);
+    EXPECT_EQ(table.counters.neighbours_refused.value(), 1u);
+    for (unsigned i = 0; i < 3; ++i) {
+        auto set = table.set(key(i), i);
+        free_all(set.waited.span());
+    }
+    EXPECT_EQ(table.enqueue(key(8), packet(), 0), Enqueued::refused) << "as many neighbours as there may be";
     EXPECT_EQ(table.counters.dropped_neighbours_full.value(), 1u);
     table.remove(key(3));
     EXPECT_TRUE(table.set(key(8), 8).stored);
@@ -143,11 +150,13 @@ TEST(NeighbourTable, FindsByEntryNumberWhatIsStillThere) {
     Table table;
     auto entry = Table::no_entry;
     const auto lookup = [&](const NeighbourKey& wanted) {
-        const std::array keys{Table::HintedKey{wanted, &entry}};
-        std::array<const std::uint64_t*, 1> found{};
-        table.prefetch(keys[0]);
-        table.lookup(keys, found);
-        return found[0];
+        const Table::HintedKey keyed{wanted, &entry};
+        table.prefetch(wanted);
+        const auto* const hinted = table.hinted(keyed);
+        const auto* const found = table.lookup_by_index(keyed);
+        EXPECT_TRUE(hinted == nullptr || hinted == found);
+        EXPECT_EQ(table.hinted(keyed), found) << "corrected";
+        return found;
     };
     EXPECT_EQ(lookup(key(1)), nullptr);
     EXPECT_EQ(entry, Table::no_entry);
@@ -215,16 +224,16 @@ void behaves_as_a_map(BasicNeighbourKey<IpAddress> (*key)(unsigned)) {
             }
             ASSERT_EQ(table.pending(), pending.size());
             if (step % 8 != 0) continue;
-            std::array<typename BasicTable<IpAddress>::HintedKey, 90> keys;
-            std::array<const std::uint64_t*, 90> addresses;
             // Some numbers serve one key, some two that take turns, some keys have none.
-            for (unsigned i = 0; i < keys.size(); ++i) keys[i] = {key(i), i < 60 ? &entries[i % 40] : nullptr};
-            table.lookup(keys, addresses);
-            for (unsigned i = 0; i < keys.size(); ++i) {
-                const auto entry = resolved.find(keys[i].key);
-                ASSERT_EQ(addresses[i] != nullptr, entry != resolved.end());
-                if (addresses[i] != nullptr) {
-                    ASSERT_EQ(*addresses[i], entry->second);
+            for (unsigned i = 0; i < 90; ++i) {
+                const typename BasicTable<IpAddress>::HintedKey keyed{key(i), i < 60 ? &entries[i % 40] : nullptr};
+                const auto* const hinted = table.hinted(keyed);
+                const auto* const address = table.lookup_by_index(keyed);
+                ASSERT_TRUE(hinted == nullptr || hinted == address);
+                const auto entry = resolved.find(keyed.key);
+                ASSERT_EQ(address != nullptr, entry != resolved.end());
+                if (address != nullptr) {
+                    ASSERT_EQ(*address, entry->second);
                 }
             }
         }

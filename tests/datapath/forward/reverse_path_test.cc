@@ -21,9 +21,9 @@ TYPED_TEST(ReversePathOf, IsAskedForByKindAndInterface) {
         const bool forwarded = kind == on_link || kind == via;
         for (const auto interface : {here, elsewhere}) {
             const Hop back{.kind = kind, .interface = interface};
-            EXPECT_TRUE(passes(ReversePath::off, back, here));
-            EXPECT_EQ(passes(ReversePath::loose, back, here), forwarded);
-            EXPECT_EQ(passes(ReversePath::strict, back, here), forwarded && interface == here);
+            EXPECT_TRUE(passes(ReversePathFilter::off, back, here));
+            EXPECT_EQ(passes(ReversePathFilter::loose, back, here), forwarded);
+            EXPECT_EQ(passes(ReversePathFilter::strict, back, here), forwarded && interface == here);
         }
     }
 }

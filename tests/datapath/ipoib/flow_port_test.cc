@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "datapath/wire/ipv4.h"
+#include "datapath/wire/ipv6.h"
 #include "datapath/wire/types.h"
 
 namespace verbline::ipoib {
@@ -25,7 +27,7 @@ std::vector<std::byte> packet(wire::IpProtocol protocol, wire::Ipv4Address to, s
 }
 constexpr auto peer = wire::ipv4(10, 3, 0, 2);
 
-TEST(FlowPort, IsOfTheFlow) {
+TEST(FlowPort, DependsOnAddressesAndPorts) {
     using enum wire::IpProtocol;
     const auto flow = packet(tcp, peer, 40000);
     EXPECT_EQ(flow_port(flow), flow_port(packet(tcp, peer, 40000)));
@@ -38,6 +40,18 @@ TEST(FlowPort, FragmentsOfAPacketStayTogether) {
     constexpr std::uint16_t more = 0x2000, last = 0x00b9;
     const auto first = flow_port(packet(wire::IpProtocol::udp, peer, 40000, more));
     EXPECT_EQ(first, flow_port(packet(wire::IpProtocol::udp, peer, 7, last)));
+}
+
+TEST(FlowPort, SpreadsFlowsOfIpv6) {
+    std::set<std::uint16_t> ports;
+    std::vector<std::byte> packet(60);
+    wire::Ipv6{.payload_length = 20, .next_header = wire::IpProtocol::tcp}.emit(
+        std::span(packet).first<wire::Ipv6::size>());
+    for (std::uint16_t n = 0; n < 1000; ++n) {
+        wire::store16(packet, n % 2 == 0 ? 38 : 40, n);  // the end of the destination's address; the source port
+        ports.insert(flow_port(packet));
+    }
+    EXPECT_GT(ports.size(), 900u);
 }
 
 TEST(FlowPort, SpreadsFlows) {

@@ -16,7 +16,7 @@ namespace {
 using test::bytes_of, test::make_packet, test::pattern;
 
 constexpr pmd::MulticastAddress broadcast{.mlid = wire::Lid{0xc000}};
-constexpr link::Endpoint port(std::uint16_t lid, std::uint64_t guid) {
+constexpr link::SourceAddress port(std::uint16_t lid, std::uint64_t guid) {
     return {.carrier = link::Carrier::soft_ib,
             .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{guid}),
             .lid = wire::Lid{lid}};

@@ -1,28 +1,71 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <tuple>
-
+// Every combination of a device's offloads, on every carrier, with every kind of request: what leaves is what leaves a
+// device that does nothing, byte for byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "datapath/ipoib/interface.h"
+#include "datapath/link/ethernet_interface.h"
 #include "datapath/wire/ethernet.h"
+#include "tests/datapath/link/frames.h"
 #include "tests/datapath/link/offload_cases.h"
 #include "tests/support/link_frame.h"
 
 namespace verbline::ipoib {
 namespace {
 
+using link::OffloadCase, test::ByteVector;
 using pmd::Carries;
 
-constexpr Identity ours{.port = {.carrier = link::Carrier::soft_ib, .lid = wire::Lid{3}},
-                        .qpn = wire::Qpn{0x48},
-                        .qkey = wire::QKey{0xb1b}};
+/// A device of some offloads, and the frames that a packet has become.
+using Send = std::vector<ByteVector> (*)(test::OffloadingDevice& device, const OffloadCase& sent, const test::Way& way);
 
-/// The IP packet in a frame of the soft fabric; its CRCs are right, or it is none.
-test::ByteVector inside(const test::ByteVector& frame) {
-    transport::Packet packet;
+std::vector<ByteVector> by_ethernet(test::OffloadingDevice& device, const OffloadCase& sent, const test::Way&) {
+    link::EthernetInterface link(device, 0, *test::packet_pool());
+    link.set_mac(test::our_mac);
+    link.transmit(sent.packet().release(),
+                  link::ethernet_destination(test::our_mac, test::their_mac, wire::ether_type::ipv4));
+    link.flush();
+    return device.frames;
+}
+
+std::vector<ByteVector> by_ipoib(test::OffloadingDevice& device, const OffloadCase& sent, const test::Way& way) {
+    const Identity us{.port = way.from, .qpn = wire::Qpn{0x48}, .qkey = wire::QKey{0xb1b}};
+    IpoibInterface link(device, 0, *test::packet_pool());
+    link.set_port(us);
+    link.transmit(sent.packet().release(),
+                  destination(us, way.to, wire::Qpn{0x49}, wire::ether_type::ipv4, test::their_mac));
+    link.flush();
+    return device.frames;
+}
+
+struct CarrierCase {
+    std::string name;
+    Carries carries = Carries::ethernet;
+    Send send = by_ipoib;
+    test::Way way = {};
+    bool offloads_reach_ip = false;  ///< of a device on this carrier
+
+    friend std::ostream& operator<<(std::ostream& out, const CarrierCase& carrier) { return out << carrier.name; }
+};
+
+std::vector<CarrierCase> carriers() {
+    const auto ways = test::ways();
+    std::vector<CarrierCase> all{
+        {.name = "Ethernet", .send = by_ethernet, .offloads_reach_ip = true},
+        {.name = "Datagrams", .carries = Carries::datagram, .way = ways.back(), .offloads_reach_ip = true}};
+    for (const auto& way : ways) {
+        if (!way.from.vlan) all.push_back({.name = way.name, .way = way});
+    }
+    return all;
+}
+
+/// The IP packet in a frame; its CRCs are right, or it is none.
+ByteVector inside(const CarrierCase& carrier, const ByteVector& frame) {
+    if (carrier.send == by_ethernet) return {frame.begin() + wire::Ethernet::size, frame.end()};
+    if (carrier.carries == Carries::datagram) return {frame.begin() + 4, frame.end()};
     const auto mbuf = test::make_packet(frame);
-    packet.mbuf = mbuf.get();
+    transport::Packet packet{.mbuf = mbuf.get()};
     const auto arrival = test::open_frame(packet.frame());
     if (!arrival) return {};
     packet.arrival = *arrival;
@@ -30,33 +73,49 @@ test::ByteVector inside(const test::ByteVector& frame) {
     return {packet.payload.begin() + 4, packet.payload.end()};
 }
 
-/// What the device carries, its offloads, and the largest packet that it cuts.
-class IpoibOffloads : public ::testing::TestWithParam<std::tuple<Carries, unsigned, std::uint32_t>> {};
+class Offloads : public testing::TestWithParam<CarrierCase> {
+protected:
+    std::vector<ByteVector> send(const OffloadCase& sent, std::uint64_t offloads, std::uint32_t max_tso) const {
+        test::OffloadingDevice device(GetParam().carries, offloads, max_tso);
+        auto frames = GetParam().send(device, sent, GetParam().way);
+        EXPECT_THAT(device.not_offered, testing::IsEmpty());
+        return frames;
+    }
 
-TEST_P(IpoibOffloads, EachPacketLeavesCutAndChecksummed) {
-    const auto [carries, combination, max_tso] = GetParam();
-    for (const auto& sent : link::offload_cases()) {
-        SCOPED_TRACE(sent.name);
-        test::OffloadingDevice device(carries, link::offloads_of(combination), max_tso);
-        IpoibInterface link(device, 0, *test::packet_pool());
-        link.set_port(ours);
-        link.transmit(sent.packet().release(),
-                      destination(ours, {.dlid = wire::Lid{4}}, wire::Qpn{0x49}, wire::ether_type::ipv4));
-        link.flush();
-        EXPECT_THAT(device.not_offered, ::testing::IsEmpty());
-        std::vector<test::ByteVector> packets;
-        for (const auto& bytes : device.frames) {
-            packets.push_back(carries == Carries::ethernet ? inside(bytes)
-                                                           : test::ByteVector(bytes.begin() + 4, bytes.end()));
-        }
+    /// Of a device that does nothing; seen to be right.
+    std::vector<ByteVector> reference(const OffloadCase& sent) const {
+        auto frames = send(sent, 0, 0);
+        std::vector<ByteVector> packets;
+        for (const auto& frame : frames) packets.push_back(inside(GetParam(), frame));
         link::expect_work_done(sent, packets);
+        return frames;
+    }
+
+    void expect_the_same(const OffloadCase& sent, unsigned combinations) const {
+        SCOPED_TRACE(sent.name);
+        const auto want = reference(sent);
+        for (unsigned combination = 0; combination < combinations; ++combination) {
+            for (const std::uint32_t max_tso : {2500U, 65535U}) {
+                const auto got = send(sent, link::offloads_of(combination), max_tso);
+                ASSERT_TRUE(got == want) << "offloads " << combination << ", max_tso " << max_tso;
+            }
+        }
+    }
+};
+
+TEST_P(Offloads, WhoeverDoesTheWorkTheFramesAreTheSame) {
+    for (const auto& sent : link::offload_cases()) expect_the_same(sent, link::plain_combinations);
+}
+
+/// Where no offload reaches the packet, a few combinations do.
+TEST_P(Offloads, TunnelFramesMatchSoftware) {
+    for (const auto& sent : link::tunnel_cases()) {
+        expect_the_same(sent, GetParam().offloads_reach_ip ? link::offload_combinations : link::plain_combinations);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryCombination, IpoibOffloads,
-                         ::testing::Combine(::testing::Values(Carries::ethernet, Carries::datagram),
-                                            ::testing::Range(0U, link::offload_combinations),
-                                            ::testing::Values(3000U, 65535U)));
+INSTANTIATE_TEST_SUITE_P(EveryCombination, Offloads, testing::ValuesIn(carriers()),
+                         [](const auto& carrier) { return carrier.param.name; });
 
 }  // namespace
 }  // namespace verbline::ipoib

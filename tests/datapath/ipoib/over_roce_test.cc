@@ -98,6 +98,20 @@ TEST_P(OverRoce, DamageIsTheIcrcs) {
     EXPECT_EQ(test::counter(b, "rx_dropped_icrc"), 1u);
 }
 
+TEST_P(OverRoce, WorkOnTheOuterHeadersIsNotTheInnerPackets) {
+    auto frame = make_packet(send(pattern(1000), to_bob()));
+    frame->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM |  // from a kernel's tap
+                      RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;               // from a NIC
+    frame->l2_len = wire::Ethernet::size, frame->l3_len = 20, frame->l4_len = 8;
+    device_b.to_receive.push_back(std::move(frame));
+    link::Reception out;
+    b.receive(out);
+    ASSERT_EQ(out.ip_count, 1);
+    const test::Packet packet(out.ip[0]);
+    EXPECT_EQ(packet->ol_flags, 0U);
+    EXPECT_EQ(bytes_of(packet), pattern(1000));
+}
+
 TEST_P(OverRoce, TheUdpSourcePortIsTheFlows) {
     if (GetParam().from.carrier == Carrier::roce_v1) return;
     std::vector<std::byte> packet(60);

@@ -236,7 +236,7 @@ auto put16(std::size_t at, unsigned value) {
 
 class Refused : public testing::TestWithParam<Hostile> {};
 
-TEST_P(Refused, ByItsName) {
+TEST_P(Refused, DamagedFramesReportTheExpectedReason) {
     const auto ways = test::ways();
     const auto& way = *std::ranges::find(ways, GetParam().way, &Way::name);
     auto frame = frame_on(way, 8);

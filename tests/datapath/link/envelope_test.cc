@@ -148,10 +148,10 @@ Envelope senders_envelope(wire::Bytes frame, const Arrival& arrival) {
         to.traffic_class = static_cast<std::uint8_t>(ip->dscp << 2 | static_cast<unsigned>(ip->ecn));
         to.flow_label = ip->flow_label;
     }
-    const Endpoint from{.carrier = arrival.carrier,
-                        .mac = source_mac(frame),
-                        .vlan = vlan(frame, arrival),
-                        .gid = source_gid(frame, arrival)};
+    const SourceAddress from{.carrier = arrival.carrier,
+                             .mac = source_mac(frame),
+                             .vlan = vlan(frame, arrival),
+                             .gid = source_gid(frame, arrival)};
     return make_envelope(from, to, Ethernet::parse(frame)->destination, udp->source_port);
 }
 

@@ -14,6 +14,7 @@
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/ipv6.h"
 #include "tests/datapath/link/frames.h"
+#include "tests/datapath/offload/tunnel_packet.h"
 #include "tests/support/hex.h"
 #include "tests/support/link_frame.h"
 
@@ -170,6 +171,28 @@ TEST(FlowHash, FragmentsAreKnownByTheirAddresses) {
     EXPECT_EQ(ports(frame), "");
 }
 
+TEST(FlowHash, FindsTheFlowInATunnelWithoutPorts) {
+    using offload::TunnelKind;
+    namespace type = wire::ether_type;
+    for (const auto& tunnel : offload::tunnels()) {
+        const auto frame = ethernet(type::ipv4, tunnel.around(ipv4()));
+        EXPECT_EQ(addresses(frame), tunnel.over_udp() ? "0a0900010a090002" : ipv4_addresses) << tunnel.name;
+        EXPECT_EQ(ports(frame), tunnel.kind == TunnelKind::vxlan    ? "c35012b5"
+                                : tunnel.kind == TunnelKind::geneve ? "c35017c1"
+                                                                    : both_ports)
+            << tunnel.name;
+    }
+    const auto gre = offload::tunnels()[1];
+    auto fragment = gre;
+    fragment.ip.more_fragments = true;
+    EXPECT_EQ(addresses(ethernet(type::ipv4, fragment.around(ipv4()))), "0a0900010a090002");
+    auto numbered = gre;
+    numbered.headers = offload::emitted(wire::Gre{.has_sequence = true, .protocol = type::ipv4});
+    numbered.headers.resize(8);
+    EXPECT_EQ(addresses(ethernet(type::ipv4, numbered.around(ipv4()))), "0a0900010a090002");
+    EXPECT_EQ(addresses(ethernet(type::ipv4, gre.around(from_hex("4500")))), "0a0900010a090002") << "too short";
+}
+
 TEST(FlowHash, WhatCarriesNoIpIsOfNoFlow) {
     namespace type = wire::ether_type;
     const auto soft = test::ways().back();
@@ -199,7 +222,7 @@ TEST(FlowHash, WhatCarriesNoIpIsOfNoFlow) {
 }
 
 /// Of the first bytes of a frame, in memory that ends with them: address sanitizer sees what is read behind.
-TEST(FlowHash, IsThatOfWhateverPartHasArrived) {
+TEST(FlowHash, TruncatedFrameReadsOnlyWhatArrived) {
     for (const auto& frame : frames()) {
         for (std::size_t size = 0; size <= frame.bytes.size(); ++size) {
             const ByteVector part(frame.bytes.begin(), frame.bytes.begin() + static_cast<std::ptrdiff_t>(size));

@@ -20,7 +20,7 @@ namespace verbline::test {
 /// A way on which packets travel.
 struct Way {
     std::string name;
-    link::Endpoint from;
+    link::SourceAddress from;
     wire::AddressHandle to;
 
     friend std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
@@ -48,7 +48,7 @@ inline std::vector<Way> ways() {
     to_local.global = false;
     const auto from = [](Carrier carrier, std::optional<std::uint16_t> vlan = std::nullopt) {
         const auto gid = carrier == Carrier::roce_v2_ipv4 ? gid_of(ipv4(10, 77, 0, 1)) : our_gid;
-        return link::Endpoint{.carrier = carrier, .mac = our_mac, .vlan = vlan, .gid = gid, .lid = wire::Lid{3}};
+        return link::SourceAddress{.carrier = carrier, .mac = our_mac, .vlan = vlan, .gid = gid, .lid = wire::Lid{3}};
     };
     return {{"RoceV2Ipv4", from(Carrier::roce_v2_ipv4), to_ipv4},
             {"RoceV2Ipv4Vlan", from(Carrier::roce_v2_ipv4, 100), to_ipv4},

@@ -21,7 +21,7 @@ struct Arp {
     wire::Bytes view() const { return wire::Bytes(bytes).first(size); }
 };
 
-TEST(Arp, WhatIsWrittenIsRead) {
+TEST(Arp, RoundTrip) {
     for (const auto& own : {LinkAddress(us), LinkAddress(infiniband)}) {
         for (const auto& message :
              {request(own, gid("10.1.0.1"), gid("10.1.0.2")), request(own, std::nullopt, gid("10.1.0.2")),

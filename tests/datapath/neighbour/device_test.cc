@@ -73,7 +73,7 @@ bool is_group_report(wire::Bytes frame) {
     return frame.size() > 38 && wire::load16(frame, 12) == 0x0800 && wire::load8(frame, 23) == 2;  // IGMP
 }
 
-TEST_F(NeighbourDeviceTest, SaysWhichGroupsItIsInAndAgainWhenAsked) {
+TEST_F(NeighbourDeviceTest, ReportsItsGroupsAndAgainWhenQueried) {
     const auto reports = [&] {
         device->tx_burst(0, {});
         std::vector<test::ByteVector> out;
@@ -104,12 +104,12 @@ TEST_F(NeighbourDeviceTest, SaysWhichGroupsItIsInAndAgainWhenAsked) {
     EXPECT_FALSE(reports().empty());
 }
 
-TEST_F(NeighbourDeviceTest, AsksWithTheNextBurstAndFinds) {
+TEST_F(NeighbourDeviceTest, SolicitsWithTheNextBurstAndResolves) {
     device->set_addresses({{gid("10.1.0.1"), 24}});
     receive();
     EXPECT_EQ(inner->sent.size(), 1u) << "the probe";
-    device->ask(gid("10.1.0.2"));
-    device->ask(gid("10.1.0.2"));
+    device->resolve(gid("10.1.0.2"));
+    device->resolve(gid("10.1.0.2"));
     EXPECT_FALSE(device->find(gid("10.1.0.2")));
     device->tx_burst(0, {});
     ASSERT_EQ(inner->sent.size(), 2u);
@@ -119,11 +119,11 @@ TEST_F(NeighbourDeviceTest, AsksWithTheNextBurstAndFinds) {
     EXPECT_EQ(device->find(gid("10.1.0.2")), them);
 }
 
-TEST_F(NeighbourDeviceTest, TellsWhenWhoWasAskedForIsFound) {
+TEST_F(NeighbourDeviceTest, NotifiesWhenAnAddressIsResolved) {
     device->set_addresses({{gid("10.1.0.1"), 24}});
     unsigned told = 0;
     device->on_answer([&] { ++told; });
-    device->ask(gid("10.1.0.2"));
+    device->resolve(gid("10.1.0.2"));
     receive();
     inner->receive(make_request(them, gid("10.1.0.3"), gid("10.1.0.1")).view());
     receive();
@@ -136,13 +136,13 @@ TEST_F(NeighbourDeviceTest, TellsWhenWhoWasAskedForIsFound) {
     EXPECT_EQ(told, 1u) << "once";
 }
 
-TEST_F(NeighbourDeviceTest, RepeatsItsQuestionsAndTellsOfFailures) {
+TEST_F(NeighbourDeviceTest, RepeatsSolicitationsAndNotifiesOfFailures) {
     device->set_addresses({{gid("10.1.0.1"), 24}});
     for (unsigned i = 0; i < 10; ++i, now += second) receive();
     inner->sent.clear();
     unsigned told = 0;
     device->on_answer([&] { ++told; });
-    device->ask(gid("10.1.0.2"));
+    device->resolve(gid("10.1.0.2"));
     EXPECT_TRUE(device->resolving(gid("10.1.0.2"))) << "before the next burst, too";
     for (unsigned i = 0; i < 32; ++i, now += 100 * millisecond) {
         receive();
@@ -155,22 +155,22 @@ TEST_F(NeighbourDeviceTest, RepeatsItsQuestionsAndTellsOfFailures) {
     EXPECT_EQ(told, 1u);
 }
 
-TEST_F(NeighbourDeviceTest, TellsAtOnceThatThereIsNoSourceAddress) {
+TEST_F(NeighbourDeviceTest, NotifiesAtOnceWithoutASourceAddress) {
     unsigned told = 0;
     device->on_answer([&] { ++told; });
-    device->ask(gid("10.1.0.2"));
+    device->resolve(gid("10.1.0.2"));
     receive();
     EXPECT_EQ(told, 1u);
     EXPECT_FALSE(device->resolving(gid("10.1.0.2")));
 }
 
-TEST_F(NeighbourDeviceTest, TellsAtOnceOfWhoIsKnownAlready) {
+TEST_F(NeighbourDeviceTest, NotifiesAtOnceOfAKnownAddress) {
     device->set_addresses({{gid("10.1.0.1"), 24}});
     inner->receive(make_request(them, gid("10.1.0.2"), gid("10.1.0.1")).view());
     receive();
     unsigned told = 0;
     device->on_answer([&] { ++told; });
-    device->ask(gid("10.1.0.2"));
+    device->resolve(gid("10.1.0.2"));
     receive();
     EXPECT_EQ(told, 1u);
     EXPECT_EQ(last().subject, gid("10.1.0.2")) << "and asks whether it is still there";
@@ -245,7 +245,7 @@ TEST_F(NeighbourDeviceTest, OthersFindAndAskWhileItRuns) {
     device->set_addresses({{gid("10.1.0.1"), 24}});
     std::jthread asker([&] {
         for (unsigned i = 0; i < 20'000; ++i) {
-            device->ask(gid("10.1.0.2"));
+            device->resolve(gid("10.1.0.2"));
             device->find(gid("10.1.0.2"));
         }
     });
@@ -287,7 +287,7 @@ struct WithKernel : ::testing::Test {
 TEST_F(WithKernel, EachFindsTheOther) {
     device->set_addresses({{gid("10.1.0.1"), 24}, {gid("fd00::1"), 64}});
     for (const auto* them_too : {"10.1.0.2", "fd00::2"}) {
-        device->ask(gid(them_too));
+        device->resolve(gid(them_too));
         EXPECT_TRUE(poll_until([&] { return device->find(gid(them_too)).has_value(); })) << them_too;
     }
     EXPECT_FALSE(device->conflict());
@@ -306,7 +306,7 @@ TEST_F(WithKernel, EachFindsTheOther) {
 TEST_F(WithKernel, AnAddressThatTheKernelHasIsAConflict) {
     // The kernel joins its solicited-node group some time after `ip address add`, and only one probe is sent.
     device->set_addresses({{gid("fd00::1"), 64}});
-    device->ask(gid("fd00::2"));
+    device->resolve(gid("fd00::2"));
     ASSERT_TRUE(poll_until([&] { return device->find(gid("fd00::2")).has_value(); }));
     for (const auto* taken : {"10.1.0.2", "fd00::2"}) {
         device->set_addresses({{gid(taken), 24}});

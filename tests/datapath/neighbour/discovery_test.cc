@@ -28,20 +28,20 @@ std::vector<std::byte> solicitation() {
     return packet(request(our_ipoib, gid("fd00::1"), gid("fd00::2")));
 }
 
-TEST(Discovery, WhatIsWrittenIsRead) {
+TEST(Discovery, RoundTrip) {
     const auto asked = read_discovery<IpoibAddress>(solicitation());
     EXPECT_EQ(asked.kind, Kind::resolution);
     EXPECT_EQ(asked.message,
-              (Message{.asks = true, .speaker = gid("fd00::1"), .at = our_ipoib, .subject = gid("fd00::2")}));
+              (Message{.solicits = true, .source = gid("fd00::1"), .at = our_ipoib, .subject = gid("fd00::2")}));
 
-    Message answer{.speaker = gid("fd00::1"), .at = our_ipoib, .subject = gid("fd00::2"), .solicited = true};
+    Message answer{.source = gid("fd00::1"), .at = our_ipoib, .subject = gid("fd00::2"), .solicited = true};
     EXPECT_EQ(read_discovery<IpoibAddress>(packet(answer)).message, answer);
     answer.overrides = false;
     EXPECT_EQ(read_discovery<IpoibAddress>(packet(answer)).message, answer);
 
     const auto probe = read_discovery<IpoibAddress>(packet(request(our_ipoib, std::nullopt, gid("fd00::2"))));
     EXPECT_EQ(probe.kind, Kind::resolution);
-    EXPECT_FALSE(probe.message.speaker || probe.message.at);
+    EXPECT_FALSE(probe.message.source || probe.message.at);
 }
 
 // RFC 4391, 9.3: type 1, length 3 (24 bytes), two bytes reserved, flags, queue pair, GID.
@@ -101,7 +101,7 @@ TEST(Discovery, WhoCanBeAHost) {
     EXPECT_FALSE(is_host(IpoibAddress{.qpn = our_ipoib.qpn, .gid = all_nodes}));
 }
 
-TEST(Discovery, WhereAnAddressIsAskedFor) {
+TEST(Discovery, SolicitationsGoToTheSolicitedNodeGroup) {
     EXPECT_EQ(solicited_node(gid("fd00::12:3456")), gid("ff02::1:ff12:3456"));
     EXPECT_EQ(all_nodes, gid("ff02::1"));
 }

@@ -17,23 +17,23 @@ std::vector<std::byte> bytes(const Frame& frame) {
     return {frame.view().begin(), frame.view().end()};
 }
 
-TEST(NeighbourFrame, WhatIsWrittenIsRead) {
+TEST(NeighbourFrame, RoundTrip) {
     for (const auto& [a, b] : {std::pair{"10.1.0.1", "10.1.0.2"}, std::pair{"fd00::1", "fd00::2"}}) {
         const auto request = read_frame(make_request(us, gid(a), gid(b)).view());
         EXPECT_EQ(request.kind, Kind::resolution);
         EXPECT_EQ(request.message,
-                  (Message{.asks = true, .speaker = gid(a), .at = us, .subject = gid(b), .sender = us}));
+                  (Message{.solicits = true, .source = gid(a), .at = us, .subject = gid(b), .frame_source = us}));
 
         const auto probe = read_frame(make_request(us, std::nullopt, gid(a)).view());
-        EXPECT_TRUE(probe.message.asks && !probe.message.speaker);
+        EXPECT_TRUE(probe.message.solicits && !probe.message.source);
         EXPECT_EQ(probe.message.subject, gid(a));
 
         const auto reply = read_frame(make_reply(them, gid(b), gid(a), us).view());
         EXPECT_EQ(reply.message,
-                  (Message{.speaker = gid(b), .at = them, .subject = gid(a), .sender = them, .solicited = true}));
+                  (Message{.source = gid(b), .at = them, .subject = gid(a), .frame_source = them, .solicited = true}));
 
         const auto told = read_frame(make_announcement(them, gid(b)).view());
-        EXPECT_EQ(told.message, (Message{.speaker = gid(b), .at = them, .sender = them}));
+        EXPECT_EQ(told.message, (Message{.source = gid(b), .at = them, .frame_source = them}));
     }
 }
 

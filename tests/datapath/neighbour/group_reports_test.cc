@@ -216,7 +216,7 @@ TEST_F(GroupReportsTest, SomeGroupsAreNeverReported) {
     EXPECT_EQ(engine.size(), 0u);
 }
 
-TEST_F(GroupReportsTest, ANewAddressTellsAllAgain) {
+TEST_F(GroupReportsTest, ANewAddressRepeatsAllReports) {
     (void)engine.join(group, now);
     (void)pass(10 * second);
     auto other = source();

@@ -39,13 +39,13 @@ INSTANTIATE_TEST_SUITE_P(Families, NeighboursTest,
                                            Names{"fd00::1", "fd00::2", "fd00::3", 64}),
                          [](const auto& family) { return family.index == 0 ? "Ipv4" : "Ipv6"; });
 
-TEST_P(NeighboursTest, AsksAndLearnsFromTheAnswer) {
+TEST_P(NeighboursTest, SolicitsAndLearnsFromTheReply) {
     EXPECT_FALSE(neighbours.lookup(theirs, now));
     const auto question = neighbours.solicit(theirs, now);
     ASSERT_TRUE(question);
     const auto read = read_frame(question->view()).message;
-    EXPECT_TRUE(read.asks);
-    EXPECT_EQ(read.speaker, ours);
+    EXPECT_TRUE(read.solicits);
+    EXPECT_EQ(read.source, ours);
     EXPECT_EQ(read.subject, theirs);
     EXPECT_FALSE(hear(make_reply(them, theirs, ours, us)));
     EXPECT_EQ(neighbours.lookup(theirs, now), them);
@@ -78,7 +78,7 @@ TEST_P(NeighboursTest, GivesUpWhereNoneIsAnswered) {
     EXPECT_TRUE(neighbours.solicit(theirs, now)) << "and begins anew";
 }
 
-TEST_P(NeighboursTest, AnswersForItsOwnAddressAndLearnsWhoAsked) {
+TEST_P(NeighboursTest, RepliesForItsOwnAddressAndLearnsTheSender) {
     const auto reply = hear(make_request(them, theirs, ours));
     ASSERT_TRUE(reply);
     EXPECT_EQ(read_frame(reply->view()).message.at, LinkAddress(us));
@@ -90,7 +90,7 @@ TEST_P(NeighboursTest, AnswersForItsOwnAddressAndLearnsWhoAsked) {
     EXPECT_FALSE(neighbours.conflict());
 }
 
-TEST_P(NeighboursTest, StatementsNobodyAskedForAddNothingButChangeWhatIsThere) {
+TEST_P(NeighboursTest, UnsolicitedRepliesUpdateEntriesButAddNone) {
     hear(make_announcement(them, theirs));
     hear(make_reply(them, theirs, ours, us));
     EXPECT_FALSE(neighbours.lookup(theirs, now));
@@ -103,7 +103,7 @@ TEST_P(NeighboursTest, StatementsNobodyAskedForAddNothingButChangeWhatIsThere) {
     EXPECT_EQ(neighbours.counters().value(Event::changed), 1u);
 }
 
-TEST_P(NeighboursTest, ForgetsWhomItHasNotHeardOfForALifetime) {
+TEST_P(NeighboursTest, ExpiresEntriesAfterALifetimeWithoutMessages) {
     hear(make_request(them, theirs, ours));
     pass(40 * second);
     hear(make_request(them, theirs, other));  // to someone else, but a sign of life
@@ -116,8 +116,8 @@ TEST_P(NeighboursTest, ForgetsWhomItHasNotHeardOfForALifetime) {
 TEST_P(NeighboursTest, ProbesThenAnnouncesTwice) {
     const auto sent = pass(10 * second);
     ASSERT_EQ(sent.size(), 3u);
-    EXPECT_TRUE(sent[0].asks && !sent[0].speaker && sent[0].subject == ours);
-    for (const auto i : {1, 2}) EXPECT_EQ(sent[i].speaker, ours);
+    EXPECT_TRUE(sent[0].solicits && !sent[0].source && sent[0].subject == ours);
+    for (const auto i : {1, 2}) EXPECT_EQ(sent[i].source, ours);
     EXPECT_FALSE(neighbours.deadline());
     neighbours.set_addresses({{ours, GetParam().length}, {other, GetParam().length}}, now);
     const auto more = pass(10 * second);
@@ -131,7 +131,7 @@ TEST_P(NeighboursTest, AnAddressThatAnotherHadFirstIsNotUsed) {
     EXPECT_EQ(neighbours.conflict(), ours);
     EXPECT_TRUE(pass(10 * second).empty());
     EXPECT_FALSE(hear(make_request(third, other, ours)));
-    EXPECT_NE(read_frame(neighbours.solicit(theirs, now).value_or(Frame{}).view()).message.speaker, ours);
+    EXPECT_NE(read_frame(neighbours.solicit(theirs, now).value_or(Frame{}).view()).message.source, ours);
     neighbours.set_addresses({}, now);
     EXPECT_FALSE(neighbours.conflict());
 }
@@ -146,7 +146,7 @@ TEST_P(NeighboursTest, AnAddressThatIsOursIsDefendedOnceInAWhile) {
     pass(10 * second);
     const auto defence = hear(make_announcement(them, ours));
     ASSERT_TRUE(defence);
-    EXPECT_EQ(read_frame(defence->view()).message.speaker, ours);
+    EXPECT_EQ(read_frame(defence->view()).message.source, ours);
     EXPECT_EQ(neighbours.conflict(), ours);
     EXPECT_FALSE(hear(make_announcement(them, ours)));
     EXPECT_TRUE(hear(make_request(them, theirs, ours))) << "still answered for";
@@ -161,7 +161,7 @@ TEST_P(NeighboursTest, OurOwnFramesComeBackWithoutHarm) {
     EXPECT_EQ(neighbours.size(), 0u);
 }
 
-TEST_P(NeighboursTest, TheTableIsBoundedAndOthersCannotPushOutWhoWeAskedFor) {
+TEST_P(NeighboursTest, TableIsBoundedAndKeepsRequestedEntries) {
     const auto numbered = [&](unsigned n) {
         auto address = theirs;
         address.bytes[15] = static_cast<std::byte>(n);
@@ -196,12 +196,12 @@ TEST(Neighbours, LinkLocalAddressesSayTheirMac) {
     EXPECT_FALSE(neighbours.deadline());
 }
 
-TEST(Neighbours, AsksFromAnAddressOfTheNetworkOrElseOfTheFamily) {
+TEST(Neighbours, SolicitsFromAnAddressOfTheNetworkOrElseOfTheFamily) {
     Neighbours neighbours(us);
     EXPECT_FALSE(neighbours.solicit(gid("10.1.0.2"), 0)) << "nothing to ask from";
     neighbours.set_addresses({{gid("10.1.0.1"), 24}, {gid("10.2.0.1"), 16}, {gid("fd00::1"), 64}}, 0);
     const auto from = [&](const char* to) {
-        return read_frame(neighbours.solicit(gid(to), 0).value().view()).message.speaker;
+        return read_frame(neighbours.solicit(gid(to), 0).value().view()).message.source;
     };
     EXPECT_EQ(from("10.1.0.2"), gid("10.1.0.1"));
     EXPECT_EQ(from("10.2.200.2"), gid("10.2.0.1"));

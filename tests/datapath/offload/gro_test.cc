@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
 #include <random>
 #include <vector>
@@ -14,6 +13,8 @@
 
 #include "datapath/offload/checksum.h"
 #include "datapath/offload/segmentation.h"
+#include "tests/datapath/offload/bursts.h"
+#include "tests/datapath/offload/on_the_wire.h"
 #include "tests/datapath/offload/tcp_packet.h"
 #include "tests/support/packet.h"
 
@@ -27,83 +28,18 @@ using test::packet_pool;
 using test::pattern;
 namespace flag = wire::tcp_flag;
 
-/// What `coalesce` makes of the packets.
-std::vector<test::Packet> coalesced(
-    std::span<const ByteVector> in, const std::function<void(rte_mbuf&)>& prepare = [](rte_mbuf&) {}) {
-    std::vector<rte_mbuf*> burst;
-    for (const auto& bytes : in) {
-        burst.push_back(make_packet(bytes).release());
-        prepare(*burst.back());
-    }
-    const auto n = coalesce(burst);
-    return {burst.begin(), burst.begin() + n};
-}
-std::size_t count(std::span<const ByteVector> in) {
-    return coalesced(in).size();
-}
-
-bool is_large(const test::Packet& packet) {
-    return (packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
-}
-
-/// The packets that go out again, large ones segmented.
-std::vector<ByteVector> on_the_wire(std::vector<test::Packet> packets) {
-    std::vector<ByteVector> out;
-    for (auto& packet : packets) {
-        if (!is_large(packet)) {
-            out.push_back(bytes_of(packet));
-            continue;
-        }
-        Segmenter segmenter(packet.release(), *packet_pool());
-        std::vector<rte_mbuf*> segments(segmenter.remaining());
-        EXPECT_EQ(segmenter.next(segments), segments.size());
-        for (auto* segment : segments) {
-            out.push_back(bytes_of(segment));
-            rte_pktmbuf_free(segment);
-        }
-    }
-    return out;
-}
-
-/// `n` packets of one flow as a sender makes them from one large write.
+/// As a sender makes them from one large write.
 std::vector<TcpPacket> stream(std::size_t n, std::size_t size = 1448) {
-    std::vector<TcpPacket> packets{{.options = timestamps(5), .payload = pattern(size)}};
-    while (packets.size() < n)
-        packets.push_back(packets.back().followed_by(size, static_cast<unsigned>(packets.size())));
-    return packets;
-}
-
-std::vector<ByteVector> bytes(const std::vector<TcpPacket>& packets) {
-    std::vector<ByteVector> out;
-    for (const auto& packet : packets) out.push_back(packet.bytes());
-    return out;
+    return stream_of<TcpPacket>(n, size);
 }
 
 TEST(Gro, MakesOneOfAStream) {
-    auto packets = stream(20);
-    packets.push_back(packets.back().followed_by(100));
-    packets.back().tcp.flags |= flag::psh;
-    auto out = coalesced(bytes(packets));
-    ASSERT_EQ(out.size(), 1u);
+    expect_one_of_a_stream<TcpPacket>(RTE_MBUF_F_TX_IPV4);
+}
 
-    auto& large = *out[0];
-    EXPECT_EQ(large.pkt_len, 52u + 20 * 1448 + 100);
-    EXPECT_EQ(large.nb_segs, 21);
-    EXPECT_EQ(large.tso_segsz, 1448);
-    EXPECT_EQ(large.l2_len, 0);
-    EXPECT_EQ(large.l3_len, 20);
-    EXPECT_EQ(large.l4_len, 32);
-    constexpr auto requests = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG;
-    EXPECT_EQ(large.ol_flags & requests, requests);
-    rte_mbuf_sanity_check(&large, 1);
-
-    const auto whole = bytes_of(out[0]);
-    const auto ip = wire::Ipv4::parse(whole);
-    ASSERT_TRUE(ip);
-    EXPECT_EQ(ip->total_length, whole.size());
+TEST(Gro, GivesALargePacketItsChecksum) {
+    const auto whole = bytes_of(coalesced(bytes(stream(3)))[0]);
     EXPECT_TRUE(wire::Ipv4::checksum_ok(std::span(whole).first(20)));
-    EXPECT_EQ(wire::Tcp::parse(std::span(whole).subspan(20))->flags, flag::ack | flag::psh);
-    EXPECT_EQ(on_the_wire(std::move(out)), bytes(packets));
 }
 
 TEST(Gro, StopsAtIpsLargestPacket) {
@@ -114,57 +50,22 @@ TEST(Gro, StopsAtIpsLargestPacket) {
     EXPECT_EQ(on_the_wire(std::move(out)), packets);
 }
 
-/// Two packets that would be merged, were it not for a change to the second.
-struct Difference {
-    const char* what;
-    void (*change)(TcpPacket&);
-};
-
-class GroKeepsApart : public testing::TestWithParam<Difference> {};
+class GroKeepsApart : public testing::TestWithParam<Difference<TcpPacket>> {};
 
 TEST_P(GroKeepsApart, Packets) {
-    auto packets = stream(2);
-    ASSERT_EQ(count(bytes(packets)), 1u);
-    GetParam().change(packets[1]);
-    const auto in = bytes(packets);
-    auto out = coalesced(in);
-    ASSERT_EQ(out.size(), 2u);
-    EXPECT_EQ(bytes_of(out[0]), in[0]);
-    EXPECT_EQ(bytes_of(out[1]), in[1]);
-    EXPECT_FALSE(is_large(out[0]) || is_large(out[1]));
+    expect_apart(GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Differing, GroKeepsApart,
-    testing::Values(Difference{"source", [](TcpPacket& p) { p.ip.source = wire::ipv4(10, 1, 0, 3); }},
-                    Difference{"destination", [](TcpPacket& p) { p.ip.destination = wire::ipv4(10, 2, 0, 3); }},
-                    Difference{"source_port", [](TcpPacket& p) { ++p.tcp.source_port; }},
-                    Difference{"destination_port", [](TcpPacket& p) { ++p.tcp.destination_port; }},
-                    Difference{"gap", [](TcpPacket& p) { ++p.tcp.sequence; }},
-                    Difference{"overlap", [](TcpPacket& p) { --p.tcp.sequence; }},
-                    Difference{"acknowledgement", [](TcpPacket& p) { ++p.tcp.acknowledgement; }},
-                    Difference{"window", [](TcpPacket& p) { ++p.tcp.window; }},
-                    Difference{"urgent", [](TcpPacket& p) { ++p.tcp.urgent; }},
-                    Difference{"reserved", [](TcpPacket& p) { ++p.tcp.reserved; }},
-                    Difference{"timestamp", [](TcpPacket& p) { p.options = timestamps(6); }},
-                    Difference{"fewer_options", [](TcpPacket& p) { p.options.clear(); }},
-                    Difference{"ttl", [](TcpPacket& p) { --p.ip.time_to_live; }},
-                    Difference{"dscp", [](TcpPacket& p) { ++p.ip.dscp; }},
-                    Difference{"ecn", [](TcpPacket& p) { p.ip.ecn = wire::Ecn::congestion_experienced; }},
-                    Difference{"dont_fragment", [](TcpPacket& p) { p.ip.dont_fragment = false; }},
-                    Difference{"identification_gap", [](TcpPacket& p) { ++p.ip.identification; }},
-                    Difference{"larger", [](TcpPacket& p) { p.payload = pattern(1449); }},
-                    Difference{"no_payload", [](TcpPacket& p) { p.payload.clear(); }},
-                    Difference{"fin", [](TcpPacket& p) { p.tcp.flags |= flag::fin; }},
-                    Difference{"syn", [](TcpPacket& p) { p.tcp.flags |= flag::syn; }},
-                    Difference{"rst", [](TcpPacket& p) { p.tcp.flags |= flag::rst; }},
-                    Difference{"urg", [](TcpPacket& p) { p.tcp.flags |= flag::urg; }},
-                    Difference{"ece", [](TcpPacket& p) { p.tcp.flags |= flag::ece; }},
-                    Difference{"cwr", [](TcpPacket& p) { p.tcp.flags |= flag::cwr; }},
-                    Difference{"no_ack", [](TcpPacket& p) { p.tcp.flags = 0; }},
-                    Difference{"fragment", [](TcpPacket& p) { p.ip.more_fragments = true; }},
-                    Difference{"later_fragment", [](TcpPacket& p) { p.ip.fragment_offset = 1; }}),
-    [](const auto& difference) { return difference.param.what; });
+INSTANTIATE_TEST_SUITE_P(Differing, GroKeepsApart,
+                         testing::ValuesIn(differences<TcpPacket>(
+                             {{"source", [](TcpPacket& p) { p.ip.source = wire::ipv4(10, 1, 0, 3); }},
+                              {"destination", [](TcpPacket& p) { p.ip.destination = wire::ipv4(10, 2, 0, 3); }},
+                              {"ttl", [](TcpPacket& p) { --p.ip.time_to_live; }},
+                              {"dont_fragment", [](TcpPacket& p) { p.ip.dont_fragment = false; }},
+                              {"identification_gap", [](TcpPacket& p) { ++p.ip.identification; }},
+                              {"fragment", [](TcpPacket& p) { p.ip.more_fragments = true; }},
+                              {"later_fragment", [](TcpPacket& p) { p.ip.fragment_offset = 1; }}})),
+                         [](const auto& difference) { return difference.param.what; });
 
 TEST(Gro, MergesWhatDoesNotCountItsIdentificationsOnlyWhenItMayNotBeFragmented) {
     auto packets = stream(3);
@@ -195,7 +96,7 @@ TEST(Gro, NeverMovesDataPastAnotherPacketOfItsFlow) {
         auto packets = stream(4);
         TcpPacket other = packets[1].followed_by(0);
         other.ip.more_fragments = between != 0;
-        auto in = bytes({packets[0], packets[1], other, packets[2], packets[3]});
+        auto in = bytes(std::vector{packets[0], packets[1], other, packets[2], packets[3]});
         const auto out = coalesced(in);
         ASSERT_EQ(out.size(), 3u);
         EXPECT_EQ(bytes_of(out[1]), in[2]);

@@ -11,19 +11,46 @@
 #include <vector>
 
 #include "datapath/wire/ipv4.h"
+#include "datapath/wire/ipv6.h"
 #include "datapath/wire/tcp.h"
 #include "tests/support/checksum.h"
+#include "tests/support/ipv6.h"
 #include "tests/support/packet.h"
 
 namespace verbline::offload {
 
 using test::naive_checksum;
 
-struct TcpPacket {
-    wire::Ipv4 ip{.dont_fragment = true,
-                  .protocol = wire::IpProtocol::tcp,
-                  .source = wire::ipv4(10, 1, 0, 2),
-                  .destination = wire::ipv4(10, 2, 0, 2)};
+/// What is filled in when the packet is made, and what its sender counts up.
+inline void finish(wire::Ipv4& ip, std::size_t size) {
+    ip.total_length = static_cast<std::uint16_t>(size);
+    ip = ip.with_checksum();
+}
+inline void finish(wire::Ipv6& ip, std::size_t size) {
+    ip.payload_length = static_cast<std::uint16_t>(size - wire::Ipv6::size);
+}
+inline void count_up(wire::Ipv4& ip) {
+    ++ip.identification;
+}
+inline void count_up(wire::Ipv6&) {}
+
+template <class Ip>
+inline const Ip example_ip;
+template <>
+inline const wire::Ipv4 example_ip<wire::Ipv4>{.dont_fragment = true,
+                                               .protocol = wire::IpProtocol::tcp,
+                                               .source = wire::ipv4(10, 1, 0, 2),
+                                               .destination = wire::ipv4(10, 2, 0, 2)};
+template <>
+inline const wire::Ipv6 example_ip<wire::Ipv6>{.flow_label = 77,
+                                               .next_header = wire::IpProtocol::tcp,
+                                               .source = test::ipv6("fd01::2"),
+                                               .destination = test::ipv6("fd02::2")};
+
+/// Ip: wire::Ipv4 or wire::Ipv6.
+template <class Ip>
+struct BasicTcpPacket {
+    Ip ip = example_ip<Ip>;
     wire::Tcp tcp{.source_port = 4000,
                   .destination_port = 80,
                   .sequence = 1000,
@@ -34,28 +61,31 @@ struct TcpPacket {
     test::ByteVector payload;
 
     test::ByteVector bytes() const {
+        constexpr auto headers = Ip::size + wire::Tcp::size;
         auto whole_ip = ip;
         auto whole_tcp = tcp;
         whole_tcp.header_words = static_cast<std::uint8_t>(5 + options.size() / 4);
-        whole_ip.total_length = static_cast<std::uint16_t>(40 + options.size() + payload.size());
-        test::ByteVector out(40 + options.size() + payload.size());
-        whole_ip.with_checksum().emit(std::span(out).first<20>());
-        whole_tcp.emit(std::span(out).subspan<20, 20>());
-        std::ranges::copy(options, out.begin() + 40);
+        test::ByteVector out(headers + options.size() + payload.size());
+        finish(whole_ip, out.size());
+        whole_ip.emit(std::span(out).template first<Ip::size>());
+        whole_tcp.emit(std::span(out).template subspan<Ip::size, wire::Tcp::size>());
+        std::ranges::copy(options, out.begin() + headers);
         std::ranges::copy(payload, out.end() - static_cast<std::ptrdiff_t>(payload.size()));
-        wire::store16(out, 20 + 16, test::naive_l4_checksum(out, 20));
+        wire::store16(out, Ip::size + 16, test::naive_l4_checksum(out, Ip::size));
         return out;
     }
 
     /// The next packet of the same flow, with `size` bytes of payload.
-    TcpPacket followed_by(std::size_t size, unsigned seed = 1) const {
+    BasicTcpPacket followed_by(std::size_t size, unsigned seed = 1) const {
         auto next = *this;
         next.tcp.sequence += static_cast<std::uint32_t>(payload.size());
-        ++next.ip.identification;
+        count_up(next.ip);
         next.payload = test::pattern(size, seed);
         return next;
     }
 };
+using TcpPacket = BasicTcpPacket<wire::Ipv4>;
+using Ipv6TcpPacket = BasicTcpPacket<wire::Ipv6>;
 
 /// A kernel's timestamp option, padded as everyone pads it (RFC 7323, appendix A).
 inline test::ByteVector timestamps(unsigned value) {

@@ -69,8 +69,8 @@ std::string_view name(std::uint8_t low) {
     return names[low];
 }
 
-std::string_view name(transport::EventKind kind) {
-    using enum transport::EventKind;
+std::string_view name(transport::AsyncEventKind kind) {
+    using enum transport::AsyncEventKind;
     switch (kind) {
         case cq_error: return "CQ error";
         case qp_fatal: return "fatal";
@@ -223,7 +223,7 @@ link::Envelope Victim::envelope(From from) const {
                        : from == From::peer_by_v1 ? host_.gid_v1()
                                                   : host_.gid_v2_ipv4();
     const auto& to = *const_cast<sim::Host&>(host_).device().gids().at(index);
-    const link::Endpoint endpoint{.carrier = link::carrier_of(to), .mac = attacker_mac, .gid = gid(from)};
+    const link::SourceAddress endpoint{.carrier = link::carrier_of(to), .mac = attacker_mac, .gid = gid(from)};
     return link::make_envelope(endpoint, {.global = true, .dgid = to.gid, .hop_limit = 64}, host_.mac(), 0xc123);
 }
 
@@ -349,7 +349,8 @@ std::string Victim::counters() {
     std::string text;
     for (const auto& [name, value] : counted()) {
         const auto moved = value - counters_before_[name];
-        const bool ordinary = name == "rx_packets" || name == "rx_bytes" || name.starts_with("tx_");
+        const bool ordinary =
+            name == "rx_packets" || name == "rx_bytes" || name.starts_with("rx_burst") || name.starts_with("tx_");
         if (moved != 0 && !ordinary) join(text, moved == 1 ? name : name + " x" + std::to_string(moved));
     }
     return text;

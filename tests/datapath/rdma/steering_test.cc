@@ -52,6 +52,33 @@ TEST(Steering, HasNothingToSayOfOtherCarriers) {
     EXPECT_FALSE(receive_queue(table_of(4), v1, 0xc000));
 }
 
+/// A key by which a port's low seven bits make no difference to the hash's low bits: one random key in 64 is so for a
+/// table of two queues.
+pmd::RssTable table_deaf_to_low_port_bits(std::uint16_t queues) {
+    auto rss = table_of(queues);
+    constexpr std::size_t port_at = 2 * 4 * 8, hash_bits = 32;  // of IPv4: both addresses, then the source port
+    for (std::size_t bit = port_at + 16 - 7; bit < port_at + 16; ++bit)
+        for (std::size_t low = hash_bits - 3; low < hash_bits; ++low)
+            rss.key[(bit + low) / 8] &= static_cast<std::uint8_t>(~(0x80u >> (bit + low) % 8));
+    return rss;
+}
+
+TEST(Steering, FindsAFlowLabelWhateverTheKey) {
+    sim::World world(sim::Seed{4}, *test::packet_pool());
+    auto& peer = world.add_host();
+    auto& host = world.add_host({.port = {.rss = table_deaf_to_low_port_bits(2)}, .shards = 2});
+    const auto rss = *host.device().options().device->rss();
+    const ExpectedPeer expected{world.path(host, peer, host.gid_v2_ipv4()), wire::Qpn{0x123}};
+    for (std::uint32_t qpn = 0x200; qpn < 0x240; ++qpn) {
+        const auto label = host.device().flow_label_for(expected, wire::Qpn{qpn});
+        const auto envelope = host.device().envelope(expected.path, wire::Qpn{qpn}, expected.qpn);
+        ASSERT_TRUE(envelope);
+        EXPECT_EQ(receive_queue(rss, *envelope, link::udp_source_port(label, expected.qpn, wire::Qpn{qpn})),
+                  host.device().shard_of(wire::Qpn{qpn}))
+            << std::hex << qpn;
+    }
+}
+
 /// 24 connections, each of which carries a WRITE, to a host of four shards behind a NIC that hashes.
 std::uint64_t handed_over(bool peer_is_known) {
     sim::World world(sim::Seed{3}, *test::packet_pool());

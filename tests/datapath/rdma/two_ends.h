@@ -20,7 +20,7 @@ protected:
     using Request = transport::SendRequest;
     using Operation = transport::SendOperation;
     using Status = transport::Status;
-    using EventKind = transport::EventKind;
+    using EventKind = transport::AsyncEventKind;
 
     void connect(transport::QueuePairType type = transport::QueuePairType::rc, const Connection& how = {}) {
         a.make(type), b.make(type);
@@ -49,11 +49,11 @@ protected:
     }
 
     static std::size_t count(sim::Host& host, EventKind kind) {
-        return static_cast<std::size_t>(std::ranges::count(host.events(), kind, &transport::Event::kind));
+        return static_cast<std::size_t>(std::ranges::count(host.events(), kind, &transport::AsyncEvent::kind));
     }
     /// The last of its kind.
-    static transport::Event last(sim::Host& host, EventKind kind) {
-        transport::Event found;
+    static transport::AsyncEvent last(sim::Host& host, EventKind kind) {
+        transport::AsyncEvent found;
         for (const auto& event : host.events()) {
             if (event.kind == kind) found = event;
         }

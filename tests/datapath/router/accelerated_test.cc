@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A gateway on hardware that does all of IPoIB, on hardware that lacks one operation, and on hardware that has none:
-// what its hosts receive is the same.
-#include <map>
+// A gateway on hardware that does all of IPoIB, on hardware that has none of its operations, and on all between: what
+// its hosts receive is the same.
+#include <array>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -9,6 +9,7 @@
 
 #include "datapath/link/soft_ib.h"
 #include "tests/datapath/offload/tcp_packet.h"
+#include "tests/datapath/offload/tunnel_packet.h"
 #include "tests/datapath/router/shard_counter.h"
 #include "tests/datapath/router/two_ports.h"
 #include "tests/support/accelerated_device.h"
@@ -20,7 +21,7 @@ namespace {
 using namespace two_ports;
 using test::AcceleratedDevice, test::DeviceOperation, test::DeviceOperations;
 
-constexpr link::Endpoint endpoint(std::uint16_t lid) {
+constexpr link::SourceAddress endpoint(std::uint16_t lid) {
     return {.carrier = link::Carrier::soft_ib,
             .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100000U + lid}),
             .lid = wire::Lid{lid}};
@@ -82,10 +83,16 @@ struct Accelerated {
     }
     /// Bob sends a packet to the port, or to a group, of the fabric.
     void from_bob(const ByteVector& packet, wire::Lid to, wire::Qpn qpn) {
+        from_bob(std::vector<ByteVector>{packet}, to, qpn);
+    }
+    /// In one burst.
+    void from_bob(const std::vector<ByteVector>& packets, wire::Lid to, wire::Qpn qpn) {
         const bool is_group = wire::is_multicast(to);
-        bobs_link.transmit(test::make_packet(packet).release(),
-                           ipoib::destination(peer, {.dlid = to, .global = is_group, .dgid = us.port.gid}, qpn,
-                                              wire::ether_type::ipv4));
+        for (const auto& packet : packets) {
+            bobs_link.transmit(test::make_packet(packet).release(),
+                               ipoib::destination(peer, {.dlid = to, .global = is_group, .dgid = us.port.gid}, qpn,
+                                                  wire::ether_type::ipv4));
+        }
         bobs_link.flush();
         for (auto& frame : std::exchange(bobs_device.sent, {})) ib.arrive(test::bytes_of(frame));
         shard->poll(0);
@@ -138,6 +145,20 @@ ByteVector joined(const std::vector<ByteVector>& segments) {
     return payload;
 }
 
+/// Segments of a TCP stream in a tunnel from Bob to Alice.
+std::vector<ByteVector> in_tunnel(std::uint8_t ttl) {
+    auto tunnel = offload::tunnels()[5];  // with a checksum of the outer UDP
+    tunnel.ip.source = bob, tunnel.ip.destination = alice, tunnel.ip.time_to_live = ttl;
+    offload::TcpPacket segment{.options = {}, .payload = test::pattern(1300)};
+    std::vector<ByteVector> packets;
+    for (unsigned i = 0; i < 5; ++i) {
+        packets.push_back(tunnel.around(segment.bytes()));
+        segment = segment.followed_by(1300, i);
+        ++tunnel.ip.identification;
+    }
+    return packets;
+}
+
 void traffic_flows(Accelerated& gateway) {
     gateway.lan.arrive(in_ethernet(left_mac, ip_packet(alice, bob)));
     EXPECT_THAT(gateway.to_bob(), testing::ElementsAre(ip_packet(alice, bob, 100, 63)));
@@ -149,6 +170,9 @@ void traffic_flows(Accelerated& gateway) {
     from_kernel(gateway.lan_kernel, large(left_ip, alice));
     gateway.shard->poll(0);
     EXPECT_EQ(joined(gateway.to_alice()), test::pattern(20'000));
+
+    gateway.from_bob(in_tunnel(64), us.port.lid, us.qpn);
+    EXPECT_EQ(gateway.to_alice(), in_tunnel(63));
 
     gateway.from_bob(ip_packet(bob, right_ip), broadcast.mlid, wire::multicast_qpn);
     EXPECT_EQ(gateway.ib_kernel.sent.size(), 1U) << "what came to a group of the port is heard";
@@ -174,9 +198,12 @@ void strangers_are_kept_out(Accelerated& gateway, const DeviceOperations& has) {
 
 /// Software did no more than the device could not.
 void software_did_the_rest(const Accelerated& gateway, const DeviceOperations& has) {
-    const bool cuts = has.contains(DeviceOperation::segmentation) && has.contains(DeviceOperation::checksums) &&
-                      has.contains(DeviceOperation::chains);
-    EXPECT_EQ(gateway.counter("lan", "tx_segmented"), cuts ? 0U : 1U);
+    const bool whole = has.contains(DeviceOperation::checksums) && has.contains(DeviceOperation::chains);
+    const bool cuts = whole && has.contains(DeviceOperation::segmentation);
+    const bool merged = has.contains(DeviceOperation::tunnels), cuts_tunnels = whole && merged;
+    EXPECT_EQ(gateway.counter("lan", "tx_segmented"), (cuts ? 0U : 1U) + (merged && !cuts_tunnels ? 1U : 0U));
+    const unsigned leaving = merged ? 1 : 5;  // of the packets in the tunnel
+    EXPECT_EQ(gateway.counter("", "forwarded_packets"), 2U + leaving);
     EXPECT_EQ(gateway.counter("ib", "tx_segmented"), cuts && has.contains(DeviceOperation::send) ? 0U : 1U)
         << "behind headers that software builds, hardware cannot cut";
 }
@@ -188,42 +215,27 @@ void expect_all_is_well(const DeviceOperations& has) {
     software_did_the_rest(gateway, has);
 }
 
-const DeviceOperations all(test::device_operations.begin(), test::device_operations.end());
+/// Each bit of the parameter is an operation that the hardware has.
+class AcceleratedDevices : public testing::TestWithParam<unsigned> {};
 
-TEST(AcceleratedDevice, DoesAllThatItCan) {
-    expect_all_is_well(all);
-}
-
-TEST(AcceleratedDevice, MayLackEveryOperation) {
-    expect_all_is_well({});
-}
-
-class AcceleratedDeviceWithout : public testing::TestWithParam<DeviceOperation> {};
-
-TEST_P(AcceleratedDeviceWithout, OneOperationCarriesTheSame) {
-    auto has = all;
-    has.erase(GetParam());
+TEST_P(AcceleratedDevices, CarryTheSameWhateverOperationsTheyHave) {
+    DeviceOperations has;
+    for (std::size_t i = 0; i < test::device_operations.size(); ++i) {
+        if ((GetParam() >> i & 1) != 0) has.insert(test::device_operations[i]);
+    }
     expect_all_is_well(has);
 }
 
-class AcceleratedDeviceWithOnly : public testing::TestWithParam<DeviceOperation> {};
-
-TEST_P(AcceleratedDeviceWithOnly, OneOperationCarriesTheSame) {
-    expect_all_is_well({GetParam()});
+std::string name_of(const testing::TestParamInfo<unsigned>& info) {
+    constexpr std::array names = {"SetIdentity",  "AttachMulticast", "Send",  "Checksums",
+                                  "Segmentation", "Tunnels",         "Chains"};
+    static_assert(names.size() == test::device_operations.size());
+    std::string name;
+    for (std::size_t i = 0; i < names.size(); ++i) name += (info.param >> i & 1) != 0 ? names[i] : "";
+    return name.empty() ? "None" : name;
 }
 
-std::string name_of(const testing::TestParamInfo<DeviceOperation>& info) {
-    static const std::map<DeviceOperation, std::string> names = {{DeviceOperation::set_identity, "SetIdentity"},
-                                                                 {DeviceOperation::attach_multicast, "AttachMulticast"},
-                                                                 {DeviceOperation::send, "Send"},
-                                                                 {DeviceOperation::checksums, "Checksums"},
-                                                                 {DeviceOperation::segmentation, "Segmentation"},
-                                                                 {DeviceOperation::chains, "Chains"}};
-    return names.at(info.param);
-}
-
-INSTANTIATE_TEST_SUITE_P(Each, AcceleratedDeviceWithout, testing::ValuesIn(test::device_operations), name_of);
-INSTANTIATE_TEST_SUITE_P(Each, AcceleratedDeviceWithOnly, testing::ValuesIn(test::device_operations), name_of);
+INSTANTIATE_TEST_SUITE_P(With, AcceleratedDevices, testing::Range(0U, 1U << test::device_operations.size()), name_of);
 
 }  // namespace
 }  // namespace verbline::router

@@ -28,10 +28,10 @@ public:
     std::uint16_t rx_burst(std::uint16_t, pmd::Burst burst) noexcept override {
         std::uint16_t n = 0;
         for (; n < std::min<std::size_t>(burst.size(), 8) && !packets.empty(); ++n) {
-            const auto& [bytes, requests, segment] = packets[next_++ % packets.size()];
+            const auto& [bytes, requests, segment, l3] = packets[next_++ % packets.size()];
             auto packet = test::make_packet(bytes);
             packet->ol_flags = requests, packet->tso_segsz = segment;
-            packet->l3_len = 20, packet->l4_len = 20;
+            packet->l3_len = l3, packet->l4_len = 20;
             burst[n] = packet.release();
         }
         return n;
@@ -46,6 +46,7 @@ public:
         ByteVector bytes;
         std::uint64_t requests = 0;  ///< RTE_MBUF_F_TX_*
         std::uint16_t segment = 0;   ///< tso_segsz
+        std::uint8_t l3 = 20;        ///< l3_len
     };
     std::vector<Repeated> packets;
     std::uint64_t taken = 0;
@@ -84,7 +85,14 @@ std::vector<Endless::Repeated> from_lan() {
     };
     auto syn = offload::TcpPacket{.options = test::bytes_from(2, 4, 0x05, 0xb4), .payload = {}};
     syn.tcp.flags = wire::tcp_flag::syn;
-    std::vector<Endless::Repeated> frames = {ipv4_frame(ip_packet(alice, bob)),
+    offload::TcpPacket first{.options = {}, .payload = test::pattern(500)}, second = first;
+    second.tcp.sequence += 500;
+    auto arp = in_ethernet(left_mac, ByteVector(28));
+    wire::store16(arp, 12, static_cast<std::uint16_t>(wire::ether_type::arp));
+    std::vector<Endless::Repeated> frames = {{arp},
+                                             ipv4_frame(first.bytes()),
+                                             ipv4_frame(second.bytes()),
+                                             ipv4_frame(ip_packet(alice, bob)),
                                              ipv4_frame(ip_packet(alice, bob, 1400, 64, false)),
                                              ipv4_frame(ip_packet(alice, bob, 1400)),
                                              ipv4_frame(ip_packet(alice, bob, 100, 1)),
@@ -102,7 +110,7 @@ std::vector<Endless::Repeated> from_lan() {
     return frames;
 }
 
-/// What arrives from the fabric: a packet to Alice, and one for another queue pair.
+/// What arrives from the fabric: packets to Alice, and one for another queue pair.
 std::vector<Endless::Repeated> from_fabric() {
     test::FakeNetDevice device;
     ipoib::IpoibInterface link(device, 0, *test::packet_pool());
@@ -111,17 +119,28 @@ std::vector<Endless::Repeated> from_fabric() {
         link.transmit(test::make_packet(ip_packet(bob, alice)).release(),
                       ipoib::destination(peer, {.dlid = us.port.lid}, qpn, wire::ether_type::ipv4));
     }
+    link.transmit(test::make_packet(ipv6_packet(bob6, alice6, 200)).release(),
+                  ipoib::destination(peer, {.dlid = us.port.lid}, us.qpn, wire::ether_type::ipv6));
     link.flush();
     std::vector<Endless::Repeated> frames;
     for (const auto& frame : device.sent) frames.push_back({test::bytes_of(frame)});
     return frames;
 }
 
-/// A large packet of the kernel's, to be cut.
-Endless::Repeated to_be_cut() {
-    const offload::TcpPacket packet{.options = {}, .payload = test::pattern(20'000)};
+/// Large packets of the kernel's, to be cut.
+Endless::Repeated to_be_cut(wire::Ipv4Address from, wire::Ipv4Address to) {
+    offload::TcpPacket packet{.options = {}, .payload = test::pattern(20'000)};
+    packet.ip.source = from, packet.ip.destination = to;
     return {packet.bytes(),
             RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_IPV4, 900};
+}
+Endless::Repeated ipv6_to_be_cut(const wire::Ipv6Address& from, const wire::Ipv6Address& to) {
+    auto packet = ipv6_packet(from, to, 20'020);
+    packet[6] = static_cast<std::byte>(wire::IpProtocol::tcp);
+    const offload::TcpPacket tcp{.options = {}, .payload = {}};
+    const auto whole = tcp.bytes();
+    std::ranges::copy(std::span(whole).subspan(20), packet.begin() + wire::Ipv6::size);
+    return {packet, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_IPV6, 900, wire::Ipv6::size};
 }
 
 struct BusyGateway {
@@ -134,7 +153,8 @@ struct BusyGateway {
         EXPECT_TRUE(ipv6_fib->replace(test::ipv6_prefix("fd76:1::/64"), {forward::NextHopKind::on_link, left}));
         EXPECT_TRUE(ipv6_fib->replace(test::ipv6_prefix("fd76:2::/64"), {forward::NextHopKind::on_link, right}));
         for (auto* each : {&lan_kernel, &ib_kernel}) each->capabilities().carries = pmd::Carries::ip;
-        lan.packets = from_lan(), ib.packets = from_fabric(), ib_kernel.packets = {to_be_cut()};
+        lan.packets = from_lan(), ib.packets = from_fabric(), lan_kernel.packets = {to_be_cut(left_ip, alice)};
+        ib_kernel.packets = {to_be_cut(alice, bob), ipv6_to_be_cut(alice6, bob6)};
         shard.emplace(ShardSetup{.ports = {{.name = "lan", .device = &lan, .kernel = &lan_kernel},
                                            {.name = "ib",
                                             .kind = PortSetup::Kind::ipoib,
@@ -217,9 +237,11 @@ TEST(Allocation, NeverHappensInASteadyShard) {
     gateway.run(2'000);
     EXPECT_EQ(heap_calls() - before, 0U);
     EXPECT_GT(gateway.lan.taken + gateway.ib.taken, taken + 10'000) << "while it forwarded";
+    EXPECT_GT(shard_counter(*gateway.shard, "tx_segmented", "lan"), 0U) << "to Ethernet";
+    EXPECT_GT(shard_counter(*gateway.shard, "tx_segmented", "ib"), 2'000U) << "to IPoIB, of both families";
     for (const auto* each :
-         {"tx_segmented", "fragmented_packets", "mss_clamped_packets", "icmp_errors_sent", "dropped_no_route",
-          "dropped_neighbour_failed", "dropped_wait_queue_full", "rx_dropped_qpn"})
+         {"rx_coalesced", "fragments_made", "punted_packets", "mss_clamped_packets", "icmp_errors_sent",
+          "dropped_no_route", "dropped_neighbour_failed", "dropped_wait_queue_full", "rx_dropped_qpn"})
         EXPECT_GT(gateway.counter(each), 0U) << each;
 }
 

@@ -133,7 +133,7 @@ TEST_F(ShardFailures, AFloodOfUnknownTargetsTakesBoundedMemory) {
     forget_what_was_sent();
     EXPECT_EQ(mbufs_in_use(), before) << "nothing waits any more";
     EXPECT_EQ(gateway.counter("neighbours_failed"), questions);
-    EXPECT_EQ(gateway.counter("dropped_neighbours_full") + gateway.counter("dropped_neighbour_failed"), target)
+    EXPECT_EQ(gateway.counter("dropped_too_many_unresolved") + gateway.counter("dropped_neighbour_failed"), target)
         << "every one of them is counted";
 
     send(stranger(1));
@@ -158,6 +158,35 @@ TEST_F(ShardFailures, WhatNobodyTakesFromTheShardIsLostAndCounted) {
     send(stranger(399));
     gateway.poll();
     EXPECT_EQ(asked(), 1u) << "who was not asked for is asked for again";
+}
+
+/// Its source is an address of the link that no host has: the ICMP error waits for that neighbour in vain.
+TEST_F(ShardFailures, AnErrorThatCannotBeDeliveredCausesNoOther) {
+    gateway.left_link.receive(in_ethernet(left_mac, ip_packet(ipv4(10, 1, 0, 77), ipv4(192, 0, 2, 1))));
+    gateway.poll();
+    EXPECT_EQ(gateway.counter("icmp_errors_sent"), 1u);
+    EXPECT_EQ(asked(), 1u);
+    gateway.now += table_limits.timeout;
+    gateway.poll();
+    EXPECT_EQ(gateway.counter("dropped_neighbour_failed"), 1u);
+    EXPECT_EQ(gateway.counter("icmp_errors_withheld"), 1u);
+    expect_the_flow_goes_on();
+}
+
+TEST_F(ShardFailures, WhatIsForTheControlThreadIsLostAloneAndCounted) {
+    constexpr unsigned arps = 1'000;
+    auto arp = in_ethernet(left_mac, ByteVector(28));
+    wire::store16(arp, 12, static_cast<std::uint16_t>(wire::ether_type::arp));
+    for (unsigned n = 0; n < arps; ++n) {
+        gateway.left_link.receive(arp);
+        ASSERT_NO_FATAL_FAILURE(expect_the_flow_goes_on());
+        forget_what_was_sent();
+    }
+    const auto dropped = gateway.counter("dropped_control_busy");
+    EXPECT_GT(dropped, 0u);
+    EXPECT_EQ(gateway.counter("punted_packets") + dropped, arps);
+    EXPECT_EQ(gateway.counter("rx_punted"), arps);
+    while (const auto event = gateway.events.pop()) rte_pktmbuf_free(std::get<Punted>(*event).packet);
 }
 
 TEST_F(ShardFailures, RoutesChangeAHundredThousandTimesWhilePacketsPass) {

@@ -110,7 +110,7 @@ TEST(Router, SendsByTheNextHopOnThePortThatTheKernelChose) {
 }
 
 TEST(Router, LetsPacketsBeFromWhereAnyNextHopOfTheirSourceIs) {
-    Gateway gateway(false, {.reverse_path = forward::ReversePath::strict});
+    Gateway gateway(false, {.reverse_path = forward::ReversePathFilter::strict});
     gateway.resolve(bob);
     ASSERT_TRUE(gateway.fib->replace(far_net, by_way_of({by_carol, by_alice})));
     gateway.from_alice(ip_packet(far_net.address, bob));

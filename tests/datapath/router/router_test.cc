@@ -97,6 +97,8 @@ TEST(Router, FragmentsWhereItMay) {
     gateway.from_alice(ip_packet(alice, bob, 1400, 64, false));
     ASSERT_EQ(gateway.right_link.sent.size(), 2u);
     for (auto& piece : gateway.right_link.sent) EXPECT_LE(piece->pkt_len, 1000u + Ethernet::size);
+    EXPECT_EQ(gateway.counter("fragmented_packets"), 1u);
+    EXPECT_EQ(gateway.counter("fragments_made"), 2u);
 }
 
 /// The lengths of what was sent on an Ethernet device.
@@ -171,7 +173,7 @@ TEST(Router, LeavesTheSegmentsOfTcpUnlessTold) {
 }
 
 /// How many of a burst from the left, one from each of these sources to bob, get there.
-std::size_t passed(forward::ReversePath check, const std::vector<wire::Ipv4Address>& sources) {
+std::size_t passed(forward::ReversePathFilter check, const std::vector<wire::Ipv4Address>& sources) {
     Gateway gateway(false, {.reverse_path = check});
     gateway.resolve(bob);
     for (const auto source : sources) gateway.left_link.receive(in_ethernet(left_mac, ip_packet(source, bob)));
@@ -183,7 +185,7 @@ std::size_t passed(forward::ReversePath check, const std::vector<wire::Ipv4Addre
 }
 
 TEST(Router, ChecksTheReversePathOfSources) {
-    using enum forward::ReversePath;
+    using enum forward::ReversePathFilter;
     const auto behind_carol = ipv4(10, 3, 0, 1);
     EXPECT_EQ(passed(off, {alice, carol, behind_carol, nobody, left_ip, right_ip}), 6u);
     EXPECT_EQ(passed(strict, {alice}), 1u);
@@ -193,7 +195,7 @@ TEST(Router, ChecksTheReversePathOfSources) {
 }
 
 TEST(Router, ChecksTheReversePathOfWhatTheKernelGets) {
-    Gateway gateway(false, {.reverse_path = forward::ReversePath::strict});
+    Gateway gateway(false, {.reverse_path = forward::ReversePathFilter::strict});
     gateway.from_alice(ip_packet(bob, left_ip));
     gateway.from_alice(ip_packet(bob, ipv4(255, 255, 255, 255)));
     EXPECT_TRUE(gateway.left_kernel.sent.empty());
@@ -203,7 +205,7 @@ TEST(Router, ChecksTheReversePathOfWhatTheKernelGets) {
 }
 
 TEST(Router, KeepsTheOrderOfWhatPassesTheReversePathCheck) {
-    Gateway gateway(false, {.reverse_path = forward::ReversePath::strict});
+    Gateway gateway(false, {.reverse_path = forward::ReversePathFilter::strict});
     gateway.resolve(bob);
     for (std::size_t i = 1; i <= 12; ++i) {
         gateway.left_link.receive(in_ethernet(left_mac, ip_packet(i % 3 == 0 ? carol : alice, bob, i * 10)));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a shard does with IPv6 packets; what both families have in common is in shard_test.cc.
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -12,6 +14,7 @@
 #include "datapath/wire/tcp.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/event_descriptor.h"
+#include "tests/datapath/offload/tcp_packet.h"
 #include "tests/datapath/router/shard_counter.h"
 #include "tests/support/checksum.h"
 #include "tests/support/fake_netdev.h"
@@ -88,12 +91,16 @@ struct Gateway {
         command(SetNeighbour{port, link::gid_of(who), link::ethernet_destination(from, where, wire::ether_type::ipv6)});
         shard->poll(now);
     }
-    void from_alice(const ByteVector& packet) {
-        ByteVector frame(Ethernet::size + packet.size());
-        Ethernet{.destination = left_mac, .source = alice_mac, .type = wire::ether_type::ipv6}.emit(
-            std::span(frame).first<Ethernet::size>());
-        std::ranges::copy(packet, frame.begin() + Ethernet::size);
-        left_link.receive(frame);
+    void from_alice(const ByteVector& packet) { from_alice(std::span(&packet, 1)); }
+    /// In one burst.
+    void from_alice(std::span<const ByteVector> packets) {
+        for (const auto& packet : packets) {
+            ByteVector frame(Ethernet::size + packet.size());
+            Ethernet{.destination = left_mac, .source = alice_mac, .type = wire::ether_type::ipv6}.emit(
+                std::span(frame).first<Ethernet::size>());
+            std::ranges::copy(packet, frame.begin() + Ethernet::size);
+            left_link.receive(frame);
+        }
         shard->poll(now);
     }
     void from_right_kernel(const ByteVector& packet) {
@@ -125,6 +132,41 @@ ByteVector only_packet(test::FakeNetDevice& device) {
     auto bytes = only_frame(device);
     bytes.erase(bytes.begin(), bytes.begin() + Ethernet::size);
     return bytes;
+}
+
+/// Segments of a TCP stream from Alice to Bob.
+std::vector<ByteVector> segments(std::uint8_t hops) {
+    offload::Ipv6TcpPacket segment{.options = {}, .payload = test::pattern(1200)};
+    segment.ip.source = alice, segment.ip.destination = bob, segment.ip.hop_limit = hops;
+    std::vector<ByteVector> packets;
+    for (unsigned i = 0; i < 5; ++i) {
+        packets.push_back(segment.bytes());
+        segment = segment.followed_by(1200, i);
+    }
+    return packets;
+}
+
+TEST(Ipv6Shard, RoutesTheSegmentsOfABurstAsOnePacket) {
+    Gateway gateway;
+    gateway.set_neighbour(right, bob, bob_mac);
+    gateway.from_alice(segments(64));
+    EXPECT_EQ(gateway.counter("rx_coalesced"), 4u);
+    std::vector<ByteVector> sent;
+    for (const auto& frame : gateway.right_link.sent) {
+        auto bytes = bytes_of(frame);
+        sent.emplace_back(bytes.begin() + Ethernet::size, bytes.end());
+    }
+    EXPECT_EQ(sent, segments(63)) << "the link does no segmentation";
+}
+
+TEST(Ipv6Shard, GivesAHostsKernelTheSegmentsOfABurstAsOnePacket) {
+    Gateway host(true);
+    host.from_alice(segments(64));
+    ASSERT_EQ(host.left_kernel.sent.size(), 1u);
+    const auto& large = *host.left_kernel.sent.front();
+    EXPECT_EQ(large.pkt_len, 60u + 5 * 1200);
+    EXPECT_EQ(large.tso_segsz, 1200);
+    EXPECT_NE(large.ol_flags & RTE_MBUF_F_TX_IPV6, 0u);
 }
 
 TEST(Ipv6Shard, ForwardsAndDecrementsTheHopLimit) {
@@ -169,7 +211,7 @@ TEST(Ipv6Shard, AFloodOfUnknownTargetsTakesBoundedMemory) {
         ASSERT_LE(rte_mempool_in_use_count(test::packet_pool()), before + most);
     }
     EXPECT_EQ(asked, most) << "2 s are too short for any to have failed";
-    EXPECT_EQ(gateway.counter("dropped_neighbours_full"), targets - most);
+    EXPECT_EQ(gateway.counter("dropped_too_many_unresolved"), targets - most);
 }
 
 TEST(Ipv6Shard, SendsThroughALinkLocalGateway) {
@@ -233,7 +275,7 @@ TEST(Ipv6Shard, ClampsTheSegmentsOfTcp) {
 }
 
 TEST(Ipv6Shard, ChecksTheReversePathOfSources) {
-    Gateway gateway(false, {.reverse_path = forward::ReversePath::strict});
+    Gateway gateway(false, {.reverse_path = forward::ReversePathFilter::strict});
     gateway.set_neighbour(right, bob, bob_mac);
     gateway.from_alice(ip_packet(alice, bob));
     EXPECT_EQ(gateway.right_link.sent.size(), 1u);
@@ -299,6 +341,15 @@ TEST(Ipv6Shard, HandsTheControlThreadNeighbourDiscovery) {
         }
         EXPECT_TRUE(gateway.left_kernel.sent.empty());
     }
+}
+
+TEST(Ipv6Shard, HandsTheControlThreadRouterSolicitationsOfAPortThatAdvertises) {
+    Gateway gateway(false, {.advertises = true});
+    gateway.from_alice(ip_packet(alice, ipv6("ff02::2"), 8, 255, wire::IpProtocol::icmpv6, 133));
+    EXPECT_TRUE(gateway.left_kernel.sent.empty()) << "which would answer for itself, if a daemon told it to";
+    const auto event = gateway.events.pop();
+    ASSERT_TRUE(event && std::holds_alternative<Punted>(*event));
+    rte_pktmbuf_free(std::get<Punted>(*event).packet);
 }
 
 TEST(Ipv6Shard, AHostHandsTheKernelEverythingElse) {

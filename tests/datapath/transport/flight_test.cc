@@ -6,7 +6,7 @@
 namespace verbline::transport {
 namespace {
 
-TEST(Flight, IsAllForOneWhileNobodyElseSends) {
+TEST(Flight, OneRequesterMayUseTheWholeLimit) {
     Flight flight;
     EXPECT_TRUE(flight.has_room(0, Flight::limit));
     EXPECT_FALSE(flight.has_room(0, Flight::limit + 1));
@@ -16,17 +16,19 @@ TEST(Flight, IsAllForOneWhileNobodyElseSends) {
     EXPECT_TRUE(flight.has_room(Flight::limit - 3, 3));
 }
 
-TEST(Flight, LeavesAFewToEach) {
+TEST(Flight, GuaranteesTheFloorToEachRequester) {
     Flight flight;
     flight.change(0, Flight::limit);
     EXPECT_TRUE(flight.has_room(0, Flight::floor));
     EXPECT_FALSE(flight.has_room(1, Flight::floor));
     flight.change(0, Flight::floor);
-    EXPECT_EQ(flight.total(), Flight::limit + Flight::floor);
     EXPECT_FALSE(flight.has_room(Flight::floor, 1));
+    flight.change(Flight::limit, 0);
+    EXPECT_TRUE(flight.has_room(0, Flight::limit - Flight::floor));
+    EXPECT_FALSE(flight.has_room(0, Flight::limit - Flight::floor + 1)) << "the floor of one counts for the others";
 }
 
-TEST(Flight, SaysHowManyFindRoom) {
+TEST(Flight, AdmittedCountsRequestersWithRoom) {
     Flight flight;
     flight.change(0, Flight::limit - 1);
     EXPECT_EQ(flight.admitted(), 1u);

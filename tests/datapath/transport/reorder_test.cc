@@ -76,7 +76,7 @@ struct ReorderBudget : testing::Test {
     std::uint64_t evicted() const { return counters.rx_dropped_reorder_evicted.value(); }
 
     static constexpr std::uint32_t budget = 120;
-    Counters counters;
+    RdmaCounters counters;
     ReorderPool pool{64, budget};
 };
 

@@ -24,6 +24,8 @@
 #include "datapath/wire/deth.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/feth.h"
+#include "datapath/wire/geneve.h"
+#include "datapath/wire/gre.h"
 #include "datapath/wire/grh.h"
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/icmpv6.h"
@@ -48,18 +50,19 @@
 #include "datapath/wire/service_record.h"
 #include "datapath/wire/tcp.h"
 #include "datapath/wire/udp.h"
+#include "datapath/wire/vxlan.h"
 #include "datapath/wire/xrceth.h"
 
 namespace verbline::wire {
 
 /// `List` is what holds the types: testing::Types, std::tuple.
 template <template <class...> class List>
-using EveryHeader =
-    List<Aeth, EthernetArp, IpoibArp, AtomicEth, AtomicAckEth, Bth, ClassPortInfo, CmApr, CmDrep, CmDreq, CmLap, CmMra,
-         CmPath, CmRej, CmRep, CmReq, CmRtu, CmSidrRep, CmSidrReq, Deth, Ethernet, Vlan, Feth, Grh, Icmp, Icmpv6,
-         RouterAdvertisement, NeighbourMessage, NdRedirect, NdLinkAddress<MacAddress>, NdLinkAddress<IpoibAddress>,
-         NdMtu, NdPrefix, Ieth, Igmp, IgmpReport, IgmpRecord, ImmDt, InformInfo, IpCmHeader, IpoibHeader, Ipv4, Ipv6,
-         Lrh, Mad, McMemberRecord, Mld, MldReport, MldRecord, NodeInfo, NodeRecord, Notice, PathRecord, PortInfo,
-         PortInfoRecord, Reth, Rmpp, SaHeader, ServiceRecord, Tcp, Udp, XrcEth>;
+using EveryHeader = List<Aeth, EthernetArp, IpoibArp, AtomicEth, AtomicAckEth, Bth, ClassPortInfo, CmApr, CmDrep,
+                         CmDreq, CmLap, CmMra, CmPath, CmRej, CmRep, CmReq, CmRtu, CmSidrRep, CmSidrReq, Deth, Ethernet,
+                         Vlan, Feth, Geneve, Gre, Grh, Icmp, Icmpv6, RouterAdvertisement, NeighbourMessage, NdRedirect,
+                         NdLinkAddress<MacAddress>, NdLinkAddress<IpoibAddress>, NdMtu, NdPrefix, Ieth, Igmp,
+                         GroupQueryTail, IgmpReport, IgmpRecord, ImmDt, InformInfo, IpCmHeader, IpoibHeader, Ipv4, Ipv6,
+                         Lrh, Mad, McMemberRecord, Mld, MldReport, MldRecord, NodeInfo, NodeRecord, Notice, PathRecord,
+                         PortInfo, PortInfoRecord, Reth, Rmpp, SaHeader, ServiceRecord, Tcp, Udp, Vxlan, XrcEth>;
 
 }  // namespace verbline::wire

@@ -8,7 +8,7 @@ namespace {
 
 constexpr CpuContention::Limits limits{.time_slice = 10, .shortest_hold = 100, .longest_hold = 300};
 
-TEST(CpuContention, NobodyCompetesAtFirst) {
+TEST(CpuContention, IsQuietAtFirst) {
     EXPECT_FALSE(CpuContention(limits).contended(1));
 }
 

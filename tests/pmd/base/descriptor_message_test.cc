@@ -15,7 +15,7 @@ constexpr std::array word{std::byte{1}, std::byte{2}, std::byte{3}};
 
 struct DescriptorMessageTest : ::testing::Test {
     DescriptorMessageTest() { std::tie(one, other) = test::socket_pair(); }
-    ReceivedMessage receive() { return receive_with_descriptor(other.get(), buffer); }
+    DescriptorMessage receive() { return receive_with_descriptor(other.get(), buffer); }
 
     FileDescriptor one, other;
     std::array<std::byte, 3> buffer{};
@@ -48,7 +48,7 @@ TEST_F(DescriptorMessageTest, IsNotWholeWithTwoDescriptorsOrTooLong) {
     EXPECT_FALSE(received.descriptor);
 }
 
-TEST_F(DescriptorMessageTest, SaysWhenThereIsNothingAndWhenItIsOver) {
+TEST_F(DescriptorMessageTest, DistinguishesEmptyQueueFromEndOfStream) {
     EXPECT_EQ(receive().size, -1);
     EXPECT_EQ(errno, EAGAIN);
     one = {};

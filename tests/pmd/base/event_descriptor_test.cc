@@ -68,7 +68,7 @@ TEST(EventDescriptor, HasOneOwner) {
     EXPECT_TRUE(second.drain());
 }
 
-TEST(EventDescriptor, NoneSaysWhyAndIsHarmless) {
+TEST(EventDescriptor, FailedCreationSetsErrnoAndIsInert) {
     const test::DescriptorLimit limit(0);
     const auto none = EventDescriptor::make();
     EXPECT_EQ(errno, EMFILE);

@@ -24,7 +24,7 @@ TEST(FreeDescriptors, AreTooFew) {
     EXPECT_NE(checked.error().what.find("ulimit -n"), std::string::npos) << checked.error().what;
 }
 
-TEST(FreeDescriptors, ErrorSaysWhoWasRefusedOneAndWhatToDo) {
+TEST(FreeDescriptors, ErrorNamesOwnerAndRemedy) {
     EXPECT_EQ(no_descriptors(EMFILE).error().what,
               "no descriptors left: Too many open files; raise the limit on open files (ulimit -n)");
     const auto of_somebody = no_descriptors(ENFILE, "x").error();
@@ -33,7 +33,7 @@ TEST(FreeDescriptors, ErrorSaysWhoWasRefusedOneAndWhatToDo) {
               "x: no descriptors left: Too many open files in system; raise the limit on open files (ulimit -n)");
 }
 
-TEST(FreeDescriptors, ThereAreNone) {
+TEST(FreeDescriptors, CheckFailsAtLimitZero) {
     const DescriptorLimit none(0);
     EXPECT_FALSE(check_free_descriptors(1));
 }

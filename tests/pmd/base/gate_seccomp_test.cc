@@ -52,7 +52,7 @@ int misuses(Gate<Item>& gate, const std::function<void()>& midway = [] {}) {
     return wrong;
 }
 
-TEST(GateWithoutMembarrier, WhatIsTakenAwayNobodyUses) {
+TEST(GateWithoutMembarrier, WhatIsWithdrawnIsUnused) {
     Gate<Item> gate(2);
     EXPECT_EQ(misuses(gate), 0);
     EXPECT_FALSE(gate.fenced());

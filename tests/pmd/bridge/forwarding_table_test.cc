@@ -23,7 +23,7 @@ TEST_F(ForwardingTableTest, FindsWhereAnAddressWasLastSeen) {
     EXPECT_EQ(table.size(), 2u);
 }
 
-TEST_F(ForwardingTableTest, ForgetsTheSilentAndKeepsTheOthers) {
+TEST_F(ForwardingTableTest, ExpiresSilentEntriesAndKeepsTheOthers) {
     table.expire(1000 * second);
     table.learn(alice, 1);
     table.learn(bob, 1);
@@ -47,7 +47,7 @@ TEST_F(ForwardingTableTest, AgesAcrossTheWrapOfItsClock) {
     EXPECT_EQ(table.find(alice), std::nullopt);
 }
 
-TEST_F(ForwardingTableTest, ForgetsAMember) {
+TEST_F(ForwardingTableTest, RemovesAMember) {
     table.learn(alice, 1);
     table.learn(bob, 2);
     table.forget(1);

@@ -111,7 +111,7 @@ TEST_F(SwitchTest, AGuardedLaneSendsAsItselfOnly) {
     EXPECT_EQ(sent(), (Counts{0, 0, 2})) << "without a guard anything goes";
 }
 
-TEST_F(SwitchTest, WhatNobodyHasIsDroppedWithoutAnUplink) {
+TEST_F(SwitchTest, UnknownUnicastIsDroppedWithoutAnUplink) {
     receive(*lanes[0].device, frame(far, mac(0)));
     receive(*lanes[0].device, frame(mac(0), mac(0)));
     EXPECT_EQ(sent(), (Counts{0, 0, 0}));
@@ -228,7 +228,7 @@ TEST_F(SwitchTest, OrderIsKeptToEachReceiver) {
     }
 }
 
-TEST_F(SwitchTest, AFullReceiverDropsItsOwnAndBlocksNobody) {
+TEST_F(SwitchTest, AFullReceiverDropsItsOwnAndBlocksNoOther) {
     lanes[1].device->tx_room = 4;
     for (unsigned i = 0; i < 30; ++i) {
         lanes[0].device->receive(frame(mac(1), mac(0), i));

@@ -35,7 +35,7 @@ TEST_F(DirectBursts, ACongestedLaneHoldsUpWhatIsBehindIt) {
     EXPECT_EQ(a.send(Frames{}), 0u);
 }
 
-TEST_F(DirectBursts, APeerThatStandsStillHoldsUpNobodyForLong) {
+TEST_F(DirectBursts, AStalledPeerDelaysOthersBriefly) {
     std::size_t taken = 0;
     while (a.send(to_b(0)) == 1) ++taken;
     EXPECT_EQ(taken, 512u) << "the ring";
@@ -52,7 +52,7 @@ TEST_F(DirectBursts, APeerThatStandsStillHoldsUpNobodyForLong) {
     EXPECT_EQ(counter(*a.device, "tx_dropped_stalled"), 2u) << "and is given its time again";
 }
 
-TEST_F(DirectBursts, APeerSpeaksForItselfOnly) {
+TEST_F(DirectBursts, APeersSourceAddressIsChecked) {
     a.send(frame(b.address, mac(7)));
     a.send(frame(b.address, group));
     a.send(to_b(1));
@@ -74,7 +74,7 @@ TEST_F(DirectBursts, LaneAndLinksHaveTheirTurns) {
     while (!b.receive().empty()) {}
 }
 
-TEST_F(DirectBursts, WhoeverSendsWakesTheSleeper) {
+TEST_F(DirectBursts, SendingWakesTheReceiver) {
     const auto sleep = [&] {
         b.device->want_rx_event(0, true);
         b.receive();

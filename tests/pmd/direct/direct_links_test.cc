@@ -25,7 +25,7 @@ TEST(DirectLinksDecorator, ForwardsToItsLane) {
     EXPECT_TRUE((*device)->link_up()) << "also before anybody introduces";
 }
 
-TEST_F(DirectLinksTest, TheFirstFrameAsksAndTakesTheLane) {
+TEST_F(DirectLinksTest, TheFirstFrameRequestsALinkAndTakesTheLane) {
     EXPECT_FALSE(a.device->wants_link_up());
     ASSERT_EQ(a.send(frame(b.address, a.address)), 1u);
     EXPECT_EQ(a.sent_by_lane().size(), 1u);
@@ -40,7 +40,7 @@ TEST_F(DirectLinksTest, TheFirstFrameAsksAndTakesTheLane) {
     EXPECT_EQ(a.sent_by_lane().size(), 1u);
 }
 
-TEST_F(DirectLinksTest, ForGroupsAndRuntsNobodyIsAsked) {
+TEST_F(DirectLinksTest, GroupsAndRuntsRequestNoLink) {
     a.send(frame(group, a.address));
     a.send(frame(wire::broadcast_mac, a.address));
     a.send(ByteVector(10));
@@ -48,7 +48,7 @@ TEST_F(DirectLinksTest, ForGroupsAndRuntsNobodyIsAsked) {
     EXPECT_EQ(a.sent_by_lane().size(), 3u);
 }
 
-TEST_F(DirectLinksTest, ThoseWhoAreIntroducedNeedNoLane) {
+TEST_F(DirectLinksTest, FramesBypassTheLaneOnceLinked) {
     introduce(a, b);
     ASSERT_TRUE(connect(a, b));
     EXPECT_FALSE(a.device->wants_link_up());
@@ -87,7 +87,7 @@ TEST_F(DirectLinksTest, AnOfferIsTakenInSpiteOfARefusal) {
     EXPECT_TRUE(connect(a, b));
 }
 
-TEST_F(DirectLinksTest, WhoseQuestionIsRefusedForAnOfferHasTheLink) {
+TEST_F(DirectLinksTest, OfferReplacesRefusedRequest) {
     introduce(a, b);
     b.broker.refuse(a.address);  // both had asked
     ASSERT_TRUE(connect(a, b));
@@ -105,7 +105,7 @@ TEST_F(DirectLinksTest, AHubThatDoesNotAnswerHasRefused) {
     EXPECT_FALSE(a.device->wants_link_up());
 }
 
-TEST_F(DirectLinksTest, AQuestionThatCannotBeAskedWaits) {
+TEST_F(DirectLinksTest, ARequestThatCannotBeSentWaits) {
     a.broker.silent = true;
     a.send(frame(b.address, a.address));
     a.device->link_up();
@@ -185,7 +185,7 @@ TEST_F(DirectLinksTest, APeerThatSendsByTheLaneAgainIsLookedAt) {
     EXPECT_TRUE(a.device->wants_link_up());
 }
 
-TEST_F(DirectLinksTest, OneMoreThanThereMayBeTakesTheLane) {
+TEST_F(DirectLinksTest, FramesUseTheLaneBeyondMaxLinks) {
     std::deque<Host> peers;
     for (unsigned i = 0; i < DirectLinks::max_links; ++i) {
         introduce(peers.emplace_back(10 + i, now), a);
@@ -204,7 +204,7 @@ TEST_F(DirectLinksTest, OneMoreThanThereMayBeTakesTheLane) {
     EXPECT_EQ(peers.front().receive().size(), 1u);
 }
 
-TEST_F(DirectLinksTest, WhoTalksToManyAsksSeldom) {
+TEST_F(DirectLinksTest, ManyPeersAreRequestedAtALimitedRate) {
     const auto talk = [&](unsigned hosts) {
         for (unsigned i = 0; i < hosts; ++i) {
             a.send(frame(

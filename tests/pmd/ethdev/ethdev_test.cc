@@ -48,7 +48,20 @@ std::uint16_t send(NetDevice& device, Packet packet) {
     return sent;
 }
 
-TEST(EthDevice, SaysHowItSpreadsWhatItReceives) {
+TEST(EthDevice, EachQueueReceivesFromItsThreadsPool) {
+    const std::unique_ptr<rte_mempool, decltype([](rte_mempool* pool) { rte_mempool_free(pool); })> other(
+        rte_pktmbuf_pool_create("other", 255, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY));
+    const auto device = EthDevice::create("net_null8", PacketPools({packet_pool(), other.get()}), {.rx_queues = 2});
+    ASSERT_TRUE(device) << device.error().what;
+    ASSERT_TRUE((*device)->up());
+    for (std::uint16_t queue = 0; queue < 2; ++queue) {
+        rte_mbuf* received = nullptr;
+        ASSERT_EQ((*device)->rx_burst(queue, {&received, 1}), 1);
+        EXPECT_EQ(Packet(received)->pool, queue == 0 ? packet_pool() : other.get());
+    }
+}
+
+TEST(EthDevice, ReportsItsRssTable) {
     EXPECT_FALSE(open("net_null5")->rss()) << "one queue: nothing is spread";
     const auto device = open("net_null6", {.rx_queues = 4});
     const auto rss = device->rss();
@@ -132,7 +145,7 @@ TEST(EthDevice, NoMoreQueuesThanTheDeviceHas) {
 }
 
 TEST(EthDevice, AVirtualDeviceIsOnNoSocket) {
-    EXPECT_EQ(open("net_null7")->numa_socket(), any_numa_socket) << "DPDK names that of the thread which made it";
+    EXPECT_EQ(open("net_null9")->numa_socket(), any_numa_socket) << "DPDK names that of the thread which made it";
 }
 
 TEST(EthDevice, AnUnknownDeviceIsOneLine) {

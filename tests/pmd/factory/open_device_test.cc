@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/checksum.h"
 #include "tests/support/namespace.h"
 #include "tests/support/packet.h"
 
@@ -74,6 +75,38 @@ TEST_F(OpenDevice, ATapInItsNamespace) {
     ASSERT_TRUE(device) << device.error().what;
     EXPECT_EQ((*device)->capabilities().rx_queues, 2);
     space.run("ip link show lan0 >/dev/null");
+}
+
+/// The datagram that a shell in `space` sends through tap `lan0`, as the device returns it.
+test::Packet from_the_kernel(NetDevice& device, const test::Namespace& space) {
+    EXPECT_TRUE(device.up());
+    space.run("ip address add 10.9.0.1/24 dev lan0");
+    space.run("ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev lan0");
+    space.run("bash -c 'echo hello > /dev/udp/10.9.0.2/7'");
+    for (rte_mbuf* packet = nullptr; device.rx_burst(0, {&packet, 1}) == 1;) {
+        test::Packet frame(packet);
+        const auto bytes = test::bytes_of(frame);
+        if (bytes.size() > 23 && bytes[12] == std::byte{8} && bytes[23] == std::byte{17}) return frame;
+    }
+    return nullptr;
+}
+
+TEST_F(OpenDevice, NoWorkIsLeftToTheOtherDevicesOfASwitch) {
+    SKIP_UNLESS_ROOT();
+    const test::Namespace space;
+    const auto tap = "tap:lan0,netns=" + space.path();
+    for (const bool alone : {true, false}) {
+        const auto devices = alone ? std::vector{tap} : std::vector{tap, memif("a.sock")};
+        const auto device = open(devices);
+        ASSERT_TRUE(device) << device.error().what;
+        const auto frame = from_the_kernel(**device, space);
+        ASSERT_TRUE(frame);
+        const auto requests = frame->ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK;
+        const auto bytes = test::bytes_of(frame);
+        EXPECT_EQ(requests, alone ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM : 0U);
+        EXPECT_EQ(test::naive_l4_checksum(std::span(bytes).subspan(14), 20) == 0, !alone);
+        space.run("ip address flush dev lan0");
+    }
 }
 
 /// Hashes nothing: who receives is what these tests ask.

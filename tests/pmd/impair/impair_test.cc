@@ -71,7 +71,7 @@ TEST(Impair, AGoodLinkForwardsEveryOperation) {
     });
 }
 
-TEST(Impair, LosesAboutAsManyAsAsked) {
+TEST(Impair, LosesAtTheConfiguredRate) {
     Link link("tx.loss=0.1");
     link.send(5000);
     EXPECT_NEAR(static_cast<double>(link.counter("tx_impair_lost")), 500, 100);
@@ -121,7 +121,7 @@ TEST(Impair, CorruptionFlipsOneBitAnywhere) {
     for (const auto third : thirds) EXPECT_GT(third, 50u);
 }
 
-TEST(Impair, CorruptionSparesWhoeverSharesThePacket) {
+TEST(Impair, CorruptionCopiesASharedPacket) {
     Link link("corrupt=1");
     const auto mine = make_packet(test::pattern(100));
     rte_mbuf_refcnt_update(mine.get(), 1);
@@ -228,7 +228,7 @@ TEST(Impair, WhatIsHeldWhenTheDeviceGoesDownIsCounted) {
     }
 }
 
-TEST(Impair, SaysThatItHasReceivedThoughAllIsLost) {
+TEST(Impair, RxConsumedIsTrueWhenAllPacketsAreDropped) {
     Link link("rx.loss=1");
     link.inner->receive(test::pattern(60));
     std::array<rte_mbuf*, 8> burst;

@@ -28,7 +28,7 @@ TEST(ImpairSpec, APrefixNamesOneDirection) {
     EXPECT_EQ(spec->tx, (Impairments{.loss = 0.5, .delay = 2 * second}));
 }
 
-TEST(ImpairSpec, NothingIsNothing) {
+TEST(ImpairSpec, EmptyTextMeansNoImpairment) {
     EXPECT_EQ(parse_impairments(""), ImpairSpec{});
 }
 

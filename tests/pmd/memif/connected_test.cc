@@ -65,13 +65,13 @@ TEST_F(ConnectedMemif, OnceOverItStaysOver) {
     EXPECT_EQ(counter(*server, "link_untrusted_servers"), 0u);
 }
 
-TEST_F(ConnectedMemif, AnEndThatNobodyTakesUpComesToNothing) {
+TEST_F(ConnectedMemif, AnEndThatIsNeverUsedFails) {
     server.reset();
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(client->link_up());
     EXPECT_EQ(counter(*client, "link_connects"), 0u);
 }
 
-TEST_F(ConnectedMemif, AServersPeerThatSaysNonsenseIsHungUpOn) {
+TEST_F(ConnectedMemif, AMalformedMessageDisconnects) {
     auto [one, other] = test::socket_pair();
     const auto listening = open(true, std::move(one));
     EXPECT_FALSE(listening->link_up());
@@ -84,7 +84,7 @@ TEST_F(ConnectedMemif, AServersPeerThatSaysNonsenseIsHungUpOn) {
     EXPECT_EQ(last, 0) << "hung up";
 }
 
-TEST_F(ConnectedMemif, WhoeverAbandonsItsCopySaysNothing) {
+TEST_F(ConnectedMemif, AbandoningACopySendsNothing) {
     ASSERT_TRUE(connect());
     const auto pid = fork();
     if (pid == 0) {

@@ -83,7 +83,7 @@ rte_mbuf* await(Memif& device, unsigned looks) {
     return packet;
 }
 
-TEST_F(MemifEvents, OnlyWhenWanted) {
+TEST_F(MemifEvents, SignalsOnlyWhileArmed) {
     for (auto* const way : {&server, &client}) {
         auto& receiver = **way;
         auto& sender = way == &server ? *client : *server;
@@ -109,7 +109,7 @@ TEST_F(MemifEvents, OnlyWhenWanted) {
     }
 }
 
-TEST_F(MemifEvents, NothingIsLeftLyingWithItsReceiverAsleep) {
+TEST_F(MemifEvents, NoLostWakeups) {
     constexpr unsigned rounds = 300'000;
     std::jthread echo([&] {
         std::minstd_rand random(1);

@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
-#include "pmd/memif/channel.h"
+#include "pmd/memif/control_socket.h"
 #include "tests/pmd/memif/ends.h"
 #include "tests/support/unix_socket.h"
 
@@ -21,23 +21,23 @@ namespace {
 using namespace test_ends;
 
 struct Liar : MemifTest {
-    memif::Channel connect() {
+    memif::ControlSocket connect() {
         auto channel = memif::connect_to(server.path, server.trust);
         EXPECT_TRUE(channel);
         EXPECT_FALSE(device->link_up());
         memif::Message hello;
         FileDescriptor none;
-        EXPECT_EQ(channel->receive(hello, none), memif::Channel::Received::message);
+        EXPECT_EQ(channel->receive(hello, none), memif::ControlSocket::Received::message);
         EXPECT_EQ(hello.type, memif::MessageType::hello);
         return std::move(*channel);
     }
     /// Sends it and says whether the server hung up.
-    bool refused(memif::Channel& channel, const memif::Message& message, int fd = -1) {
+    bool refused(memif::ControlSocket& channel, const memif::Message& message, int fd = -1) {
         EXPECT_TRUE(channel.send(message, fd));
         EXPECT_FALSE(device->link_up());
         memif::Message answer;
         FileDescriptor none;
-        if (channel.receive(answer, none) != memif::Channel::Received::message) return true;
+        if (channel.receive(answer, none) != memif::ControlSocket::Received::message) return true;
         return answer.type == memif::MessageType::disconnect;
     }
     static memif::Message init() {
@@ -63,7 +63,7 @@ struct Liar : MemifTest {
     std::unique_ptr<Memif> device = open(server);
 };
 
-TEST_F(Liar, IsRefusedWhateverItSays) {
+TEST_F(Liar, InvalidMessagesAreRejected) {
     const auto memory = memif::SharedMemory::create(8192);
     const FileDescriptor unsealed(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(ftruncate(unsealed.get(), 8192), 0);
@@ -190,7 +190,7 @@ struct HandmadeClient {
 
 struct HandmadeLiar : Liar {
     /// Until the server has all that it needs but `connect`.
-    memif::Channel offer(const HandmadeClient& peer) {
+    memif::ControlSocket offer(const HandmadeClient& peer) {
         auto channel = connect();
         EXPECT_FALSE(refused(channel, init()));
         EXPECT_FALSE(refused(channel, region(HandmadeClient::size), peer.memory->fd()));
@@ -218,7 +218,7 @@ TEST_F(HandmadeLiar, CannotMakeUsWaitForItsSignal) {
     EXPECT_FALSE(device->link_up());
 }
 
-TEST_F(HandmadeLiar, HarmsNobodyByWhatItWritesMeanwhile) {
+TEST_F(HandmadeLiar, ConcurrentRingWritesAreHarmless) {
     std::minstd_rand random(1);
     for (unsigned round = 0; round < 100; ++round) {
         const HandmadeClient peer;

@@ -60,7 +60,7 @@ TEST_F(MemifTest, DownHangsUpAndUpConnectsAgain) {
     EXPECT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
 }
 
-TEST_F(MemifTest, WhatAPeerSaidBeforeItHungUpIsHeard) {
+TEST_F(MemifTest, FramesBeforeADisconnectAreReceived) {
     for (const bool server_leaves : {false, true}) {
         auto a = open(server), b = open(client);
         ASSERT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -20,6 +21,13 @@ namespace {
 
 constexpr eventfd_t full = ~eventfd_t{0} - 1;  ///< the most that write(2) can leave in a counter
 
+bool kernel_has_aio() {
+    aio_context_t context = 0;
+    if (syscall(SYS_io_setup, 1, &context) != 0) return false;
+    syscall(SYS_io_destroy, context);
+    return true;
+}
+
 eventfd_t taken_from(const FileDescriptor& event) {
     eventfd_t value = 0;
     pollfd one{.fd = event.get(), .events = POLLIN, .revents = 0};
@@ -27,7 +35,7 @@ eventfd_t taken_from(const FileDescriptor& event) {
     return value;
 }
 
-TEST(IsEventfd, TellsEventfdsFromAllElse) {
+TEST(IsEventfd, DistinguishesEventfds) {
     const FileDescriptor event(eventfd(0, EFD_CLOEXEC)), epoll(epoll_create1(EPOLL_CLOEXEC)),
         memory(memfd_create("anon_inode:[eventfd]", MFD_CLOEXEC));
     std::array<int, 2> ends{};
@@ -48,11 +56,11 @@ TEST(NotifierTest, MakesAnEventfdReadable) {
 
 TEST(NotifierTest, NeverBlocksOnAFullCounter) {
     const Notifier notifier;
-    if (!notifier.asynchronous()) GTEST_SKIP() << "the kernel has no asynchronous I/O";
     const FileDescriptor event(eventfd(0, EFD_CLOEXEC));  // blocking
     ASSERT_EQ(eventfd_write(event.get(), full), 0);
     for (unsigned i = 0; i < 3; ++i) notifier.notify(event.get());
-    EXPECT_EQ(taken_from(event), ~eventfd_t{0}) << "as full as the kernel can make it";
+    // A completion of asynchronous I/O saturates the counter; without it, nothing is written.
+    EXPECT_EQ(taken_from(event), kernel_has_aio() ? ~eventfd_t{0} : full);
 }
 
 TEST(NotifierTest, ServesSeveralThreads) {
@@ -74,7 +82,7 @@ TEST(SignalEventfdTest, IsNoCancellationPoint) {
     EXPECT_EQ(taken_from(event), 1u);
 }
 
-TEST(NotifierTest, SurvivesWhatIsNoEventfd) {
+TEST(NotifierTest, IgnoresDescriptorThatIsNoEventfd) {
     const Notifier notifier;
     notifier.notify(-1);
     notifier.notify(STDIN_FILENO);

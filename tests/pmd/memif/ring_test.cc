@@ -130,7 +130,7 @@ TEST_P(RingTest, AnEmptyPoolPutsTheReceiveOff) {
     EXPECT_TRUE(pair.receive());
 }
 
-TEST_P(RingTest, APoolThatIsNearlyEmptyGivesWhatItHas) {
+TEST_P(RingTest, ReceivesPartialBurstWhenPoolRunsOut) {
     for (unsigned i = 0; i < 5; ++i) ASSERT_TRUE(pair.send(make_packet(test::pattern(100, i))));
     std::vector<Packet> all;
     while (auto* packet = rte_pktmbuf_alloc(packet_pool())) all.emplace_back(packet);

@@ -64,13 +64,13 @@ TEST(SharedMemoryTest, HolesInOrdinaryPagesReadAsZeros) {
     EXPECT_TRUE(SharedMemory::map(FileDescriptor(dup(peer.get())), 8192)) << "a peer may offer it again";
 }
 
-TEST(SharedMemoryTest, WhatMayShrinkOrIsTooSmallIsRefused) {
+TEST(SharedMemoryTest, RejectsUnsealedOrTooSmallRegion) {
     EXPECT_FALSE(SharedMemory::map(peers_memory(8192, 0, 0), 8192));
     EXPECT_FALSE(SharedMemory::map(peers_memory(8192, 0, F_SEAL_SHRINK), 8193));
     EXPECT_FALSE(SharedMemory::map(peers_memory(8192, 0, F_SEAL_SHRINK), 0));
 }
 
-TEST_F(HugePages, NobodyCanTakeThemAway) {
+TEST_F(HugePages, CannotBeTruncatedByThePeer) {
     {
         auto fd = peers_memory(huge_page, huge_pages, F_SEAL_SHRINK);
         const FileDescriptor peer(dup(fd.get()));

@@ -132,7 +132,7 @@ TEST_F(PacketTest, AFullRingLosesByName) {
     EXPECT_EQ(counter(*b, "rx_missed"), 36u) << "not forgotten by asking";
 }
 
-TEST_F(PacketTest, OnlyWhatConcernsUsIsReceived) {
+TEST_F(PacketTest, FilterReceivesOnlyRdmaTraffic) {
     const auto a = open({.interface = "v0"}), b = open({.interface = "v1"}),
                all = open({.interface = "v1", .only_rdma = false});
     const auto ip = [](wire::EtherType type, std::size_t protocol_at, unsigned protocol, std::size_t port_at,

@@ -18,7 +18,7 @@ namespace {
 
 using test::Outcome, test::QueuedDevice, test::WithoutFaults;
 
-TEST(SoftwareRssFaults, ThereIsNoneOrItWorks) {
+TEST(SoftwareRssFaults, CreateFailsOrDeviceWorks) {
     const test::MarkHash flows;
     test::expect_survives_faults("software RSS", [&]() -> Outcome {
         std::unique_ptr<QueuedDevice> inside;

@@ -21,7 +21,7 @@ std::uint16_t push(HandoverRing& ring, std::uint32_t number) {
     return taken;
 }
 
-TEST(HandoverRing, TakesAsManyAsItSaysAndKeepsTheirOrder) {
+TEST(HandoverRing, AcceptsItsCapacityInOrder) {
     auto ring = HandoverRing::create("ring", SOCKET_ID_ANY).value();
     EXPECT_TRUE(ring.empty());
     EXPECT_EQ(ring.room(), HandoverRing::capacity);
@@ -58,7 +58,7 @@ TEST(HandoverRing, FreesWhatIsLeft) {
     EXPECT_EQ(rte_mempool_in_use_count(test::packet_pool()), before);
 }
 
-TEST(HandoverRing, SaysWhyThereIsNone) {
+TEST(HandoverRing, CreateReportsNameInUse) {
     const auto first = HandoverRing::create("ring", SOCKET_ID_ANY);
     const auto second = HandoverRing::create("ring", SOCKET_ID_ANY);
     ASSERT_FALSE(second) << "of the same name";

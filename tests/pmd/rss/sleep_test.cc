@@ -29,7 +29,7 @@ bool readable(int descriptor, int timeout_ms = 0) {
     return poll(&one, 1, timeout_ms) == 1;
 }
 
-TEST(SoftwareRssSleep, WakesWhoGetsPacketsFromAnother) {
+TEST(SoftwareRssSleep, SignalsSleepingOwnerOnHandover) {
     Shared shared(2, {0});
     shared.device->want_rx_event(1, true);
     const int event = shared.device->rx_event(1);

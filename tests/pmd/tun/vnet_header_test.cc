@@ -115,7 +115,7 @@ TEST(VnetHeader, SegmentationBecomesARequest) {
     EXPECT_EQ(packet->tso_segsz, 1448);
 }
 
-TEST(VnetHeader, WhatDpdkCannotAskForIsSummedAtOnce) {
+TEST(VnetHeader, ComputesChecksumsThatHaveNoTxFlag) {
     const auto payload = test::pattern(33);
     const auto bytes = join(ipv4_header(45, sctp), bytes_from(1, 2, 3, 4, 5, 6, 7, 8, 0x12, 0x34, 0, 0), payload);
     const auto packet = make_packet(bytes, 40);
@@ -231,6 +231,8 @@ TEST(VnetHeader, AVerifiedChecksumIsDeclaredValid) {
     const auto packet = make_packet(tcp_packet(10));
     packet->ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
     EXPECT_EQ(make_vnet_header(*packet)->flags, VnetHeader::data_valid);
+    packet->packet_type = RTE_PTYPE_TUNNEL_GRENAT;
+    EXPECT_EQ(make_vnet_header(*packet)->flags, 0) << "the device means the checksum inside";
 }
 
 TEST(VnetHeader, RefusesRequestsThatReachOutsideTheFirstSegment) {

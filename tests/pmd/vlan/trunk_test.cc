@@ -79,6 +79,11 @@ protected:
     std::vector<std::unique_ptr<NetDevice>> ports;
 };
 
+TEST_F(VlanTrunk, EveryPortIsWhereTheDeviceIs) {
+    link->socket = 1;
+    for (const auto& port : ports) EXPECT_EQ(port->numa_socket(), 1);
+}
+
 TEST_F(VlanTrunk, GivesEachPortTheFramesOfItsVlan) {
     for (const auto& each : {frame(1), frame(2, 100), frame(3, 200), frame(4, 100), frame(5, 300)}) link->receive(each);
     EXPECT_THAT(receive(0), ElementsAre(1));
@@ -146,7 +151,7 @@ TEST_F(VlanTrunk, IsUpWhileAPortIs) {
     EXPECT_FALSE(link->is_up);
 }
 
-TEST_F(VlanTrunk, HearsAGroupWhileAPortDoes) {
+TEST_F(VlanTrunk, ReceivesAGroupWhileAPortIsAttached) {
     const MulticastAddress group{.mac = mac(9)};
     for (const std::size_t port : {0, 1}) EXPECT_FALSE(ports[port]->attach_multicast(group));
     EXPECT_EQ(link->groups.size(), 1U);
@@ -173,7 +178,7 @@ TEST_F(VlanTrunk, GivesAllPortsOneMacAddress) {
     EXPECT_EQ(ports[1]->name(), "fake.100");
 }
 
-TEST_F(VlanTrunk, FreesWhatNobodyTook) {
+TEST_F(VlanTrunk, FreesFramesThatWereNotReceived) {
     link->receive(frame(1, 100));
     EXPECT_THAT(receive(0), IsEmpty());
     ports.clear();  // the test fails if a packet is left

@@ -13,7 +13,7 @@ bool signalled(const WakeSignal& signal) {
     return poll(&one, 1, 0) == 1;
 }
 
-TEST(WakeSignal, CostsNothingWhileNobodyWaits) {
+TEST(WakeSignal, CostsNothingWithoutAWaiter) {
     WakeSignal signal;
     EXPECT_FALSE(signal.wake_up());
     EXPECT_FALSE(signalled(signal));

@@ -28,7 +28,7 @@ std::vector<std::uint64_t> fired(Wakeups& wakeups, Time longest = 0) {
     return tags;
 }
 
-TEST(Wakeups, TellsWhichDeviceSignals) {
+TEST(Wakeups, ReportsWhichDeviceSignals) {
     Signalling a, b;
     Wakeups wakeups;
     ASSERT_TRUE(wakeups.want(a, 0, 7));
@@ -39,7 +39,7 @@ TEST(Wakeups, TellsWhichDeviceSignals) {
     EXPECT_THAT(fired(wakeups, 10 * second), ElementsAre(8));
 }
 
-TEST(Wakeups, TellsOfASignalOnceUntilThereIsAnother) {
+TEST(Wakeups, ReportsASignalOnce) {
     const auto event = EventDescriptor::make();
     Wakeups wakeups;
     ASSERT_TRUE(wakeups.add(event.get(), 7));

@@ -69,7 +69,7 @@ TEST_F(AddressFromCompletion, TheKindOfGidIsThatOfThePacket) {
     EXPECT_EQ(attributes.grh.sgid_index, 1);
 }
 
-TEST_F(AddressFromCompletion, WhatIsNotOursIsAnError) {
+TEST_F(AddressFromCompletion, ForeignGrhReturnsEinval) {
     EXPECT_EQ(init(over_grh({.source = gid(2), .destination = gid(3)})), -1);
     EXPECT_EQ(errno, EINVAL);
     EXPECT_EQ(init(Area{}), -1);
@@ -85,7 +85,7 @@ TEST_F(AddressFromCompletion, AHandleIsMadeOfIt) {
     EXPECT_EQ(errno, EINVAL);
 }
 
-TEST_F(AddressFromCompletion, TheEthernetAddressIsAskedFor) {
+TEST_F(AddressFromCompletion, TheEthernetAddressIsResolved) {
     std::array<std::uint8_t, 6> mac{};
     std::uint16_t vlan = 0;
     attributes.grh.sgid_index = 3;

@@ -31,7 +31,7 @@ TEST(Convert, MtusAreBytes) {
 }
 
 TEST(Convert, EveryEventHasItsNumber) {
-    using enum transport::EventKind;
+    using enum transport::AsyncEventKind;
     EXPECT_EQ(to_event_type(cq_error), IBV_EVENT_CQ_ERR);
     EXPECT_EQ(to_event_type(qp_fatal), IBV_EVENT_QP_FATAL);
     EXPECT_EQ(to_event_type(qp_request_error), IBV_EVENT_QP_REQ_ERR);

@@ -38,7 +38,7 @@ TEST(QpValues, TheLargestOfEachIsPossible) {
     EXPECT_EQ(error_of({}, 0), 0) << "what is not asked for is not looked at";
 }
 
-TEST(QpValues, OneBeyondIsNotIfItIsAskedFor) {
+TEST(QpValues, OutOfRangeValueFailsIfItsMaskBitIsSet) {
     const struct {
         int attribute;
         std::function<void(ibv_qp_attr&)> spoil;

@@ -41,7 +41,7 @@ TEST_F(Sysfs, TheLastNewlineIsLeftOut) {
     EXPECT_STREQ(buffer.data(), "");
 }
 
-TEST_F(Sysfs, WhatDoesNotFitIsAnErrorAndStillText) {
+TEST_F(Sysfs, TruncatedReadFailsAndIsTerminated) {
     EXPECT_EQ(read("1234567\n", 8), 7) << "the newline makes room for the zero";
     EXPECT_STREQ(buffer.data(), "1234567");
     EXPECT_EQ(read("1234567", 8), 7);

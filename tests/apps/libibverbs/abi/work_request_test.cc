@@ -167,7 +167,7 @@ TEST_F(WorkRequest, InvalidatesNameAKey) {
     }
 }
 
-TEST_F(WorkRequest, OfWhatIsLocalTheListIsNotRead) {
+TEST_F(WorkRequest, LocalInvalidateIgnoresSgList) {
     auto wr = request(IBV_WR_LOCAL_INV);
     wr.sg_list = nullptr, wr.num_sge = 1'000'000;
     ASSERT_EQ(convert(wr), 0);

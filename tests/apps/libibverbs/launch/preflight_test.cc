@@ -96,7 +96,7 @@ TEST_F(Preflight, SeesContradictions) {
     EXPECT_THAT(verdict(settings), HasSubstr("given twice"));
 }
 
-TEST_F(Preflight, AsksTheProgramFirst) {
+TEST_F(Preflight, ChecksTheProgramFirst) {
     const auto good = preflight(with("memif:/no/such/a.sock"),
                                 {.program = "/proc/self/exe", .library = "/no/such/library", .hub_program = {}});
     ASSERT_FALSE(good);

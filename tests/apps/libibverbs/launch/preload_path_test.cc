@@ -61,7 +61,7 @@ TEST_F(PreloadPath, OldLinkToAnotherPlaceIsReplaced) {
     EXPECT_TRUE(fs::equivalent(path, file));
 }
 
-TEST_F(PreloadPath, RuntimeDirectoryWithABlankIsNoWay) {
+TEST_F(PreloadPath, RejectsBlankInRuntimeDirectory) {
     const cli::Variable blank{"XDG_RUNTIME_DIR", scratch.path() / "c d"};
     const auto is_refused = [file = library("a b")] {
         const auto path = preload_path(file);

@@ -73,12 +73,12 @@ TEST_F(ProgramFile, WithASlashIsThatFile) {
     EXPECT_THAT(find_program(file, "").error().what, HasSubstr("may execute"));
 }
 
-TEST_F(ProgramFile, OfTheLibrarysKindTakesIt) {
+TEST_F(ProgramFile, AcceptsMatchingArchitecture) {
     EXPECT_EQ(refusal(program("ping", elf64(EM_X86_64))), "accepted");
     EXPECT_TRUE(check_preload("/proc/self/exe", "/proc/self/exe"));
 }
 
-TEST_F(ProgramFile, OfAnotherArchitectureDoesNot) {
+TEST_F(ProgramFile, RejectsOtherArchitectures) {
     EXPECT_THAT(refusal(program("ping", elf64(EM_AARCH64))),
                 HasSubstr("is a 64-bit Arm program and libibverbs.so.1 is for 64-bit x86-64"));
     EXPECT_THAT(refusal(program("ping", elf<Elf32_Ehdr, Elf32_Phdr>(EM_386, true))),
@@ -91,7 +91,7 @@ TEST_F(ProgramFile, LinkedStaticallyDoesNot) {
     EXPECT_THAT(refusal(program("ping", elf64(EM_X86_64, false))), HasSubstr("linked statically"));
 }
 
-TEST_F(ProgramFile, ThatGainsRightsDoesNot) {
+TEST_F(ProgramFile, RejectsSetuidAndSetgid) {
     const auto file = program("ping", elf64(EM_X86_64), 04755);
     EXPECT_EQ(refusal(file), "accepted") << "rights that we have already are no gain";
     if (geteuid() != 0) GTEST_SKIP() << "needs root, to make a setuid program of somebody else's";

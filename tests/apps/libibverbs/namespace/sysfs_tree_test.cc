@@ -100,7 +100,7 @@ TEST_F(Sysfs, OfASoftFabricHasItsLids) {
     EXPECT_EQ(read("infiniband_verbs/uverbs0/ibdev"), "verbline0\n") << "the other device stays";
 }
 
-TEST_F(Sysfs, ForgetsWhatTheDeviceNoLongerHas) {
+TEST_F(Sysfs, RemovesWhatTheDeviceNoLongerHas) {
     update(ethernet());
     auto facts = ethernet();
     facts.gids.pop_back();
@@ -126,7 +126,7 @@ TEST_F(Sysfs, ReplacesFilesAsAWhole) {
     EXPECT_EQ(std::ranges::count_if(list(node_), [](const auto& name) { return name.starts_with('.'); }), 0);
 }
 
-TEST_F(Sysfs, SaysWhichFileCannotBeWritten) {
+TEST_F(Sysfs, NamesTheFileThatCannotBeWritten) {
     const SysfsTree tree(scratch_.write("file", "in the way"));
     const auto done = tree.update(ethernet());
     ASSERT_FALSE(done);

@@ -101,7 +101,7 @@ TEST_F(Completions, ErrorsAreSolicited) {
     ibv_ack_cq_events(told, 1);
 }
 
-TEST_F(Completions, WhoDestroysWaitsForWhatWasRead) {
+TEST_F(Completions, DestroyWaitsForUnacknowledgedEvents) {
     ASSERT_EQ(ibv_req_notify_cq(told, 0), 0);
     flush(1);
     ASSERT_TRUE(event_within(2000));
@@ -119,7 +119,7 @@ TEST_F(Completions, WhoDestroysWaitsForWhatWasRead) {
     told = nullptr;
 }
 
-TEST_F(Completions, WhatWasNotReadGoesWithTheQueue) {
+TEST_F(Completions, DestroyDiscardsUnreadEvents) {
     ASSERT_EQ(ibv_req_notify_cq(told, 0), 0);
     flush(1);
     ASSERT_TRUE(event_within(2000));
@@ -158,7 +158,7 @@ TEST_F(Completions, ExtendedQueues) {
     EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(extended)), 0);
 }
 
-TEST_F(Completions, NothingOrLessIsPolled) {
+TEST_F(Completions, PollOfZeroOrNegativeCountReturnsZero) {
     EXPECT_EQ(ibv_poll_cq(told, 0, nullptr), 0);
     EXPECT_EQ(ibv_poll_cq(told, -3, nullptr), 0);
 }

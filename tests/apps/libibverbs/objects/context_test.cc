@@ -45,7 +45,7 @@ protected:
     alignas(4096) std::array<std::byte, 4096> theirs{};
 };
 
-TEST_F(Closing, ADeviceEndsWhatPeersMayDo) {
+TEST_F(Closing, ClosedDeviceRejectsRemoteAccess) {
     auto* const qp = make();
     const auto other = make_other();
     connect(qp, other.qp), connect(other.qp, qp);

@@ -81,7 +81,7 @@ protected:
     ibv_qp* qp = nullptr;
 };
 
-TEST_F(Fork, WhatIsInheritedIsDeadAndTheParentGoesOn) {
+TEST_F(Fork, InheritedObjectsFailInChildAndWorkInParent) {
     expect_traffic();
     EXPECT_EQ(in_child([this] { return inherited_is_dead(); }), 0);
     expect_traffic();

@@ -36,7 +36,7 @@ protected:
     std::array<ibv_sge, 80> pieces{};
 };
 
-TEST_F(Posting, StatesThatTakeNothing) {
+TEST_F(Posting, PostFailsInWrongStates) {
     EXPECT_EQ(send(qp), EINVAL);
     EXPECT_EQ(receive(qp), EINVAL);
     ASSERT_EQ(to_init(qp), 0);
@@ -102,7 +102,7 @@ TEST_F(Posting, AFullQueueTakesNoMore) {
     EXPECT_EQ(receive(qp), ENOMEM);
 }
 
-TEST_F(Posting, WhatComesBeforeTheBadOneIsDone) {
+TEST_F(Posting, RequestsBeforeTheBadOneArePosted) {
     connect(qp);
     ASSERT_EQ(receive(qp, 1), 0);
     pieces.fill(piece());

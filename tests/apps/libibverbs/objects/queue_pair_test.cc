@@ -24,7 +24,7 @@ protected:
     }
 };
 
-TEST_F(QueuePairs, WhatIsNotThereIsRefused) {
+TEST_F(QueuePairs, UnsupportedTypesAndMissingObjectsFail) {
     refused(EOPNOTSUPP, [](auto& a) { a.qp_type = IBV_QPT_RAW_PACKET; });
     refused(EOPNOTSUPP, [](auto& a) { a.qp_type = static_cast<ibv_qp_type>(77); });
     refused(EINVAL, [](auto& a) { a.send_cq = nullptr; });
@@ -51,7 +51,7 @@ TEST_F(QueuePairs, MoreThanTheDeviceSaysIsRefused) {
     EXPECT_EQ(ibv_destroy_qp(qp), 0);
 }
 
-TEST_F(QueuePairs, WhatTheyAreMadeOfIsBusy) {
+TEST_F(QueuePairs, ObjectsInUseAreBusy) {
     auto* const qp = make();
     ASSERT_NE(qp, nullptr);
     EXPECT_EQ(ibv_destroy_cq(cq), EBUSY);

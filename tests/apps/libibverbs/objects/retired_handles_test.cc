@@ -30,7 +30,7 @@ protected:
     ibv_qp* qp = nullptr;
 };
 
-TEST_F(Retired, HandleThatNobodyNamesGoesAtOnce) {
+TEST_F(Retired, HandleWithoutReferencesGoesAtOnce) {
     EXPECT_EQ(ibv_destroy_ah(make_handle()), 0);
     EXPECT_EQ(kept(), 0u);
     EXPECT_EQ(ibv_destroy_qp(qp), 0);

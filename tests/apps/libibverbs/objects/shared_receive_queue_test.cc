@@ -50,7 +50,7 @@ TEST_F(SharedQueues, FullAndWrongRequests) {
     EXPECT_EQ(ibv_destroy_srq(srq), 0);
 }
 
-TEST_F(SharedQueues, TheLimitIsToldOnce) {
+TEST_F(SharedQueues, TheLimitIsReportedOnce) {
     auto* const srq = make_srq();
     auto how = wanted();
     how.srq = srq;

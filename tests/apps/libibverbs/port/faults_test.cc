@@ -53,7 +53,7 @@ struct PortFaults : ::testing::Test {
         const auto reserved = port.ports().reserve(tcp, 0);
         if (!reserved) return reserved.error();
         if (auto released = port.ports().release(tcp, *reserved); !released) return released.error();
-        port.listen(0, &port, [](const transport::Event&) {});
+        port.listen(0, &port, [](const transport::AsyncEvent&) {});
         port.stop_listening(0, &port);
         port.ask_next_hop(3, neighbour);
         port.progress().posted();
@@ -131,7 +131,7 @@ public:
         return socket.string();
     }
     void close_lane(hub::LaneId lane) override { lanes_.erase(lane); }
-    void set_group(hub::LaneId, const hub::Group&) override {}
+    void set_group(hub::LaneId, const hub::GroupMembership&) override {}
     void upkeep() {
         for (auto& [id, lane] : lanes_) lane->link_up();
     }

@@ -63,14 +63,14 @@ TEST_F(HubBrokerTest, AsksAndHears) {
     EXPECT_FALSE(broker.next_news());
 }
 
-TEST_F(HubBrokerTest, AnswersThatNobodyWaitsForAreNoNews) {
+TEST_F(HubBrokerTest, UnexpectedAnswersAreNoNews) {
     say(hub::Done{});
     say(hub::DirectRefused{peer, EPERM});
     ASSERT_TRUE(broker.next_news());
     EXPECT_FALSE(broker.next_news());
 }
 
-TEST_F(HubBrokerTest, WaitsForNobodyWhoTalksToTheHub) {
+TEST_F(HubBrokerTest, DoesNotBlockOnHubLock) {
     say(hub::DirectRefused{peer, EPERM});
     {
         const std::scoped_lock another(conversation);
@@ -93,7 +93,7 @@ TEST_F(HubBrokerTest, SaysThatALinkEndedBeforeItAsksForAnother) {
     EXPECT_EQ(heard(), hub::Message(hub::Direct{peer}));
 }
 
-TEST_F(HubBrokerTest, WithoutAHubThereIsNothing) {
+TEST_F(HubBrokerTest, AllCallsFailWithoutHub) {
     hub = {};
     EXPECT_FALSE(broker.ask(peer));
     EXPECT_FALSE(broker.next_news());

@@ -37,7 +37,7 @@ struct NextHopsTest : ::testing::Test {
     }
     /// The resolver is made in the namespace of who asks first.
     void ask(std::uint8_t last) {
-        here->enter([&] { hops->ask(gid(1), gid(last)); });
+        here->enter([&] { hops->resolve(gid(1), gid(last)); });
     }
     bool answered() { return told.try_acquire_for(std::chrono::seconds(15)); }
     std::uint64_t counter(std::string_view name) const {
@@ -54,7 +54,7 @@ struct NextHopsTest : ::testing::Test {
     std::optional<NextHops> hops;
 };
 
-TEST_F(NextHopsTest, TheKernelIsAskedBesides) {
+TEST_F(NextHopsTest, TheKernelIsQueriedBesides) {
     EXPECT_FALSE(hops->find(gid(1), gid(2)));
     ask(2);
     ASSERT_TRUE(answered());
@@ -63,14 +63,14 @@ TEST_F(NextHopsTest, TheKernelIsAskedBesides) {
     EXPECT_FALSE(hops->resolving(gid(1), gid(2)));
 }
 
-TEST_F(NextHopsTest, WhoDoesNotAnswerHoldsNobodyUpForLong) {
+TEST_F(NextHopsTest, ASilentHostDelaysOthersBriefly) {
     for (std::uint8_t last = 10; last < 15; ++last) ask(last);
     ask(10);  // is in the queue, or in hand
     ask(2);
     const auto began = std::chrono::steady_clock::now();
     while (!hops->find(gid(1), gid(2))) ASSERT_TRUE(answered());
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
-    EXPECT_EQ(counter("next_hop_asks"), 6u) << "one question for each";
+    EXPECT_EQ(counter("next_hop_queries"), 6u) << "one question for each";
     while (counter("next_hop_failures") < 5) ASSERT_TRUE(answered());
 }
 

@@ -43,7 +43,7 @@ protected:
     void SetUp() override { Owner::claim(); }
 };
 
-TEST_F(Owners, AreWhoHasClaimed) {
+TEST_F(Owners, ClaimingProcessIsOwner) {
     EXPECT_EQ(Owner::caller(), Caller::owner);
     EXPECT_FALSE(Owner::in_copy());
     EXPECT_EQ(Owner::pid(), getpid());

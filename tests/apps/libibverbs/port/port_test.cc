@@ -90,7 +90,7 @@ TEST_F(PortTest, AnyThreadSends) {
     gsi->receive(wire::MadClass::communication, {});
 }
 
-TEST_F(PortTest, NextHopsThatNobodyNeedsToBeAskedFor) {
+TEST_F(PortTest, NextHopsWithoutResolution) {
     EXPECT_EQ(port().next_hop(test::gid_index, ours), port().link().mac);
     const auto group = port().next_hop(test::gid_index, link::gid_of(wire::ipv4(239, 1, 2, 3)));
     ASSERT_TRUE(group);

@@ -37,12 +37,12 @@ protected:
     std::jthread computing_;
 };
 
-TEST_F(ProgressBesideComputation, WhoPollsInVainBlocks) {
+TEST_F(ProgressBesideComputation, EmptyPollsBlock) {
     EXPECT_TRUE(blocks());
     EXPECT_FALSE(link.wants) << "and wants no signals while it polls";
 }
 
-TEST_F(ProgressBesideComputation, WhoIsNotTrustedLeavesTheDeviceToTheHelper) {
+TEST_F(ProgressBesideComputation, UntrustedPollerLeavesDeviceToHelper) {
     EXPECT_TRUE(polls_until([&] { return link.times_wanted != 0; }));
     EXPECT_TRUE(link.wants) << "for the helper";
 }

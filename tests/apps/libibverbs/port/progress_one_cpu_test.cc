@@ -28,7 +28,7 @@ protected:
     std::atomic<unsigned> served{0};
 };
 
-TEST_F(ProgressOnOneCpu, TheHelperServesWhenItIsAsked) {
+TEST_F(ProgressOnOneCpu, TheHelperServesOnRequest) {
     progress->serve([this] {
         const auto before = link.looks.load();
         progress->drive();
@@ -42,14 +42,14 @@ TEST_F(ProgressOnOneCpu, TheHelperServesWhenItIsAsked) {
     EXPECT_TRUE(within_two_seconds([&] { return served == 1; }));
 }
 
-TEST_F(ProgressOnOneCpu, OthersAreNotAskedToServe) {
+TEST_F(ProgressOnOneCpu, OthersDoNotServe) {
     progress->serve([this] { ++served; });
     ask_at_next_look();
     progress->drive();
     EXPECT_FALSE(accepted) << "the program polls: who asks has to notify somebody else";
 }
 
-TEST_F(ProgressOnOneCpu, NobodyServesWhenThatHasEnded) {
+TEST_F(ProgressOnOneCpu, ServiceIsRefusedAfterEnd) {
     progress->serve([this] { ++served; });
     progress->serve({});
     ask_at_next_look();

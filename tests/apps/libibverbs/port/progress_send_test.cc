@@ -87,7 +87,7 @@ TEST_F(ProgressSend, LeavesBeforeAnythingIsReceived) {
     link.on_look = nullptr;
 }
 
-TEST_F(ProgressSend, IsLeftToWhoeverPolls) {
+TEST_F(ProgressSend, IsLeftToThePollingThread) {
     link.stops = true;
     std::thread polling([&] { progress->drive(); });
     link.entered.acquire();

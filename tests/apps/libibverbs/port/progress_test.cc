@@ -23,7 +23,7 @@ TEST_F(ProgressTest, TheHelperSleepsUntilSomethingArrives) {
     EXPECT_TRUE(within_two_seconds([&] { return link.wants.load(); })) << "and sleeps again";
 }
 
-TEST_F(ProgressTest, WhoReceivesOwnsUntilNotSeen) {
+TEST_F(ProgressTest, PollerOwnsDeviceUntilItStops) {
     start_helper();
     ASSERT_TRUE(within_two_seconds([&] { return link.wants.load(); }));
     own();
@@ -36,7 +36,7 @@ TEST_F(ProgressTest, WhoReceivesOwnsUntilNotSeen) {
     EXPECT_TRUE(within_two_seconds([&] { return link.wants.load(); }));
 }
 
-TEST_F(ProgressTest, WhoLeavesHandsOver) {
+TEST_F(ProgressTest, LeaveHandsDeviceToHelper) {
     start_helper();
     own();
     progress->leave();
@@ -93,7 +93,7 @@ TEST_F(ProgressTest, AServiceDoesNotWaitWhereNothingHappensAnyMore) {
     progress->release();
 }
 
-TEST_F(ProgressTest, NobodyPollsWhileItIsHeld) {
+TEST_F(ProgressTest, PollingPausesWhileItIsHeld) {
     progress->hold();
     EXPECT_FALSE(progress->drive());
     progress->posted();
@@ -151,7 +151,7 @@ TEST_F(ProgressTest, AnUrgentLinkDoesNotKeepTheHelperAwake) {
     EXPECT_LE(link.looks_after - before, (monotonic_now() - began) / millisecond + 1);
 }
 
-TEST_F(ProgressTest, NobodyLooksAfterTheLinkWhileItIsHeld) {
+TEST_F(ProgressTest, LinkUpkeepPausesWhileItIsHeld) {
     std::binary_semaphore entered{0}, leave{0}, begun{0}, end{0};
     link.on_link_up = [&, first = true]() mutable {
         if (!std::exchange(first, false)) return;
@@ -181,7 +181,7 @@ TEST_F(ProgressTest, NobodyLooksAfterTheLinkWhileItIsHeld) {
     EXPECT_TRUE(within_two_seconds([&] { return link.looks_after > before; }));
 }
 
-TEST_F(ProgressTest, WhatIsAbandonedDoesNothing) {
+TEST_F(ProgressTest, NeverPollsAfterAbandon) {
     progress->abandon();
     link.arrive();
     EXPECT_FALSE(progress->drive());
@@ -214,13 +214,13 @@ TEST_F(ProgressTest, AtTheEndWhoeverPollsIsWaitedForNoLongerThanUntilThen) {
     progress->release();
 }
 
-TEST_F(ProgressTest, InTheChildOfAForkTheEndIsNothing) {
+TEST_F(ProgressTest, FinishAfterAbandonDoesNothing) {
     progress->abandon();
     progress->finish(monotonic_now() + second);
     EXPECT_EQ(link.looks, 0u);
 }
 
-TEST_F(ProgressTest, LingeringIsForThoseWhoMissPackets) {
+TEST_F(ProgressTest, LingersAfterMissedPackets) {
     EXPECT_FALSE(lingers()) << "nothing says that it would pay";
     EXPECT_TRUE(within_two_seconds([&] {
         miss_a_packet();

@@ -12,7 +12,7 @@
 namespace verbline::verbs {
 namespace {
 
-TEST(SharedTscClock, NeverGoesBackWhoeverReadsIt) {
+TEST(SharedTscClock, NeverGoesBackInAnyThread) {
     const auto clock = make_shared_clock();
     std::atomic<bool> went_back{false};
     const auto read = [&, copy = clock] {

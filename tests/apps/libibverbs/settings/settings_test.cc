@@ -40,7 +40,7 @@ TEST(ParseLink, TakesEveryKind) {
     EXPECT_EQ(parse_link("dpdk:net_pcap0,iface=a").value(), Link(pmd::DpdkSpec{"net_pcap0,iface=a"}));
 }
 
-TEST(ParseLink, TextIsWhatItTakes) {
+TEST(ParseLink, TextRoundTrip) {
     for (const auto* written : {"hub:lab", "memif:/run/a.sock", "memif:/run/a.sock,server", "eth:enp1s0", "tap:t0",
                                 "tap:t0,netns=lab,queues=2", "ib:H2@vl", "dpdk:0000:03:00.1"})
         EXPECT_EQ(text(parse_link(written).value()), written);

@@ -59,13 +59,13 @@ TEST_F(Commands, ResolveARoute) {
 }
 
 TEST_F(Commands, QueryAddressesGidsAndPaths) {
-    const rdmacm::Route route{.source = ipv4(1, 10),
-                              .destination = ipv4(2, 20),
-                              .paths = {wire::PathRecord{.destination_gid = ipv4(2, 0).gid, .hop_limit = 64}},
-                              .source_gid = ipv4(1, 0).gid,
-                              .destination_gid = ipv4(2, 0).gid,
-                              .pkey = wire::PKey{0x8001},
-                              .space = rdmacm::PortSpace::tcp};
+    const rdmacm::ResolvedRoute route{.source = ipv4(1, 10),
+                                      .destination = ipv4(2, 20),
+                                      .paths = {wire::PathRecord{.destination_gid = ipv4(2, 0).gid, .hop_limit = 64}},
+                                      .source_gid = ipv4(1, 0).gid,
+                                      .destination_gid = ipv4(2, 0).gid,
+                                      .pkey = wire::PKey{0x8001},
+                                      .space = rdmacm::PortSpace::tcp};
     EXPECT_CALL(service, route(id)).WillRepeatedly(Return(route));
     rdma_ucm_query_addr_resp answer{};
     rdma_ucm_query input{.response = address_of(answer), .id = 7, .option = RDMA_USER_CM_QUERY_ADDR};
@@ -101,7 +101,7 @@ TEST_F(Commands, QueryARouteAsOldProgramsDo) {
     rdma_ucm_query_route_resp answer{};
     const rdma_ucm_query input{.response = address_of(answer), .id = 7};
     EXPECT_CALL(service, route(id))
-        .WillOnce(Return(rdmacm::Route{.source = ipv4(1, 10), .destination = ipv4(2, 20)}))
+        .WillOnce(Return(rdmacm::ResolvedRoute{.source = ipv4(1, 10), .destination = ipv4(2, 20)}))
         .WillOnce(Return(failure(ENOENT, "")));
     EXPECT_EQ(run(RDMA_USER_CM_CMD_QUERY_ROUTE, input, sizeof answer, 12), 0);
     EXPECT_EQ(be16toh(answer.dst_addr.sin6_port), 20) << "which is where that of IPv4 is";

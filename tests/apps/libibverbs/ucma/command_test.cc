@@ -6,7 +6,7 @@
 namespace verbline::verbs {
 namespace {
 
-TEST_F(Commands, NeedAHeaderThatDoesNotPromiseTooMuch) {
+TEST_F(Commands, RejectTruncatedOrUnreadableInput) {
     const rdma_ucm_cmd_hdr header{.cmd = RDMA_USER_CM_CMD_LISTEN, .in = 8, .out = 0};
     const auto read = [&](std::size_t length) { return Command::read(address_of(header), length); };
     EXPECT_EQ(read(7).error().code, EINVAL);
@@ -15,7 +15,7 @@ TEST_F(Commands, NeedAHeaderThatDoesNotPromiseTooMuch) {
     EXPECT_EQ(Command::read(~std::uint64_t{7}, 64).error().code, EFAULT);
 }
 
-TEST_F(Commands, ThatNobodyHas) {
+TEST_F(Commands, UnknownNumbersReturnEnosys) {
     for (const std::uint32_t number : {23u, 24u, 0xffff'ffffu}) EXPECT_EQ(run(number, rdma_ucm_listen{}), EINVAL);
     EXPECT_EQ(run(RDMA_USER_CM_CMD_GET_OPTION, rdma_ucm_listen{}), ENOSYS);
 }

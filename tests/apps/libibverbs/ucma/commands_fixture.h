@@ -40,9 +40,9 @@ struct MockService : rdmacm::Service {
     MOCK_METHOD(Result<rdmacm::GroupNumber>, join, (IdNumber, std::uint64_t, const Address&, bool, Time), (override));
     MOCK_METHOD(Result<std::uint32_t>, leave, (rdmacm::GroupNumber, Time), (override));
     MOCK_METHOD(Result<void>, set_option, (IdNumber, Option, std::uint8_t), (override));
-    MOCK_METHOD(Result<rdmacm::Route>, route, (IdNumber), (const, override));
+    MOCK_METHOD(Result<rdmacm::ResolvedRoute>, route, (IdNumber), (const, override));
     MOCK_METHOD(Result<std::uint32_t>, migrate, (IdNumber, rdmacm::EventQueue&), (override));
-    MOCK_METHOD(std::optional<rdmacm::Event>, take_event, (rdmacm::EventQueue&), (override));
+    MOCK_METHOD(std::optional<rdmacm::CmEvent>, take_event, (rdmacm::EventQueue&), (override));
     MOCK_METHOD(void, close, (rdmacm::EventQueue&, Time), (override));
     MOCK_METHOD(void, ready, (cm::Endpoint&, Time), (override));
     MOCK_METHOD(void, tick, (Time), (override));

@@ -38,7 +38,7 @@ struct EngineTest : test::VerbsTest {
         engine->with([&](auto& service, Time now) { service.close(queue, now); });
     }
     /// The next event of a queue, which must be of this kind.
-    rdmacm::Event expect(rdmacm::EventQueue& queue, EventKind kind) {
+    rdmacm::CmEvent expect(rdmacm::EventQueue& queue, EventKind kind) {
         for (const Time end = monotonic_now() + 5 * second; monotonic_now() < end;) {
             const auto event = engine->with([&](auto& service, Time) { return service.take_event(queue); });
             if (event) {
@@ -83,7 +83,7 @@ struct EngineTest : test::VerbsTest {
     std::unique_ptr<CmEngine> engine;
 };
 
-TEST_F(EngineTest, TheEndWaitsUntilPeersHaveHeardOfIt) {
+TEST_F(EngineTest, TheEndWaitsUntilPeersAreNotified) {
     close(actives);
     const auto began = monotonic_now();
     engine->finish();
@@ -92,7 +92,7 @@ TEST_F(EngineTest, TheEndWaitsUntilPeersHaveHeardOfIt) {
     EXPECT_EQ(passives.events.front().kind, EventKind::disconnected);
 }
 
-TEST_F(EngineTest, TheEndWaitsForNobodyWhereNothingIsConnected) {
+TEST_F(EngineTest, TheEndDoesNotWaitWithoutConnections) {
     close(actives);
     expect(passives, EventKind::disconnected);
     close(passives);

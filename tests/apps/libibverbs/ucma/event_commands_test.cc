@@ -6,7 +6,7 @@
 namespace verbline::verbs {
 namespace {
 
-using rdmacm::Event;
+using rdmacm::CmEvent;
 using rdmacm::EventKind;
 using testing::_;
 using testing::Return;
@@ -16,7 +16,7 @@ protected:
     int get(rdma_ucm_event_resp& answer, std::size_t room = sizeof(rdma_ucm_event_resp)) {
         return run(RDMA_USER_CM_CMD_GET_EVENT, rdma_ucm_get_event{.response = address_of(answer)}, room);
     }
-    void wait(const Event& event) {
+    void wait(const CmEvent& event) {
         events.events.push_back(event);
         EXPECT_CALL(service, take_event(testing::Ref(events))).WillOnce(Return(event));
     }

@@ -35,7 +35,7 @@ TEST_F(Commands, CreateIdsOfSpacesAndTypesThatThereAre) {
     EXPECT_EQ(create(0x0107, 2), EINVAL);
 }
 
-TEST_F(Commands, TakeAnIdBackThatTheProgramCannotBeTold) {
+TEST_F(Commands, DestroyNewIdIfResponseIsUnwritable) {
     EXPECT_CALL(service, create_id).WillOnce(Return(id));
     EXPECT_CALL(service, destroy_id(id, now)).WillOnce(Return(0));
     const rdma_ucm_create_id input{.uid = 99, .response = nowhere, .ps = RDMA_PS_TCP};

@@ -46,7 +46,7 @@ struct PortNetworkTest : test::VerbsTest {
     std::unique_ptr<PortNetwork> network;
 };
 
-TEST_F(PortNetworkTest, AGroupsQKeyIsTheOneThatIsAskedFor) {
+TEST_F(PortNetworkTest, AGroupsQKeyIsTheRequestedOne) {
     join(1, wire::QKey{0x1234});
     join(2, std::nullopt);
     EXPECT_TRUE(joined.empty()) << "not with the service held";
@@ -63,7 +63,7 @@ TEST_F(PortNetworkTest, AGroupsQKeyIsTheOneThatIsAskedFor) {
     run_tasks();
 }
 
-TEST_F(PortNetworkTest, WhoHasCancelledHearsNothingAndIsOutOfTheGroup) {
+TEST_F(PortNetworkTest, ACancelledJoinReportsNothingAndLeavesTheGroup) {
     join(1, std::nullopt);
     network->cancel(1);
     run_tasks();

@@ -69,7 +69,7 @@ TEST_F(PortWatchOfInterfaceTest, AnAddressGoesAndComesBack) {
     EXPECT_TRUE(news[1].missing.empty());
 }
 
-TEST_F(PortWatchOfInterfaceTest, WhatTakesNothingAwayIsNoNews) {
+TEST_F(PortWatchOfInterfaceTest, AddedAddressAndLinkStateAreNotReported) {
     inside->run("ip address add 10.3.0.1/24 dev v0");
     inside->run("ip link set v0 up");
     inside->run("ip link set v0 down");
@@ -77,14 +77,14 @@ TEST_F(PortWatchOfInterfaceTest, WhatTakesNothingAwayIsNoNews) {
     EXPECT_TRUE(news.empty());
 }
 
-TEST_F(PortWatchOfInterfaceTest, AnotherMacAddressTakesAll) {
+TEST_F(PortWatchOfInterfaceTest, ChangedMacRemovesAllAddresses) {
     inside->run("ip link set v0 address 02:00:00:00:00:07");
     look_inside();
     ASSERT_EQ(news.size(), 1u);
     EXPECT_EQ(news[0].missing, (std::vector{first, second_one}));
 }
 
-TEST_F(PortWatchOfInterfaceTest, TheEndIsToldOnce) {
+TEST_F(PortWatchOfInterfaceTest, TheEndIsReportedOnce) {
     inside->run("ip link del v0");
     look_inside();
     ASSERT_EQ(news.size(), 1u);
@@ -105,7 +105,7 @@ struct PortWatchOfHubTest : PortWatchTest {
     FileDescriptor hub;
 };
 
-TEST_F(PortWatchOfHubTest, ItsAnswersAreForOthersToRead) {
+TEST_F(PortWatchOfHubTest, LeavesResponsesInTheSocket) {
     ASSERT_EQ(send(hub.get(), "yes", 3, 0), 3);
     look(0);
     EXPECT_TRUE(news.empty());
@@ -113,7 +113,7 @@ TEST_F(PortWatchOfHubTest, ItsAnswersAreForOthersToRead) {
     EXPECT_EQ(recv(link.lane.control.get(), answer, sizeof answer, MSG_DONTWAIT), 3);
 }
 
-TEST_F(PortWatchOfHubTest, ItsEndIsTold) {
+TEST_F(PortWatchOfHubTest, ItsEndIsReported) {
     hub = {};
     look();
     ASSERT_EQ(news.size(), 1u);
@@ -121,7 +121,7 @@ TEST_F(PortWatchOfHubTest, ItsEndIsTold) {
     EXPECT_EQ(news[0].gone->what, "hub:default: the hub has ended; start it, and then the program again");
 }
 
-TEST_F(PortWatchTest, OfOtherLinksThereIsNothingToTell) {
+TEST_F(PortWatchTest, OtherLinksReportNothing) {
     open();
     look(0);
     EXPECT_TRUE(news.empty());

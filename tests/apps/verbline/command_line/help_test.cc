@@ -31,7 +31,7 @@ public:
         app.add_option("-n,--times", times_, "how often")->type_name("N")->check(CLI::Range(1, 9));
         app.add_flag("--a-long-option-that-leaves-no-room", flag_, "explained on a line of its own");
     }
-    Outcome run(const Context& /*context*/) override { return {}; }
+    Outcome run(const CommandContext& /*context*/) override { return {}; }
 
 private:
     std::string port_, sm_;

@@ -79,7 +79,7 @@ TEST_F(TelemetryClientTest, ReadsTheGreetingAndAnAnswer) {
     EXPECT_EQ(client->ask("/x").value(), 7);
 }
 
-TEST_F(TelemetryClientTest, AsksForPagesUntilOneIsEmpty) {
+TEST_F(TelemetryClientTest, RequestsPagesUntilOneIsEmpty) {
     const FakeProcess process(socket, greeting, [](const std::string& command) -> std::string {
         if (command == "/verbline/t,0") return R"({"/verbline/t":{"0":{"i":0},"1":{"i":1}}})";
         if (command == "/verbline/t,2") return R"({"/verbline/t":{"2":{"i":2}}})";
@@ -141,7 +141,7 @@ TEST_F(TelemetryClientTest, RefusesASocketOfAnotherProgram) {
     EXPECT_EQ(TelemetryClient::connect(socket).error().code, EPROTO);
 }
 
-TEST_F(TelemetryClientTest, SaysWhenNobodyServes) {
+TEST_F(TelemetryClientTest, ReportsThatNoServerAnswers) {
     EXPECT_EQ(TelemetryClient::connect(socket).error().code, ENOENT);
     {
         const FakeProcess gone(socket, greeting, [](const std::string&) { return ""; });

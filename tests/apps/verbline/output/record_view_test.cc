@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/verbline/subnet/endpoint.h"
+#include "apps/verbline/subnet/path_endpoint.h"
 
 namespace verbline::cli {
 namespace {
@@ -35,16 +35,16 @@ TEST(RecordView, ShowsAPathAsOpenSmAnswersIt) {
 
 constexpr std::uint64_t prefix = wire::default_subnet_prefix;
 
-TEST(Endpoint, IsALidAGuidOrAGid) {
-    EXPECT_EQ(parse_endpoint("4", prefix).value(), Endpoint(wire::Lid{4}));
-    EXPECT_EQ(parse_endpoint("0xbfff", prefix).value(), Endpoint(wire::Lid{0xbfff}));
-    const Endpoint port = wire::Gid::of(prefix, wire::Guid{0x0002'c903'0000'0001});
+TEST(PathEndpoint, IsALidAGuidOrAGid) {
+    EXPECT_EQ(parse_endpoint("4", prefix).value(), PathEndpoint(wire::Lid{4}));
+    EXPECT_EQ(parse_endpoint("0xbfff", prefix).value(), PathEndpoint(wire::Lid{0xbfff}));
+    const PathEndpoint port = wire::Gid::of(prefix, wire::Guid{0x0002'c903'0000'0001});
     EXPECT_EQ(parse_endpoint("0x0002c90300000001", prefix).value(), port);
     EXPECT_EQ(parse_endpoint("fe80::2:c903:0:1", prefix).value(), port);
-    EXPECT_EQ(parse_endpoint("0x100004", prefix).value(), Endpoint(wire::Gid::of(prefix, wire::Guid{0x10'0004})));
+    EXPECT_EQ(parse_endpoint("0x100004", prefix).value(), PathEndpoint(wire::Gid::of(prefix, wire::Guid{0x10'0004})));
 }
 
-TEST(Endpoint, RefusesEverythingElse) {
+TEST(PathEndpoint, RefusesEverythingElse) {
     for (const auto* bad : {"", "0", "0xc000", "65535", "x", "fe80::g", "10.1.0.1", "0x1ffffffffffffffff"})
         EXPECT_FALSE(parse_endpoint(bad, prefix)) << bad;
 }

@@ -54,7 +54,7 @@ TEST(DeviceRow, ReadsAFirmwareVersionWithoutItsEnd) {
     EXPECT_EQ(device_row({}, attributes)["fw_ver"], std::string(sizeof attributes.orig_attr.fw_ver, 'x'));
 }
 
-TEST(PortRow, SaysWhatNumbersStandFor) {
+TEST(PortRow, ShowsNamesOfValues) {
     ibv_port_attr attributes{};
     attributes.state = IBV_PORT_ACTIVE;
     attributes.max_mtu = IBV_MTU_4096;

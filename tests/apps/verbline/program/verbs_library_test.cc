@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(VerbsLibrary, TellsEveryDeviceWithItsPortsAndLink) {
+TEST(VerbsLibrary, ListsEveryDeviceWithItsPortsAndLink) {
     const auto library = VerbsLibrary::open(VERBLINE_FAKE_VERBS);
     ASSERT_TRUE(library) << library.error().what;
     const auto devices = library->devices();
@@ -29,7 +29,7 @@ TEST(VerbsLibrary, TellsEveryDeviceWithItsPortsAndLink) {
     EXPECT_EQ(device["link"]["counters"]["rx_packets"], 3);
 }
 
-TEST(VerbsLibrary, SaysWhichDeviceCannotBeOpened) {
+TEST(VerbsLibrary, NamesADeviceThatCannotBeOpened) {
     const Variable broken("FAKE_VERBS_BROKEN", "1");
     const auto devices = VerbsLibrary::open(VERBLINE_FAKE_VERBS).value().devices();
     ASSERT_FALSE(devices);

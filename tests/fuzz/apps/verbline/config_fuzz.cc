@@ -54,6 +54,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         for (const auto& other : config->ports)
             if (&other != &port) check_apart(port, other);
     }
-    for (const auto& route : config->routes) require(route.to.address == route.to.network());
+    for (const auto& route : config->routes) require(route.to == verbline::link::network_of(route.to));
     return 0;
 }

@@ -31,7 +31,7 @@ public:
     void send(const mad::GmpPeer&, mad::MadBytes mad) noexcept override {
         auto& kept = sent_.emplace_back();
         std::ranges::copy(mad, kept.begin());
-        expect(cm::Incoming::parse(kept).has_value());
+        expect(cm::ReceivedMessage::parse(kept).has_value());
         if (sent_.size() > most_sent) sent_.erase(sent_.begin());
     }
 
@@ -109,7 +109,7 @@ void World::receive_echo(fuzz::Input& input) {
 
 void World::begin(fuzz::Input& input) {
     const auto what = input.byte();
-    cm::Path path{.remote_gid = gid(what / 8 % 2)};
+    cm::ConnectionPath path{.remote_gid = gid(what / 8 % 2)};
     path.local_gid = gid(1);
     path.route.address = {.global = true, .dgid = path.remote_gid, .hop_limit = 64};
     const wire::CmServiceId id{static_cast<std::uint64_t>(service) + what / 16 % 2};

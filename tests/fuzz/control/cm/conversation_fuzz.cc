@@ -78,7 +78,7 @@ public:
     void send(const mad::GmpPeer& to, mad::MadBytes mad) noexcept override {
         Flight flight{.from = number_, .to = to.path.address.dgid == gid(0) ? 0u : 1u};
         std::ranges::copy(mad, flight.mad.begin());
-        expect(cm::Incoming::parse(flight.mad).has_value());
+        expect(cm::ReceivedMessage::parse(flight.mad).has_value());
         network_.put(flight);
     }
     void receive(unsigned from, const mad::MadBuffer& mad, Time now) { manager_->receive(peer(from), mad, now); }
@@ -120,7 +120,7 @@ private:
 void Side::begin(fuzz::Input& input, Time now) {
     const auto what = input.byte();
     const auto other = gid(1 - number_);
-    cm::Path path{.remote_gid = other};
+    cm::ConnectionPath path{.remote_gid = other};
     path.local_gid = gid(number_);
     path.route.address = {.global = true, .dgid = other, .hop_limit = 64};
     path.packet_lifetime = what / 8 % 32;

@@ -73,7 +73,7 @@ void play(wire::Bytes bytes) {
         }
         check(*message);
         if (const auto* join = std::get_if<hub::Join>(&*message)) (void)registry.join(*join, {.pid = 1, .uid = 1});
-        if (const auto* group = std::get_if<hub::Group>(&*message); group != nullptr && known) {
+        if (const auto* group = std::get_if<hub::GroupMembership>(&*message); group != nullptr && known) {
             (void)registry.set_group(speaker, *group);
         }
         if (known) play_ports(registry, speaker, *message);

@@ -37,7 +37,7 @@ struct Host : hub::LaneHost {
         return "/run/lane";
     }
     void close_lane(hub::LaneId lane) override { expect(lanes.erase(lane) == 1); }
-    void set_group(hub::LaneId lane, const hub::Group& group) override {
+    void set_group(hub::LaneId lane, const hub::GroupMembership& group) override {
         auto& groups = lanes.at(lane);
         group.member ? (void)groups.insert(group.mac) : (void)groups.erase(group.mac);
     }
@@ -85,7 +85,7 @@ private:
                 return join;
             }
             case 1: return hub::Join{.mac = {}, .addresses = {}, .program = {}, .direct = true};
-            case 2: return hub::Group{mac, input.byte() % 3 != 0};
+            case 2: return hub::GroupMembership{mac, input.byte() % 3 != 0};
             case 3: return hub::Reserve{space, port};
             case 4: return hub::Release{space, port};
             case 6: return hub::Direct{mac};

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-#include "control/mad/frame.h"
+#include "control/mad/captured_frame.h"
 #include "control/mad/ibsim_protocol.h"
 #include "control/mad/open.h"
 #include "control/mad/transactions.h"
@@ -25,7 +25,7 @@ void read_datagram(wire::Bytes bytes) {
     if (!datagram) return;
     const auto again = mad::ibsim::Datagram::parse(datagram->bytes());
     expect(again && again->bytes() == datagram->bytes());
-    const mad::Address far{.lid = datagram->slid, .qpn = datagram->sqpn};
+    const mad::MadAddress far{.lid = datagram->slid, .qpn = datagram->sqpn};
     expect(wire::verify(mad::make_frame(mad::Direction::received, datagram->mad, far, {})) == wire::IbCheck::ok);
 }
 

@@ -9,15 +9,15 @@
 
 #include "datapath/link/ip_gid.h"
 #include "datapath/neighbour/arp.h"
-#include "datapath/neighbour/engine.h"
+#include "datapath/neighbour/resolver.h"
 #include "tests/fuzz/datapath/packets.h"
 
 namespace verbline {
 namespace {
 
 using fuzz::expect;
-using neighbour::Engine;
 using neighbour::LinkAddress;
+using neighbour::Resolver;
 using wire::Gid;
 
 constexpr std::size_t table_size = 8;
@@ -42,6 +42,7 @@ struct Datapath {
         expect(neighbour::is_host(resolved.link) && resolved.link.index() == own.index());
         known.insert(resolved.address);
     }
+    void hear(const neighbour::Conflict& conflict) const { expect(neighbour::is_host(conflict.address)); }
     void hear(const neighbour::Failed& failed) { expect(waiting.erase(failed.address) == 1); }
     void hear(const neighbour::Removed& removed) { expect(known.erase(removed.address) == 1); }
 };
@@ -58,7 +59,7 @@ LinkAddress own_address(bool infiniband) {
 
 /// An ARP packet as a neighbour sends it; else hardly any input would be one.
 template <class Address>
-void hear(Engine& engine, Datapath& datapath, const Address& link, fuzz::Input& input, Time now) {
+void hear(Resolver& engine, Datapath& datapath, const Address& link, fuzz::Input& input, Time now) {
     using Arp = wire::Arp<Address>;
     const auto ipv4 = [&] { return *link::ipv4_of(address(input.byte())); };
     Arp arp{.operation = wire::ArpOperation{input.byte()}};
@@ -77,8 +78,8 @@ void hear(Engine& engine, Datapath& datapath, const Address& link, fuzz::Input& 
 
 void run(fuzz::Input input) {
     Datapath datapath{.own = own_address(input.byte() % 2 == 1)};
-    Engine engine(datapath.own,
-                  {.capacity = table_size, .answers_per_second = 10, .multicasts_per_second = 10, .burst = 5});
+    Resolver engine(datapath.own,
+                    {.capacity = table_size, .answers_per_second = 10, .multicasts_per_second = 10, .burst = 5});
     Time now = 0;
     while (!input.empty()) {
         switch (input.byte() % 8) {

@@ -10,15 +10,16 @@
 #include <vector>
 
 #include "datapath/neighbour/discovery.h"
-#include "datapath/neighbour/engine.h"
+#include "datapath/neighbour/resolver.h"
+#include "datapath/neighbour/router_discovery.h"
 #include "tests/fuzz/datapath/packets.h"
 
 namespace verbline {
 namespace {
 
 using fuzz::expect;
-using neighbour::Engine;
 using neighbour::Kind;
+using neighbour::Resolver;
 using wire::Gid;
 using wire::IpoibAddress;
 
@@ -41,12 +42,14 @@ struct Caller {
         std::vector<std::byte> packet(neighbour::max_discovery_size);
         packet.resize(write_discovery(packet, send.message, send.to.has_value()));
         const auto read = neighbour::read_discovery<IpoibAddress>(packet);
-        expect(read.kind == Kind::resolution && read.message.at == neighbour::LinkAddress(us));
+        const bool probe = read.message.solicits && !read.message.source;
+        expect(read.kind == Kind::resolution && (probe || read.message.at == neighbour::LinkAddress(us)));
         expect(!send.to || (neighbour::is_host(*send.to) && *send.to != neighbour::LinkAddress(us)));
     }
     void hear(const neighbour::Resolved& resolved) { waiting.erase(resolved.address); }
     void hear(const neighbour::Failed& failed) { expect(waiting.erase(failed.address) == 1); }
     void hear(const neighbour::Removed& removed) const { expect(!waiting.contains(removed.address)); }
+    void hear(const neighbour::Conflict& conflict) const { expect(neighbour::is_host(conflict.address)); }
 };
 
 /// A packet as a neighbour sends it, perhaps with a byte changed; else hardly any input would be one.
@@ -56,9 +59,9 @@ std::vector<std::byte> neighbours_packet(fuzz::Input& input) {
     const auto flags = input.byte();
     const auto subject = address(input.byte());
     const auto source = (flags & 1) != 0 ? Gid{} : address(input.byte());
-    const bool asks = (flags & 2) != 0;
-    const neighbour::Message message{.asks = asks,
-                                     .speaker = source == Gid{} ? std::nullopt : std::optional(source),
+    const bool solicits = (flags & 2) != 0;
+    const neighbour::Message message{.solicits = solicits,
+                                     .source = source == Gid{} ? std::nullopt : std::optional(source),
                                      .at = link,
                                      .subject = subject,
                                      .solicited = (flags & 8) != 0,
@@ -71,10 +74,15 @@ std::vector<std::byte> neighbours_packet(fuzz::Input& input) {
 
 void run(fuzz::Input input) {
     Caller caller;
-    Engine engine(us, {.use = neighbour::Use::on_demand, .capacity = table_size});
+    const bool router = input.byte() % 2 == 1;  // which waits for its probes
+    Resolver engine(us, {.use = neighbour::Use::on_demand,
+                         .detect_duplicates = router ? neighbour::Detect::ipv6 : neighbour::Detect::none,
+                         .use_tentative = !router,
+                         .capacity = table_size});
     caller.play(engine.set_addresses({{address(1), 64}}, 0));
     Time now = 0;
     const auto receive = [&](wire::Bytes packet) {
+        (void)neighbour::read_solicitation<IpoibAddress>(packet);
         const auto read = neighbour::read_discovery<IpoibAddress>(packet);
         if (read.kind != Kind::other) caller.play(engine.received(read, now));
     };

@@ -37,8 +37,8 @@ wire::Gid address(std::uint8_t n) {
 void check(const Neighbours& neighbours, const Frame& frame) {
     const auto [kind, family, message] = neighbour::read_frame(frame.view());
     const neighbour::LinkAddress own(us);
-    expect(kind == Kind::resolution && message.sender == own && (!message.at || *message.at == own));
-    expect(!message.speaker || neighbours.owns(*message.speaker));
+    expect(kind == Kind::resolution && message.frame_source == own && (!message.at || *message.at == own));
+    expect(!message.source || neighbours.owns(*message.source));
 }
 
 /// A frame as a neighbour sends it, perhaps with a byte changed; else hardly any input would be one.

@@ -52,20 +52,27 @@ void send(rte_mbuf* packet, Total& sent) {
 /// A segmentation request that may be nonsense: it is refused, or carried out.
 void segment_anything(fuzz::Input input) {
     const auto l3 = input.byte(), l4 = input.byte(), size = input.byte(), piece = input.byte();
+    const auto kind = input.byte(), outer = input.byte(), between = input.byte();
     auto* const packet = fuzz::make_packet(input.take(5000), piece + 1u);
     packet->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG;
     packet->l3_len = l3, packet->l4_len = l4, packet->tso_segsz = size;
+    constexpr std::array<std::uint64_t, 5> tunnels{0, RTE_MBUF_F_TX_TUNNEL_VXLAN | RTE_MBUF_F_TX_OUTER_UDP_CKSUM,
+                                                   RTE_MBUF_F_TX_TUNNEL_GENEVE, RTE_MBUF_F_TX_TUNNEL_GRE,
+                                                   RTE_MBUF_F_TX_TUNNEL_IPIP};
+    packet->ol_flags |= tunnels[kind % tunnels.size()];
+    packet->outer_l3_len = outer, packet->l2_len = between % 128;
+    const auto headers = offload::headers_of(*packet);
     offload::Segmenter segmenter(packet, *fuzz::packet_pool());
     std::array<rte_mbuf*, pmd::max_burst> segments;
     std::size_t payload = 0;
     while (const auto n = segmenter.next(segments)) {
         for (auto* segment : std::span(segments).first(n)) {
             fuzz::expect_sound(segment);
-            payload += segment->pkt_len - l3 - l4;
+            payload += segment->pkt_len - headers;
             rte_pktmbuf_free(segment);
         }
     }
-    expect(!segmenter.valid() || payload == packet->pkt_len - l3 - l4);
+    expect(!segmenter.valid() || payload == packet->pkt_len - headers);
 }
 
 void run(fuzz::Input input) {
@@ -80,7 +87,7 @@ void run(fuzz::Input input) {
         if (control < 240) burst[n]->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
         received.add(*burst[n++]);
     }
-    const auto kept = offload::coalesce(std::span(burst).first(n));
+    const auto kept = offload::coalesce(std::span(burst).first(n), n % 2 == 0 ? 0 : ~std::uint64_t{0});
     expect(kept <= n);
     for (auto* packet : std::span(burst).first(kept)) {
         fuzz::expect_sound(packet);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/router/egress.h"
+
+#include <span>
+#include <utility>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include "datapath/forward/fragment.h"
+
+namespace verbline::router {
+
+template <class Family>
+Egress<Family>::Egress(RouterContext& context, const Fib& fib)
+    : context_(context),
+      fib_(fib),
+      neighbours_({.capacity = context.max_neighbours, .seed = rte_rdtsc()}, context.neighbour_counters),
+      hints_(fib.max_next_hops(), Neighbours::no_entry) {}
+
+template <class Family>
+void Egress<Family>::send_now(ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
+    Outgoing one;
+    gather(one, out, packet, to, now);
+    send(one, now);
+}
+
+/// What is segmented anyway is segmented smaller: the result is the same as if its sender had known the MTU.
+template <class Family>
+void Egress<Family>::gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
+    if (size_on_link(*packet) > out.mtu) {
+        if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return fragment(outgoing, out, packet, to, now);
+        offload::limit_segments(*packet, out.mtu);
+    }
+    append(outgoing, out, packet, to, now);
+}
+
+/// What is left to be fragmented where routers may not is the kernel's, which knows the MTU.
+template <class Family>
+void Egress<Family>::fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
+    if constexpr (!Family::fragments) {
+        context_.discard(packet, context_.counters.dropped_mtu);
+    } else {
+        std::array<rte_mbuf*, forward::max_fragments> fragments;
+        const auto n = forward::fragment(*packet, out.mtu, context_.pool, fragments);
+        if (n == 0) return context_.discard(packet, context_.counters.dropped_no_mbuf);
+        rte_pktmbuf_free(packet);
+        context_.counters.fragmented_packets.add();
+        context_.counters.fragments_made.add(n);
+        for (auto* piece : std::span(fragments).first(n)) append(outgoing, out, piece, to, now);
+    }
+}
+
+template <class Family>
+void Egress<Family>::send(Outgoing& outgoing, Time now) {
+    const auto n = std::exchange(outgoing.size, 0);
+    if (n == 0) return;
+    bool plain = std::exchange(outgoing.plain, true);
+    if (!plain) plain = look_up_neighbours(outgoing, n);
+    if (!plain) {
+        send_by_port(outgoing, n);
+        return await_neighbours(outgoing, n, now);
+    }
+    outgoing.ports.front()->link().transmit(pmd::Burst(outgoing.packets).first(n),
+                                            link::Destinations(outgoing.to).first(n));
+}
+
+/// Finds the destinations that are not known yet. Returns whether all are, and on one port.
+template <class Family>
+bool Egress<Family>::look_up_neighbours(Outgoing& outgoing, std::size_t n) {
+    bool plain = true;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (outgoing.to[i] == nullptr) neighbours_.prefetch_entry(outgoing.neighbours[i].key);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        auto& to = outgoing.to[i];
+        if (to == nullptr) to = neighbours_.lookup_by_index(outgoing.neighbours[i]);
+        plain &= to != nullptr && outgoing.ports[i] == outgoing.ports.front();
+    }
+    return plain;
+}
+
+template <class Family>
+void Egress<Family>::send_by_port(const Outgoing& outgoing, std::size_t n) {
+    for (auto& port : context_.ports) {
+        std::array<rte_mbuf*, pmd::max_burst> packets;
+        std::array<const link::Destination*, pmd::max_burst> to;
+        std::size_t size = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (outgoing.to[i] == nullptr || outgoing.ports[i] != port.get()) continue;
+            packets[size] = outgoing.packets[i];
+            to[size++] = outgoing.to[i];
+        }
+        if (size > 0) port->link().transmit(pmd::Burst(packets).first(size), link::Destinations(to).first(size));
+    }
+}
+
+template <class Family>
+void Egress<Family>::await_neighbours(const Outgoing& outgoing, std::size_t n, Time now) {
+    for (std::size_t i = 0; i < n; ++i) {
+        if (outgoing.to[i] != nullptr) continue;
+        const auto& key = outgoing.neighbours[i].key;
+        if (neighbours_.enqueue(key, outgoing.packets[i], now) == forward::Enqueued::first) {
+            context_.events.emit(Unresolved{key.interface, Family::gid_of(key.address)});
+        }
+    }
+}
+
+template <class Family>
+void Egress<Family>::set_neighbour(ShardPort& port, const Address& address, const link::Destination& to) {
+    auto set = neighbours_.set({port.id, address}, to);
+    if (!set.stored) return;
+    for (auto* packet : set.waited.span()) port.link().transmit(packet, to);
+}
+
+template class Egress<Ipv4Family>;
+template class Egress<Ipv6Family>;
+
+}  // namespace verbline::router

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Local addresses as a router has them: not used before the link has been asked whether another host has them (RFC
+// 4862, 5.4).
+#include "datapath/neighbour/local_addresses.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "datapath/neighbour/resolver.h"
+#include "tests/datapath/neighbour/link.h"
+
+namespace verbline::neighbour {
+namespace {
+
+const auto ours = gid("fd76:1::1"), theirs = gid("fd76:1::2"), local = gid("fe80::1"), ipv4 = gid("10.1.0.1");
+constexpr Parameters of_a_router{
+    .router = true, .detect_duplicates = Detect::ipv6, .probe_wait = second, .use_tentative = false};
+
+struct LocalAddressesTest : testing::Test {
+    Actions hear(const Message& message, Time now = 0) {
+        return engine.received(
+            {Kind::resolution, family_of(message.solicits ? message.subject : *message.source), message}, now);
+    }
+    /// The messages to send until `now`.
+    std::vector<Message> due(Time now) {
+        std::vector<Message> out;
+        while (engine.deadline() && *engine.deadline() <= now) {
+            for (const auto& action : engine.tick(*engine.deadline())) {
+                if (const auto* send = std::get_if<Send>(&action)) out.push_back(send->message);
+            }
+        }
+        return out;
+    }
+    static std::optional<Conflict> conflict_in(const Actions& actions) {
+        for (const auto& action : actions) {
+            if (const auto* conflict = std::get_if<Conflict>(&action)) return *conflict;
+        }
+        return std::nullopt;
+    }
+    static bool sends(const Actions& actions) {
+        return std::ranges::any_of(actions, [](const Action& action) { return std::holds_alternative<Send>(action); });
+    }
+
+    Resolver engine{us, of_a_router};
+};
+
+TEST_F(LocalAddressesTest, AreProbedForBeforeTheyAreUsed) {
+    engine.set_addresses({{ours, 64}}, 0);
+    EXPECT_EQ(due(0), std::vector{request(us, std::nullopt, ours)});
+    EXPECT_FALSE(sends(hear(request(them, theirs, ours)))) << "not assigned yet";
+    EXPECT_FALSE(engine.addresses().source_for(theirs));
+    EXPECT_TRUE(due(second - 1).empty());
+    const auto announcements = due(second);
+    ASSERT_EQ(announcements.size(), 1u);
+    EXPECT_EQ(announcements[0].source, ours);
+    EXPECT_TRUE(sends(hear(request(them, theirs, ours), second)));
+    EXPECT_EQ(engine.addresses().source_for(theirs), ours);
+}
+
+TEST_F(LocalAddressesTest, AreLostToAHostThatHasThem) {
+    engine.set_addresses({{ours, 64}, {local, 64}}, 0);
+    due(0);
+    const auto conflict = conflict_in(hear(announcement(them, ours)));
+    ASSERT_TRUE(conflict);
+    EXPECT_EQ(conflict->address, ours);
+    EXPECT_EQ(conflict->at, LinkAddress(them));
+    EXPECT_TRUE(conflict->lost);
+    EXPECT_FALSE(conflict_in(hear(announcement(them, ours)))) << "reported once";
+    for (const auto& message : due(10 * second)) EXPECT_EQ(message.source, local) << "the other is good";
+    EXPECT_FALSE(sends(hear(request(them, theirs, ours), 10 * second)));
+    EXPECT_NE(engine.addresses().source_for(theirs), ours);
+}
+
+TEST_F(LocalAddressesTest, AreLostToAHostThatProbesAtTheSameTime) {
+    engine.set_addresses({{ours, 64}}, 0);
+    due(0);
+    const auto conflict = conflict_in(hear(request(them, std::nullopt, ours)));
+    ASSERT_TRUE(conflict && conflict->lost);
+    EXPECT_TRUE(due(10 * second).empty());
+}
+
+TEST_F(LocalAddressesTest, AreDefendedOnceTheyAreOurs) {
+    engine.set_addresses({{ours, 64}}, 0);
+    due(10 * second);
+    const auto heard = hear(announcement(them, ours), 10 * second);
+    ASSERT_TRUE(conflict_in(heard));
+    EXPECT_FALSE(conflict_in(heard)->lost);
+    EXPECT_TRUE(sends(heard)) << "said again whose it is";
+    EXPECT_FALSE(conflict_in(hear(announcement(them, ours), 11 * second))) << "reported once";
+    EXPECT_TRUE(sends(hear(request(them, std::nullopt, ours), 11 * second))) << "a probe is answered";
+}
+
+TEST_F(LocalAddressesTest, ThatAreCertainAreUsedAtOnce) {
+    engine.set_addresses({{ours, 64}, {ipv4, 24}}, 0, {ours});
+    EXPECT_TRUE(due(0).empty()) << "nor is IPv4 probed for";
+    EXPECT_TRUE(sends(hear(request(them, theirs, ours))));
+}
+
+/// What was asked while the link went down has reached nobody.
+TEST_F(LocalAddressesTest, AreProbedForAgainAfterTheLinkWasDown) {
+    engine.set_addresses({{ours, 64}}, 0);
+    due(0);
+    engine.clear();
+    EXPECT_FALSE(engine.deadline());
+    const auto again = engine.announce(10 * second);
+    ASSERT_TRUE(sends(again));
+    EXPECT_EQ(std::get<Send>(again[0]).message, request(us, std::nullopt, ours));
+    due(11 * second);
+    engine.clear();
+    const auto known = engine.announce(20 * second);
+    ASSERT_TRUE(sends(known));
+    EXPECT_EQ(std::get<Send>(known[0]).message.source, ours) << "ours since: announced at once";
+}
+
+TEST_F(LocalAddressesTest, AskForANeighbourAsSoonAsTheyCan) {
+    engine.set_addresses({{ours, 64}}, 0);
+    due(0);
+    const auto asked = engine.resolve(theirs, 100 * millisecond);
+    EXPECT_TRUE(asked.empty()) << "neither failed, nor solicited from an address that is not ours yet";
+    const auto sent = due(2 * second);
+    EXPECT_TRUE(std::ranges::any_of(sent, [](const Message& message) { return message == request(us, ours, theirs); }));
+}
+
+}  // namespace
+}  // namespace verbline::neighbour
