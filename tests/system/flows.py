@@ -5,8 +5,13 @@
     flows.py receive ADDRESS PORT EXPECTED [SECONDS]    says `ready`, ends when all have come or nothing has for two seconds, or so
                                                         many, and prints {"received": .., "flows": .., "reordered": ..}
     flows.py send ADDRESS PORT FLOWS EACH               EACH datagrams of every flow, in turns
+    flows.py flood ADDRESS PORT FLOWS EACH              the same, whether they arrive or not
+
+The receiver answers what `send` sends, which waits for all answers of a turn before the next: no queue on the way has to hold more
+than one turn, however busy the machine is.
 """
 
+import contextlib
 import json
 import socket
 import struct
@@ -14,8 +19,9 @@ import sys
 import time
 
 SO_RCVBUFFORCE = 33  # <asm-generic/socket.h>; this Python has no name for it
-PAUSE = 0.01  # between turns: the network is not to be overloaded
-NUMBER = struct.Struct("!I")
+PAUSE = 0.01  # between the turns of a flood, seconds
+PATIENCE = 1.0  # for the answers to a turn, seconds; what is lost is the receiver's to report
+HEADER = struct.Struct("!I?")  # the turn; whether the receiver is to answer
 PAYLOAD = bytes(96)
 
 
@@ -36,22 +42,39 @@ def receive(address, port, expected, patience=2):
             except TimeoutError:
                 break
             server.settimeout(patience)
-            (number,) = NUMBER.unpack_from(datagram)
+            number, answer = HEADER.unpack_from(datagram)
             reordered += number <= latest.get(sender, -1)
             latest[sender] = max(number, latest.get(sender, -1))
             received += 1
+            if answer:
+                server.sendto(datagram, sender)
     print(json.dumps({"received": received, "flows": len(latest), "reordered": reordered}), flush=True)
 
 
-def send(address, port, flows, each):
+def turns(address, port, flows, each, answers):
+    """Sends all turns. Yields the sockets and the turn's number after each."""
     sockets = [socket.socket(family_of(address), socket.SOCK_DGRAM) for _ in range(flows)]
     for one in sockets:
         one.connect((address, port))
+        one.settimeout(PATIENCE)
     for number in range(each):
         for one in sockets:
-            one.send(NUMBER.pack(number) + PAYLOAD)
+            one.send(HEADER.pack(number, answers) + PAYLOAD)
+        yield sockets, number
+
+
+def send(address, port, flows, each):
+    for sockets, number in turns(address, port, flows, each, True):
+        with contextlib.suppress(TimeoutError):
+            for one in sockets:
+                while HEADER.unpack_from(one.recv(2048))[0] < number:
+                    pass
+
+
+def flood(address, port, flows, each):
+    for _ in turns(address, port, flows, each, False):
         time.sleep(PAUSE)
 
 
 if __name__ == "__main__":
-    {"receive": receive, "send": send}[sys.argv[1]](sys.argv[2], *map(int, sys.argv[3:]))
+    {"receive": receive, "send": send, "flood": flood}[sys.argv[1]](sys.argv[2], *map(int, sys.argv[3:]))
