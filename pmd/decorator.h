@@ -39,6 +39,7 @@ public:
     std::error_code set_identity(const Identity& identity) override { return inner_->set_identity(identity); }
     std::error_code attach_multicast(const MulticastAddress& group) override { return inner_->attach_multicast(group); }
     std::error_code detach_multicast(const MulticastAddress& group) override { return inner_->detach_multicast(group); }
+    std::error_code receive_all_multicast(bool all) override { return inner_->receive_all_multicast(all); }
     std::uint16_t send(std::uint16_t queue, std::span<const Datagram> burst) noexcept override {
         return inner_->send(queue, burst);
     }

@@ -9,7 +9,8 @@
 /// back to its own implementation; callers never test for the kind of device.
 ///
 ///     up, down, rx_burst, tx_burst, capabilities        every device
-///     set_identity, attach_multicast, detach_multicast  filters; default: receive all, let the link layer discard
+///     set_identity, attach_multicast, detach_multicast,
+///     receive_all_multicast                             filters; default: receive all, let the link layer discard
 ///     send                                              devices that carry datagrams (an HCA builds the headers)
 ///
 /// Threads: one thread per (direction, queue) pair calls `rx_burst`/`tx_burst`; the control thread calls everything
@@ -136,6 +137,9 @@ public:
     virtual std::error_code set_identity(const Identity&) { return unsupported(); }
     virtual std::error_code attach_multicast(const MulticastAddress&) { return unsupported(); }
     virtual std::error_code detach_multicast(const MulticastAddress&) { return unsupported(); }
+    /// Whether groups that are not attached are received too, as the querier of a link must: hosts report each group to
+    /// the group itself (RFC 2236, 3; RFC 2710, 4).
+    virtual std::error_code receive_all_multicast(bool /*all*/) { return unsupported(); }
     /// As `tx_burst`, for Carries::datagram.
     virtual std::uint16_t send(std::uint16_t /*queue*/, std::span<const Datagram>) noexcept { return 0; }
 

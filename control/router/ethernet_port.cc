@@ -19,12 +19,13 @@ wire::MacAddress mac_of(const wire::Gid& group) {
 }  // namespace
 
 EthernetPort::EthernetPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, wire::MacAddress mac)
-    : ControlPort(loop, shards, setup, mac), mac_(mac) {}
+    : ControlPort(loop, shards, setup, mac), mac_(mac), queries_(setup.multicast) {}
 
 void EthernetPort::carrier_changed() {
     if (carrier()) {
         // Refused, the device receives everything and the link layer filters.
         (void)device().set_identity({.mac = mac_});
+        if (queries_) (void)device().receive_all_multicast(true);
         shards().send(SetEthernet{id(), mac_});
         link_is_up(mac_);
     } else {

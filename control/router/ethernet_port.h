@@ -27,6 +27,7 @@ private:
     void attach();
 
     wire::MacAddress mac_;
+    bool queries_;                         ///< as multicast querier, which hears reports to groups of any address
     std::vector<wire::Gid> listened_;      ///< the port's own groups
     std::set<wire::Gid> heard_;            ///< others
     std::set<wire::MacAddress> attached_;  ///< of both

@@ -118,6 +118,10 @@ std::error_code Bridge::detach_multicast(const MulticastAddress& group) {
     return alone() ? members_[0]->detach_multicast(group) : std::error_code();
 }
 
+std::error_code Bridge::receive_all_multicast(bool all) {
+    return alone() ? members_[0]->receive_all_multicast(all) : std::error_code();
+}
+
 std::uint16_t Bridge::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     if (alone()) return members_[0]->rx_burst(queue, burst);
     auto& lane = lanes_[queue];

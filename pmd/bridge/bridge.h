@@ -75,6 +75,7 @@ public:
     std::error_code set_identity(const Identity& identity) override;
     std::error_code attach_multicast(const MulticastAddress& group) override;  ///< every group reaches us anyway
     std::error_code detach_multicast(const MulticastAddress& group) override;
+    std::error_code receive_all_multicast(bool all) override;
     /// The bridge's own, then each member's with the prefix `member<n>_`.
     void counters(const CounterVisitor& visit) const override;
     void queue_counters(std::uint16_t queue, const CounterVisitor& visit) const override;

@@ -247,12 +247,19 @@ std::error_code EthDevice::detach_multicast(const MulticastAddress& group) {
     return filter();
 }
 
+std::error_code EthDevice::receive_all_multicast(bool all) {
+    all_multicast_ = all;
+    std::ignore = filter();  // a driver that cannot is promiscuous, or does not filter
+    return {};
+}
+
 /// Narrows reception as far as the driver goes: own address and these groups; all groups; everything.
 std::error_code EthDevice::filter() {
     const auto id = port_.id();
     const int groups = rte_eth_dev_set_mc_addr_list(id, groups_.data(), static_cast<std::uint32_t>(groups_.size()));
-    const int all_groups = groups == 0 ? rte_eth_allmulticast_disable(id) : rte_eth_allmulticast_enable(id);
-    const bool groups_arrive = groups == 0 || all_groups == 0;
+    const bool some = groups == 0 && !all_multicast_;
+    const int all_groups = some ? rte_eth_allmulticast_disable(id) : rte_eth_allmulticast_enable(id);
+    const bool groups_arrive = some || all_groups == 0;
     if (has_identity_ && groups_arrive) {
         (void)rte_eth_promiscuous_disable(id);
     } else {

@@ -59,6 +59,7 @@ public:
     std::error_code set_identity(const Identity& identity) override;
     std::error_code attach_multicast(const MulticastAddress& group) override;
     std::error_code detach_multicast(const MulticastAddress& group) override;
+    std::error_code receive_all_multicast(bool all) override;
     /// The driver's (xstats), then this device's own.
     void counters(const CounterVisitor& visit) const override;
 
@@ -80,6 +81,7 @@ private:
     std::atomic<bool> is_up_{false};
     std::atomic<bool> link_{true};  ///< as last polled
     bool has_identity_ = false;     ///< the driver filters by address
+    bool all_multicast_ = false;    ///< and not by group
     std::vector<rte_ether_addr> groups_;
     std::vector<Lane> lanes_;  ///< by TX queue
 };

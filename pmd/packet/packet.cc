@@ -162,6 +162,13 @@ std::error_code AfPacket::attach_multicast(const MulticastAddress& group) {
 std::error_code AfPacket::detach_multicast(const MulticastAddress& group) {
     return socket_.set_membership(false, PACKET_MR_MULTICAST, group.mac);
 }
+/// The kernel counts memberships: one is enough.
+std::error_code AfPacket::receive_all_multicast(bool all) {
+    if (all == all_multicast_) return {};
+    const auto error = socket_.set_membership(all, PACKET_MR_ALLMULTI, {});
+    if (!error) all_multicast_ = all;
+    return error;
+}
 
 void AfPacket::counters(const CounterVisitor& visit) const {
     visit_sums(std::array{&rx_, &tx_}, visit,

@@ -64,6 +64,7 @@ public:
     std::error_code set_identity(const Identity& identity) override;
     std::error_code attach_multicast(const MulticastAddress& group) override;
     std::error_code detach_multicast(const MulticastAddress& group) override;
+    std::error_code receive_all_multicast(bool all) override;
     void counters(const CounterVisitor& visit) const override;
 
 private:
@@ -86,7 +87,8 @@ private:
     packet::ReceiveRing ring_;
     bool is_up_ = false;
     std::optional<wire::MacAddress> identity_;  ///< received in addition to the interface's own
-    mutable Counter kernel_drops_;              ///< as of the last query
+    bool all_multicast_ = false;
+    mutable Counter kernel_drops_;  ///< as of the last query
     PacketCounters rx_;
     alignas(64) PacketCounters tx_;
     Batch batch_;

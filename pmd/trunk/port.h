@@ -52,6 +52,9 @@ public:
     std::error_code set_identity(const Identity& identity) override { return trunk_->device().set_identity(identity); }
     std::error_code attach_multicast(const MulticastAddress& group) override { return trunk_->attach(group); }
     std::error_code detach_multicast(const MulticastAddress& group) override { return trunk_->detach(group); }
+    std::error_code receive_all_multicast(bool all) override {
+        return std::exchange(all_multicast_, all) == all ? std::error_code() : trunk_->receive_all_multicast(all);
+    }
 
     /// Of the first port with the trunk's and its device's.
     void counters(const CounterVisitor& visit) const override;
@@ -90,6 +93,7 @@ private:
     std::vector<std::unique_ptr<Queue>> queues_;
     EventDescriptor silence_ = EventDescriptor::make();
     bool up_ = false;
+    bool all_multicast_ = false;
 };
 
 template <class Sorting>
@@ -102,6 +106,7 @@ Port<Sorting>::Port(std::shared_ptr<Trunk<Sorting>> trunk, Key key)
 template <class Sorting>
 Port<Sorting>::~Port() {
     down();
+    std::ignore = receive_all_multicast(false);
     for (std::uint16_t i = 0; i < queues_.size(); ++i) {
         want_rx_event(i, false);
         auto& own = *queues_[i];

@@ -71,6 +71,7 @@ public:
     void down();
     std::error_code attach(const MulticastAddress& group);
     std::error_code detach(const MulticastAddress& group);
+    std::error_code receive_all_multicast(bool all);
     /// Receives from the device as many frames as each port has room for, at most `limit`. Returns their number.
     std::uint16_t receive(std::uint16_t queue, std::size_t limit) noexcept;
     void want_rx_event(std::uint16_t queue, bool wanted) noexcept;
@@ -93,6 +94,7 @@ private:
     std::vector<std::unique_ptr<Queue>> queues_;
     std::map<wire::MacAddress, unsigned> groups_;  ///< ports that have attached each
     unsigned up_ = 0;                              ///< ports that are
+    unsigned all_multicast_ = 0;                   ///< ports that receive all groups
 };
 
 template <class Sorting>
@@ -141,6 +143,12 @@ std::error_code Trunk<Sorting>::detach(const MulticastAddress& group) {
     if (found == groups_.end() || --found->second > 0) return {};
     groups_.erase(found);
     return device_->detach_multicast(group);
+}
+
+template <class Sorting>
+std::error_code Trunk<Sorting>::receive_all_multicast(bool all) {
+    if (all ? all_multicast_++ > 0 : --all_multicast_ > 0) return {};
+    return device_->receive_all_multicast(all);
 }
 
 template <class Sorting>

@@ -68,6 +68,8 @@ void expect_forwards_everything(Decorate decorate) {
     EXPECT_EQ(inside.groups.size(), groups + 1);
     EXPECT_FALSE(device->detach_multicast(group));
     EXPECT_EQ(inside.groups.size(), groups);
+    EXPECT_FALSE(device->receive_all_multicast(true));
+    EXPECT_TRUE(inside.all_multicast);
     EXPECT_FALSE(device->set_identity({.pkey = wire::PKey{0x8001}}));
     EXPECT_EQ(inside.identity.pkey, wire::PKey{0x8001});
     EXPECT_EQ(counter(*device, "fake_counter"), 1u);

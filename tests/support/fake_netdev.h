@@ -71,6 +71,10 @@ public:
         std::erase_if(groups, [&](const auto& g) { return g.mac == group.mac; });
         return {};
     }
+    std::error_code receive_all_multicast(bool all) override {
+        all_multicast = all;
+        return {};
+    }
 
     void counters(const CounterVisitor& visit) const override { visit("fake_counter", 1, "there is one"); }
 
@@ -89,6 +93,7 @@ public:
     bool link = true;
     pmd::Identity identity;
     std::vector<pmd::MulticastAddress> groups;
+    bool all_multicast = false;
 
 private:
     std::string name_;

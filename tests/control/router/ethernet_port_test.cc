@@ -269,6 +269,22 @@ TEST_F(EthernetPortTest, DoesNotUseDuplicateAddress) {
     forget_commands();
 }
 
+TEST_F(EthernetPortTest, ReceivesAllGroupsAsQuerierOnly) {
+    port.set_carrier(true);
+    EXPECT_FALSE(device.all_multicast);
+    EthernetPort querier{*loop,
+                         *shards,
+                         {.name = "lan",
+                          .device = &device,
+                          .pool = test::packet_pool(),
+                          .forwards = true,
+                          .multicast = true,
+                          .ipv6_gateways = &ipv6_gateways},
+                         our_mac};
+    querier.set_carrier(true);
+    EXPECT_TRUE(device.all_multicast);
+}
+
 TEST_F(EthernetPortTest, NotifiesOfCarrierChanges) {
     std::vector<bool> seen;
     port.on_change([&] { seen.push_back(port.up()); });

@@ -230,6 +230,7 @@ TEST_F(Veth, StartsPromiscuousAndTakesAnIdentity) {
     // This driver cannot filter groups, so it says so, and everything still arrives.
     EXPECT_EQ(device->attach_multicast({.mac = {{std::byte{3}}}}), std::errc::operation_not_supported);
     EXPECT_EQ(rte_eth_promiscuous_get(0), 1);
+    EXPECT_FALSE(device->receive_all_multicast(true)) << "it receives them already";
 }
 
 }  // namespace

@@ -191,6 +191,14 @@ TEST_F(PacketTest, GroupsAreTheInterfaces) {
     EXPECT_FALSE(b->set_identity({.mac = *b->mac()}));
 }
 
+TEST_F(PacketTest, ReceivesAllGroupsOnRequest) {
+    const auto b = open({.interface = "v1"});
+    for (int i = 0; i < 2; ++i) EXPECT_FALSE(b->receive_all_multicast(true));
+    space->run("sh -c 'ip -d link show dev v1 | grep -q \"allmulti 1\"'");
+    EXPECT_FALSE(b->receive_all_multicast(false));
+    space->run("sh -c 'ip -d link show dev v1 | grep -q \"allmulti 0\"'");
+}
+
 TEST_F(PacketTest, DownMeansDown) {
     const auto a = open({.interface = "v0"}), b = open({.interface = "v1"});
     b->down();

@@ -161,6 +161,14 @@ TEST_F(VlanTrunk, ReceivesAGroupWhileAPortIsAttached) {
     EXPECT_THAT(link->groups, IsEmpty());
 }
 
+TEST_F(VlanTrunk, ReceivesAllGroupsWhileAPortWantsThem) {
+    for (const std::size_t port : {0, 1, 1}) EXPECT_FALSE(ports[port]->receive_all_multicast(true));
+    EXPECT_FALSE(ports[1]->receive_all_multicast(false));
+    EXPECT_TRUE(link->all_multicast);
+    ports.erase(ports.begin());
+    EXPECT_FALSE(link->all_multicast);
+}
+
 TEST_F(VlanTrunk, WakesByTheFirstPortWhileAnyWants) {
     EXPECT_EQ(ports[0]->rx_event(0), link->event.get());
     EXPECT_NE(ports[1]->rx_event(0), link->event.get()) << "each has its own, to be waited for together";
