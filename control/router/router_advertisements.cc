@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/router/router_advertisements.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
 namespace verbline::router {
+namespace {
+
+constexpr unsigned withdrawals = neighbour::AdvertiserTiming{}.initial;  // as many as follow soon after a change
+
+bool holds(const std::vector<neighbour::AdvertisedPrefix>& prefixes, const wire::Ipv6Prefix& prefix) {
+    return std::ranges::find(prefixes, prefix, &neighbour::AdvertisedPrefix::prefix) != prefixes.end();
+}
+
+}  // namespace
 
 RouterAdvertisements::RouterAdvertisements(control::Loop& loop, Send send)
     : loop_(loop), send_(std::move(send)), advertiser_(std::random_device{}()) {}
@@ -13,11 +23,22 @@ void RouterAdvertisements::set(const std::optional<neighbour::Advertisement>& co
     if (content == content_) return;
     content_ = content;
     if (content_) {
+        withdraw_others(content_->prefixes);
         advertiser_.start(loop_.now());
     } else {
         advertiser_.stop();
     }
     tick();
+}
+
+void RouterAdvertisements::withdraw_others(const std::vector<neighbour::AdvertisedPrefix>& current) {
+    std::erase_if(withdrawn_, [&](const auto& each) { return holds(current, each.prefix.prefix); });
+    for (auto prefix : announced_) {
+        if (holds(current, prefix.prefix)) continue;
+        prefix.valid = prefix.preferred = 0;
+        withdrawn_.push_back({prefix, withdrawals});
+    }
+    announced_ = current;
 }
 
 void RouterAdvertisements::received(neighbour::Solicitation solicitation) {
@@ -36,7 +57,7 @@ void RouterAdvertisements::retire() {
     if (!last) return;
     auto final = *last;
     final.lifetime = 0;
-    send(final);
+    send(std::move(final));
 }
 
 void RouterAdvertisements::tick() {
@@ -44,7 +65,12 @@ void RouterAdvertisements::tick() {
     schedule();
 }
 
-void RouterAdvertisements::send(const neighbour::Advertisement& advertisement) {
+void RouterAdvertisements::send(neighbour::Advertisement advertisement) {
+    for (auto& each : withdrawn_) {
+        advertisement.prefixes.push_back(each.prefix);
+        --each.left;
+    }
+    std::erase_if(withdrawn_, [](const auto& each) { return each.left == 0; });
     counters_.nd_tx_router_advertisements.add();
     send_(neighbour::write_advertisement(advertisement));
 }

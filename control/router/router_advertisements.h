@@ -35,7 +35,10 @@ public:
 
     RouterAdvertisements(control::Loop& loop, Send send);
 
-    /// What to advertise from now on; none: nothing, the link is down or the port has no link-local address.
+    /// What to advertise from now on; none: nothing, the link is down or the port has no link-local address. Prefixes
+    /// that were advertised before and are not in it are withdrawn: advertised for a while with lifetimes of zero,
+    /// which deprecates what hosts have made of them (RFC 4862, 5.5.3) and ends the route to the link (RFC
+    /// 4861, 6.3.4).
     void set(const std::optional<neighbour::Advertisement>& content);
     void received(neighbour::Solicitation solicitation);
     /// Tells the hosts to use this router no longer (RFC 4861, 6.2.5), and advertises nothing from now on.
@@ -44,13 +47,21 @@ public:
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 
 private:
-    void send(const neighbour::Advertisement& advertisement);
+    struct Withdrawn {
+        neighbour::AdvertisedPrefix prefix;
+        unsigned left;  ///< advertisements that are still to say so
+    };
+
+    void withdraw_others(const std::vector<neighbour::AdvertisedPrefix>& current);
+    void send(neighbour::Advertisement advertisement);
     void tick();
     void schedule();
 
     control::Loop& loop_;
     Send send_;
     std::optional<neighbour::Advertisement> content_;
+    std::vector<neighbour::AdvertisedPrefix> announced_;  ///< those that hosts know; outlasts the link
+    std::vector<Withdrawn> withdrawn_;
     neighbour::RouterAdvertiser advertiser_;
     RouterAdvertisementCounters counters_;
     control::Timer timer_;
