@@ -132,7 +132,10 @@ measure() {
     step "IP multicast to $multicast_group: 100 datagrams from lan to ib-a, and back"
     measure_multicast
     step "UDP by iperf3 from lan to ib-a"
-    udp=$(udp_result "$ns_lan" "$a_address" "$seconds" 300M)
+    udp=$(udp_result "$ns_lan" "$a_address" "$seconds" 300M 1400)
+    step "the same with 64 bytes, as many as iperf3 sends, and through the kernel"
+    udp_small_pps=$(udp_result "$ns_lan" "$a_address" "$seconds" 0 64 | jq .pps)
+    kernel_udp_small_pps=$(udp_result "$ns_kernel_client" "$a_address" "$seconds" 0 64 | jq .pps)
     step "fetching 200 MB by curl from a web server in ib-a to lan"
     web_server "$ns_a" "$a_address" 200000000
     http_sha256_ok=true
@@ -153,6 +156,7 @@ results() {
         --argjson ipv6_ping_loss_pct "$ipv6_ping_loss_pct" --argjson ipv6_tcp_gbps "$ipv6_tcp_gbps" \
         --argjson two_shards_tcp_gbps "$two_shards_tcp_gbps" --argjson multicast_loss_pct "$multicast_loss_pct" \
         --argjson udp_pps "$(jq .pps <<<"$udp")" --argjson udp_loss_pct "$(jq .loss_pct <<<"$udp")" \
+        --argjson udp_small_pps "$udp_small_pps" --argjson kernel_udp_small_pps "$kernel_udp_small_pps" \
         --argjson http_sha256_ok "$http_sha256_ok" --argjson http_gbps "$http_gbps" \
         --argjson subnet_up_s "$subnet_up_s" --argjson gateway_rss_mb "$gateway_rss_mb" \
         --argjson gateway_idle_cpu_pct "$gateway_idle_cpu_pct" --argjson host_idle_cpu_pct "$host_idle_cpu_pct"
@@ -175,6 +179,8 @@ print_results() {
         printf "$row" "multicast, worst of two directions" "$multicast_loss_pct" "% lost"
         printf "$row" "UDP lan to ib-a, 1400 bytes, received" "$(jq '.pps | floor' <<<"$udp")" "packets/s"
         printf "$row" "  lost" "$(jq '.loss_pct' <<<"$udp" | xargs printf %.3f)" "%"
+        printf "$row" "UDP lan to ib-a, 64 bytes, received" "$(printf %.0f "$udp_small_pps")" "packets/s"
+        printf "$row" "  the kernel as router" "$(printf %.0f "$kernel_udp_small_pps")" "packets/s"
         printf "$row" "200 MB by curl ib-a to lan" "$http_gbps" "Gbit/s"
         printf "$row" "  SHA-256" "$([[ $http_sha256_ok == true ]] && echo equal || echo DIFFERS)" ""
         printf "$row" "gateway, most memory resident" "$gateway_rss_mb" MB

@@ -29,10 +29,10 @@ iperf() {
 # tcp_gbps NAMESPACE ADDRESS SECONDS ARGUMENT...: what the receiver got.
 tcp_gbps() { iperf "$@" | jq '(.end.sum_received.bits_per_second // 0) / 1e9'; }
 
-# udp_result NAMESPACE ADDRESS SECONDS BITRATE: {"pps": received per second, "loss_pct": of those sent}, 1400 bytes each. With its
-# defaults iperf3 sends in bursts of a millisecond that overflow its own server's socket.
+# udp_result NAMESPACE ADDRESS SECONDS BITRATE BYTES: {"pps": received per second, "loss_pct": of those sent}. Bitrate 0: as much as it
+# can. With its defaults iperf3 sends in bursts of a millisecond that overflow its own server's socket.
 udp_result() {
-    iperf "$1" "$2" "$3" --udp --length 1400 --bitrate "$4" --window 400K --pacing-timer 100 |
+    iperf "$1" "$2" "$3" --udp --length "$5" --bitrate "$4" --window 400K --pacing-timer 100 |
         jq '.end.sum | if .packets then {pps: ((.packets - .lost_packets) / .seconds), loss_pct: .lost_percent}
             else {pps: 0, loss_pct: 100} end'
 }
