@@ -2,11 +2,11 @@
 #include "datapath/offload/gro.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include <rte_mbuf.h>
 
+#include "datapath/offload/gro_flows.h"
 #include "datapath/offload/gro_segment.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ipv4.h"
@@ -24,7 +24,6 @@ using wire::Udp;
 
 namespace {
 
-constexpr std::uint32_t max_packet = 0xffff;  ///< IPv4's total length; IPv6's could be a header longer
 constexpr std::uint64_t large_requests = RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_TCP_SEG;
 
 /// Packets of one flow that are being merged: a chain that begins with the first one's headers.
@@ -148,18 +147,6 @@ private:
         return wire::View<Udp>::over(packet.subspan(Ipv4::size))->get<&Udp::checksum>() != 0;
     }
 
-    static void lengthen_ip(wire::MutableBytes header, std::uint32_t size) {
-        if (wire::load8(header, 0) >> 4 == 6) {
-            const auto payload = static_cast<std::uint16_t>(size - Ipv6::size);
-            return wire::View<Ipv6, std::byte>::over(header)->set<&Ipv6::payload_length>(payload);
-        }
-        const auto ip = *wire::View<Ipv4, std::byte>::over(header);
-        const auto before = ip.get<&Ipv4::total_length>();
-        const auto length = static_cast<std::uint16_t>(size);
-        ip.set<&Ipv4::total_length>(length);
-        ip.set<&Ipv4::checksum>(wire::updated_checksum(ip.get<&Ipv4::checksum>(), before, length));
-    }
-
     void close_tunnel() {
         const auto bytes = first_segment(*head_);
         lengthen_ip(bytes, head_->pkt_len);
@@ -186,57 +173,6 @@ private:
     bool verified_ = false;
 };
 
-/// The flows of one burst. When there are more than fit, one makes room: its packets are merged a little less.
-class Flows {
-public:
-    explicit Flows(std::uint64_t tunnels) : tunnels_(tunnels) {}
-
-    /// True if the packet is now part of another.
-    bool take(rte_mbuf& packet) {
-        const auto segment = classify(packet, tunnels_);
-        if (segment.role == Role::unrelated) return false;
-        if (segment.role == Role::unclear) {
-            close_all();
-            return false;
-        }
-        auto* const flow = find(segment);
-        bool verified = false;
-        if (flow != nullptr) {
-            if (segment.role == Role::mergeable && flow->continued_by(packet, segment) && flow->verify()) {
-                verified = intact(packet, segment.ip_at);
-                if (verified) {
-                    flow->append(packet, segment);
-                    return true;
-                }
-            }
-            flow->close();
-        }
-        const bool can_grow = segment.role == Role::mergeable && !segment.push;
-        if (can_grow) room(flow).begin(packet, segment, verified);
-        return false;
-    }
-
-    void close_all() {
-        for (auto& flow : flows_) flow.close();
-    }
-
-private:
-    Flow* find(const Segment& segment) {
-        const auto flow = std::ranges::find_if(flows_, [&](const Flow& f) { return f.is(segment); });
-        return flow != flows_.end() ? &*flow : nullptr;
-    }
-    Flow& room(Flow* closed) {
-        if (closed != nullptr) return *closed;
-        auto& flow = flows_[next_++ % flows_.size()];
-        flow.close();
-        return flow;
-    }
-
-    std::array<Flow, 8> flows_;
-    unsigned next_ = 0;
-    std::uint64_t tunnels_;
-};
-
 }  // namespace
 
 std::uint16_t coalesce(pmd::Burst packets, std::uint64_t tunnels) {
@@ -244,9 +180,9 @@ std::uint16_t coalesce(pmd::Burst packets, std::uint64_t tunnels) {
         std::ranges::find_if(packets, [tunnels](const rte_mbuf* packet) { return worth_a_look(*packet, tunnels); });
     auto kept = static_cast<std::uint16_t>(first - packets.begin());
     if (first == packets.end()) return kept;
-    Flows flows(tunnels);  // half a kilobyte to clear: not for bursts of other packets
+    Flows<Flow> flows;  // half a kilobyte to clear: not for bursts of other packets
     for (auto* packet : packets.subspan(kept)) {
-        if (!flows.take(*packet)) packets[kept++] = packet;
+        if (!flows.take(*packet, classify(*packet, tunnels))) packets[kept++] = packet;
     }
     flows.close_all();
     return kept;

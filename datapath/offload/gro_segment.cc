@@ -100,6 +100,19 @@ std::optional<std::uint32_t> read_ip(Bytes bytes, Segment& segment) {
     return ip.get<&Ipv4::total_length>();
 }
 
+/// A multicast or broadcast packet; broadcasts of a network are not known here, and none of those is of one flow with
+/// what goes to a host.
+bool is_to_group(Bytes bytes) {
+    if (is_ipv6(bytes)) return wire::is_multicast(wire::View<Ipv6>::over(bytes)->get<&Ipv6::destination>());
+    const auto destination = wire::View<Ipv4>::over(bytes)->get<&Ipv4::destination>();
+    return wire::is_multicast(destination) || destination == wire::Ipv4Address{0xffff'ffff};
+}
+
+/// Programs of DHCP read whole frames, and expect one message in each.
+bool is_dhcp(std::uint16_t port) {
+    return port == 67 || port == 68 || port == 546 || port == 547;
+}
+
 /// Of a packet that begins at its IP header, with TCP behind the one at `segment.ip_at`.
 Segment classify_tcp(const rte_mbuf& packet, Segment segment) {
     const auto bytes = first_segment(packet).subspan(segment.ip_at);
@@ -169,6 +182,44 @@ bool intact(const rte_mbuf& packet, std::uint32_t ip_at) {
     if (ip_at != 0) return intact_in_tunnel(packet, ip_at);
     const bool ip_good = pmd::ip_checksum_verified(packet) || ip_verifies(first_segment(packet));
     return ip_good && (pmd::l4_checksum_verified(packet) || verify_l4(packet) == L4Verdict::good);
+}
+
+Segment classify_datagram(const rte_mbuf& packet) {
+    const auto bytes = first_segment(packet);
+    const auto protocol = protocol_of(bytes);
+    if (!protocol) return {};
+    if (is_ipv6(bytes) && is_extension(*protocol)) return {.role = Role::unclear};
+    if (*protocol != wire::IpProtocol::udp) return {};
+    Segment segment;
+    const auto length = read_ip(bytes, segment);
+    const auto udp_at = segment.flow.ip_size();
+    const auto udp = wire::View<Udp>::over(bytes.subspan(udp_at));
+    if (!length || !udp) return {.role = Role::unclear};
+
+    segment.role = Role::alone;
+    std::memcpy(&segment.flow.ports, bytes.data() + udp_at, sizeof segment.flow.ports);
+    const bool whole = *length == packet.pkt_len && udp->get<&Udp::length>() + std::uint32_t{udp_at} == packet.pkt_len;
+    const bool plain = packet.nb_segs == 1 && udp->get<&Udp::checksum>() != 0 && (packet.ol_flags & unfinished) == 0;
+    segment.headers_size = static_cast<std::uint16_t>(udp_at + Udp::size);
+    if (!whole || !plain || packet.pkt_len == segment.headers_size || is_to_group(bytes) ||
+        is_dhcp(udp->get<&Udp::destination_port>())) {
+        return segment;
+    }
+    segment.role = Role::mergeable;
+    segment.payload_size = static_cast<std::uint16_t>(packet.pkt_len - segment.headers_size);
+    return segment;
+}
+
+void lengthen_ip(wire::MutableBytes header, std::uint32_t size) {
+    if (is_ipv6(header)) {
+        const auto payload = static_cast<std::uint16_t>(size - Ipv6::size);
+        return wire::View<Ipv6, std::byte>::over(header)->set<&Ipv6::payload_length>(payload);
+    }
+    const auto ip = *wire::View<Ipv4, std::byte>::over(header);
+    const auto before = ip.get<&Ipv4::total_length>();
+    const auto length = static_cast<std::uint16_t>(size);
+    ip.set<&Ipv4::total_length>(length);
+    ip.set<&Ipv4::checksum>(wire::updated_checksum(ip.get<&Ipv4::checksum>(), before, length));
 }
 
 bool worth_a_look(const rte_mbuf& packet, std::uint64_t tunnels) {

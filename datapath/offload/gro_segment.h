@@ -2,13 +2,14 @@
 #pragma once
 
 /// @file
-/// What receive coalescing (gro.h) must know of one packet: whether it is a TCP segment, by itself or inside a tunnel,
-/// that may be merged with others, and whether its checksums verify.
+/// What receive coalescing (gro.h, udp_gro.h) must know of one packet: whether it is a TCP segment, by itself or inside
+/// a tunnel, or a UDP datagram, that may be merged with others, and whether its checksums verify.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "datapath/wire/bytes.h"
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/ipv6.h"
 
@@ -18,7 +19,7 @@ namespace verbline::offload {
 
 /// How a packet relates to the flows that are being merged.
 enum class Role : std::uint8_t {
-    unrelated,  ///< not TCP
+    unrelated,  ///< of another protocol
     unclear,    ///< of whichever flow: a fragment, extension headers, or not understood
     alone,      ///< of a known flow, but like no other packet of it
     mergeable,
@@ -54,8 +55,15 @@ bool worth_a_look(const rte_mbuf& packet, std::uint64_t tunnels);
 /// `tunnels`: as for `coalesce`.
 Segment classify(const rte_mbuf& packet, std::uint64_t tunnels);
 
+/// Of a UDP datagram, by itself. Mergeable if it has a checksum, is from host to host, and is none of DHCP.
+Segment classify_datagram(const rte_mbuf& packet);
+
 /// Whether the checksums of a segment whose IP header is at `ip_at` verify: by the device's word for it, or our own
 /// sum. It is whole, and without IP options or extension headers.
 bool intact(const rte_mbuf& packet, std::uint32_t ip_at);
+
+/// Sets the lengths of a merged packet in its IP header, without options or extension headers, and keeps the header's
+/// checksum right. `size`: from that header on.
+void lengthen_ip(wire::MutableBytes header, std::uint32_t size);
 
 }  // namespace verbline::offload

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 #include "datapath/offload/gro.h"
 #include "datapath/offload/segmentation.h"
+#include "datapath/offload/udp_gro.h"
 
 namespace verbline::router {
 
@@ -44,6 +46,11 @@ void RouterContext::cut_for_kernel(ShardPort& port, rte_mbuf* packet) {
 }
 
 void RouterContext::give_kernel(ShardPort& port, pmd::Burst packets) {
+    if ((port.kernel_capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_UDP_TSO) != 0) {
+        const std::size_t left = offload::coalesce_datagrams(packets);
+        counters.rx_coalesced_datagrams.add(packets.size() - left);
+        packets = packets.first(left);
+    }
     const auto taken = port.kernel.tx_burst(port.link().queue(), packets);
     counters.to_kernel_packets.add(taken);
     for (auto* packet : packets.subspan(taken)) discard(packet, counters.dropped_kernel_full);

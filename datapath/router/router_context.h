@@ -19,6 +19,7 @@ namespace verbline::router {
 #define VERBLINE_ROUTER_COUNTERS(X)                                                                             \
     X(forwarded_packets, "packets routed from a link to a link")                                                \
     X(rx_coalesced, "TCP segments that were appended to others and go on in one packet")                        \
+    X(rx_coalesced_datagrams, "UDP datagrams that were appended to others for the kernel, which parts them")    \
     X(to_kernel_packets, "packets handed to the kernel")                                                        \
     X(from_kernel_packets, "packets taken from the kernel")                                                     \
     X(fragmented_packets, "packets that were fragmented")                                                       \

@@ -21,6 +21,7 @@ namespace verbline::pmd {
 namespace {
 
 constexpr unsigned kernel_may_leave_to_us = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
+constexpr unsigned tun_f_uso4 = 0x20, tun_f_uso6 = 0x40;  // <linux/if_tun.h> of Linux 6.2
 
 ifreq request_for(const std::string& name) {
     ifreq request{};
@@ -115,6 +116,8 @@ Result<void> TunInterface::open_first_queue(ifreq& request) {
 Result<void> TunInterface::configure(const TunOptions& options) {
     control_ = FileDescriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!control_) return failed(name_, "socket");
+    // A kernel that could leave UDP segmentation to us also takes it from us; only the latter is wanted.
+    takes_udp_segmentation_ = ioctl(queue(0), TUNSETOFFLOAD, TUN_F_CSUM | tun_f_uso4 | tun_f_uso6) == 0;
     if (ioctl(queue(0), TUNSETOFFLOAD, options.offloads ? kernel_may_leave_to_us : 0U) != 0)
         return failed(name_, "offloads");
     if (ioctl(queue(0), TUNSETPERSIST, options.persistent ? 1 : 0) != 0) return failed(name_, "persistence");

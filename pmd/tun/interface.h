@@ -47,6 +47,9 @@ public:
     }  ///< non-blocking; every packet is preceded by a
        ///< VnetHeader
 
+    /// Whether the kernel takes several UDP datagrams as one packet (VIRTIO_NET_HDR_GSO_UDP_L4, since Linux 6.2).
+    bool takes_udp_segmentation() const { return takes_udp_segmentation_; }
+
     Result<void> set_up(bool up);
     bool is_up() const;
 
@@ -59,6 +62,7 @@ private:
     std::string name_;
     FileDescriptor control_;
     std::vector<FileDescriptor> queues_;
+    bool takes_udp_segmentation_ = false;
 };
 
 }  // namespace verbline::pmd

@@ -22,7 +22,8 @@ constexpr std::uint16_t max_segments = IOV_MAX - 1;  ///< of one system call, be
 /// The largest packet, its Ethernet header and VLAN tag, and one byte by which a longer one shows.
 constexpr std::size_t read_capacity = 65536 + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 1;
 
-Capabilities capabilities_of(const TunOptions& options, std::uint16_t queues) {
+Capabilities capabilities_of(const TunOptions& options, const TunInterface& interface) {
+    const auto queues = interface.queues();
     const auto carries = options.kind == TunKind::tun ? Carries::ip : Carries::ethernet;
     return {
         .carries = carries,
@@ -30,7 +31,8 @@ Capabilities capabilities_of(const TunOptions& options, std::uint16_t queues) {
         .tx_queues = queues,
         .max_packet = options.mtu + (carries == Carries::ethernet ? std::uint32_t{RTE_ETHER_HDR_LEN} : 0),
         .tx_offloads = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
-                       RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
+                       RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
+                       (interface.takes_udp_segmentation() ? RTE_ETH_TX_OFFLOAD_UDP_TSO : 0),
         .rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER | (options.offloads ? RTE_ETH_RX_OFFLOAD_TCP_LRO : 0),
         .max_tso = max_gso,
         .max_tso_segments = max_segments,
@@ -61,7 +63,7 @@ Result<std::unique_ptr<Tun>> Tun::create(const TunOptions& options, const Packet
 }
 
 Tun::Tun(TunInterface interface, const TunOptions& options, const PacketPools& pools)
-    : interface_(std::move(interface)), capabilities_(capabilities_of(options, interface_.queues())) {
+    : interface_(std::move(interface)), capabilities_(capabilities_of(options, interface_)) {
     for (std::size_t i = 0; i < interface_.queues(); ++i) {
         queues_.push_back(std::make_unique<Queue>(interface_.queue(i), pools[i]));
     }

@@ -135,9 +135,9 @@ std::expected<void, VnetError> read_vnet_header(const VnetHeader& header, Carrie
 std::expected<VnetHeader, VnetError> make_vnet_header(rte_mbuf& packet) {
     VnetHeader header{};
     const auto flags = packet.ol_flags;
-    const bool segment = (flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
+    const bool segment = (flags & (RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_UDP_SEG)) != 0;
     const auto l4 = flags & RTE_MBUF_F_TX_L4_MASK;
-    const bool is_tcp = segment || l4 == RTE_MBUF_F_TX_TCP_CKSUM;
+    const bool is_tcp = (flags & RTE_MBUF_F_TX_TCP_SEG) != 0 || l4 == RTE_MBUF_F_TX_TCP_CKSUM;
     const std::uint32_t l4_at = packet.l2_len + packet.l3_len;
     const bool ipv4 = (flags & RTE_MBUF_F_TX_IPV4) != 0;
 
@@ -165,10 +165,10 @@ std::expected<VnetHeader, VnetError> make_vnet_header(rte_mbuf& packet) {
     if (!segment) return header;
 
     const std::uint32_t headers = l4_at + packet.l4_len;
-    if (packet.l4_len < sizeof(rte_tcp_hdr) || headers > packet.data_len) return std::unexpected(VnetError::offsets);
+    if (packet.l4_len < l4_minimum || headers > packet.data_len) return std::unexpected(VnetError::offsets);
     if (packet.tso_segsz == 0) return std::unexpected(VnetError::segmentation);
     if (packet.pkt_len <= headers + packet.tso_segsz) return header;  // one segment's worth: nothing to cut
-    header.gso_type = ipv4 ? VnetHeader::gso_tcpv4 : VnetHeader::gso_tcpv6;
+    header.gso_type = !is_tcp ? VnetHeader::gso_udp : ipv4 ? VnetHeader::gso_tcpv4 : VnetHeader::gso_tcpv6;
     header.gso_size = packet.tso_segsz;
     header.hdr_len = static_cast<std::uint16_t>(headers);
     return header;

@@ -22,9 +22,9 @@ namespace verbline::pmd {
 
 /// Declared here because <linux/virtio_net.h> has a field called `class`, which is a C++ keyword.
 struct VnetHeader {
-    static constexpr std::uint8_t needs_csum = 1, data_valid = 2;              ///< flags
-    static constexpr std::uint8_t gso_none = 0, gso_tcpv4 = 1, gso_tcpv6 = 4;  ///< gso_type ...
-    static constexpr std::uint8_t gso_ecn = 0x80;                              ///< ... and a bit beside it
+    static constexpr std::uint8_t needs_csum = 1, data_valid = 2;                           ///< flags
+    static constexpr std::uint8_t gso_none = 0, gso_tcpv4 = 1, gso_tcpv6 = 4, gso_udp = 5;  ///< gso_type ...
+    static constexpr std::uint8_t gso_ecn = 0x80;                                           ///< ... and a bit beside it
 
     std::uint8_t flags = 0;
     std::uint8_t gso_type = gso_none;

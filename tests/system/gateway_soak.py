@@ -166,7 +166,7 @@ def balances(account):
         total_out["kernel"] += account.sum(kernel, "tx_good_packets|tx_dropped_.*|rx_dropped_handover_full")
     total_in["ICMP errors"] = account.sum("shard", "icmp_errors_sent")
     total_in["fragments instead of packets"] = account.sum("shard", "fragments_made") - account.sum("shard", "fragmented_packets")
-    total_out["merged"] = account.sum("shard", "rx_coalesced")
+    total_out["merged"] = account.sum("shard", "rx_coalesced(_datagrams)?")
     total_out["to the control thread"] = account.sum("shard", "punted_packets")
     total_out["dropped by the router"] = account.sum("shard", r"(rx_)?dropped_.*|control_tx_dropped_.*")
     yield "the router", sum(total_in.values()), sum(total_out.values())

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <rte_ethdev.h>
+
 #include <gtest/gtest.h>
 
 #include "datapath/link/ip_gid.h"
@@ -13,6 +15,7 @@
 #include "datapath/wire/icmp.h"
 #include "datapath/wire/ipv4.h"
 #include "tests/datapath/offload/tcp_packet.h"
+#include "tests/datapath/offload/udp_packet.h"
 #include "tests/datapath/router/two_ports.h"
 
 namespace verbline::router {
@@ -212,6 +215,22 @@ TEST(Router, KeepsTheOrderOfWhatPassesTheReversePathCheck) {
     }
     gateway.poll();
     EXPECT_EQ(lengths(gateway.right_link), (std::vector<std::size_t>{10, 20, 40, 50, 70, 80, 100, 110}));
+}
+
+TEST(Router, GivesTheKernelTheDatagramsOfABurstAsItTakesThem) {
+    for (const bool takes_one : {false, true}) {
+        Gateway host(true, {}, takes_one ? RTE_ETH_TX_OFFLOAD_UDP_TSO : 0);
+        offload::UdpPacket datagram{};
+        datagram.ip.source = alice, datagram.ip.destination = left_ip;
+        for (int i = 0; i < 5; ++i) {
+            host.left_link.receive(in_ethernet(left_mac, datagram.bytes()));
+            datagram = datagram.followed_by(64);
+        }
+        host.poll();
+        EXPECT_EQ(host.left_kernel.sent.size(), takes_one ? 1U : 5U);
+        EXPECT_EQ(host.counter("rx_coalesced_datagrams"), takes_one ? 4U : 0U);
+        EXPECT_EQ(host.counter("to_kernel_packets"), takes_one ? 1U : 5U);
+    }
 }
 
 TEST(Router, NeverRoutesADirectedBroadcast) {

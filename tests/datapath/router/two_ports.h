@@ -72,8 +72,8 @@ inline link::FrameFlowHash::Key flow_key() {
 
 /// A gateway of two Ethernet ports: 10.1.0.0/24 left, 10.2.0.0/24 right.
 struct Gateway {
-    /// `options`: what both ports have besides.
-    explicit Gateway(bool host = false, const PortSetup& options = {}) {
+    /// `options`: what both ports have besides. `kernel_offloads`: RTE_ETH_TX_OFFLOAD_* of their kernel interfaces.
+    explicit Gateway(bool host = false, const PortSetup& options = {}, std::uint64_t kernel_offloads = 0) {
         fib = *forward::Fib::create({.max_routes = 64, .max_long = 64}, *readers);
         EXPECT_TRUE(fib->replace({ipv4(10, 1, 0, 0), 24}, {NextHop::Kind::on_link, left}));
         EXPECT_TRUE(fib->replace({ipv4(10, 2, 0, 0), 24}, {NextHop::Kind::on_link, right}));
@@ -85,7 +85,10 @@ struct Gateway {
             port.name = std::move(name), port.device = &link, port.kernel = &kernel, port.mtu = mtu;
             return port;
         };
-        for (auto* kernel : {&left_kernel, &right_kernel}) kernel->capabilities().carries = pmd::Carries::ip;
+        for (auto* kernel : {&left_kernel, &right_kernel}) {
+            kernel->capabilities().carries = pmd::Carries::ip;
+            kernel->capabilities().tx_offloads = kernel_offloads;
+        }
         shard.emplace(ShardSetup{
             .ports = {setup("left", left_link, left_kernel, 1500), setup("right", right_link, right_kernel, 1000)},
             .fib = fib.get(),

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include <netinet/in.h>
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -215,6 +216,28 @@ TEST_F(OneEnd, AWrongChecksumIsBelievedOnlyWhenDeclaredGood) {
     ASSERT_EQ(recv(fd.get(), text.data(), text.size(), 0), 4) << std::strerror(errno);
     EXPECT_EQ(std::string(text.data()), "ping") << "the first datagram's checksum is wrong";
     EXPECT_EQ(counters_of(*tun).at("tx_good_packets"), 2u);
+}
+
+/// Two datagrams in one packet, for a kernel that takes it: a socket receives them one by one.
+TEST_F(OneEnd, MergedDatagramsArePartedByTheKernel) {
+    if ((tun->capabilities().tx_offloads & RTE_ETH_TX_OFFLOAD_UDP_TSO) == 0)
+        GTEST_SKIP() << "this kernel is older than Linux 6.2";
+    const auto fd = udp_socket(*space, "10.9.0.1");
+    auto bytes = datagram(0);
+    bytes[3] = std::byte{35}, bytes[25] = std::byte{15};  // three bytes more
+    for (const char c : {'o', 'n', 'g'}) bytes.push_back(static_cast<std::byte>(c));
+    rte_mbuf* packet = test::make_packet(bytes).release();
+    packet->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_UDP_SEG;
+    packet->l3_len = 20;
+    packet->l4_len = 8;
+    packet->tso_segsz = 4;
+    ASSERT_EQ(tun->tx_burst(0, {&packet, 1}), 1);
+    for (const std::string expected : {"ping", "ong"}) {
+        std::array<char, 16> text{};
+        ASSERT_EQ(recv(fd.get(), text.data(), text.size(), 0), static_cast<ssize_t>(expected.size()))
+            << std::strerror(errno);
+        EXPECT_EQ(std::string(text.data()), expected);
+    }
 }
 
 TEST_F(OneEnd, ADatagramFromTheKernelAsksForItsChecksum) {

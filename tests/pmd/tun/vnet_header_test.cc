@@ -227,6 +227,23 @@ TEST(VnetHeader, ASegmentationRequestCrossesWholeWithItsLengthInTheSeed) {
     EXPECT_EQ(rte_raw_cksum(bytes.data(), 20), 0xffff) << "the IPv4 checksum was requested too";
 }
 
+TEST(VnetHeader, DatagramsCrossAsOnePacket) {
+    const auto packet = make_packet(join(ipv4_header(28 + 1000, udp), udp_header(8 + 1000), test::pattern(1000)));
+    packet->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_UDP_SEG;
+    packet->l3_len = 20;
+    packet->l4_len = 8;
+    packet->tso_segsz = 64;
+    const auto header = make_vnet_header(*packet);
+    ASSERT_TRUE(header);
+    EXPECT_EQ(header->gso_type, VnetHeader::gso_udp);
+    EXPECT_EQ(header->gso_size, 64);
+    EXPECT_EQ(header->hdr_len, 28);
+    EXPECT_EQ(header->csum_offset, 6);
+    EXPECT_TRUE(completes(test::bytes_of(packet), *header));
+    packet->l4_len = 4;
+    EXPECT_FALSE(make_vnet_header(*packet));
+}
+
 TEST(VnetHeader, AVerifiedChecksumIsDeclaredValid) {
     const auto packet = make_packet(tcp_packet(10));
     packet->ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD;

@@ -9,6 +9,7 @@
 #include "datapath/offload/checksum.h"
 #include "datapath/offload/gro.h"
 #include "datapath/offload/segmentation.h"
+#include "datapath/offload/udp_gro.h"
 #include "tests/fuzz/datapath/packets.h"
 
 namespace verbline {
@@ -26,8 +27,21 @@ struct Total {
     }
 };
 
+/// The datagrams that a kernel makes of this packet.
+void deliver(rte_mbuf* packet, Total& delivered) {
+    fuzz::expect_sound(packet);
+    const std::size_t headers = packet->l3_len + packet->l4_len;
+    expect(packet->nb_segs > 1 && packet->tso_segsz > 0 && packet->pkt_len > headers);
+    const auto payload = packet->pkt_len - headers, datagrams = (payload + packet->tso_segsz - 1) / packet->tso_segsz;
+    expect(datagrams == packet->nb_segs);
+    delivered.packets += datagrams;
+    delivered.bytes += payload + datagrams * headers;
+    rte_pktmbuf_free(packet);
+}
+
 /// The packets on the wire that this one stands for.
 void send(rte_mbuf* packet, Total& sent) {
+    if ((packet->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0) return deliver(packet, sent);
     if ((packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) {
         sent.add(*packet);
         offload::verify_l4(*packet);
@@ -88,8 +102,9 @@ void run(fuzz::Input input) {
         received.add(*burst[n++]);
     }
     const auto kept = offload::coalesce(std::span(burst).first(n), n % 2 == 0 ? 0 : ~std::uint64_t{0});
-    expect(kept <= n);
-    for (auto* packet : std::span(burst).first(kept)) {
+    const auto left = offload::coalesce_datagrams(std::span(burst).first(kept));
+    expect(kept <= n && left <= kept);
+    for (auto* packet : std::span(burst).first(left)) {
         fuzz::expect_sound(packet);
         send(packet, sent);
     }
