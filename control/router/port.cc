@@ -149,16 +149,20 @@ void ControlPort::advertise() {
     const bool says_address = std::holds_alternative<wire::MacAddress>(engine_.link());
     neighbour::Advertisement content{
         .source = source, .at = says_address ? std::optional(engine_.link()) : std::nullopt, .mtu = setup_.mtu};
+    std::vector<wire::Ipv6Prefix> pending;
     for (const auto& [gid, length] : addresses_) {
         const auto address = link::ipv6_of(gid);
         if (link::ipv4_of(gid) || wire::is_link_local(address) || length == 128) continue;
-        if (!engine_.addresses().answers_for(gid)) continue;
         const neighbour::AdvertisedPrefix prefix{.prefix = {wire::Ipv6Prefix{address, length}.network(), length},
                                                  .autonomous = length == 64};
+        if (!engine_.addresses().answers_for(gid)) {
+            pending.push_back(prefix.prefix);
+            continue;
+        }
         auto& prefixes = content.prefixes;
         if (std::ranges::find(prefixes, prefix) == prefixes.end()) prefixes.push_back(prefix);
     }
-    advertisements_->set(content);
+    advertisements_->set(content, pending);
 }
 
 void ControlPort::retire() {

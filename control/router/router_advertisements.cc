@@ -19,11 +19,13 @@ bool holds(const std::vector<neighbour::AdvertisedPrefix>& prefixes, const wire:
 RouterAdvertisements::RouterAdvertisements(control::Loop& loop, Send send)
     : loop_(loop), send_(std::move(send)), advertiser_(std::random_device{}()) {}
 
-void RouterAdvertisements::set(const std::optional<neighbour::Advertisement>& content) {
-    if (content == content_) return;
+void RouterAdvertisements::set(const std::optional<neighbour::Advertisement>& content,
+                               const std::vector<wire::Ipv6Prefix>& pending) {
+    const bool changed = content != content_;
     content_ = content;
+    const bool withdrawn = content_ && withdraw_others(pending);
+    if (!changed && !withdrawn) return;
     if (content_) {
-        withdraw_others(content_->prefixes);
         advertiser_.start(loop_.now());
     } else {
         advertiser_.stop();
@@ -31,14 +33,22 @@ void RouterAdvertisements::set(const std::optional<neighbour::Advertisement>& co
     tick();
 }
 
-void RouterAdvertisements::withdraw_others(const std::vector<neighbour::AdvertisedPrefix>& current) {
+/// Returns whether any was withdrawn now.
+bool RouterAdvertisements::withdraw_others(const std::vector<wire::Ipv6Prefix>& pending) {
+    const auto& current = content_->prefixes;
     std::erase_if(withdrawn_, [&](const auto& each) { return holds(current, each.prefix.prefix); });
-    for (auto prefix : announced_) {
-        if (holds(current, prefix.prefix)) continue;
+    const auto gone = std::ranges::partition(announced_, [&](const auto& each) {
+        return holds(current, each.prefix) || std::ranges::find(pending, each.prefix) != pending.end();
+    });
+    const bool any = !gone.empty();
+    for (auto prefix : gone) {
         prefix.valid = prefix.preferred = 0;
         withdrawn_.push_back({prefix, withdrawals});
     }
-    announced_ = current;
+    announced_.erase(gone.begin(), gone.end());
+    for (const auto& prefix : current)
+        if (!holds(announced_, prefix.prefix)) announced_.push_back(prefix);
+    return any;
 }
 
 void RouterAdvertisements::received(neighbour::Solicitation solicitation) {

@@ -36,10 +36,10 @@ public:
     RouterAdvertisements(control::Loop& loop, Send send);
 
     /// What to advertise from now on; none: nothing, the link is down or the port has no link-local address. Prefixes
-    /// that were advertised before and are not in it are withdrawn: advertised for a while with lifetimes of zero,
-    /// which deprecates what hosts have made of them (RFC 4862, 5.5.3) and ends the route to the link (RFC
-    /// 4861, 6.3.4).
-    void set(const std::optional<neighbour::Advertisement>& content);
+    /// that were advertised before, are not in it, and are not `pending` are withdrawn: advertised for a while with
+    /// lifetimes of zero, which deprecates what hosts have made of them (RFC 4862, 5.5.3) and ends the route to the
+    /// link (RFC 4861, 6.3.4). `pending`: those of addresses that cannot be used yet, as they are being probed for.
+    void set(const std::optional<neighbour::Advertisement>& content, const std::vector<wire::Ipv6Prefix>& pending = {});
     void received(neighbour::Solicitation solicitation);
     /// Tells the hosts to use this router no longer (RFC 4861, 6.2.5), and advertises nothing from now on.
     void retire();
@@ -52,7 +52,7 @@ private:
         unsigned left;  ///< advertisements that are still to say so
     };
 
-    void withdraw_others(const std::vector<neighbour::AdvertisedPrefix>& current);
+    bool withdraw_others(const std::vector<wire::Ipv6Prefix>& pending);
     void send(neighbour::Advertisement advertisement);
     void tick();
     void schedule();

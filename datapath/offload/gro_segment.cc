@@ -184,6 +184,10 @@ bool intact(const rte_mbuf& packet, std::uint32_t ip_at) {
     return ip_good && (pmd::l4_checksum_verified(packet) || verify_l4(packet) == L4Verdict::good);
 }
 
+bool may_be_datagram(const rte_mbuf& packet) {
+    return protocol_of(first_segment(packet)) == wire::IpProtocol::udp;
+}
+
 Segment classify_datagram(const rte_mbuf& packet) {
     const auto bytes = first_segment(packet);
     const auto protocol = protocol_of(bytes);

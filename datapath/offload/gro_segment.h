@@ -55,6 +55,9 @@ bool worth_a_look(const rte_mbuf& packet, std::uint64_t tunnels);
 /// `tunnels`: as for `coalesce`.
 Segment classify(const rte_mbuf& packet, std::uint64_t tunnels);
 
+/// Whether the packet may be one that `classify_datagram` looks into.
+bool may_be_datagram(const rte_mbuf& packet);
+
 /// Of a UDP datagram, by itself. Mergeable if it has a checksum, is from host to host, and is none of DHCP.
 Segment classify_datagram(const rte_mbuf& packet);
 

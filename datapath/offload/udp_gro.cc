@@ -92,10 +92,11 @@ private:
 }  // namespace
 
 std::uint16_t coalesce_datagrams(pmd::Burst packets) {
-    if (packets.size() < 2) return static_cast<std::uint16_t>(packets.size());
-    Flows<DatagramFlow> flows;
-    std::uint16_t kept = 0;
-    for (auto* packet : packets)
+    const auto first = std::ranges::find_if(packets, [](const rte_mbuf* packet) { return may_be_datagram(*packet); });
+    auto kept = static_cast<std::uint16_t>(first - packets.begin());
+    if (packets.size() - kept < 2) return static_cast<std::uint16_t>(packets.size());
+    Flows<DatagramFlow> flows;  // to clear: not for bursts of other packets
+    for (auto* packet : packets.subspan(kept))
         if (!flows.take(*packet, classify_datagram(*packet))) packets[kept++] = packet;
     flows.close_all();
     return kept;

@@ -117,6 +117,17 @@ TEST_F(RouterAdvertisementsTest, WithdrawsAPrefixThatWentWhileTheLinkWasDown) {
     EXPECT_EQ(last("fd76:1::"), ended);
 }
 
+TEST_F(RouterAdvertisementsTest, WithdrawsNoPrefixWhoseNewAddressIsProbedFor) {
+    const auto network = prefix("fd76:1::/64");
+    advertisements.set(advertisement({network}));
+    advertisements.set(advertisement({}), {network.prefix});
+    advertisements.retire();
+    EXPECT_EQ(last("fd76:1::"), std::nullopt) << "neither renewed nor withdrawn";
+    advertisements.set(advertisement({}));
+    advertisements.retire();
+    EXPECT_EQ(last("fd76:1::"), ended) << "another host has that address";
+}
+
 TEST_F(RouterAdvertisementsTest, WithdrawsThreeTimesOnly) {
     advertisements.set(advertisement({prefix("fd76:1::/64")}));
     advertisements.set(advertisement({}));
