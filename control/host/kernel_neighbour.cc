@@ -246,8 +246,9 @@ Result<InterfaceAddresses> kernel_addresses(const std::string& interface) {
     if (!mac) return std::unexpected(mac.error());
     const auto mtu = interface_request(SIOCGIFMTU, interface);
     if (!mtu) return std::unexpected(mtu.error());
-    result.ifindex = if_nametoindex(interface.c_str());
-    if (result.ifindex == 0) return failure(errno, fmt::format("{}: {}", interface, std::strerror(errno)));
+    const auto ifindex = interface_request(SIOCGIFINDEX, interface);
+    if (!ifindex) return std::unexpected(ifindex.error());
+    result.ifindex = static_cast<unsigned>(ifindex->ifr_ifindex);
     result.mac = *mac;
     result.mtu = static_cast<std::uint32_t>(mtu->ifr_mtu);
     auto socket = NetlinkSocket::open("");
@@ -257,6 +258,11 @@ Result<InterfaceAddresses> kernel_addresses(const std::string& interface) {
                                [&](nlmsghdr& message) { add_address(message, result); });
         if (!asked) return std::unexpected(asked.error());
     }
+    // Of an interface that is being removed the dump lists none: its addresses outlive its entry in the kernel's list.
+    const auto after = interface_request(SIOCGIFINDEX, interface);
+    if (!after) return std::unexpected(after.error());
+    if (after->ifr_ifindex != ifindex->ifr_ifindex)
+        return failure(ENODEV, fmt::format("the interface {} was replaced while its addresses were read", interface));
     return result;
 }
 

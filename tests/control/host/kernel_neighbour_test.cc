@@ -2,6 +2,8 @@
 // Two namespaces and a veth between them: the kernel's own ARP and ND are what is asked.
 #include "control/host/kernel_neighbour.h"
 
+#include <thread>
+
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -71,6 +73,21 @@ TEST_F(KernelNeighbourTest, AnInterfaceAndItsAddresses) {
     }
     here->enter([&] { found = kernel_addresses("nosuch"); });
     EXPECT_EQ(found.error().what, "no interface nosuch; `ip link` lists those there are");
+}
+
+TEST_F(KernelNeighbourTest, InterfaceThatIsRemovedHasItsAddressesOrIsNotThere) {
+    for (int round = 0; round < 20; ++round) {
+        const test::Namespace left;
+        left.run("ip link add v2 type veth peer name v3");
+        left.run("ip address add 10.2.0.1/24 dev v2");
+        std::thread removal([&] { left.run("ip link del v2"); });
+        left.enter([] {
+            for (auto found = kernel_addresses("v2"); found; found = kernel_addresses("v2")) {
+                ASSERT_EQ(found->addresses.size(), 1u);
+            }
+        });
+        removal.join();
+    }
 }
 
 TEST_F(KernelNeighbourTest, TheKernelIsMadeToAsk) {
