@@ -34,11 +34,11 @@ bool seal(MutableBytes packet) {
     const auto range = covered(packet);
     if (!range) return false;
     const MutableBytes before = packet.first(range->end - icrc_size);
-    const auto icrc = Icrc::begin(range->first, before.subspan(range->begin));
+    Vcrc vcrc;
+    vcrc.add(before.first(range->begin));
+    const auto icrc = Icrc::begin(range->first, before.subspan(range->begin), vcrc);
     if (!icrc) return false;
     // The VCRC takes the ICRC from the variable, not from the packet: loading what was just stored would stall.
-    Vcrc vcrc;
-    vcrc.add(before);
     vcrc.add(icrc->bytes());
     std::ranges::copy(icrc->bytes(), packet.subspan(before.size()).begin());
     std::ranges::copy(vcrc.bytes(), packet.last<vcrc_size>().begin());
@@ -48,10 +48,11 @@ bool seal(MutableBytes packet) {
 IbCheck verify(Bytes packet) {
     const auto range = covered(packet);
     if (!range) return IbCheck::malformed;
-    const auto icrc = Icrc::begin(range->first, packet.first(range->end).subspan(range->begin));
-    if (!icrc) return IbCheck::malformed;
     Vcrc vcrc;
-    vcrc.add(packet);
+    vcrc.add(packet.first(range->begin));
+    const auto icrc = Icrc::begin(range->first, packet.first(range->end).subspan(range->begin), vcrc);
+    if (!icrc) return IbCheck::malformed;
+    vcrc.add(packet.subspan(range->end));
     if (!vcrc.verifies()) return IbCheck::vcrc;
     return icrc->verifies() ? IbCheck::ok : IbCheck::icrc;
 }

@@ -7,6 +7,8 @@
 
 #include <isa-l/crc.h>
 
+#include "datapath/wire/crc_fold.h"
+
 // How masked fields are treated as ones without modifying or copying the packet.
 //
 // A CRC is linear: if byte i of the packet differs by d from what should be hashed, the same result comes from the
@@ -119,33 +121,60 @@ void clear_upper_halves() {
 #endif
 }
 
+// ISA-L has code for registers of 128 and of 512 bits: the former takes twice as long as crc_fold.h.
+bool should_fold(Bytes bytes) {
+#ifdef __x86_64__
+    return bytes.size() >= least_folded && can_fold_crcs() && !__builtin_cpu_supports("avx512f");
+#else
+    return false;
+#endif
+}
+
 // Continues the CRC-32 `crc` over `bytes`. The library takes and returns CRCs, i.e. complemented states.
 std::uint32_t crc32(std::uint32_t crc, Bytes bytes) {
+    if (should_fold(bytes)) return ~fold_icrc(~crc, bytes);
     auto* data = reinterpret_cast<unsigned char*>(const_cast<std::byte*>(bytes.data()));  // its prototype lacks a const
     const auto continued = crc32_gzip_refl(crc, data, bytes.size());
     clear_upper_halves();
     return continued;
 }
 
+// What the CRC over the headers as they are begins with, to be that over the masked ones.
 template <IcrcOver first>
-std::uint32_t crc32_masked(Bytes head) {
+std::uint32_t seed_of(Bytes head) {
     const auto seed = [head]<std::size_t... i>(std::index_sequence<i...>) {
         constexpr std::uint32_t begin = ~(first == IcrcOver::lrh ? ones : after_lrh_of_ones);
         return (begin ^ ... ^ masked_bytes<first>[i].adjustment[load8(head, masked_bytes<first>[i].at)]);
     };
-    return crc32(seed(std::make_index_sequence<masked_bytes<first>.size()>()), head);
+    return seed(std::make_index_sequence<masked_bytes<first>.size()>());
+}
+
+std::uint32_t seed_of(IcrcOver first, Bytes head) {
+    switch (first) {
+        case IcrcOver::ipv4: return seed_of<IcrcOver::ipv4>(head);
+        case IcrcOver::ipv6: return seed_of<IcrcOver::ipv6>(head);
+        case IcrcOver::grh: return seed_of<IcrcOver::grh>(head);
+        case IcrcOver::lrh: return seed_of<IcrcOver::lrh>(head);
+    }
+    std::unreachable();
 }
 
 }  // namespace
 
 std::uint32_t Icrc::over_headers(IcrcOver first, Bytes head) {
-    switch (first) {
-        case IcrcOver::ipv4: return crc32_masked<IcrcOver::ipv4>(head);
-        case IcrcOver::ipv6: return crc32_masked<IcrcOver::ipv6>(head);
-        case IcrcOver::grh: return crc32_masked<IcrcOver::grh>(head);
-        case IcrcOver::lrh: return crc32_masked<IcrcOver::lrh>(head);
+    return crc32(seed_of(first, head), head);
+}
+
+Parsed<Icrc> Icrc::begin(IcrcOver first, Bytes head, Vcrc& vcrc) {
+    if (const auto fault = fault_of(first, head)) return std::unexpected(*fault);
+    const auto seed = seed_of(first, head);
+    if (!can_fold_crcs()) {
+        vcrc.add(head);
+        return Icrc(crc32(seed, head));
     }
-    std::unreachable();
+    const auto [icrc, state] = fold_crcs({~seed, vcrc.state_}, head);
+    vcrc.state_ = state;
+    return Icrc(~icrc);
 }
 
 void Icrc::add(Bytes bytes) {

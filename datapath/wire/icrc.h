@@ -22,6 +22,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "datapath/wire/bth.h"
@@ -32,6 +33,7 @@
 #include "datapath/wire/ipv6.h"
 #include "datapath/wire/lrh.h"
 #include "datapath/wire/udp.h"
+#include "datapath/wire/vcrc.h"
 
 namespace verbline::wire {
 
@@ -57,10 +59,11 @@ public:
     /// `head`: the packet from its first covered byte, at least `icrc_headers` bytes (else `truncated`); all of it is
     /// included. `Malformed::length` for an IPv4 header with options, which RoCE does not have (A17).
     static Parsed<Icrc> begin(IcrcOver first, Bytes head) {
-        if (head.size() < icrc_headers(first)) return std::unexpected(Malformed::truncated);
-        if (first == IcrcOver::ipv4 && load8(head, 0) != 0x45) return std::unexpected(Malformed::length);
+        if (const auto fault = fault_of(first, head)) return std::unexpected(*fault);
         return Icrc(over_headers(first, head));
     }
+    /// The same, and adds `head` to `vcrc`: where the CPU allows it, in one pass that takes as long as the ICRC alone.
+    static Parsed<Icrc> begin(IcrcOver first, Bytes head, Vcrc& vcrc);
     /// Includes the next bytes.
     void add(Bytes bytes);
 
@@ -73,6 +76,11 @@ public:
 
 private:
     explicit Icrc(std::uint32_t crc) : crc_(crc) {}
+    static std::optional<Malformed> fault_of(IcrcOver first, Bytes head) {
+        if (head.size() < icrc_headers(first)) return Malformed::truncated;
+        if (first == IcrcOver::ipv4 && load8(head, 0) != 0x45) return Malformed::length;
+        return std::nullopt;
+    }
     static std::uint32_t over_headers(IcrcOver first, Bytes head);
 
     std::uint32_t crc_;

@@ -37,6 +37,8 @@ public:
     std::array<std::byte, vcrc_size> bytes() const;
 
 private:
+    friend class Icrc;  // which continues both CRCs in one pass
+
     Engine engine_;
     std::uint16_t state_ = 0xffff;
 };

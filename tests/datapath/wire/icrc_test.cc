@@ -101,6 +101,22 @@ TEST_P(IcrcOverEach, ComesOutTheSameInPieces) {
     }
 }
 
+TEST_P(IcrcOverEach, ComesOutTheSameWithTheVcrcInOnePass) {
+    for (std::size_t size = headers(); size < headers() + 300; ++size) {
+        const auto packet = random_packet(size);
+        const auto before = random_packet(size % 9);
+        Vcrc vcrc;
+        vcrc.add(before);
+        ASSERT_EQ(Icrc::begin(GetParam(), packet, vcrc)->value(), expected(GetParam(), packet)) << size;
+        auto whole = before;
+        whole.insert(whole.end(), packet.begin(), packet.end());
+        ASSERT_EQ(vcrc.value(), reference::vcrc(whole)) << size;
+    }
+    Vcrc untouched;
+    EXPECT_EQ(Icrc::begin(GetParam(), random_packet(headers() - 1), untouched).error(), Malformed::truncated);
+    EXPECT_EQ(untouched.value(), Vcrc().value());
+}
+
 TEST_P(IcrcOverEach, RefusesWhatIsTooShort) {
     auto packet = random_packet(headers() + icrc_size);
     for (std::size_t size = 0; size < headers(); ++size) {

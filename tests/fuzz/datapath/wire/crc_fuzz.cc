@@ -23,6 +23,11 @@ void icrc(IcrcOver first, Bytes packet, std::size_t cut) {
         pieces->add(packet.subspan(cut));
         require(whole && whole->value() == pieces->value());
     }
+    Vcrc vcrc, alone;
+    alone.add(packet);
+    if (const auto both = Icrc::begin(first, packet, vcrc)) {
+        require(both->value() == whole->value() && vcrc.value() == alone.value());
+    }
     icrc_ok(first, packet);
     std::vector<std::byte> copy(packet.begin(), packet.end());
     if (write_icrc(first, copy)) require(icrc_ok(first, copy));

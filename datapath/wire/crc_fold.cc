@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/wire/crc_fold.h"
+
+#include <array>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "datapath/wire/gf2.h"
+
+// How one pass gives both CRCs.
+//
+// A packet is a polynomial, and a CRC its remainder by a generator. Folding replaces the first bytes of the packet by
+// others further on that leave the same remainder, until sixteen bytes are left. If it does so modulo the product of
+// both generators, of degree 48, these sixteen leave both right remainders. By the Chinese remainder theorem the two
+// states with which the CRCs begin are one polynomial too, which is added to the packet's first bytes.
+//
+// Polynomials are bit-reversed, as packets are: the lowest bit is the highest power. The product of two reversed
+// numbers comes out one place too low, hence exponents less one.
+//
+// The odd bytes of a packet, its size modulo sixteen, are its first ones: zeros may be put in front of them.
+
+namespace verbline::wire {
+
+#if defined(__x86_64__)
+
+namespace folding {
+namespace {
+
+using namespace gf2;
+
+constexpr Polynomial icrc_generator = 0x1'04c1'1db7;  ///< of Ethernet's CRC-32
+constexpr Polynomial vcrc_generator = 0x1'100b;       ///< x^16 + x^12 + x^3 + x + 1
+
+/// What a state of `width` bits, ending at bit 63, is multiplied by, to be added to the sixteen bytes that begin `n`
+/// bytes behind the place of the state. The result is zero modulo `other`, the second generator (1: there is none).
+using Injection = std::array<std::uint64_t, 16>;
+constexpr Injection injection(unsigned width, Polynomial generator, Polynomial other) {
+    const auto one = multiply(inverse(divide(other, generator).remainder, generator), other);  // modulo `generator`
+    const auto both = multiply(generator, other);
+    Injection factors{};
+    for (unsigned n = 0; n < factors.size(); ++n) {
+        factors[n] = reversed(multiply(one, power(127 - width + 8 * n, both), both));
+    }
+    return factors;
+}
+
+#define FOLDING __attribute__((target("pclmul,ssse3,sse4.1,avx2,vpclmulqdq")))
+
+/// The powers that carry sixteen bytes `distance` bytes on, modulo `generator`: each half has its own.
+template <Polynomial generator, unsigned distance>
+struct Powers {
+    static constexpr auto low = static_cast<long long>(reversed(power(8 * distance + 63, generator)));
+    static constexpr auto high = static_cast<long long>(reversed(power(8 * distance - 1, generator)));
+};
+
+template <Polynomial generator, unsigned distance>
+FOLDING inline __m128i carry(__m128i block) {
+    using P = Powers<generator, distance>;
+    const __m128i powers = _mm_set_epi64x(P::high, P::low);
+    return _mm_xor_si128(_mm_clmulepi64_si128(block, powers, 0x00), _mm_clmulepi64_si128(block, powers, 0x11));
+}
+
+template <Polynomial generator, unsigned distance>
+FOLDING inline __m256i carry(__m256i blocks, __m256i next) {
+    using P = Powers<generator, distance>;
+    const __m256i powers = _mm256_set_epi64x(P::high, P::low, P::high, P::low);
+    return _mm256_xor_si256(_mm256_xor_si256(_mm256_clmulepi64_epi128(blocks, powers, 0x00),
+                                             _mm256_clmulepi64_epi128(blocks, powers, 0x11)),
+                            next);
+}
+
+FOLDING inline __m128i load(const std::byte* at) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+}
+FOLDING inline __m256i load_two(const std::byte* at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+}
+
+/// The first `n` bytes, behind 16 - n zeros.
+FOLDING inline __m128i load_odd(const std::byte* at, std::size_t n) {
+    alignas(16) static constexpr std::array<std::int8_t, 32> places{
+        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,  // selects zero
+        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15};
+    return _mm_shuffle_epi8(load(at), _mm_loadu_si128(reinterpret_cast<const __m128i*>(places.data() + n)));
+}
+
+/// A state, ending at bit 63, times its factor.
+FOLDING inline __m128i inject(std::uint64_t state, std::uint64_t factor) {
+    return _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<long long>(state)),
+                                _mm_cvtsi64_si128(static_cast<long long>(factor)), 0x00);
+}
+
+/// Sixteen bytes that leave the same remainder as `size` bytes from `at`, a multiple of sixteen, and `first` before
+/// them. `first` is added to the first sixteen.
+template <Polynomial generator>
+FOLDING inline __m128i fold(__m128i first, const std::byte* at, std::size_t size) {
+    const auto end = at + size;
+    if (size < 32) return _mm_xor_si128(first, load(at));
+    __m256i a = _mm256_xor_si256(_mm256_zextsi128_si256(first), load_two(at));
+    at += 32;
+    if (size >= 128) {
+        __m256i b = load_two(at), c = load_two(at + 32), d = load_two(at + 64);
+        for (at += 96; end - at >= 128; at += 128) {
+            a = carry<generator, 128>(a, load_two(at));
+            b = carry<generator, 128>(b, load_two(at + 32));
+            c = carry<generator, 128>(c, load_two(at + 64));
+            d = carry<generator, 128>(d, load_two(at + 96));
+        }
+        a = carry<generator, 96>(a, carry<generator, 64>(b, carry<generator, 32>(c, d)));
+    }
+    for (; end - at >= 32; at += 32) a = carry<generator, 32>(a, load_two(at));
+    auto last = _mm_xor_si128(carry<generator, 16>(_mm256_castsi256_si128(a)), _mm256_extracti128_si256(a, 1));
+    if (at != end) last = _mm_xor_si128(carry<generator, 16>(last), load(at));
+    return last;
+}
+
+/// The state of a 32-bit CRC after these sixteen bytes, if it was zero before: Barrett's reduction.
+template <Polynomial generator>
+FOLDING inline std::uint32_t reduce(__m128i block) {
+    static_assert(degree(generator) == 32);
+    constexpr auto to_96_bits = static_cast<long long>(reversed(power(95, generator)));
+    constexpr auto to_64_bits = static_cast<long long>(reversed(power(63, generator)));
+    // x^64 divided by the generator, and the generator, both of 33 bits.
+    constexpr Polynomial top = Polynomial{1} << 32;
+    constexpr auto quotient =
+        static_cast<long long>(reversed(top ^ divide((generator ^ top) << 32, generator).quotient) >> 31);
+    constexpr auto divisor = static_cast<long long>(reversed(generator) >> 31);
+    const __m128i powers = _mm_set_epi64x(to_64_bits, to_96_bits), barrett = _mm_set_epi64x(divisor, quotient);
+    const __m128i low_32_bits = _mm_set_epi64x(0, 0xffff'ffff);
+    block = _mm_xor_si128(_mm_clmulepi64_si128(block, powers, 0x00), _mm_slli_si128(_mm_srli_si128(block, 8), 4));
+    block = _mm_srli_si128(_mm_xor_si128(_mm_clmulepi64_si128(block, powers, 0x10), block), 8);
+    const __m128i times = _mm_clmulepi64_si128(_mm_and_si128(block, low_32_bits), barrett, 0x00);
+    const __m128i multiple = _mm_clmulepi64_si128(_mm_and_si128(times, low_32_bits), barrett, 0x10);
+    return static_cast<std::uint32_t>(_mm_extract_epi32(_mm_xor_si128(block, multiple), 1));
+}
+
+/// The bytes before the first whole sixteen, carried there.
+template <Polynomial generator>
+FOLDING inline __m128i carry_odd(Bytes bytes, std::size_t n) {
+    return n == 0 ? _mm_setzero_si128() : carry<generator, 16>(load_odd(bytes.data(), n));
+}
+
+FOLDING std::uint32_t icrc(std::uint32_t state, Bytes bytes) {
+    static constexpr auto factors = injection(32, icrc_generator, 1);
+    const auto odd = bytes.size() % 16;
+    const __m128i first =
+        _mm_xor_si128(carry_odd<icrc_generator>(bytes, odd), inject(std::uint64_t{state} << 32, factors[odd]));
+    return reduce<icrc_generator>(fold<icrc_generator>(first, bytes.data() + odd, bytes.size() - odd));
+}
+
+FOLDING CrcStates both_crcs(CrcStates states, Bytes bytes) {
+    static constexpr auto icrc_factors = injection(32, icrc_generator, vcrc_generator);
+    static constexpr auto vcrc_factors = injection(16, vcrc_generator, icrc_generator);
+    static constexpr auto both = multiply(icrc_generator, vcrc_generator);
+    // The CRC-16 as a CRC-32, whose generator is a multiple by x^16: the lower half of that one's state.
+    static constexpr Polynomial vcrc_of_32_bits = vcrc_generator << 16;
+    const auto odd = bytes.size() % 16;
+    const __m128i injected = _mm_xor_si128(inject(std::uint64_t{states.icrc} << 32, icrc_factors[odd]),
+                                           inject(std::uint64_t{states.vcrc} << 48, vcrc_factors[odd]));
+    const __m128i first = _mm_xor_si128(carry_odd<both>(bytes, odd), injected);
+    const __m128i last = fold<both>(first, bytes.data() + odd, bytes.size() - odd);
+    return {reduce<icrc_generator>(last), static_cast<std::uint16_t>(reduce<vcrc_of_32_bits>(last))};
+}
+
+}  // namespace
+}  // namespace folding
+
+bool can_fold_crcs() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("vpclmulqdq");
+}
+
+std::uint32_t fold_icrc(std::uint32_t state, Bytes bytes) {
+    return folding::icrc(state, bytes);
+}
+
+CrcStates fold_crcs(CrcStates states, Bytes bytes) {
+    return folding::both_crcs(states, bytes);
+}
+
+#else
+
+bool can_fold_crcs() {
+    return false;
+}
+
+std::uint32_t fold_icrc(std::uint32_t, Bytes) {
+    std::unreachable();
+}
+
+CrcStates fold_crcs(CrcStates, Bytes) {
+    std::unreachable();
+}
+
+#endif
+
+}  // namespace verbline::wire
