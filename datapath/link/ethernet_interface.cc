@@ -50,7 +50,7 @@ void EthernetInterface::receive(Reception& out) noexcept {
             continue;
         }
         rte_pktmbuf_adj(frame, Ethernet::size);
-        frame->l2_len = 0;
+        set_link_header(*frame, 0);
         bytes += frame->pkt_len;
         if (type == wire::ether_type::ipv4)
             out.ip[ipv4++] = frame;
@@ -77,7 +77,7 @@ void EthernetInterface::receive_other(rte_mbuf* frame, Reception& out) noexcept 
     const auto type = offload::checked_header<Ethernet>(*frame).get<&Ethernet::type>();
     if (type != wire::ether_type::arp) return discard(frame, counters_.rx_dropped_ethertype);
     rte_pktmbuf_adj(frame, Ethernet::size);
-    frame->l2_len = 0;
+    set_link_header(*frame, 0);
     counters_.rx_punted.add();
     out.punts[out.punt_count++] = {type, frame};
 }

@@ -24,8 +24,11 @@ inline bool prepend(rte_mbuf& packet, const Header& header) {
     return true;
 }
 
-/// Tells a device with offloads how many bytes are in front of the IP header, of a tunnel's packet the outer one.
+/// Tells a device with offloads how many bytes are in front of the IP header, of a tunnel's packet the outer one. A
+/// packet without requests is left as it is: what is written here lies in the mbuf's second cache line.
 inline void set_link_header(rte_mbuf& packet, std::size_t size) {
+    if ((packet.ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK) == 0) [[likely]]
+        return;
     if ((packet.ol_flags & RTE_MBUF_F_TX_TUNNEL_MASK) != 0) [[unlikely]] {
         packet.outer_l2_len = size & 0x7f;
     } else {

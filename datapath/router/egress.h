@@ -57,10 +57,21 @@ public:
         return {{out.id, next.gateway}, &hints_[hop]};
     }
 
+    /// The destination of the gateway to which next hop `hop` leads, if there is one and it was found last time; else
+    /// `neighbour` says what to look up. Valid while neighbours do not change.
+    const link::Destination* known_gateway(typename Fib::Index hop) {
+        const auto& next = fib_.next_hop(hop);
+        if (next.kind != forward::NextHopKind::via) return nullptr;
+        return neighbours_.hinted({{next.interface, next.gateway}, &hints_[hop]});
+    }
+
     /// Adds a packet of at most the port's MTU to those that `flush` sends. When they are as many as one burst holds,
     /// they are sent first. Inline, as every packet comes here, and the call would cost a quarter of what it does.
     [[gnu::always_inline]] void append(ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
         append(burst_, out, packet, to, now);
+    }
+    [[gnu::always_inline]] void append(ShardPort& out, rte_mbuf* packet, const link::Destination& to, Time now) {
+        place(burst_, out, packet, &to, now);
     }
     /// As `append`, of a packet of any size: it is segmented or fragmented to the port's MTU.
     void gather(ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) { gather(burst_, out, packet, to, now); }
@@ -86,15 +97,21 @@ private:
         bool plain = true;  ///< all on one port, to destinations that are known
     };
 
-    [[gnu::always_inline]] void append(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
+    /// Returns where in the burst the packet is.
+    [[gnu::always_inline]] std::size_t place(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet,
+                                             const link::Destination* known, Time now) {
         if (outgoing.size == outgoing.packets.size()) [[unlikely]]
             send(outgoing, now);
         const auto at = outgoing.size++;
         outgoing.packets[at] = packet;
         outgoing.ports[at] = &out;
-        const auto* const known = neighbours_.hinted(to);
         outgoing.to[at] = known;
         outgoing.plain &= known != nullptr && &out == outgoing.ports.front();
+        return at;
+    }
+    [[gnu::always_inline]] void append(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) {
+        const auto* const known = neighbours_.hinted(to);
+        const auto at = place(outgoing, out, packet, known, now);
         if (known != nullptr) return;
         neighbours_.prefetch(to.key);
         outgoing.neighbours[at] = to;

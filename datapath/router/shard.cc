@@ -125,10 +125,10 @@ bool Shard::run_commands(Time now) noexcept {
 
 bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     const bool lossless = port.link().capabilities().lossless_rx;
-    if (lossless && (congested() || port.link_pause.skips(meter_.busy()))) return false;
+    if (lossless && (congested() || port.link_pause.skips(meter_.busy(), now))) return false;
     auto& received = received_;
     port.link().receive(received);
-    port.link_pause.note(!received.idle);
+    port.link_pause.note(!received.idle, now);
     count_burst(received.frames);
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
@@ -144,11 +144,11 @@ bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     const auto queue = port.link().queue();
     port.kernel.tx_burst(queue, {});  // a device that several shards share sends here what others have for it
     const bool lossless = port.kernel_capabilities.lossless_rx;
-    if (congested() || (lossless && port.kernel_pause.skips(meter_.busy()))) return false;
+    if (congested() || (lossless && port.kernel_pause.skips(meter_.busy(), now))) return false;
     std::array<rte_mbuf*, link::waiting_burst> packets;
     const auto n = port.kernel.rx_burst(queue, packets);
     const bool found = n > 0 || port.kernel.rx_consumed(queue);
-    port.kernel_pause.note(found);
+    port.kernel_pause.note(found, now);
     count_burst(n);
     if (n > 0) router_.from_kernel(port, pmd::Burst(packets).first(n), now);
     return found;
