@@ -76,14 +76,16 @@ END
 
 gateway_start() { instance_start "$ns_gw" gateway "$bed/gateway.toml" "$@"; }
 
-# gateway_start_shards COUNT [ARGUMENT...]: each on an lcore of its own. The lcores float over all CPUs, as the embedded ones do: there
-# may be fewer CPUs than shards.
-gateway_start_shards() {
+# instance_start_shards NAME COUNT ARGUMENT...: each shard on an lcore of its own. The lcores float over all CPUs, as the embedded ones
+# do: there may be fewer CPUs than shards.
+instance_start_shards() {
     local cpus
     cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
-    instance_start "$ns_gw" --lcores "(0-$1)@($cpus)" --main-lcore 0 --no-huge --no-shconf --no-pci -m 512 --log-level warning \
-        -- gateway "$bed/gateway.toml" "${@:2}"
+    instance_start "$1" --lcores "(0-$2)@($cpus)" --main-lcore 0 --no-huge --no-shconf --no-pci -m 512 --log-level warning -- "${@:3}"
 }
+
+# gateway_start_shards COUNT [ARGUMENT...]
+gateway_start_shards() { instance_start_shards "$ns_gw" "$1" gateway "$bed/gateway.toml" "${@:2}"; }
 
 # host_start NAMESPACE LETTER HOST ADDRESS [OPTION...]
 host_start() {
