@@ -83,7 +83,8 @@ rte_mbuf* MulticastRouter<Family>::route(FamilyRouter<Family>& router, ShardPort
         context_.discard(packet, *reason);
         return nullptr;
     }
-    auto* const for_kernel = local ? copy(*packet) : nullptr;
+    counters_.multicast_routed_packets.add();
+    auto* const for_kernel = local ? copy_for_kernel(*packet) : nullptr;
     Family::spend_hop(*packet);
     to_kernels(*packet, kernels);
     pass_on(router, packet, group, links, now);
@@ -126,12 +127,12 @@ void MulticastRouter<Family>::pass_on(FamilyRouter<Family>& router, rte_mbuf* pa
         router.to_group(out, one, group, now);
     });
     each_port(context_.ports, last, [&](ShardPort& out) {
-        counters_.multicast_forwarded_packets.add();
         // Shared by now, its payload may not be changed, nor grow: a link that seals it does both.
-        if (rte_mbuf_refcnt_read(packet) == 1 || out.ethernet() != nullptr) {
-            return router.to_group(out, std::exchange(packet, nullptr), group, now);
-        }
-        if (auto* const one = copy(*packet)) router.to_group(out, one, group, now);
+        const bool whole = rte_mbuf_refcnt_read(packet) == 1 || out.ethernet() != nullptr;
+        auto* const one = whole ? std::exchange(packet, nullptr) : copy(*packet);
+        if (one == nullptr) return;
+        counters_.multicast_forwarded_packets.add();
+        router.to_group(out, one, group, now);
     });
     if (packet != nullptr) rte_pktmbuf_free(packet);
 }
@@ -139,8 +140,15 @@ void MulticastRouter<Family>::pass_on(FamilyRouter<Family>& router, rte_mbuf* pa
 template <class Family>
 void MulticastRouter<Family>::to_kernels(const rte_mbuf& packet, PortSet kernels) {
     each_port(context_.ports, kernels, [&](ShardPort& port) {
-        if (auto* one = copy(packet)) context_.to_kernel(port, {&one, 1});
+        if (auto* one = copy_for_kernel(packet)) context_.to_kernel(port, {&one, 1});
     });
+}
+
+template <class Family>
+rte_mbuf* MulticastRouter<Family>::copy_for_kernel(const rte_mbuf& packet) {
+    auto* const one = copy(packet);
+    if (one != nullptr) counters_.multicast_kernel_copies.add();
+    return one;
 }
 
 template <class Family>

@@ -35,7 +35,9 @@ template <class Family>
 class FamilyRouter;
 
 #define VERBLINE_MULTICAST_COUNTERS(X)                                                                     \
+    X(multicast_routed_packets, "packets to groups that were routed to links, to kernels or to both")      \
     X(multicast_forwarded_packets, "packets to groups that were routed, for each link that they went to")  \
+    X(multicast_kernel_copies, "packets to groups that were routed, for each kernel that got a copy")      \
     X(multicast_shared_replicas, "of these, replicas that share their payload")                            \
     X(multicast_dropped_no_listener, "packets to groups without listeners elsewhere")                      \
     X(multicast_dropped_own, "packets to groups that came back to this router, their source")              \
@@ -88,6 +90,7 @@ private:
     rte_mbuf* route(FamilyRouter<Family>& router, ShardPort& from, std::size_t i, Time now);
     void pass_on(FamilyRouter<Family>& router, rte_mbuf* packet, const Address& group, PortSet links, Time now);
     void to_kernels(const rte_mbuf& packet, PortSet kernels);
+    rte_mbuf* copy_for_kernel(const rte_mbuf& packet);
     rte_mbuf* copy(const rte_mbuf& packet);
     rte_mbuf* replica(rte_mbuf& packet, const ShardPort& out);
 

@@ -12,6 +12,7 @@ import json
 import random
 import re
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from collections import Counter
 
 PORT = 9000
 PATIENCE = 8  # of a connection, which may lose its last packets
+GROUPS = {4: "239.1.2.3", 6: "ff15::1:203"}
 NOWHERE = {4: "192.0.2.1", 6: "2001:db8::1"}
 FLOWS = 64
 
@@ -39,11 +41,24 @@ def serve(connection):
             pass
 
 
+def interface():
+    """The number of the namespace's own interface."""
+    return next(number for number, name in socket.if_nameindex() if name != "lo")
+
+
+def join_groups(datagrams):
+    ipv4 = struct.pack("4s4si", socket.inet_aton(GROUPS[4]), bytes(4), interface())
+    datagrams.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, ipv4)
+    ipv6 = struct.pack("16sI", socket.inet_pton(socket.AF_INET6, GROUPS[6]), interface())
+    datagrams.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, ipv6)
+
+
 def sink():
     listener = socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True, backlog=128)
     datagrams = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     datagrams.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
     datagrams.bind(("::", PORT))
+    join_groups(datagrams)
     threading.Thread(target=lambda: [None for _ in iter(lambda: datagrams.recv(1 << 16), None)], daemon=True).start()
     print("ready", flush=True)
     while True:
@@ -77,7 +92,7 @@ class Sender:
                 pass
 
     def datagrams(self, version):
-        """Of many flows: small, large, and in fragments, for the far end, for nobody and for the gateway; some with their last hop."""
+        """Of many flows: small, large, and in fragments, for the far end, a group, nobody and the gateway; some with their last hop."""
         chance = random.Random(f"{self.seed} datagrams {version}")
         family = socket.AF_INET if version == 4 else socket.AF_INET6
         near = self.addresses[version]
@@ -86,13 +101,19 @@ class Sender:
         last_hop = socket.socket(family, socket.SOCK_DGRAM)
         option = (socket.IPPROTO_IP, socket.IP_TTL) if version == 4 else (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS)
         last_hop.setsockopt(*option, 1)
+        for each in sockets:
+            if version == 4:
+                each.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 8)
+            else:
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 8)
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, interface())
         if version == 4:
             for each in sockets:  # without DF, so that the gateway cuts what is too large for the other link
                 each.setsockopt(socket.IPPROTO_IP, 10, 0)  # IP_MTU_DISCOVER, IP_PMTUDISC_DONT
         while not self.over():
             for _ in range(20):
                 kind = chance.random()
-                to = near if kind < 0.9 else nobody if kind < 0.94 else NOWHERE[version] if kind < 0.97 else gateway
+                to = near if kind < 0.8 else GROUPS[version] if kind < 0.9 else nobody if kind < 0.94 else NOWHERE[version] if kind < 0.97 else gateway
                 one = last_hop if kind > 0.99 else chance.choice(sockets)
                 try:
                     one.sendto(bytes(chance.choice((8, 100, 1400, 1900, 5000))), (to, PORT))
@@ -166,9 +187,11 @@ def balances(account):
         total_out["kernel"] += account.sum(kernel, "tx_good_packets|tx_dropped_.*|rx_dropped_handover_full")
     total_in["ICMP errors"] = account.sum("shard", "icmp_errors_sent")
     total_in["fragments instead of packets"] = account.sum("shard", "fragments_made") - account.sum("shard", "fragmented_packets")
+    routed, made = (account.sum("shard", f"multicast_{what}") for what in ("routed_packets", "(forwarded_packets|kernel_copies)"))
+    total_in["replicas instead of packets to groups"] = made - routed
     total_out["merged"] = account.sum("shard", "rx_coalesced(_datagrams)?")
     total_out["to the control thread"] = account.sum("shard", "punted_packets")
-    total_out["dropped by the router"] = account.sum("shard", r"(rx_)?dropped_.*|control_tx_dropped_.*")
+    total_out["dropped by the router"] = account.sum("shard", r"(rx_)?dropped_.*|control_tx_dropped_.*|multicast_dropped_(?!no_mbuf|table_full).*")
     yield "the router", sum(total_in.values()), sum(total_out.values())
     print({"in": dict(total_in), "out": dict(total_out)})
 
@@ -189,7 +212,7 @@ def accounts(verbline, instance):
 MUST_HAPPEN = (
     "fragmented_packets tx_segmented rx_coalesced icmp_errors_sent dropped_no_route dropped_ttl dropped_neighbour_failed "
     "to_kernel_packets from_kernel_packets punted_packets rx_impair_lost rx_impair_duplicated rx_impair_reordered rx_impair_corrupted "
-    "tx_impair_lost tx_impair_duplicated tx_impair_reordered tx_impair_corrupted rx_handed_over tx_handed_over"
+    "tx_impair_lost tx_impair_duplicated tx_impair_reordered tx_impair_corrupted rx_handed_over tx_handed_over multicast_forwarded_packets"
 ).split()
 
 

@@ -55,6 +55,9 @@ TEST_F(MulticastTest, KernelsThatListenGetItToo) {
     ASSERT_EQ(sent(gateway.right_kernel), 1u);
     EXPECT_EQ(Ipv4::parse(bytes_of(gateway.right_kernel.sent[0]))->time_to_live, 8) << "routed";
     EXPECT_EQ(sent(gateway.right_link), 1u);
+    EXPECT_EQ(gateway.counter("multicast_routed_packets"), 1u);
+    EXPECT_EQ(gateway.counter("multicast_forwarded_packets"), 1u);
+    EXPECT_EQ(gateway.counter("multicast_kernel_copies"), 2u);
 }
 
 TEST_F(MulticastTest, WhatNobodyWantsIsDroppedAndAskedAbout) {
