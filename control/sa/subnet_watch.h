@@ -32,7 +32,7 @@ public:
     SubnetWatch(const SubnetWatch&) = delete;
     SubnetWatch& operator=(const SubnetWatch&) = delete;
 
-    /// Whether the SA answered the last query.
+    /// False once two queries in a row have not been answered, until one is.
     bool answering() const { return answering_; }
 
 private:
@@ -46,7 +46,7 @@ private:
     std::function<void()> lost_;
     std::optional<wire::Gid> last_group_;
     bool asking_ = false;
-    bool answering_ = false;
+    bool answering_ = true;
     unsigned silences_ = 0;
     Time quiet_until_ = 0;  ///< report no loss before: an SA that answers joins but not queries must not cause a storm
     Time quiet_ = 0;

@@ -122,6 +122,7 @@ TEST_F(IpoibPortTest, AnswersUnicast) {
 TEST_F(IpoibPortTest, GoesOnWhileTheSubnetManagerIsAwayAndJoinsAgainAfterwards) {
     open();
     ASSERT_TRUE(run_until([&] { return port->up(); }));
+    EXPECT_TRUE(agent->sm_answering()) << "not silent before it was asked";
     fabric.sm_kill();
     ASSERT_TRUE(run_until([&] { return !agent->sm_answering(); }));
     EXPECT_TRUE(port->up()) << "what is known stays in use";
