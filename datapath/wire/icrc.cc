@@ -121,10 +121,12 @@ void clear_upper_halves() {
 #endif
 }
 
-// ISA-L has code for registers of 128 and of 512 bits: the former takes twice as long as crc_fold.h.
+// ISA-L has code for registers of 128 and of 512 bits: over many bytes the former takes twice as long as crc_fold.h,
+// whose start and end take longer.
+constexpr std::size_t least_worth_folding = 384;
 bool should_fold(Bytes bytes) {
 #ifdef __x86_64__
-    return bytes.size() >= least_folded && can_fold_crcs() && !__builtin_cpu_supports("avx512f");
+    return bytes.size() >= least_worth_folding && can_fold_crcs() && !__builtin_cpu_supports("avx512f");
 #else
     return false;
 #endif

@@ -80,7 +80,7 @@ protected:
 };
 
 TEST_P(IcrcOverEach, EqualsTheDefinition) {
-    for (std::size_t size = headers(); size < headers() + 300; ++size) {
+    for (std::size_t size = headers(); size < headers() + 500; ++size) {
         const auto packet = random_packet(size);
         ASSERT_EQ(Icrc::begin(GetParam(), packet)->value(), expected(GetParam(), packet)) << size;
     }
@@ -102,7 +102,7 @@ TEST_P(IcrcOverEach, ComesOutTheSameInPieces) {
 }
 
 TEST_P(IcrcOverEach, ComesOutTheSameWithTheVcrcInOnePass) {
-    for (std::size_t size = headers(); size < headers() + 300; ++size) {
+    for (std::size_t size = headers(); size < headers() + 500; ++size) {
         const auto packet = random_packet(size);
         const auto before = random_packet(size % 9);
         Vcrc vcrc;
