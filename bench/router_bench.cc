@@ -16,11 +16,10 @@ namespace {
 
 using Kind = router::PortSetup::Kind;
 
-void route(benchmark::State& state, Kind kind, bool by_gateway = false, unsigned more_routes = 0) {
-    bench::RoutingGateway gateway({.kind = kind,
-                                   .flows = static_cast<unsigned>(state.range(0)),
-                                   .by_gateway = by_gateway,
-                                   .more_routes = more_routes});
+/// `setup` without the number of flows.
+void route(benchmark::State& state, bench::RoutingGateway::Setup setup) {
+    setup.flows = static_cast<unsigned>(state.range(0));
+    bench::RoutingGateway gateway(setup);
     auto& shard = gateway.shard();
     for (int i = 0; i < 64; ++i) shard.poll(0);
     const auto before = gateway.sink().taken();
@@ -49,11 +48,12 @@ void source_and_sink(benchmark::State& state) {
 }
 
 BENCHMARK(source_and_sink);
-BENCHMARK_CAPTURE(route, to_ethernet, Kind::ethernet)->Arg(1)->Arg(4'000);
-BENCHMARK_CAPTURE(route, to_ipoib, Kind::ipoib)->Arg(1)->Arg(4'000);
-BENCHMARK_CAPTURE(route, by_gateways, Kind::ethernet, true)->Arg(1)->Arg(4'000);
-BENCHMARK_CAPTURE(route, to_few, Kind::ethernet)->Arg(10);
-BENCHMARK_CAPTURE(route, among_many, Kind::ethernet, false, 1'000'000)->Arg(100'000);
+BENCHMARK_CAPTURE(route, to_ethernet, {})->Arg(1)->Arg(4'000);
+BENCHMARK_CAPTURE(route, to_ipoib, {.kind = Kind::ipoib})->Arg(1)->Arg(4'000);
+BENCHMARK_CAPTURE(route, to_ipoib_of_device, {.kind = Kind::ipoib, .crcs_by_device = true})->Arg(1)->Arg(4'000);
+BENCHMARK_CAPTURE(route, by_gateways, {.by_gateway = true})->Arg(1)->Arg(4'000);
+BENCHMARK_CAPTURE(route, to_few, {})->Arg(10);
+BENCHMARK_CAPTURE(route, among_many, {.more_routes = 1'000'000})->Arg(100'000);
 
 }  // namespace
 }  // namespace verbline

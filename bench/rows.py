@@ -169,8 +169,11 @@ def forwarding(flows):
                less_is_better=False, over_network=True)
 
 
-def ipoib_against_ethernet(effort):
-    return tuple(nanoseconds(effort, "bench_router", f"route/to_{link}/4000") for link in ("ipoib", "ethernet"))
+def against_ethernet(link):
+    def measure(effort):
+        return tuple(nanoseconds(effort, "bench_router", f"route/{case}/4000") for case in (link, "to_ethernet"))
+
+    return measure
 
 
 def among_many(effort):
@@ -383,7 +386,9 @@ def all_rows():
         alone("packet routed to Ethernet", "bench_router", "route/to_ethernet/4000"),
         alone("packet routed to IPoIB", "bench_router", "route/to_ipoib/4000"),
         Row("packet routed among 1,000,000 routes and 100,000 neighbours", "ns", "with 10 neighbours", 1 / 1.5, among_many),
-        Row("IPoIB against Ethernet, routed, CRCs in software", "ns", "routed to Ethernet", None, ipoib_against_ethernet),
+        Row("IPoIB against Ethernet, routed, CRCs in software", "ns", "routed to Ethernet", None, against_ethernet("to_ipoib")),
+        Row("IPoIB against Ethernet, routed, CRCs by the device", "ns", "routed to Ethernet", 0.95,
+            against_ethernet("to_ipoib_of_device")),
         *(forwarding(flows) for flows in (1, 10_000)),
         two_shards("two shards to Ethernet, for a CPU's second", "shards/to_ethernet", "packets_per_cpu_second", 1.8),
         two_shards("two shards to IPoIB, for a CPU's second", "shards/to_ipoib", "packets_per_cpu_second", 1.8),

@@ -22,7 +22,7 @@ public:
     std::uint16_t rx_burst(std::uint16_t, pmd::Burst) noexcept override { return 0; }
     std::uint16_t tx_burst(std::uint16_t, pmd::Burst) noexcept override { return 0; }
 
-private:
+protected:
     pmd::Capabilities capabilities_{};
 };
 

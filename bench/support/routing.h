@@ -84,12 +84,19 @@ private:
 /// Takes everything.
 class Sink final : public QuietDevice {
 public:
-    explicit Sink(std::uint16_t queues) : queues_(queues) {}
+    explicit Sink(std::uint16_t queues, pmd::Carries carries = pmd::Carries::ethernet) : queues_(queues) {
+        capabilities_.carries = carries;
+    }
 
     std::uint16_t tx_burst(std::uint16_t queue, pmd::Burst packets) noexcept override {
         if (!packets.empty()) rte_pktmbuf_free_bulk(packets.data(), static_cast<unsigned>(packets.size()));
         queues_[queue].taken += packets.size();
         return static_cast<std::uint16_t>(packets.size());
+    }
+    std::uint16_t send(std::uint16_t queue, std::span<const pmd::Datagram> datagrams) noexcept override {
+        std::array<rte_mbuf*, pmd::max_burst> payloads;
+        std::ranges::transform(datagrams, payloads.begin(), &pmd::Datagram::payload);
+        return tx_burst(queue, pmd::Burst(payloads).first(datagrams.size()));
     }
     /// From the thread of the queue, or when that does not run.
     std::uint64_t taken(std::uint16_t queue = 0) const { return queues_[queue].taken; }
@@ -106,6 +113,7 @@ class RoutingGateway {
 public:
     struct Setup {
         router::PortSetup::Kind kind = router::PortSetup::Kind::ethernet;  ///< of the port that transmits
+        bool crcs_by_device = false;  ///< on IPoIB, with the headers in front of it, as an HCA makes them
         unsigned flows = 1;
         bool by_gateway = false;
         unsigned more_routes = 0;  ///< that no packet takes
@@ -114,7 +122,8 @@ public:
     };
 
     explicit RoutingGateway(const Setup& setup)
-        : source_(setup.flows, setup.by_gateway, setup.shards), sink_(setup.shards) {
+        : source_(setup.flows, setup.by_gateway, setup.shards),
+          sink_(setup.shards, setup.crcs_by_device ? pmd::Carries::datagram : pmd::Carries::ethernet) {
         const auto size = rte_rcu_qsbr_get_memsize(setup.shards);
         readers_ = static_cast<rte_rcu_qsbr*>(rte_zmalloc(nullptr, size, RTE_CACHE_LINE_SIZE));
         rte_rcu_qsbr_init(readers_, setup.shards);
