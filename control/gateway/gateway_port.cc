@@ -2,6 +2,7 @@
 #include "control/gateway/gateway_port.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -87,6 +88,7 @@ Outcome GatewayPort::open_kernel_interface(const DeviceSetup& setup) {
                                        .mtu = static_cast<std::uint16_t>(port_config_.mtu)},
                                       setup.pools);
     if (!interface) return fault(fmt::format("port {}: {}", name(), interface.error().what));
+    interface_ = interface->get();
     auto device = pmd::with_queues(std::move(*interface), open_options(setup));
     if (!device) return fault(fmt::format("port {}: {}", name(), device.error().what));
     kernel_ = std::move(*device);
@@ -203,7 +205,10 @@ void GatewayPort::leave() {
 
 void GatewayPort::upkeep() {
     if (capture_) (void)capture_->drain();
-    port_->set_carrier(device_->link_up());
+    const bool link = device_->link_up();
+    port_->set_carrier(link);
+    // Before Linux 5.0 there is no way to say it; routing daemons then find out by their own hellos.
+    if (std::exchange(shown_carrier_, link) != link) std::ignore = interface_->set_carrier(link);
 }
 
 }  // namespace verbline::gateway

@@ -24,6 +24,10 @@
 #include "pmd/factory/open_device.h"
 #include "pmd/netdev.h"
 
+namespace verbline::pmd {
+class Tun;
+}
+
 namespace verbline::gateway {
 
 class GatewayPort {
@@ -96,6 +100,8 @@ private:
     bool first_of_subnet_ = true;
     std::unique_ptr<pmd::NetDevice> device_;
     std::unique_ptr<pmd::NetDevice> kernel_;
+    pmd::Tun* interface_ = nullptr;  ///< at the bottom of `kernel_`
+    bool shown_carrier_ = true;      ///< the kernel's interface has a carrier, as the link had at the last upkeep
     std::unique_ptr<router::ControlPort> port_;
     router::IpoibPort* ipoib_ = nullptr;        ///< `port_`, if it is one
     router::EthernetPort* ethernet_ = nullptr;  ///< likewise

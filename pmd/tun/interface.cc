@@ -144,6 +144,12 @@ Result<void> TunInterface::set_up(bool up) {
     return {};
 }
 
+Result<void> TunInterface::set_carrier(bool carrier) {
+    const unsigned value = carrier ? 1 : 0;
+    if (ioctl(queue(0), TUNSETCARRIER, &value) != 0) return failed(name_, "carrier");
+    return {};
+}
+
 bool TunInterface::is_up() const {
     auto request = request_for(name_);
     return ioctl(control_.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) != 0;

@@ -52,6 +52,9 @@ public:
 
     Result<void> set_up(bool up);
     bool is_up() const;
+    /// Whether the kernel takes the interface's link to be up (IFF_LOWER_UP); at first it does. Without a carrier the
+    /// kernel sends nothing, and tells routing daemons. Linux 5.0 or later; EINVAL before.
+    Result<void> set_carrier(bool carrier);
 
 private:
     TunInterface() = default;

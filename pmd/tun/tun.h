@@ -46,6 +46,8 @@ public:
     Result<void> up() override { return interface_.set_up(true); }
     void down() override { std::ignore = interface_.set_up(false); }
     bool link_up() override { return interface_.is_up(); }
+    /// As TunInterface::set_carrier. Control thread.
+    Result<void> set_carrier(bool carrier) { return interface_.set_carrier(carrier); }
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
     int rx_event(std::uint16_t queue) const noexcept override { return interface_.queue(queue); }

@@ -276,6 +276,20 @@ TEST_F(OneEnd, ReportsNameAndLinkState) {
     EXPECT_EQ(tun->set_identity({}), std::errc::operation_not_supported);
 }
 
+TEST_F(OneEnd, ShowsTheKernelACarrier) {
+    const auto flag = [&](const char* name) {
+        return std::system(
+                   ("nsenter --net=" + space->path() + " ip link show vl0 | grep -q '<.*" + name + ".*>'").c_str()) ==
+               0;
+    };
+    EXPECT_TRUE(flag("LOWER_UP"));
+    ASSERT_TRUE(tun->set_carrier(false));
+    EXPECT_TRUE(flag("NO-CARRIER"));
+    EXPECT_TRUE(tun->link_up()) << "which is up, without a carrier";
+    ASSERT_TRUE(tun->set_carrier(true));
+    EXPECT_FALSE(flag("NO-CARRIER"));
+}
+
 TEST_F(OneEnd, TheNameIsTakenWhileTheFirstLives) {
     const auto second = Tun::create({.name = "vl0", .netns = space->path()}, packet_pool());
     ASSERT_FALSE(second);
