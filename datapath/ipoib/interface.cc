@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/ipoib/interface.h"
 
-#include <algorithm>
+#include <cstring>
 
 #include <rte_mbuf.h>
 
@@ -123,9 +123,9 @@ void IpoibInterface::transmit(pmd::Burst packets, link::Destinations to) noexcep
 Counter* IpoibInterface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept {
     if (!queue_pair_) return &counters_.tx_dropped_down;
     if (carries_datagrams()) {
-        link::Header ipoib_header;
-        std::ranges::copy(to.header.view().last<IpoibHeader::size>(), ipoib_header.append(IpoibHeader::size).begin());
-        if (!link::prepend(packet, ipoib_header)) return &counters_.tx_dropped_no_room;
+        auto* const at = rte_pktmbuf_prepend(&packet, IpoibHeader::size);
+        if (at == nullptr) return &counters_.tx_dropped_no_room;
+        std::memcpy(at, to.header.view().last<IpoibHeader::size>().data(), IpoibHeader::size);
         link::set_link_header(packet, IpoibHeader::size);
         return nullptr;
     }
