@@ -33,13 +33,22 @@ read_capture() { tshark -n -o udp.ignore_ipv6_zero_checksum:TRUE -r "$@" 2>/dev/
 # frames FILE FILTER: how many frames match.
 frames() { read_capture "$1" -Y "$2" | wc -l; }
 
+# faultless FILE: Wireshark finds fault with no frame; else it prints some of those, with what they are.
+faultless() {
+    local faults
+    faults=$(read_capture "$1" -Y '_ws.malformed || _ws.expert.severity == error' \
+        -T fields -e frame.number -e frame.protocols -e _ws.expert.message | head -n 5) || true
+    echo "$faults"
+    [[ -z $faults ]]
+}
+
 # clean_capture FILE FILTER: every frame of the file matches, Wireshark finds fault with none, and every ICRC is right.
 clean_capture() {
     local all
     expect_line "every ICRC is right" '^[0-9]+ packets, 0 bad' /usr/bin/python3 "$(dirname "$0")/icrc.py" "$1"
     all=$(sed -n 's/ packets, 0 bad//p' "$bed/expect.out")
     expect "tshark knows all $all frames ($2)" test "$(frames "$1" "$2")" -eq "$all"
-    expect "nothing is malformed" test "$(frames "$1" '_ws.malformed || _ws.expert.severity == error')" -eq 0
+    expect "nothing is malformed" faultless "$1"
 }
 
 # all_operations FILE: SEND, WRITE, READ and ACK, by opcode (IBTA volume 1, table 38).
