@@ -124,21 +124,21 @@ template <class Family>
 void FamilyRouter<Family>::route(Time now) {
     if (lookup_.size == 0) return;
     std::uint64_t forwarded = 0;
-    auto way = way_of(lookup_.hops[0]);
+    auto adjacency = adjacency_of(lookup_.hops[0]);
     for (std::size_t i = 0, n = lookup_.size; i < n; ++i) {
         const auto destination = lookup_.destinations[i];
-        if (lookup_.hops[i] != way.hop) way = way_of(lookup_.hops[i]);
-        if (way.out == nullptr || Family::is_group(destination)) [[unlikely]] {
+        if (lookup_.hops[i] != adjacency.hop) adjacency = adjacency_of(lookup_.hops[i]);
+        if (adjacency.out == nullptr || Family::is_group(destination)) [[unlikely]] {
             route_elsewhere(i, now);
         } else {
-            forwarded += pass_on(way, destination, lookup_.packets[i], now) ? 1 : 0;
+            forwarded += pass_on(adjacency, destination, lookup_.packets[i], now) ? 1 : 0;
         }
     }
     context_.counters.forwarded_packets.add(forwarded);
 }
 
 template <class Family>
-auto FamilyRouter<Family>::way_of(typename Fib::Index hop) -> Way {
+auto FamilyRouter<Family>::adjacency_of(typename Fib::Index hop) -> Adjacency {
     const auto& next = fib_.next_hop(hop);
     if (!forward::leads_out(next.kind)) return {hop};
     return {hop, &context_.port(next.interface), egress_.known_gateway(hop)};
@@ -162,11 +162,11 @@ void FamilyRouter<Family>::route_elsewhere(std::size_t i, Time now) {
 
 /// To the next hop's link. False: the packet was dropped.
 template <class Family>
-bool FamilyRouter<Family>::pass_on(const Way& way, const Address& destination, rte_mbuf* packet, Time now) {
+bool FamilyRouter<Family>::pass_on(const Adjacency& adjacency, const Address& destination, rte_mbuf* packet, Time now) {
     auto& counters = context_.counters;
     if (leaves_scope(destination, packet, now)) return false;
     if (Family::hops_of(*packet) <= 1) return refuse(packet, counters.dropped_ttl, Error::time_exceeded(), now), false;
-    auto& out = *way.out;
+    auto& out = *adjacency.out;
     // A packet that is to be segmented is larger than what it becomes.
     const bool fits = packet->pkt_len <= out.mtu || size_on_link(*packet) <= out.mtu;
     if (!fits && !Family::may_fragment(*packet)) {
@@ -175,10 +175,10 @@ bool FamilyRouter<Family>::pass_on(const Way& way, const Address& destination, r
     if (context_.clamps_mss) [[unlikely]]
         clamp_mss(*context_.ports[packet->port], out, *packet);
     Family::spend_hop(*packet);
-    if (fits && way.to != nullptr) [[likely]] {
-        egress_.append(out, packet, *way.to, now);
+    if (fits && adjacency.to != nullptr) [[likely]] {
+        egress_.append(out, packet, *adjacency.to, now);
     } else {
-        const auto to = egress_.neighbour(out, way.hop, destination);
+        const auto to = egress_.neighbour(out, adjacency.hop, destination);
         fits ? egress_.append(out, packet, to, now) : egress_.gather(out, packet, to, now);
     }
     return true;

@@ -62,8 +62,9 @@ private:
         std::size_t local = 0;  ///< of `packets`, the first ones: routed already, to the kernel
     };
 
-    /// Where a next hop leads. Kept from packet to packet of a burst, as most follow the one in front.
-    struct Way {
+    /// A next hop with its port and, of a gateway, the rewrite. Kept from packet to packet of a burst, as most follow
+    /// the one in front.
+    struct Adjacency {
         typename Fib::Index hop{};
         ShardPort* out = nullptr;               ///< null: no link
         const link::Destination* to = nullptr;  ///< the gateway; null: to be looked up
@@ -76,9 +77,9 @@ private:
     void look_up(const ShardPort* chosen = nullptr);
     void choose_members(const ShardPort* chosen);
     void route(Time now);
-    Way way_of(typename Fib::Index hop);
+    Adjacency adjacency_of(typename Fib::Index hop);
     void route_elsewhere(std::size_t i, Time now);
-    bool pass_on(const Way& way, const Address& destination, rte_mbuf* packet, Time now);
+    bool pass_on(const Adjacency& adjacency, const Address& destination, rte_mbuf* packet, Time now);
     void clamp_mss(const ShardPort& from, const ShardPort& out, rte_mbuf& packet);
     bool leaves_scope(const Address& destination, rte_mbuf* packet, Time now);
     void route_from_kernel(ShardPort& out, std::size_t i, Time now);

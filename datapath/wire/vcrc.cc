@@ -8,6 +8,8 @@
 #include <immintrin.h>
 #endif
 
+#include "datapath/wire/gf2.h"
+
 namespace verbline::wire {
 namespace {
 
@@ -49,25 +51,15 @@ constexpr std::uint16_t by_table(std::uint16_t state, Bytes bytes) {
 
 #if defined(__x86_64__)
 
-// x^n modulo the generator, in the bit order of the packet: bit 63 is x^0.
-constexpr std::uint64_t power(unsigned n) {
-    std::uint32_t remainder = 1;
-    for (; n > 0; --n) {
-        remainder <<= 1;
-        if (remainder & 0x1'0000) remainder ^= 0x1'100b;
-    }
-    std::uint64_t reversed = 0;
-    for (unsigned i = 0; i < 16; ++i) reversed |= std::uint64_t{remainder >> i & 1} << (63 - i);
-    return reversed;
-}
+constexpr gf2::Polynomial vcrc_polynomial = 0x1'100b;  // the generator, as gf2.h has it
 
 // Powers that carry sixteen bytes `distance` bytes on: each half is multiplied by its own x^(8 * distance), modulo the
 // generator. The product of two bit-reversed numbers comes out one place too low, hence the exponents less one.
 consteval long long low_power(unsigned distance) {
-    return static_cast<long long>(power(8 * distance + 63));
+    return static_cast<long long>(gf2::reversed(gf2::power(8 * distance + 63, vcrc_polynomial)));
 }
 consteval long long high_power(unsigned distance) {
-    return static_cast<long long>(power(8 * distance - 1));
+    return static_cast<long long>(gf2::reversed(gf2::power(8 * distance - 1, vcrc_polynomial)));
 }
 
 #define CARRYLESS __attribute__((target("pclmul,sse4.1")))
