@@ -4,8 +4,9 @@
 /// @file
 /// Table of values by ids that the table allocates.
 ///
-/// Ids are allocated in order from a start that the owner chooses and repeat after 2^32. The low bits of an id name its
-/// part and, within it, its slot, so a lookup reads one slot; allocation skips an id whose slot is taken.
+/// Ids are allocated in order from a start that the owner chooses and repeat after 2^32, or at the end of a range. The
+/// low bits of an id name its part and, within it, its slot, so a lookup reads one slot; allocation skips an id whose
+/// slot is taken.
 ///
 ///     id   | generation         | slot in part | part |
 ///
@@ -33,13 +34,23 @@
 
 namespace verbline::cm {
 
+/// The ids that a table may allocate: those that have the high bits of `base`, above its `bits` low ones.
+struct IdRange {
+    std::uint32_t base = 0;
+    unsigned bits = 32;
+
+    constexpr std::uint32_t id(std::uint32_t number) const {
+        return bits >= 32 ? number : base | (number & ((1u << bits) - 1));
+    }
+};
+
 /// `Value` derives from Counted.
 template <class Value>
 class CommunicationIdTable {
 public:
     static constexpr std::size_t part_count = 16;
 
-    explicit CommunicationIdTable(std::uint32_t first) : next_(first) {
+    explicit CommunicationIdTable(std::uint32_t first, IdRange range = {}) : next_(first), range_(range) {
         segments_[0] = ZeroedArray<Slot>(part_count * first_slots);
         starts_[0] = segments_[0].data();
         for (auto& part : parts_) part.slots = first_slots;
@@ -54,7 +65,7 @@ public:
     template <class Make>
     Reference<Value> insert(Make&& make) {
         for (;;) {
-            const auto id = next_.fetch_add(1, std::memory_order_relaxed);
+            const auto id = range_.id(next_.fetch_add(1, std::memory_order_relaxed));
             if (id == 0) continue;
             auto& part = parts_[id % part_count];
             const std::lock_guard lock(part.mutex);
@@ -174,6 +185,7 @@ private:
     }
 
     std::atomic<std::uint32_t> next_;
+    const IdRange range_;
     std::atomic<std::size_t> size_ = 0;
     std::array<std::atomic<Slot*>, segment_count> starts_{};
     std::array<Part, part_count> parts_;

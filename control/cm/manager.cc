@@ -16,7 +16,7 @@ Manager::Manager(Options options, mad::GmpChannel& channel)
       datagram_requests_(options_.seed + 3),
       half_open_(options_.most_half_open, options_.seed + 4),
       closing_(options_.most_closing, options_.seed + 5),
-      sessions_(static_cast<std::uint32_t>(options_.seed ^ options_.seed >> 32)) {}
+      sessions_(static_cast<std::uint32_t>(options_.seed ^ options_.seed >> 32), options_.ids) {}
 
 void Manager::saw(Time now) {
     auto latest = latest_.load(std::memory_order_relaxed);

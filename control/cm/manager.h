@@ -55,6 +55,7 @@ public:
     struct Options {
         wire::Guid ca_guid{};
         std::uint64_t seed = 1;  ///< of communication, request and transaction ids; random, except in tests
+        IdRange ids{};           ///< of communication and request ids, where others share the port
         /// The endpoint has something to poll. Called once, then not again until `poll` has returned none. Called from
         /// `receive`, `tick` or a user's call on another endpoint; must not block or call back.
         std::function<void(Endpoint&)> on_ready;

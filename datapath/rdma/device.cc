@@ -43,6 +43,9 @@ Result<std::unique_ptr<Device>> Device::create(const DeviceOptions& options) {
     if (options.device->capabilities().carries != pmd::Carries::ethernet) {
         return failure(EOPNOTSUPP, std::string(options.device->name()) + " does not carry Ethernet frames");
     }
+    if (options.member && (options.queues.size() != 1 || options.max_queue_pairs > link::member_queue_pairs)) {
+        return failure(EINVAL, "a member of a node has one queue, and no more queue pairs than its numbers");
+    }
     if (!memory::install_fault_guard()) return failure(errno, "cannot handle SIGSEGV, which guards registered memory");
     std::unique_ptr<Device> device(new Device(options));
     auto room = static_cast<std::uint32_t>(rte_pktmbuf_data_room_size(options.pool) - RTE_PKTMBUF_HEADROOM);
@@ -73,6 +76,7 @@ Result<void> Device::make_engines() {
                                       .max_queue_pairs = options_.max_queue_pairs,
                                       .max_kept_packets = kept,
                                       .first_slot = options_.first_slot,
+                                      .member = options_.member,
                                       .start = options_.start});
         if (!engine) return std::unexpected(engine.error());
         (*engine)->set_address(options_.mac);

@@ -33,11 +33,13 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "datapath/link/gid_table.h"
+#include "datapath/link/member.h"
 #include "datapath/memory/key_table.h"
 #include "datapath/rdma/address.h"
 #include "datapath/rdma/engine.h"
@@ -67,7 +69,10 @@ struct DeviceOptions {
     std::uint32_t max_queue_pairs = 1 << 17;                  ///< per shard, including QP1
     std::uint32_t max_kept_packets = tunables::kept_packets;  ///< per shard; in total at most half of `pool`
     std::uint32_t first_slot = 0;  ///< QPN slots begin behind it: distinct for devices that share an address and a link
-    Time start = 0;                ///< not later than the first poll
+    /// One of several processes that share the port: QPNs are of its range, and what is for queue pairs of others at
+    /// our own address goes to `device`. Needs one queue, and at most link::member_queue_pairs.
+    std::optional<link::MemberId> member{};
+    Time start = 0;  ///< not later than the first poll
 };
 
 /// The peer of a connected queue pair, if it is known at creation, as on the passive side of a connection.

@@ -56,7 +56,13 @@ Engine::Engine(const Setup& setup, RingPointer doorbells)
                .on_event = setup_.on_event},
       shard_bits_(static_cast<unsigned>(std::bit_width(setup.shards - 1))),
       slots_(std::min(std::bit_ceil(std::max(setup.max_queue_pairs, 2u)), std::uint32_t{1} << (24 - shard_bits_))) {
-    next_slot_ = std::max(setup.first_slot & ((1u << (24 - shard_bits_)) - 1), 1u);
+    const std::uint32_t all = 1u << (24 - shard_bits_);
+    const auto first = setup.member ? link::first_qpn(*setup.member) : 0;
+    // 0, 1 and the highest are reserved (IBTA 10.2.4.3).
+    first_free_slot_ = std::max(first, 16u);
+    end_of_slots_ = std::min(setup.member ? first + link::member_queue_pairs : all, all - 1);
+    next_slot_ = setup.member ? first_free_slot_ : std::max(setup.first_slot & (all - 1), 1u);
+    if (setup.member) tx_stage_.set_member(*setup.member);
     if (const auto mac = setup.device->mac()) tx_stage_.set_address(*mac);
 }
 
@@ -231,10 +237,9 @@ transport::TransportQueuePair* Engine::find(wire::Qpn qpn) const noexcept {
 
 wire::Qpn Engine::allocate_qpn() noexcept {
     // Numbers are used round robin, so that late packets of a destroyed queue pair do not reach a new one of the same
-    // number. 0, 1 and the highest are reserved (IBTA 10.2.4.3).
-    const std::uint32_t all = (1u << (24 - shard_bits_)) - 1;
+    // number.
     for (std::uint32_t tried = 0; tried < slots_.size(); ++tried) {
-        next_slot_ = next_slot_ + 1 >= all ? 16 : std::max(next_slot_ + 1, 16u);
+        next_slot_ = next_slot_ + 1 >= end_of_slots_ ? first_free_slot_ : std::max(next_slot_ + 1, first_free_slot_);
         const auto qpn = wire::Qpn{next_slot_ << shard_bits_ | setup_.shard};
         if (slots_[slot_of(qpn)] == nullptr && slot_of(qpn) != slot_of(wire::gsi_qpn)) return qpn;
     }

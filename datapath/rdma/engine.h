@@ -24,11 +24,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "datapath/link/arrival.h"
+#include "datapath/link/member.h"
 #include "datapath/rdma/quiescent_gate.h"
 #include "datapath/timer/wheel.h"
 #include "datapath/transport/queue_pair.h"
@@ -63,6 +65,7 @@ public:
         std::uint32_t max_queue_pairs = 1 << 17;  ///< including QP1
         std::uint32_t max_kept_packets = 4096;    ///< kept for reordering, in total; below the size of `pool`
         std::uint32_t first_slot = 0;             ///< QPNs are allocated from the slot after it
+        std::optional<link::MemberId> member;     ///< QPNs are of its range, and slots as many as it has
         Time start = 0;
     };
 
@@ -173,6 +176,7 @@ private:
     unsigned shard_bits_;
     std::vector<transport::TransportQueuePair*> slots_;
     std::uint32_t next_slot_ = 1;
+    std::uint32_t first_free_slot_, end_of_slots_;  ///< of QPNs that may be allocated
     std::map<wire::Gid, std::vector<transport::TransportQueuePair*>> groups_;
     transport::TransportQueuePair* active_first_ = nullptr;
     transport::TransportQueuePair* active_last_ = nullptr;

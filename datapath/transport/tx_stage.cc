@@ -8,6 +8,8 @@
 
 #include <rte_mbuf.h>
 
+#include "datapath/link/transport_header.h"
+
 namespace verbline::transport {
 namespace {
 
@@ -80,15 +82,26 @@ void TxStage::seal_written() noexcept {
 
 void TxStage::dispatch(rte_mbuf* frame) noexcept {
     const auto bytes = bytes_of(*frame);
-    const bool ours = std::memcmp(bytes.data(), address_.bytes.data(), address_.bytes.size()) == 0;
     const bool group = (bytes[0] & std::byte{1}) != std::byte{0};
     if (group) {
         // Loop a copy back; if no mbuf is free it is lost, as multicast may be.
         if (auto* const copy = rte_pktmbuf_copy(frame, &pool_, 0, UINT32_MAX)) loopback_.push_back(copy);
     }
-    if (!ours) return stage(frame);
+    if (!is_to(bytes, address_) || (member_ && address_to_member(bytes))) return stage(frame);
     counters_.tx_loopback_packets.add();
     loopback_.push_back(frame);
+}
+
+/// Of a frame to the port's address: false if it is for ourselves. Else it gets the MAC addresses of both members.
+bool TxStage::address_to_member(wire::MutableBytes frame) const noexcept {
+    const auto at = link::transport_header_at(frame);
+    if (!at) return false;
+    const auto receiver = link::member_of(link::transport_header(frame, *at).get<&wire::Bth::dest>());
+    if (receiver == *member_) return false;
+    constexpr std::size_t source_at = 6;
+    std::ranges::copy(link::mac_of(receiver).bytes, frame.begin());
+    std::ranges::copy(link::mac_of(*member_).bytes, frame.begin() + source_at);
+    return true;
 }
 
 void TxStage::stage(rte_mbuf* frame) noexcept {

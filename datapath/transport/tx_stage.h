@@ -7,6 +7,9 @@
 ///     begin(envelope, size) ──> caller writes BTH, headers, payload, padding ──> commit ──> staged ──> tx_burst
 ///                                                                                  └─ to ourselves ──> loopback
 ///
+/// A member of a node (link/member.h) shares its address with the node's other members: what is for one of these goes
+/// to the device, under that member's own MAC address.
+///
 /// CRCs are computed for several frames at a time: for a single frame the loads stall on the stores just made, and the
 /// CRC chain is latency bound; several frames overlap. At most as many bytes as stay in the L1 cache.
 ///
@@ -16,10 +19,12 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "datapath/link/envelope.h"
+#include "datapath/link/member.h"
 #include "datapath/transport/counters.h"
 #include "datapath/wire/bytes.h"
 #include "pmd/netdev.h"
@@ -38,11 +43,13 @@ public:
 
     /// Frames to this address, and copies of multicast frames, are looped back, as an HCA does.
     void set_address(const wire::MacAddress& mac) { address_ = mac; }
+    /// From now on, only those for queue pairs of this member.
+    void set_member(link::MemberId member) { member_ = member; }
     bool is_ours(const wire::MacAddress& mac) const { return mac == address_; }
     /// Whether a received frame is for this address or a group.
     bool accepts(wire::Bytes frame) const {
-        return (frame[0] & std::byte{1}) != std::byte{0} ||
-               std::memcmp(frame.data(), address_.bytes.data(), address_.bytes.size()) == 0;
+        return (frame[0] & std::byte{1}) != std::byte{0} || is_to(frame, address_) ||
+               (member_ && is_to(frame, link::mac_of(*member_)));
     }
 
     /// While the mempool is empty the last cached buffers are reserved for answers: these let peers proceed and so free
@@ -69,9 +76,14 @@ public:
 private:
     static constexpr std::size_t stage_limit = 2 * pmd::max_burst, cached = 32, for_answers = 8, sealed_at_once = 8192;
 
+    static bool is_to(wire::Bytes frame, const wire::MacAddress& mac) {
+        return std::memcmp(frame.data(), mac.bytes.data(), mac.bytes.size()) == 0;
+    }
+
     rte_mbuf* allocate(Use use) noexcept;
     void seal_written() noexcept;
     void dispatch(rte_mbuf* frame) noexcept;
+    bool address_to_member(wire::MutableBytes frame) const noexcept;
     void stage(rte_mbuf* frame) noexcept;
     void offer() noexcept;
 
@@ -82,6 +94,7 @@ private:
     std::uint16_t ip_id_ = 0;
     bool refused_ = false;
     wire::MacAddress address_{};
+    std::optional<link::MemberId> member_;
     rte_mbuf* current_ = nullptr;
     /// Committed, CRCs not yet computed.
     struct Written {

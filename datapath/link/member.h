@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Addresses of the processes that share a port, the members of a node (`verbline node`).
+///
+///     QPN          | member, 10 bits | queue pair, 14 bits |      0 and 1 are the node's own: QP0 and QP1
+///     MAC address  06:76:6e:6f: | member, 16 bits |               between members and their node; never on the wire
+///
+/// On the wire all members have the port's addresses, and a packet's destination QPN names its member. Within the node
+/// each has a MAC address besides, so that an ordinary switch tells them apart. MAC addresses are not covered by the
+/// ICRC (IBTA annex A16, A17), so that they may be replaced. All functions are pure.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "datapath/wire/bytes.h"
+#include "datapath/wire/types.h"
+
+namespace verbline::link {
+
+/// 0: the node itself.
+enum class MemberId : std::uint16_t {};
+
+constexpr unsigned member_queue_pair_bits = 14;
+constexpr std::uint32_t member_queue_pairs = 1u << member_queue_pair_bits;  ///< of one member
+constexpr unsigned member_bits = 24 - member_queue_pair_bits;
+constexpr std::uint16_t last_member = (1u << member_bits) - 1;
+constexpr MemberId node_itself{0};
+
+constexpr std::uint32_t first_qpn(MemberId member) {
+    return std::uint32_t{static_cast<std::uint16_t>(member)} << member_queue_pair_bits;
+}
+constexpr MemberId member_of(wire::Qpn qpn) {
+    return MemberId{static_cast<std::uint16_t>(static_cast<std::uint32_t>(qpn) >> member_queue_pair_bits)};
+}
+
+constexpr std::uint32_t member_mac_prefix = 0x0676'6e6f;  ///< locally administered
+
+constexpr wire::MacAddress mac_of(MemberId member) {
+    wire::MacAddress mac;
+    wire::store32(mac.bytes, 0, member_mac_prefix);
+    wire::store16(mac.bytes, 4, static_cast<std::uint16_t>(member));
+    return mac;
+}
+/// None: no member's address.
+constexpr std::optional<MemberId> member_of(const wire::MacAddress& mac) {
+    if (wire::load32(mac.bytes, 0) != member_mac_prefix) return std::nullopt;
+    return MemberId{wire::load16(mac.bytes, 4)};
+}
+
+}  // namespace verbline::link
