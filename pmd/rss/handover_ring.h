@@ -26,11 +26,11 @@ public:
 
     /// `name` is unique in the process, and at most 28 characters; `socket` is the NUMA node of the consumer, on which
     /// the ring lies if there is memory.
-    static Result<HandoverRing> create(const std::string& name, int socket) {
+    static Result<HandoverRing> create(const std::string& name, int socket, unsigned size = capacity) {
         constexpr unsigned flags = RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ;
-        auto* ring = rte_ring_create(name.c_str(), capacity, socket, flags);
+        auto* ring = rte_ring_create(name.c_str(), size, socket, flags);
         if (ring == nullptr && socket != SOCKET_ID_ANY) {
-            ring = rte_ring_create(name.c_str(), capacity, SOCKET_ID_ANY, flags);
+            ring = rte_ring_create(name.c_str(), size, SOCKET_ID_ANY, flags);
         }
         if (ring == nullptr) return failure(rte_errno, "cannot create ring " + name + ": " + rte_strerror(rte_errno));
         return HandoverRing(ring);

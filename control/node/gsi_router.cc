@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/node/gsi_router.h"
+
+#include <utility>
+
+namespace verbline::node {
+namespace {
+
+using cm::member_of_id, cm::ReceivedMessage, wire::CmAttribute;
+
+bool is_request(const ReceivedMessage& message) {
+    return message.attribute() == CmAttribute::req || message.attribute() == CmAttribute::sidr_req;
+}
+
+wire::CmServiceId service_of(const ReceivedMessage& message) {
+    return message.attribute() == CmAttribute::req ? message.as<wire::CmReq>().service
+                                                   : message.as<wire::CmSidrReq>().service;
+}
+
+/// Messages without an id of the sender's: a SIDR_REP has the requester's; a REJ may come from one that never had any.
+bool names_sender(const ReceivedMessage& message) {
+    const bool bare = message.attribute() == CmAttribute::rej && message.sender_id() == 0;
+    return message.attribute() != CmAttribute::sidr_rep && !bare;
+}
+
+mad::MadBuffer rejection(const ReceivedMessage& message, wire::CmAbout about, wire::CmRejectReason reason) {
+    return cm::make_mad(wire::CmRej{.remote_id = message.sender_id(), .about = about, .reason = reason},
+                        message.transaction());
+}
+
+/// As a connection manager without that connection or service answers (IBTA volume 1, 12.9.8).
+GsiRouter::Verdict answer_without_member(const ReceivedMessage& message) {
+    switch (message.attribute()) {
+        case CmAttribute::req:
+            return GsiRouter::Answer{rejection(message, wire::CmAbout::req, wire::CmRejectReason::invalid_service_id)};
+        case CmAttribute::rep:
+            return GsiRouter::Answer{
+                rejection(message, wire::CmAbout::rep, wire::CmRejectReason::invalid_communication_id)};
+        case CmAttribute::dreq:
+            return GsiRouter::Answer{
+                cm::make_mad(wire::CmDrep{.local_id = message.receiver_id(), .remote_id = message.sender_id()},
+                             message.transaction())};
+        case CmAttribute::sidr_req:
+            return GsiRouter::Answer{cm::make_mad(wire::CmSidrRep{.request_id = message.sender_id(),
+                                                                  .status = wire::SidrStatus::unsupported_service,
+                                                                  .service = service_of(message)},
+                                                  message.transaction())};
+        default: return GsiDrop::gsi_dropped_no_member;
+    }
+}
+
+}  // namespace
+
+GsiRouter::Verdict GsiRouter::route(const Arrival& arrival) {
+    const auto& message = arrival.message;
+    if (arrival.from && names_sender(message) && member_of_id(message.sender_id()) != *arrival.from) {
+        return GsiDrop::gsi_dropped_foreign_id;
+    }
+    if (!arrival.to_wire) return to_member(arrival);
+    conversations_.sent(*arrival.from, std::nullopt, message, arrival.headers);
+    return Transmit{};
+}
+
+GsiRouter::Verdict GsiRouter::to_member(const Arrival& arrival) {
+    const auto& message = arrival.message;
+    const auto to = receiver(message);
+    if (!to || !setup_.attached(*to)) {
+        conversations_.received_late(message);
+        return answer_without_member(message);
+    }
+    if (arrival.from) conversations_.sent(*arrival.from, *to, message, arrival.headers);
+    conversations_.received(*to, arrival.from, message, reversed(arrival.headers));
+    return Deliver{*to};
+}
+
+std::optional<link::MemberId> GsiRouter::receiver(const ReceivedMessage& message) const {
+    if (!is_request(message)) return member_of_id(message.receiver_id());
+    if (const auto holder = setup_.holder(service_of(message))) return holder;
+    return conversations_.requester(service_of(message));
+}
+
+}  // namespace verbline::node

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The port of a node's link: on the wire all members have its addresses.
+///
+///     from the wire   destination: the port's MAC ──> that of the member whose queue pair the packet names
+///                     QP1 ──> the node's connection manager; groups unchanged; all else is not for members
+///     to the wire     source: a member's MAC ──> the port's
+
+#include "datapath/node/node_port.h"
+
+namespace verbline::node {
+
+class WirePort final : public NodePort {
+public:
+    /// `port`: the node's MAC address. `gsi` outlives the object.
+    static Result<std::unique_ptr<WirePort>> create(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi,
+                                                    const wire::MacAddress& port);
+
+    std::uint16_t tx_burst(std::uint16_t queue, pmd::Burst burst) noexcept override;
+
+private:
+    WirePort(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi, pmd::HandoverRing injected,
+             const wire::MacAddress& port);
+    Verdict judge(rte_mbuf& frame) noexcept override;
+
+    const wire::MacAddress port_;
+    const std::uint64_t port_number_;
+};
+
+}  // namespace verbline::node

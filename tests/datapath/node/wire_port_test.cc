@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/node/wire_port.h"
+
+#include "tests/datapath/node/ports.h"
+
+namespace verbline::node {
+namespace {
+
+using test::datagram, test::frame_to, test::member_6, test::our_mac, test::their_mac, test::with_macs;
+
+struct WirePortTest : test::PortTest {
+    std::unique_ptr<WirePort> port = WirePort::create(make_device(), *queue, our_mac).value();
+};
+
+TEST_F(WirePortTest, TheQueuePairNumberNamesTheMember) {
+    device->receive(with_macs(frame_to(wire::Qpn{link::first_qpn(member_6) + 17}), our_mac, their_mac));
+    const auto packets = receive(*port);
+    ASSERT_EQ(packets.size(), 1u);
+    EXPECT_EQ(test::destination_of(packets[0]), link::mac_of(member_6));
+    EXPECT_EQ(test::source_of(packets[0]), their_mac);
+    EXPECT_TRUE(test::open_frame(test::bytes_of(packets[0])));
+}
+
+TEST_F(WirePortTest, MadsGoToTheControlThread) {
+    device->receive(with_macs(datagram(wire::gsi_qpn, wire::gsi_qpn), our_mac, their_mac));
+    EXPECT_TRUE(receive(*port).empty());
+    const auto mads = at_control();
+    ASSERT_EQ(mads.size(), 1u);
+    EXPECT_EQ(GsiQueue::origin(*mads[0]), link::node_itself);
+}
+
+TEST_F(WirePortTest, GroupsPassAndAllElseIsNotForMembers) {
+    const auto group = link::multicast_mac(link::Carrier::roce_v2_ipv4, link::gid_of(wire::ipv4(239, 1, 1, 1)));
+    device->receive(with_macs(frame_to(wire::Qpn{0xff'ffff}, test::ud_send_only), group, their_mac));
+    device->receive(with_macs(frame_to(wire::Qpn{99}), their_mac, test::mac_ending(3)));
+    auto arp = with_macs(frame_to(wire::Qpn{99}), wire::broadcast_mac, their_mac);
+    arp[12] = std::byte{8}, arp[13] = std::byte{6};
+    device->receive(arp);
+    const auto packets = receive(*port);
+    ASSERT_EQ(packets.size(), 1u);
+    EXPECT_EQ(test::destination_of(packets[0]), group);
+    EXPECT_EQ(test::counter(*port, "rx_ignored"), 2u);
+}
+
+TEST_F(WirePortTest, OnTheWireAllHaveThePortsAddress) {
+    std::array<rte_mbuf*, 1> burst{
+        test::make_packet(with_macs(frame_to(wire::Qpn{99}), their_mac, link::mac_of(member_6))).release()};
+    ASSERT_EQ(port->tx_burst(0, burst), 1u);
+    EXPECT_EQ(test::source_of(device->sent.front()), our_mac);
+}
+
+}  // namespace
+}  // namespace verbline::node
