@@ -3,6 +3,7 @@
 #include "apps/verbline/gateway/gateway.h"
 #include "apps/verbline/gateway/host.h"
 #include "apps/verbline/hub/hub.h"
+#include "apps/verbline/hub/node.h"
 #include "apps/verbline/program/devinfo.h"
 #include "apps/verbline/program/run.h"
 #include "apps/verbline/show/show.h"
@@ -17,6 +18,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
     all.push_back(make_gateway());
     all.push_back(make_host());
     all.push_back(make_hub());
+    all.push_back(make_node());
     all.push_back(make_show());
     all.push_back(make_path());
     all.push_back(make_mcast());

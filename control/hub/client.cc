@@ -20,20 +20,25 @@
 namespace verbline::hub {
 namespace {
 
-std::unexpected<Error> no_hub(std::string_view name) {
-    return failure(ENOENT, fmt::format("no hub `{0}` runs here; start one with `verbline hub {0}`", name));
+std::string_view word(Kind kind) {
+    return kind == Kind::node ? "node" : "hub";
 }
 
-Result<FileDescriptor> connect_to(std::string_view name) {
+std::unexpected<Error> no_hub(std::string_view name, Kind kind) {
+    return failure(ENOENT, fmt::format("no {0} `{1}` runs here; start one with `verbline {0} {1}{2}`", word(kind), name,
+                                       kind == Kind::node ? " --port DEVICE" : ""));
+}
+
+Result<FileDescriptor> connect_to(std::string_view name, Kind kind) {
     if (!valid_name(name)) {
-        return failure(EINVAL, fmt::format("`{}` is no hub's name: at most 32 letters, digits, `.`, `_` and `-`, the "
+        return failure(EINVAL, fmt::format("`{}` is no {}'s name: at most 32 letters, digits, `.`, `_` and `-`, the "
                                            "first a letter or digit",
-                                           name));
+                                           name, word(kind)));
     }
     const std::string path = control_socket(name);
     if (auto good = pmd::check_path(path, pmd::runtime_advice); !good) {
-        if (good.error().code == ENOENT || good.error().code == ENOTDIR) return no_hub(name);
-        return failure(good.error().code, fmt::format("hub `{}`: {}", name, good.error().what));
+        if (good.error().code == ENOENT || good.error().code == ENOTDIR) return no_hub(name, kind);
+        return failure(good.error().code, fmt::format("{} `{}`: {}", word(kind), name, good.error().what));
     }
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     if (path.size() >= sizeof(address.sun_path)) {
@@ -50,11 +55,11 @@ Result<FileDescriptor> connect_to(std::string_view name) {
         return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
     };
     if (uninterrupted(connects) != 0) {
-        if (errno == ENOENT || errno == ECONNREFUSED) return no_hub(name);
-        return failure(errno, fmt::format("hub `{}`: {}: {}", name, path, std::strerror(errno)));
+        if (errno == ENOENT || errno == ECONNREFUSED) return no_hub(name, kind);
+        return failure(errno, fmt::format("{} `{}`: {}: {}", word(kind), name, path, std::strerror(errno)));
     }
     if (auto good = pmd::check_server(fd.get(), path, pmd::runtime_advice); !good) {
-        return failure(good.error().code, fmt::format("hub `{}`: {}", name, good.error().what));
+        return failure(good.error().code, fmt::format("{} `{}`: {}", word(kind), name, good.error().what));
     }
     return fd;
 }
@@ -63,11 +68,15 @@ std::unexpected<Error> unexpected_answer(std::string_view who) {
     return failure(EPROTO, fmt::format("{} sent a reply of the wrong type", who));
 }
 
+std::string_view peer(const Lane& lane) {
+    return lane.member ? "the node" : "the hub";
+}
+
 /// Sends a request whose only positive reply is Done.
 Result<void> request(const Lane& lane, const Message& what) {
-    const auto answer = ask(lane.control, what, "the hub", lane.direct_news);
+    const auto answer = ask(lane.control, what, peer(lane), lane.direct_news);
     if (!answer) return std::unexpected(answer.error());
-    if (!std::holds_alternative<Done>(*answer)) return unexpected_answer("the hub");
+    if (!std::holds_alternative<Done>(*answer)) return unexpected_answer(peer(lane));
     return {};
 }
 
@@ -81,9 +90,9 @@ Result<Lane> join(const JoinRequest& request) {
     if (const auto bad = std::ranges::find_if_not(request.addresses, link::usable); bad != request.addresses.end()) {
         return failure(EINVAL, fmt::format("{} is no address that a host can have", to_string(*bad)));
     }
-    auto control = connect_to(request.hub);
+    auto control = connect_to(request.hub, request.kind);
     if (!control) return std::unexpected(control.error());
-    const auto who = fmt::format("hub `{}`", request.hub);
+    const auto who = fmt::format("{} `{}`", word(request.kind), request.hub);
     const Join join{.mac = request.mac,
                     .addresses = request.addresses,
                     .program = request.program.empty() ? program_invocation_short_name : request.program,
@@ -93,34 +102,48 @@ Result<Lane> join(const JoinRequest& request) {
     if (!answer) return std::unexpected(answer.error());
     auto* granted = std::get_if<Granted>(&*answer);
     if (granted == nullptr) return unexpected_answer(who);
+    if ((granted->member != 0) != (request.kind == Kind::node)) {
+        return failure(EPROTO, fmt::format("`{0}` is a {1}; use {1}:{0}", request.hub,
+                                           word(granted->member != 0 ? Kind::node : Kind::hub)));
+    }
     return Lane{.control = std::move(*control),
                 .memif_socket = std::move(granted->memif_socket),
                 .mac = granted->mac,
+                .member = granted->member != 0 ? std::optional(link::MemberId{granted->member}) : std::nullopt,
                 .addresses = std::move(granted->addresses),
                 .mtu = granted->mtu,
                 .direct_news = {}};
 }
 
-Result<void> join_group(const Lane& lane, wire::MacAddress group) {
-    return request(lane, GroupMembership{group, true});
+Result<void> join_group(const Lane& lane, wire::MacAddress group, const wire::Gid& mgid, wire::Lid mlid) {
+    return request(lane, GroupMembership{group, true, mgid, mlid});
 }
-Result<void> leave_group(const Lane& lane, wire::MacAddress group) {
-    return request(lane, GroupMembership{group, false});
+Result<void> leave_group(const Lane& lane, wire::MacAddress group, const wire::Gid& mgid, wire::Lid mlid) {
+    return request(lane, GroupMembership{group, false, mgid, mlid});
+}
+
+Result<wire::MacAddress> resolve(const Lane& lane, const wire::Gid& from, const wire::Gid& to) {
+    const auto answer = ask(lane.control, Resolve{from, to}, peer(lane), lane.direct_news);
+    if (!answer) return std::unexpected(answer.error());
+    const auto* const resolved = std::get_if<Resolved>(&*answer);
+    if (resolved == nullptr) return unexpected_answer(peer(lane));
+    if (resolved->code != 0) return failure(resolved->code, "the node has no next hop");
+    return resolved->mac;
 }
 
 Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
-    const auto answer = ask(lane.control, Reserve{space, port}, "the hub", lane.direct_news);
+    const auto answer = ask(lane.control, Reserve{space, port}, peer(lane), lane.direct_news);
     if (!answer) return std::unexpected(answer.error());
     const auto* const reserved = std::get_if<Reserved>(&*answer);
-    if (reserved == nullptr || (port != 0 && reserved->port != port)) return unexpected_answer("the hub");
+    if (reserved == nullptr || (port != 0 && reserved->port != port)) return unexpected_answer(peer(lane));
     return reserved->port;
 }
 Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
     return request(lane, Release{space, port});
 }
 
-bool runs(std::string_view name) {
-    return connect_to(name).has_value();
+bool runs(std::string_view name, Kind kind) {
+    return connect_to(name, kind).has_value();
 }
 
 }  // namespace verbline::hub

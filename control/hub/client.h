@@ -21,6 +21,7 @@
 
 #include "control/hub/protocol.h"
 #include "datapath/link/interface_address.h"
+#include "datapath/link/member.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/error.h"
 #include "pmd/base/file_descriptor.h"
@@ -32,8 +33,12 @@ using pmd::DirectNews;
 
 constexpr std::chrono::seconds answer_limit{5}, start_limit{10};
 
+/// What is joined. A node's members share the addresses of its port, a hub's lanes have their own.
+enum class Kind : std::uint8_t { hub, node };
+
 struct JoinRequest {
     std::string hub = "default";
+    Kind kind = Kind::hub;
     wire::MacAddress mac{};                   ///< zero: the hub chooses
     std::vector<InterfaceAddress> addresses;  ///< at most 8; none: the hub chooses one of each of its subnets
     std::string program;                      ///< shown by the hub; empty: this program's name
@@ -44,8 +49,9 @@ struct Lane {
     /// Readable when `take_direct_news` has something; hung up (POLLHUP, POLLRDHUP) when the hub has ended.
     /// A child after fork should close its copy, or the lane lives on until the child ends.
     FileDescriptor control;
-    std::string memif_socket;  ///< the hub is the server; one queue in each direction
-    wire::MacAddress mac{};    ///< the only source address that the hub accepts from this lane
+    std::string memif_socket;              ///< the hub is the server; one queue in each direction
+    wire::MacAddress mac{};                ///< the only source address that the hub accepts from this lane
+    std::optional<link::MemberId> member;  ///< of a node, whose MAC and IP addresses these are
     std::vector<InterfaceAddress> addresses;
     std::uint16_t mtu = 0;                        ///< bytes behind the Ethernet header
     mutable std::vector<DirectNews> direct_news;  ///< received before an answer; `take_direct_news` returns them
@@ -59,10 +65,14 @@ struct Lane {
 /// an address is taken (the message names the program); ENOSPC: the hub is full; EPROTO: another protocol version.
 Result<Lane> join(const JoinRequest& request);
 
-/// Subscribes the lane to a multicast MAC address. Frames to a group without any subscriber are flooded to all lanes;
-/// broadcast, IPv6 solicited-node and all-nodes, and 224.0.0.0/24 always reach all.
-Result<void> join_group(const Lane& lane, wire::MacAddress group);
-Result<void> leave_group(const Lane& lane, wire::MacAddress group);
+/// Subscribes the lane to a group, of which a hub knows the MAC address alone. Frames to a group without any subscriber
+/// are flooded to all lanes; broadcast, IPv6 solicited-node and all-nodes, and 224.0.0.0/24 always reach all.
+Result<void> join_group(const Lane& lane, wire::MacAddress group, const wire::Gid& mgid = {}, wire::Lid mlid = {});
+Result<void> leave_group(const Lane& lane, wire::MacAddress group, const wire::Gid& mgid = {}, wire::Lid mlid = {});
+
+/// The next hop from an address of a node's port. EINPROGRESS: the node resolves it, ask again; EHOSTUNREACH: nobody
+/// answers.
+Result<wire::MacAddress> resolve(const Lane& lane, const wire::Gid& from, const wire::Gid& to);
 
 /// Reserves a port number of a port space (annex A11) on the hub until it is released or the lane ends: `port`, or 0
 /// for an ephemeral one. EADDRINUSE: taken (the message names the program).
@@ -78,8 +88,8 @@ std::optional<DirectNews> take_direct_news(const Lane& lane);
 /// Reports that the link's socket is closed, so that the two lanes may have another link.
 void end_direct(const Lane& lane, DirectId link);
 
-/// Whether a hub of this name runs and answers.
-bool runs(std::string_view name);
+/// Whether a hub or node of this name runs and answers.
+bool runs(std::string_view name, Kind kind = Kind::hub);
 
 /// Starts `program hub NAME` in the background, unless it runs, and returns when it is ready. Of concurrent callers one
 /// starts it. Its output goes to `log_file(name)`.

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "datapath/link/member.h"
+
 namespace verbline::hub {
 namespace {
 
@@ -26,6 +28,8 @@ enum class Type : std::uint16_t {
     direct_refused,
     direct_offer,
     direct_end,
+    resolve,
+    resolved,
 };
 
 struct [[gnu::packed]] Header {
@@ -58,6 +62,7 @@ struct [[gnu::packed]] GrantedMessage {
     Header header;
     Mac mac;
     std::uint16_t mtu;
+    std::uint16_t member;
     AddressList addresses;
     Text<max_socket> socket;
 };
@@ -66,10 +71,13 @@ struct [[gnu::packed]] RefusedMessage {
     std::int32_t code;
     Text<max_reason> reason;
 };
+using GidBytes = std::array<std::byte, 16>;
 struct [[gnu::packed]] GroupMessage {
     Header header;
     Mac mac;
     std::uint8_t member;
+    GidBytes mgid;
+    std::uint16_t mlid;
 };
 struct [[gnu::packed]] DoneMessage {
     Header header;
@@ -85,6 +93,15 @@ struct [[gnu::packed]] ReservedMessage {
 struct [[gnu::packed]] ReleaseMessage {
     Header header;
     std::uint16_t space, port;
+};
+struct [[gnu::packed]] ResolveMessage {
+    Header header;
+    GidBytes from, to;
+};
+struct [[gnu::packed]] ResolvedMessage {
+    Header header;
+    Mac mac;
+    std::int32_t code;
 };
 struct [[gnu::packed]] DirectMessage {
     Header header;
@@ -160,6 +177,7 @@ struct Encoder {
         GrantedMessage out{.header = {},
                            .mac = granted.mac.bytes,
                            .mtu = granted.mtu,
+                           .member = granted.member,
                            .addresses = to_list(granted.addresses),
                            .socket = {}};
         put(out.socket, granted.memif_socket);
@@ -171,7 +189,12 @@ struct Encoder {
         return bytes_of(out, Type::refused);
     }
     std::vector<std::byte> operator()(const GroupMembership& group) const {
-        return bytes_of(GroupMessage{.header = {}, .mac = group.mac.bytes, .member = group.member}, Type::group);
+        return bytes_of(GroupMessage{.header = {},
+                                     .mac = group.mac.bytes,
+                                     .member = group.member,
+                                     .mgid = group.mgid.bytes,
+                                     .mlid = static_cast<std::uint16_t>(group.mlid)},
+                        Type::group);
     }
     std::vector<std::byte> operator()(const Done&) const { return bytes_of(DoneMessage{}, Type::done); }
     std::vector<std::byte> operator()(const Reserve& reserve) const {
@@ -182,6 +205,14 @@ struct Encoder {
     }
     std::vector<std::byte> operator()(const Release& release) const {
         return bytes_of(ReleaseMessage{.header = {}, .space = release.space, .port = release.port}, Type::release);
+    }
+    std::vector<std::byte> operator()(const Resolve& resolve) const {
+        return bytes_of(ResolveMessage{.header = {}, .from = resolve.from.bytes, .to = resolve.to.bytes},
+                        Type::resolve);
+    }
+    std::vector<std::byte> operator()(const Resolved& resolved) const {
+        return bytes_of(ResolvedMessage{.header = {}, .mac = resolved.mac.bytes, .code = resolved.code},
+                        Type::resolved);
     }
     std::vector<std::byte> operator()(const Direct& direct) const {
         return bytes_of(DirectMessage{.header = {}, .peer = direct.peer.bytes}, Type::direct);
@@ -219,7 +250,8 @@ std::optional<Message> value(const GrantedMessage& in) {
     if (!addresses || mac.multicast() || mac == wire::MacAddress{} || socket.empty() || in.mtu == 0) {
         return std::nullopt;
     }
-    return Granted{std::move(socket), mac, std::move(*addresses), in.mtu};
+    if (in.member > link::last_member) return std::nullopt;
+    return Granted{std::move(socket), mac, std::move(*addresses), in.mtu, in.member};
 }
 std::optional<Message> value(const RefusedMessage& in) {
     if (in.code <= 0) return std::nullopt;
@@ -228,7 +260,7 @@ std::optional<Message> value(const RefusedMessage& in) {
 std::optional<Message> value(const GroupMessage& in) {
     const wire::MacAddress mac{in.mac};
     if (!mac.multicast() || mac == wire::broadcast_mac || in.member > 1) return std::nullopt;
-    return GroupMembership{mac, in.member == 1};
+    return GroupMembership{mac, in.member == 1, {in.mgid}, wire::Lid{in.mlid}};
 }
 std::optional<Message> value(const DoneMessage& /*in*/) {
     return Done{};
@@ -243,6 +275,15 @@ std::optional<Message> value(const ReservedMessage& in) {
 std::optional<Message> value(const ReleaseMessage& in) {
     if (in.port == 0) return std::nullopt;
     return Release{in.space, in.port};
+}
+
+std::optional<Message> value(const ResolveMessage& in) {
+    return Resolve{{in.from}, {in.to}};
+}
+std::optional<Message> value(const ResolvedMessage& in) {
+    const wire::MacAddress mac{in.mac};
+    if (in.code < 0 || (in.code == 0 && (mac.multicast() || mac == wire::MacAddress{}))) return std::nullopt;
+    return Resolved{mac, in.code};
 }
 
 /// A lane's, or nothing.
@@ -314,6 +355,8 @@ std::expected<Message, Malformed> decode(std::span<const std::byte> bytes) {
         case Type::direct_refused: return read<DirectRefusedMessage>(bytes);
         case Type::direct_offer: return read<DirectLinkMessage>(bytes, value<DirectOffer>);
         case Type::direct_end: return read<DirectEndMessage>(bytes);
+        case Type::resolve: return read<ResolveMessage>(bytes);
+        case Type::resolved: return read<ResolvedMessage>(bytes);
     }
     return std::unexpected(Malformed::foreign);
 }

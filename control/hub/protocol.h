@@ -7,12 +7,14 @@
 ///     client                                  hub
 ///       ── join ─────────────────────────────>
 ///       <────────────────── granted | refused ──   refused: the hub hangs up
-///       ── group (a multicast MAC, in or out) ─>
+///       ── group (a multicast address, in or out) ─>
 ///       <───────────────────── done | refused ──
 ///       ── reserve (a port number of a space) ──>
 ///       <──────────────── reserved | refused ──
 ///       ── release (one of those) ─────────────>
 ///       <───────────────────── done | refused ──
+///       ── resolve (the next hop to a GID) ────>               of a node, which has the port's neighbours
+///       <──────────── resolved (or not yet) ────
 ///
 ///       ── direct (the MAC of another client) ──>               a link of their own, without the hub between them
 ///       <──────── direct granted | direct refused ──            granted: with one end of a socket
@@ -43,7 +45,7 @@ namespace verbline::hub {
 using link::InterfaceAddress;
 
 /// To add a message: a struct below, encode and decode in protocol.cc, its handler (apps/EXTENDING.md); increment this.
-constexpr std::uint16_t version = 3;
+constexpr std::uint16_t version = 4;
 constexpr std::size_t max_addresses = 8;  ///< of one client
 constexpr std::size_t max_program = 32;   ///< bytes of a program's name
 constexpr std::size_t max_socket = 107;   ///< sun_path without its end
@@ -63,7 +65,8 @@ struct Granted {
     std::string memif_socket;
     wire::MacAddress mac{};
     std::vector<InterfaceAddress> addresses;
-    std::uint16_t mtu = 0;  ///< bytes behind the Ethernet header
+    std::uint16_t mtu = 0;     ///< bytes behind the Ethernet header
+    std::uint16_t member = 0;  ///< of a node, whose MAC and IP addresses these are (link/member.h); 0: of a hub
     bool operator==(const Granted&) const = default;
 };
 struct Refused {
@@ -74,6 +77,8 @@ struct Refused {
 struct GroupMembership {
     wire::MacAddress mac{};
     bool member = false;
+    wire::Gid mgid{};  ///< by which a node reports it on its link
+    wire::Lid mlid{};  ///< of a soft fabric
     bool operator==(const GroupMembership&) const = default;
 };
 /// Port numbers of the connection manager's port spaces (annex A11). The hub only ensures that no two clients have the
@@ -91,6 +96,16 @@ struct Release {
     std::uint16_t space = 0;
     std::uint16_t port = 0;
     bool operator==(const Release&) const = default;
+};
+/// The next hop from one of the port's addresses. The first request starts its resolution.
+struct Resolve {
+    wire::Gid from{}, to{};
+    bool operator==(const Resolve&) const = default;
+};
+struct Resolved {
+    wire::MacAddress mac{};
+    int code = 0;  ///< 0: `mac` is known; EINPROGRESS: ask again; else it has failed
+    bool operator==(const Resolved&) const = default;
 };
 struct Done {
     bool operator==(const Done&) const = default;
@@ -128,8 +143,8 @@ struct DirectEnd {
     bool operator==(const DirectEnd&) const = default;
 };
 
-using Message = std::variant<Join, Granted, Refused, GroupMembership, Done, Reserve, Reserved, Release, Direct,
-                             DirectGranted, DirectRefused, DirectOffer, DirectEnd>;
+using Message = std::variant<Join, Granted, Refused, GroupMembership, Done, Reserve, Reserved, Release, Resolve,
+                             Resolved, Direct, DirectGranted, DirectRefused, DirectOffer, DirectEnd>;
 
 enum class Malformed : std::uint8_t {
     foreign,        ///< not of this protocol: wrong length, mark, type or values

@@ -57,15 +57,14 @@ bool Registry::has_too_many_lanes(uid_t user) const {
 
 Registry::Answer<LaneId> Registry::join(const Join& join, Peer peer) {
     if (tenants_.size() >= setup_.max_lanes) {
-        return refuse(ENOSPC, fmt::format("hub `{0}` is full: {1} programs use it; start another with `verbline hub "
-                                          "NAME`",
-                                          setup_.name, setup_.max_lanes));
+        return refuse(ENOSPC, fmt::format("{} is full: {} programs use it; start another with `verbline {} NAME`",
+                                          who(), setup_.max_lanes, kind()));
     }
     if (has_too_many_lanes(peer.uid)) {
         return refuse(EDQUOT,
-                      fmt::format("hub `{}` keeps {} lanes for a user other than its own; end some programs, or "
-                                  "start the hub with a larger --user-lanes",
-                                  setup_.name, setup_.max_user_lanes));
+                      fmt::format("{} keeps {} lanes for a user other than its own; end some programs, or start the "
+                                  "{} with a larger --user-lanes",
+                                  who(), setup_.max_user_lanes, kind()));
     }
     Tenant tenant{.program = join.program,
                   .peer = peer,
@@ -74,6 +73,10 @@ Registry::Answer<LaneId> Registry::join(const Join& join, Peer peer) {
                   .groups = {},
                   .ports = 0,
                   .takes_direct = join.direct};
+    return setup_.node ? join_node(std::move(tenant)) : join_hub(std::move(tenant));
+}
+
+Registry::Answer<LaneId> Registry::join_hub(Tenant tenant) {
     if (tenant.addresses.empty()) {
         auto chosen = choose_addresses();
         if (!chosen) return std::unexpected(std::move(chosen.error()));
@@ -106,6 +109,7 @@ void Registry::leave(LaneId lane) {
     std::erase_if(ports_, [&](const auto& entry) { return entry.second == lane; });
     std::erase_if(direct_, [&](const auto& entry) { return entry.second.joins(lane); });
     tenants_.erase(lane);
+    if (setup_.node) retired_.insert(lane);
 }
 
 Registry::Answer<void> Registry::set_group(LaneId lane, const GroupMembership& group) {
@@ -115,9 +119,9 @@ Registry::Answer<void> Registry::set_group(LaneId lane, const GroupMembership& g
     } else if (groups.size() < setup_.max_groups || groups.contains(group.mac)) {
         groups.insert(group.mac);
     } else {
-        return refuse(ENOSPC, fmt::format("hub `{}` keeps {} multicast groups for a program; leave some, or start "
-                                          "the hub with a larger --lane-groups",
-                                          setup_.name, setup_.max_groups));
+        return refuse(ENOSPC, fmt::format("{} keeps {} multicast groups for a program; leave some, or start "
+                                          "the {} with a larger --lane-groups",
+                                          who(), setup_.max_groups, kind()));
     }
     return {};
 }
@@ -125,22 +129,19 @@ Registry::Answer<void> Registry::set_group(LaneId lane, const GroupMembership& g
 Registry::Answer<std::uint16_t> Registry::reserve(LaneId lane, const Reserve& wanted) {
     auto& tenant = tenants_.at(lane);
     if (tenant.ports >= setup_.max_ports) {
-        return refuse(ENOSPC,
-                      fmt::format("hub `{}` keeps {} ports for a program; release some, or start the hub with a "
-                                  "larger --lane-ports",
-                                  setup_.name, setup_.max_ports));
+        return refuse(ENOSPC, fmt::format("{} keeps {} ports for a program; release some, or start the {} with a "
+                                          "larger --lane-ports",
+                                          who(), setup_.max_ports, kind()));
     }
     const auto port = wanted.port != 0 ? std::optional(wanted.port) : choose_port(wanted.space);
     if (!port) {
-        return refuse(EADDRINUSE, fmt::format("all ephemeral ports on hub `{}` are in use; end some programs, or name "
-                                              "a port",
-                                              setup_.name));
+        return refuse(EADDRINUSE,
+                      fmt::format("all ephemeral ports on {} are in use; end some programs, or name a port", who()));
     }
     const auto [entry, free] = ports_.try_emplace({wanted.space, *port}, lane);
     if (!free) {
-        return refuse(EADDRINUSE,
-                      fmt::format("port {} is in use on hub `{}` by {}; choose another, or end that program", *port,
-                                  setup_.name, describe(entry->second)));
+        return refuse(EADDRINUSE, fmt::format("port {} is in use on {} by {}; choose another, or end that program",
+                                              *port, who(), describe(entry->second)));
     }
     ++tenant.ports;
     return *port;
@@ -149,7 +150,7 @@ Registry::Answer<std::uint16_t> Registry::reserve(LaneId lane, const Reserve& wa
 Registry::Answer<void> Registry::release(LaneId lane, const Release& port) {
     const auto found = ports_.find({port.space, port.port});
     if (found == ports_.end() || found->second != lane) {
-        return refuse(ENOENT, fmt::format("port {} is not this program's on hub `{}`", port.port, setup_.name));
+        return refuse(ENOENT, fmt::format("port {} is not this program's on {}", port.port, who()));
     }
     ports_.erase(found);
     --tenants_.at(lane).ports;
@@ -197,6 +198,15 @@ wire::MacAddress Registry::choose_mac(const InterfaceAddress& address) const {
 std::optional<LaneId> Registry::holder(const wire::Gid& address) const {
     const auto found = addresses_.find(address);
     return found == addresses_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<LaneId> Registry::holder(std::uint16_t space, std::uint16_t port) const {
+    const auto found = ports_.find({space, port});
+    return found == ports_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string Registry::who() const {
+    return fmt::format("{} `{}`", kind(), setup_.name);
 }
 
 std::string Registry::describe(LaneId lane) const {

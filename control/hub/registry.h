@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,16 +24,23 @@ namespace verbline::hub {
 
 enum class LaneId : std::uint16_t {};
 
+/// The addresses of a node's port, which all its members have.
+struct NodeIdentity {
+    wire::MacAddress mac{};
+    std::vector<InterfaceAddress> addresses;
+};
+
 struct RegistrySetup {
     std::string name;                       ///< of the hub, for error texts
     std::vector<InterfaceAddress> subnets;  ///< a client that names no address gets one of each; at most 8
     uid_t owner = 0;                        ///< the hub's user, who may have all lanes
     std::size_t max_lanes = 256;
-    std::size_t max_user_lanes = 64;  ///< of any other user
-    std::size_t max_groups = 256;     ///< of one lane
-    std::size_t max_ports = 8192;     ///< of one lane, in all port spaces; a space has 28,232 ephemeral ones
-    std::size_t max_direct = 16;      ///< direct links of one lane at a time; 0: none on this hub
-    std::vector<wire::Gid> routers;   ///< lanes with one of these addresses have no direct links
+    std::size_t max_user_lanes = 64;   ///< of any other user
+    std::size_t max_groups = 256;      ///< of one lane
+    std::size_t max_ports = 8192;      ///< of one lane, in all port spaces; a space has 28,232 ephemeral ones
+    std::size_t max_direct = 16;       ///< direct links of one lane at a time; 0: none on this hub
+    std::vector<wire::Gid> routers;    ///< lanes with one of these addresses have no direct links
+    std::optional<NodeIdentity> node;  ///< a node's registry, whose lanes are its members; none: a hub's
 };
 
 /// Credentials of a client, from the kernel (SO_PEERCRED).
@@ -68,8 +76,14 @@ public:
 
     /// Grants everything requested, or nothing.
     Answer<LaneId> join(const Join& join, Peer peer);
-    /// Releases the lane and all that it holds.
+    /// Releases the lane and all that it holds. A node's member number is not assigned again before `free`: peers may
+    /// still send to its queue pairs.
     void leave(LaneId lane);
+    /// Whether a member has left, and its number is not free yet.
+    bool retired(LaneId member) const { return retired_.contains(member); }
+    void free(LaneId member) { retired_.erase(member); }
+    /// Who has reserved the port.
+    std::optional<LaneId> holder(std::uint16_t space, std::uint16_t port) const;
     /// ENOSPC: too many groups. Repeating a request is no error.
     Answer<void> set_group(LaneId lane, const GroupMembership& group);
     /// Returns the port. EADDRINUSE: taken, even if by the same lane, or no ephemeral port is free. ENOSPC: over the
@@ -92,6 +106,10 @@ public:
 
 private:
     bool has_too_many_lanes(uid_t user) const;
+    Answer<LaneId> join_hub(Tenant tenant);
+    Answer<LaneId> join_node(Tenant tenant);
+    std::string who() const;  ///< in error texts
+    std::string_view kind() const { return setup_.node ? "node" : "hub"; }
     Answer<std::vector<InterfaceAddress>> choose_addresses() const;
     wire::MacAddress choose_mac(const InterfaceAddress& address) const;
     std::optional<LaneId> holder(const wire::Gid& address) const;
@@ -106,6 +124,8 @@ private:
     using Port = std::pair<std::uint16_t, std::uint16_t>;  ///< space, number
     std::map<Port, LaneId> ports_;
     std::uint16_t next_ephemeral_ = first_ephemeral_port;
+    std::set<LaneId> retired_;  ///< of a node
+    std::uint16_t last_member_ = 0;
     std::map<DirectId, DirectPair> direct_;
     std::uint32_t last_direct_ = 0;
 };

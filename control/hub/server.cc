@@ -49,6 +49,7 @@ Result<std::unique_ptr<Server>> Server::open(control::Loop& loop, const Registry
 Server::Server(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu, LaneHost& host)
     : loop_(loop),
       name_(setup.name),
+      node_(setup.node),
       mtu_(mtu),
       host_(host),
       registry_(setup),
@@ -142,6 +143,7 @@ bool Server::serve(Session& session, const Message& message) {
     if (const auto* group = std::get_if<GroupMembership>(&message)) return serve(session, *group);
     if (const auto* wanted = std::get_if<Reserve>(&message)) return serve(session, *wanted);
     if (const auto* port = std::get_if<Release>(&message)) return serve(session, *port);
+    if (const auto* wanted = std::get_if<Resolve>(&message)) return serve(session, *wanted);
     if (const auto* wanted = std::get_if<Direct>(&message)) return serve(session, *wanted);
     if (const auto* over = std::get_if<DirectEnd>(&message)) return serve(session, *over);
     return false;  // messages from hub to client
@@ -164,14 +166,20 @@ bool Server::serve(Session& session, const Join& join) {
         return false;
     }
     session.lane = *lane;
-    return send_to(session.fd.get(), Granted{*socket, tenant.mac, tenant.addresses, mtu_});
+    const auto member = static_cast<std::uint16_t>(node_ ? static_cast<unsigned>(*lane) : 0);
+    return send_to(session.fd.get(), Granted{*socket, node_ ? node_->mac : tenant.mac, tenant.addresses, mtu_, member});
 }
 
 bool Server::serve(Session& session, const GroupMembership& group) {
     if (!session.lane) return false;
+    const bool before = registry_.tenant(*session.lane).groups.contains(group.mac);
     const auto set = registry_.set_group(*session.lane, group);
     if (!set) return send_to(session.fd.get(), set.error());
-    host_.set_group(*session.lane, group);
+    if (before != group.member && !host_.set_group(*session.lane, group)) {
+        std::ignore = registry_.set_group(*session.lane, {.mac = group.mac, .member = false});
+        return send_to(session.fd.get(),
+                       Refused{EIO, fmt::format("the port of node `{}` cannot join the group", name_)});
+    }
     return send_to(session.fd.get(), Done{});
 }
 
@@ -185,6 +193,12 @@ bool Server::serve(Session& session, const Release& port) {
     if (!session.lane) return false;
     const auto released = registry_.release(*session.lane, port);
     return send_to(session.fd.get(), released ? Message(Done{}) : Message(released.error()));
+}
+
+bool Server::serve(Session& session, const Resolve& wanted) {
+    if (!session.lane) return false;
+    const auto mac = host_.resolve(wanted);
+    return send_to(session.fd.get(), mac ? Resolved{*mac, 0} : Resolved{{}, mac.error().code});
 }
 
 void Server::end(SessionId id) {

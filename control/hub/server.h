@@ -11,6 +11,7 @@
 /// Runs on the control thread's loop. No client can block it or monopolize it: one message of a client is served per
 /// poll of its connection.
 
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,7 +34,12 @@ public:
     /// Opens the lane and returns the path of its memif socket, which already accepts clients.
     virtual Result<std::string> open_lane(LaneId lane, const Registry::Tenant& tenant) = 0;
     virtual void close_lane(LaneId lane) = 0;
-    virtual void set_group(LaneId lane, const GroupMembership& group) = 0;
+    /// Returns false, for a member of a node, if the port cannot join the group.
+    virtual bool set_group(LaneId lane, const GroupMembership& group) = 0;
+    /// The next hop's MAC address, of a node. EINPROGRESS: it is being resolved.
+    virtual Result<wire::MacAddress> resolve(const Resolve& /*wanted*/) {
+        return failure(EOPNOTSUPP, "a hub's programs resolve themselves");
+    }
 };
 
 #define VERBLINE_HUB_DIRECT_COUNTERS(X)                                        \
@@ -62,6 +68,7 @@ public:
     ~Server();
 
     const Registry& registry() const { return registry_; }
+    Registry& registry() { return registry_; }
     const control::AcceptorCounters& counters() const { return acceptor_.counters(); }
     const DirectCounters& direct_counters() const { return counters_; }
 
@@ -81,6 +88,7 @@ private:
     bool serve(Session& session, const GroupMembership& group);
     bool serve(Session& session, const Reserve& wanted);
     bool serve(Session& session, const Release& port);
+    bool serve(Session& session, const Resolve& wanted);
     bool serve(Session& session, const Direct& wanted);
     bool serve(Session& session, const DirectEnd& over);
     int introduce(Session& asker, DirectId link);
@@ -88,6 +96,7 @@ private:
 
     control::Loop& loop_;
     std::string name_;
+    std::optional<NodeIdentity> node_;
     std::uint16_t mtu_;
     LaneHost& host_;
     Registry registry_;

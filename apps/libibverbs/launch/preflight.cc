@@ -29,6 +29,13 @@ Result<void> check_hub(const HubLink& link, std::span<const InterfaceAddress> ad
     return {};
 }
 
+Result<void> check_node(const NodeLink& link, std::span<const InterfaceAddress> addresses) {
+    const auto lane = hub::join(
+        {.hub = link.name, .kind = hub::Kind::node, .addresses = {addresses.begin(), addresses.end()}, .program = {}});
+    if (!lane) return std::unexpected(lane.error());
+    return {};
+}
+
 /// Queries the fabric as the program will, and then its hub, which is of no use without it.
 Result<void> check_fabric(const InfinibandLink& link, const std::string& program) {
     const auto port = fabric_port(link);
@@ -64,6 +71,8 @@ Result<void> check_links(const Settings& settings, const std::string& hub_progra
         Result<void> good;
         if (const auto* hub = std::get_if<HubLink>(&link))
             good = check_hub(*hub, addresses, hub_program);
+        else if (const auto* node = std::get_if<NodeLink>(&link))
+            good = check_node(*node, addresses);
         else if (const auto* port = std::get_if<InfinibandLink>(&link))
             good = check_fabric(*port, hub_program);
         else

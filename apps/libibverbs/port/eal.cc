@@ -14,8 +14,8 @@
 
 #include <fmt/format.h>
 
-#include "apps/libibverbs/port/quiet_thread.h"
 #include "pmd/base/free_descriptors.h"
+#include "pmd/base/quiet_thread.h"
 #include "pmd/base/tunables.h"
 
 namespace verbline::verbs {

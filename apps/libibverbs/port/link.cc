@@ -50,6 +50,7 @@ public:
 
 private:
     Result<void> device(const HubLink& link);
+    Result<void> device(const NodeLink& link);
     Result<void> device(const pmd::MemifSpec& spec) {
         out_.peer_comes_and_goes = true;
         return open_device(spec, memif_slot(mtu()), memif_log2_ring);
@@ -112,6 +113,18 @@ Result<void> Opener::open_lane(Result<hub::Lane> lane) {
 Result<void> Opener::device(const HubLink& link) {
     auto lane = hub::join(
         {.hub = link.name, .mac = out_.mac, .addresses = out_.addresses, .program = {}, .direct = settings_.direct});
+    if (auto opened = open_lane(std::move(lane)); !opened) return opened;
+    return settings_.direct ? add_direct_links() : Result<void>();
+}
+
+/// Neighbours are the node's: it owns the port.
+Result<void> Opener::device(const NodeLink& link) {
+    own_neighbours_ = false;
+    auto lane = hub::join({.hub = link.name,
+                           .kind = hub::Kind::node,
+                           .addresses = out_.addresses,
+                           .program = {},
+                           .direct = settings_.direct});
     if (auto opened = open_lane(std::move(lane)); !opened) return opened;
     return settings_.direct ? add_direct_links() : Result<void>();
 }

@@ -44,12 +44,12 @@ Result<void> LinkGroups::join(const wire::Gid& mgid, wire::Lid mlid) {
 
 Result<void> LinkGroups::let_in(const pmd::MulticastAddress& group) {
     if (link_.lane.control) {
-        if (auto joined = hub::join_group(link_.lane, group.mac); !joined) return joined;
+        if (auto joined = hub::join_group(link_.lane, group.mac, group.mgid, group.mlid); !joined) return joined;
     }
     // A device without multicast filters accepts all groups.
     const auto error = link_.device->attach_multicast(group);
     if (error && error != std::errc::operation_not_supported) {
-        if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, group.mac);
+        if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, group.mac, group.mgid, group.mlid);
         return failure(error.value(), link_.text + ": the group cannot be joined: " + error.message());
     }
     return {};
@@ -66,7 +66,7 @@ void LinkGroups::let_go(const pmd::MulticastAddress& group) {
     if (found == joined_.end() || --found->second != 0) return;
     joined_.erase(found);
     // If that fails, the hub has ended or the interface was removed, and with it the membership.
-    if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, group.mac);
+    if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, group.mac, group.mgid, group.mlid);
     std::ignore = link_.device->detach_multicast(group);
 }
 

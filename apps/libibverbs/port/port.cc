@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <random>
+#include <thread>
 
 #include <poll.h>
 #include <rte_errno.h>
@@ -64,6 +65,9 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
     if (!opened) return std::unexpected(opened.error());
     link_ = std::move(*opened);
     if (link_.direct != nullptr) link_.direct->use(broker_);
+    next_hops_.use(link_.neighbours, [this](const wire::Gid& from, const wire::Gid& to, Time timeout) {
+        return query_next_hop(from, to, timeout);
+    });
 
     const bool ib = is_infiniband(link);
     auto device = rdma::Device::create({.name = identity_.instance,
@@ -75,6 +79,7 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
                                         .on_event = [this](const transport::AsyncEvent& event) { dispatch(event); },
                                         .max_queue_pairs = max_queue_pairs,
                                         .first_slot = random_slot(),
+                                        .member = link_.lane.member,
                                         .start = monotonic_now()});
     if (!device) return std::unexpected(device.error());
     device_ = std::move(*device);
@@ -146,7 +151,7 @@ Result<wire::MacAddress> VerbsPort::resolve(unsigned gid_index, const wire::Gid&
     if (from == nullptr) return failure(EINVAL, fmt::format("GID index {} is empty", gid_index));
     if (const auto known = known_hop(*from, to)) return *known;
     if (link_.neighbours != nullptr) return ask_neighbours(to);
-    return host::resolve_kernel_neighbour(link_.ifindex, from->gid, to, NextHops::resolution_timeout);
+    return query_next_hop(from->gid, to, host::NextHops::resolution_timeout);
 }
 
 /// Addresses that need no query.
@@ -198,7 +203,7 @@ Result<mad::Gsi*> VerbsPort::gsi() {
 Result<wire::MacAddress> VerbsPort::ask_neighbours(const wire::Gid& to) {
     if (const auto mac = link_.neighbours->find(to)) return *mac;
     link_.neighbours->resolve(to);
-    for (const auto until = monotonic_now() + NextHops::resolution_timeout; monotonic_now() < until;) {
+    for (const auto until = monotonic_now() + host::NextHops::resolution_timeout; monotonic_now() < until;) {
         if (!progress_->drive()) progress_->idle();
         const bool resolving = link_.neighbours->resolving(to);  // first: the answer may come in between
         if (const auto mac = link_.neighbours->find(to)) return *mac;
@@ -206,6 +211,26 @@ Result<wire::MacAddress> VerbsPort::ask_neighbours(const wire::Gid& to) {
     }
     return failure(EHOSTUNREACH,
                    fmt::format("{}: no host on {} answers for {}", name(), link_.text, wire::to_string(to)));
+}
+
+Result<wire::MacAddress> VerbsPort::query_next_hop(const wire::Gid& from, const wire::Gid& to, Time timeout) {
+    if (link_.lane.member) return ask_node(from, to, timeout);
+    return host::resolve_kernel_neighbour(link_.ifindex, from, to, timeout);
+}
+
+/// The node resolves, and does not keep its answer from others meanwhile: it is asked until it has one.
+Result<wire::MacAddress> VerbsPort::ask_node(const wire::Gid& from, const wire::Gid& to, Time timeout) {
+    constexpr std::chrono::microseconds first_pause{200}, longest_pause{5000};
+    const auto until = monotonic_now() + timeout;
+    for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
+        {
+            const std::scoped_lock lock(hub_mutex_);
+            auto mac = hub::resolve(link_.lane, from, to);
+            if (mac || mac.error().code != EINPROGRESS) return mac;
+        }
+        if (monotonic_now() >= until) return failure(ETIMEDOUT, "the node has no next hop yet");
+        std::this_thread::sleep_for(pause);
+    }
 }
 
 void VerbsPort::listen(std::uint64_t identity, const void* who, Listener listener) {

@@ -17,12 +17,12 @@
 #include "apps/libibverbs/port/link.h"
 #include "apps/libibverbs/port/link_groups.h"
 #include "apps/libibverbs/port/link_ports.h"
-#include "apps/libibverbs/port/next_hops.h"
 #include "apps/libibverbs/port/owner.h"
 #include "apps/libibverbs/port/progress.h"
-#include "apps/libibverbs/port/quiet_thread.h"
+#include "control/host/next_hops.h"
 #include "control/mad/gsi.h"
 #include "datapath/rdma/device.h"
+#include "pmd/base/quiet_thread.h"
 
 namespace verbline::verbs {
 
@@ -116,6 +116,8 @@ private:
     void await_link(const Link& link);
     void write_sysfs() const;
     Result<wire::MacAddress> ask_neighbours(const wire::Gid& to);
+    Result<wire::MacAddress> ask_node(const wire::Gid& from, const wire::Gid& to, Time timeout);
+    Result<wire::MacAddress> query_next_hop(const wire::Gid& from, const wire::Gid& to, Time timeout);
     std::optional<wire::MacAddress> known_hop(const link::GidEntry& from, const wire::Gid& to) const;
 
     struct FreePool {
@@ -129,7 +131,7 @@ private:
     LinkGroups groups_{link_, hub_mutex_};
     LinkPorts ports_{link_, hub_mutex_};
     HubBroker broker_{link_, hub_mutex_};
-    NextHops next_hops_{link_};
+    host::NextHops next_hops_;
     std::mutex listeners_mutex_;
     struct Listening {
         const void* who;

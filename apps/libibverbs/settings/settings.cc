@@ -77,6 +77,10 @@ Result<Link> parse_link(std::string_view text) {
         if (!valid_name(rest)) return wrong(text, "needs a hub's name: letters, digits, `.`, `_` and `-`");
         return HubLink{std::string(rest)};
     }
+    if (kind == "node") {
+        if (!valid_name(rest)) return wrong(text, "needs a node's name: letters, digits, `.`, `_` and `-`");
+        return NodeLink{std::string(rest)};
+    }
     if (kind == "eth") {
         if (rest.empty() || rest.size() > longest_interface || rest.find_first_of("/,") != rest.npos)
             return wrong(text, "needs the name of an interface: eth:IFNAME");
@@ -84,8 +88,9 @@ Result<Link> parse_link(std::string_view text) {
     }
     if (kind == "ib") return infiniband(text, rest);
     if (kind != "memif" && kind != "tap" && kind != "dpdk")
-        return wrong(
-            text, "unknown kind; use hub:NAME, memif:SOCKET, eth:IFNAME, tap:IFNAME, ib:HOST@FABRIC or dpdk:DEVARGS");
+        return wrong(text,
+                     "unknown kind; use hub:NAME, node:NAME, memif:SOCKET, eth:IFNAME, tap:IFNAME, ib:HOST@FABRIC or "
+                     "dpdk:DEVARGS");
     auto device = pmd::parse_device_spec(text);
     if (!device) return std::unexpected(std::move(device.error()));
     if (auto* memif = std::get_if<pmd::MemifSpec>(&*device)) return std::move(*memif);
@@ -96,6 +101,7 @@ Result<Link> parse_link(std::string_view text) {
 std::string text(const Link& link) {
     return std::visit(Overloaded{
                           [](const HubLink& hub) { return "hub:" + hub.name; },
+                          [](const NodeLink& node) { return "node:" + node.name; },
                           [](const pmd::MemifSpec& memif) {
                               auto out = fmt::format("memif:{}{}", memif.path, memif.server ? ",server" : "");
                               if (memif.trust.user) out += fmt::format(",owner={}", *memif.trust.user);

@@ -19,6 +19,7 @@
 ///
 ///     memif:SOCKET[,server][,owner=UID]     shared memory with one other process
 ///     hub:NAME                              a lane of `verbline hub NAME`
+///     node:NAME                             the port of `verbline node NAME`, shared with its other programs
 ///     eth:IFNAME                            an Ethernet interface of the kernel
 ///     tap:IFNAME[,netns=NS][,queues=N]      a new interface of the kernel, whose other end is ours
 ///     ib:HOST@FABRIC                        the port of that host on a soft InfiniBand fabric
@@ -49,6 +50,11 @@ struct HubLink {
     bool operator==(const HubLink&) const = default;
 };
 
+struct NodeLink {
+    std::string name;
+    bool operator==(const NodeLink&) const = default;
+};
+
 struct InfinibandLink {
     std::string host;    ///< the node whose port this is, as in ibsim's topology file
     std::string fabric;  ///< IBSIM_SOCKNAME
@@ -57,7 +63,8 @@ struct InfinibandLink {
 
 /// A new kind: its text in settings.cc, its checks in ../launch/link_check.cc, its Opener in ../port/link.cc.
 /// apps/EXTENDING.md has all places in order.
-using Link = std::variant<HubLink, pmd::MemifSpec, pmd::EthernetSpec, pmd::TapSpec, InfinibandLink, pmd::DpdkSpec>;
+using Link =
+    std::variant<HubLink, NodeLink, pmd::MemifSpec, pmd::EthernetSpec, pmd::TapSpec, InfinibandLink, pmd::DpdkSpec>;
 
 using link::InterfaceAddress;
 /// "10.1.0.1/24", "fd00::1/64": an address that an interface can have.

@@ -25,7 +25,6 @@
 #include <thread>
 #include <vector>
 
-#include "apps/libibverbs/port/quiet_thread.h"
 #include "apps/libibverbs/ucma/event_channel.h"
 #include "apps/libibverbs/ucma/port_network.h"
 #include "control/loop/loop.h"
@@ -33,6 +32,7 @@
 #include "control/telemetry/program_server.h"
 #include "pmd/base/error.h"
 #include "pmd/base/event_descriptor.h"
+#include "pmd/base/quiet_thread.h"
 #include "pmd/base/time.h"
 
 namespace verbline::verbs {

@@ -12,6 +12,7 @@
 
 #include "apps/libibverbs/abi/convert.h"
 #include "apps/libibverbs/port/process.h"
+#include "control/cm/member_ids.h"
 #include "control/host/privileged_port.h"
 
 namespace verbline::verbs {
@@ -54,6 +55,7 @@ Result<void> PortNetwork::start() {
     };
     manager_ = cm::Manager::create(cm::Manager::Options{.ca_guid = port_.guid(),
                                                         .seed = random_seed(),
+                                                        .ids = cm::ids_of(port_.link().lane.member),
                                                         .on_ready = callbacks_.on_ready,
                                                         .gid_index = own_index,
                                                         .shared = port_.link().shared(),

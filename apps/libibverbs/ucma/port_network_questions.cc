@@ -45,7 +45,7 @@ void PortNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wir
     if (const auto mac = port_.next_hop(*index, to)) return handler(Neighbour{.mac = *mac, .gid = to});
     const auto now = callbacks_.now();
     port_.ask_next_hop(*index, to);
-    const auto until = now + NextHops::resolution_timeout;
+    const auto until = now + host::NextHops::resolution_timeout;
     next_timeout_ = waiting_.empty() ? until : std::min(next_timeout_, until);
     waiting_.emplace(ticket, Waiting{.gid_index = *index, .to = to, .until = until, .handler = std::move(handler)});
 }

@@ -65,13 +65,17 @@ public:
 
     Result<std::string> open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) override;
     void close_lane(hub::LaneId lane) override;
-    void set_group(hub::LaneId lane, const hub::GroupMembership& group) override;
+    bool set_group(hub::LaneId lane, const hub::GroupMembership& group) override;
+    Result<wire::MacAddress> resolve(const hub::Resolve& wanted) override;
 
 private:
     Outcome start_dpdk();
     Outcome make_switch();
+    Outcome open_node();
     Outcome open_uplinks();
+    Outcome add_uplink(std::unique_ptr<pmd::NetDevice> device);
     Result<std::unique_ptr<pmd::NetDevice>> open_uplink(const pmd::DeviceSpec& spec) const;
+    hub::RegistrySetup registry() const;
     Outcome serve();
     Outcome start_shards();
     Outcome say_ready() const;
@@ -94,6 +98,7 @@ private:
     std::unique_ptr<pmd::CaptureFile> capture_;
     std::shared_ptr<const pmd::memif::Notifier> notifier_ = std::make_shared<const pmd::memif::Notifier>();
     std::unique_ptr<pmd::Switch> switch_;
+    std::unique_ptr<NodePart> node_;  ///< after the switch, which has devices of its
     std::optional<HubShards> shards_;
     std::map<std::string, pmd::Switch::PortId> uplinks_;
     std::map<hub::LaneId, pmd::Switch::PortId> lanes_;
@@ -104,8 +109,8 @@ private:
 };
 
 Outcome HubProcess::start() {
-    for (const auto step : {&HubProcess::start_dpdk, &HubProcess::make_switch, &HubProcess::open_uplinks,
-                            &HubProcess::serve, &HubProcess::start_shards}) {
+    for (const auto step : {&HubProcess::start_dpdk, &HubProcess::make_switch, &HubProcess::open_node,
+                            &HubProcess::open_uplinks, &HubProcess::serve, &HubProcess::start_shards}) {
         if (auto result = (this->*step)(); !result) return result;
     }
     return say_ready();
@@ -113,8 +118,10 @@ Outcome HubProcess::start() {
 
 Outcome HubProcess::start_dpdk() {
     std::vector<std::string> pci;
-    for (const auto& uplink : options_.uplinks) {
-        if (auto device = pci_device(uplink)) pci.push_back(std::move(*device));
+    auto ports = options_.uplinks;
+    if (options_.node) ports.push_back(options_.node->port);
+    for (const auto& port : ports) {
+        if (auto device = pci_device(port)) pci.push_back(std::move(*device));
     }
     return process_.start_dpdk(
         {.name = options_.name, .memory_mb = memory_mb, .pci_devices = pci, .arguments = options_.eal_arguments});
@@ -123,7 +130,8 @@ Outcome HubProcess::start_dpdk() {
 Outcome HubProcess::make_switch() {
     // Other ports report the MTU that they support; DPDK ports have to be configured, and few support more than this.
     const auto is_dpdk = [](const auto& spec) { return std::holds_alternative<pmd::DpdkSpec>(spec); };
-    if (std::ranges::any_of(options_.uplinks, is_dpdk)) mtu_ = RTE_ETHER_MTU;
+    if (std::ranges::any_of(options_.uplinks, is_dpdk) || (options_.node && is_dpdk(options_.node->port)))
+        mtu_ = RTE_ETHER_MTU;
     if (options_.mtu != 0) mtu_ = options_.mtu;
     const auto room = static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + slot_size());
     // Besides, as many as the rings between shards hold.
@@ -146,57 +154,80 @@ Outcome HubProcess::make_switch() {
 
 Result<std::unique_ptr<pmd::NetDevice>> HubProcess::open_uplink(const pmd::DeviceSpec& spec) const {
     // Promiscuous: frames are for the lanes' MAC addresses, not for the interface's.
-    if (const auto* ethernet = std::get_if<pmd::EthernetSpec>(&spec)) {
+    if (const auto* ethernet = std::get_if<pmd::EthernetSpec>(&spec); ethernet != nullptr && !options_.node) {
         return pmd::AfPacket::create({.interface = ethernet->interface, .promiscuous = true}, pool_);
     }
     return pmd::open_device(
-        spec, {.pool = pool_, .mtu = mtu_, .memif_slot = slot_size(), .persistent = false, .bridged = true});
+        spec, {.pool = pool_, .mtu = mtu_, .memif_slot = slot_size(), .persistent = false, .bridged = !options_.node});
 }
 
 Outcome HubProcess::open_uplinks() {
     for (const auto& spec : options_.uplinks) {
         auto device = open_uplink(spec);
         if (!device) return run_failure(device.error().what);
-        const auto longest = (*device)->capabilities().max_packet - RTE_ETHER_HDR_LEN;
-        const std::string name((*device)->name());
-        if (options_.mtu > longest) {
-            return run_failure(
-                fmt::format("uplink {} carries no more than {} bytes: give --mtu {}", name, longest, longest));
-        }
-        mtu_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(mtu_, longest));
-        if (auto up = (*device)->up(); !up) return run_failure(up.error().what);
-        auto port = switch_->add_uplink(std::move(*device));
-        if (!port) return run_failure(port.error().what);
-        uplinks_.emplace(name, *port);
+        if (auto added = add_uplink(std::move(*device)); !added) return added;
     }
     switch_->upkeep(loop_.now(), pmd::Switch::Links::all);
     return {};
 }
 
+Outcome HubProcess::add_uplink(std::unique_ptr<pmd::NetDevice> device) {
+    const auto longest = device->capabilities().max_packet - RTE_ETHER_HDR_LEN;
+    const std::string name(device->name());
+    if (options_.mtu > longest) {
+        return run_failure(fmt::format("{} carries no more than {} bytes: give --mtu {}", name, longest, longest));
+    }
+    mtu_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(mtu_, longest));
+    if (auto up = device->up(); !up) return run_failure(up.error().what);
+    auto port = switch_->add_uplink(std::move(device));
+    if (!port) return run_failure(port.error().what);
+    uplinks_.emplace(name, *port);
+    return {};
+}
+
+Outcome HubProcess::open_node() {
+    if (!options_.node) return {};
+    auto node = NodePart::create(*options_.node, loop_, pool_,
+                                 [this](const pmd::DeviceSpec& spec) { return open_uplink(spec); });
+    if (!node) return run_failure(node.error().what);
+    node_ = std::move(*node);
+    return add_uplink(node_->take_port());
+}
+
+hub::RegistrySetup HubProcess::registry() const {
+    // Capture and impairment apply to all frames, and with any_source every lane may be a router: no direct links.
+    const bool sees_all = !options_.direct || !options_.capture.empty() || options_.impair || options_.any_source;
+    const hub::RegistrySetup usual;
+    return {.name = options_.name,
+            .subnets = options_.subnets,
+            .owner = geteuid(),
+            .max_lanes = node_ ? link::last_member : usual.max_lanes,
+            .max_user_lanes = options_.user_lanes,
+            .max_groups = options_.lane_groups,
+            .max_ports = options_.lane_ports,
+            .max_direct = sees_all ? 0 : usual.max_direct,
+            .routers = options_.routers,
+            .node = node_ ? std::optional(node_->identity()) : std::nullopt};
+}
+
 Outcome HubProcess::serve() {
     auto tables = telemetry::Server::open(
         hub_tables([this] {
-            return HubView{server_->registry(),        *switch_, lanes_, uplinks_, server_->counters(),
-                           server_->direct_counters(), *shards_};
+            return HubView{server_->registry(),        *switch_, lanes_,     uplinks_, server_->counters(),
+                           server_->direct_counters(), *shards_, node_.get()};
         }),
         [this](std::function<void()> task) { loop_.post(std::move(task)); });
     if (!tables) return run_failure(tables.error().what);
     telemetry_.emplace(std::move(*tables));
-    // Capture and impairment apply to all frames, and with any_source every lane may be a router: no direct links.
-    const bool sees_all = !options_.direct || !options_.capture.empty() || options_.impair || options_.any_source;
-    const hub::RegistrySetup setup{.name = options_.name,
-                                   .subnets = options_.subnets,
-                                   .owner = geteuid(),
-                                   .max_user_lanes = options_.user_lanes,
-                                   .max_groups = options_.lane_groups,
-                                   .max_ports = options_.lane_ports,
-                                   .max_direct = sees_all ? 0 : hub::RegistrySetup{}.max_direct,
-                                   .routers = options_.routers};
-    auto server = hub::Server::open(loop_, setup, mtu_, *this);
+    auto server = hub::Server::open(loop_, registry(), mtu_, *this);
     if (!server) return run_failure(server.error().what);
     server_ = std::move(*server);
+    if (node_) {
+        if (auto served = node_->serve(*switch_, *server_); !served) return run_failure(served.error().what);
+    }
     upkeep_timer_ = loop_.every(upkeep_period, [this] {
         switch_->upkeep(loop_.now(), pmd::Switch::Links::all);
+        if (node_) node_->upkeep(loop_.now());
         shards_->look_after(loop_.now(), [](const std::string& line) { fmt::print(stderr, "verbline: {}\n", line); });
     });
     if (capture_) capture_timer_ = loop_.every(capture_period, [this] { write_capture(); });
@@ -211,9 +242,13 @@ Outcome HubProcess::start_shards() {
 
 Outcome HubProcess::say_ready() const {
     std::vector<std::string> parts;
+    if (node_) {
+        for (const auto& address : node_->identity().addresses) parts.push_back(to_string(address));
+    }
     for (const auto& subnet : options_.subnets) parts.push_back(to_string(subnet));
-    for (const auto& [name, port] : uplinks_) parts.push_back("uplink " + name);
-    fmt::print("verbline: hub {} ({}, MTU {}) ready\n", options_.name, fmt::join(parts, ", "), mtu_);
+    for (const auto& [name, port] : uplinks_) parts.push_back((node_ ? "port " : "uplink ") + name);
+    fmt::print("verbline: {} {} ({}, MTU {}) ready\n", node_ ? "node" : "hub", options_.name, fmt::join(parts, ", "),
+               mtu_);
     std::fflush(stdout);
     return {};
 }
@@ -231,26 +266,39 @@ Result<std::string> HubProcess::open_lane(hub::LaneId lane, const hub::Registry:
         {.path = socket, .server = true, .buffer_size = slot_size(), .mtu = mtu_, .notifier = notifier_}, pool_);
     if (!device) return std::unexpected(device.error());
     if (auto up = (*device)->up(); !up) return std::unexpected(up.error());
-    lanes_[lane] = switch_->add_lane(impaired(std::move(*device), lane), tenant.mac, guard_of(tenant));
+    Result<std::unique_ptr<pmd::NetDevice>> port = impaired(std::move(*device), lane);
+    if (node_) port = node_->member(lane, std::move(*port));
+    if (!port) return std::unexpected(port.error());
+    lanes_[lane] = switch_->add_lane(std::move(*port), tenant.mac, guard_of(tenant));
     expect_connection();
     return socket;
 }
 
 /// No source check for routers, which forward packets of others.
 std::optional<pmd::SourceGuard> HubProcess::guard_of(const hub::Registry::Tenant& tenant) const {
-    std::vector<wire::Gid> addresses{link::link_local_gid(tenant.mac)};
+    const auto mac = node_ ? node_->identity().mac : tenant.mac;
+    std::vector<wire::Gid> addresses{link::link_local_gid(mac)};
     for (const auto& address : tenant.addresses) addresses.push_back(address.gid);
     const auto is_router = [this](const wire::Gid& gid) { return std::ranges::count(options_.routers, gid) > 0; };
     if (options_.any_source || std::ranges::any_of(addresses, is_router)) return std::nullopt;
-    return pmd::SourceGuard(tenant.mac, addresses);
+    return pmd::SourceGuard(mac, addresses);
 }
 
 void HubProcess::close_lane(hub::LaneId lane) {
+    if (node_) node_->forget(lane);
     switch_->remove(lanes_.extract(lane).mapped());
+    if (node_) node_->leave(lane);
 }
 
-void HubProcess::set_group(hub::LaneId lane, const hub::GroupMembership& group) {
+bool HubProcess::set_group(hub::LaneId lane, const hub::GroupMembership& group) {
+    if (node_ && !node_->set_group(group)) return false;
     switch_->set_group(lanes_.at(lane), group.mac, group.member);
+    return true;
+}
+
+Result<wire::MacAddress> HubProcess::resolve(const hub::Resolve& wanted) {
+    if (node_) return node_->resolve(wanted);
+    return hub::LaneHost::resolve(wanted);
 }
 
 /// Different seeds, so that no two lanes drop the same frames.

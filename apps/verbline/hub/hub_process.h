@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A running hub: a switch on a poll thread or several, and the registry of lanes on the control thread.
+/// A running hub or node: a switch on a poll thread or several, and the registry of lanes on the control thread.
 
 #include <cstdint>
 #include <optional>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/verbline/command_line/command.h"
+#include "apps/verbline/node/node_part.h"
 #include "control/hub/registry.h"
 #include "datapath/link/interface_address.h"
 #include "pmd/factory/device_spec.h"
@@ -21,6 +22,7 @@ struct HubOptions {
     static constexpr std::uint16_t default_mtu = 4200;  ///< RoCE's headers around a path MTU of 4096
 
     std::string name;
+    std::optional<NodeOptions> node;  ///< a node: one port, whose addresses all programs have; none: a hub
     std::vector<pmd::DeviceSpec> uplinks;
     std::vector<link::InterfaceAddress> subnets;  ///< a client that names no address gets one of each
     std::uint16_t mtu = 0;  ///< behind the Ethernet header; 0: default_mtu, or less if an uplink has less

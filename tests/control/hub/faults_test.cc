@@ -24,7 +24,7 @@ using test::Outcome, test::WithoutFaults;
 struct Lanes : LaneHost {
     Result<std::string> open_lane(LaneId, const Registry::Tenant&) override { return ++open, "/nowhere"; }
     void close_lane(LaneId) override { --open; }
-    void set_group(LaneId, const GroupMembership&) override {}
+    bool set_group(LaneId, const GroupMembership&) override { return true; }
 
     std::atomic<int> open = 0;
 };

@@ -34,7 +34,10 @@ struct FakeHost : LaneHost {
         return "/run/lane-" + std::to_string(static_cast<unsigned>(lane));
     }
     void close_lane(LaneId) override { --open; }
-    void set_group(LaneId, const GroupMembership& group) override { groups.push_back(group); }
+    bool set_group(LaneId, const GroupMembership& group) override {
+        groups.push_back(group);
+        return true;
+    }
 
     bool broken = false;
     int open = 0;

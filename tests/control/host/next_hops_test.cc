@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel's neighbours, over a veth between two namespaces; our own are tested with NeighbourDevice.
-#include "apps/libibverbs/port/next_hops.h"
+#include "control/host/next_hops.h"
 
 #include <chrono>
 #include <semaphore>
@@ -10,11 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include "control/host/kernel_neighbour.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
 #include "tests/support/namespace.h"
 
-namespace verbline::verbs {
+namespace verbline::host {
 namespace {
 
 wire::Gid gid(std::uint8_t last) {
@@ -31,8 +32,11 @@ struct NextHopsTest : ::testing::Test {
         there->run("ip address add 10.1.0.2/24 dev v1");
         here->run("ip link set v0 up");
         there->run("ip link set v1 up");
-        here->enter([&] { link.ifindex = if_nametoindex("v0"); });
-        hops.emplace(link);
+        here->enter([&] { ifindex = if_nametoindex("v0"); });
+        hops.emplace();
+        hops->use(nullptr, [this](const wire::Gid& from, const wire::Gid& to, Time timeout) {
+            return resolve_kernel_neighbour(ifindex, from, to, timeout);
+        });
         hops->on_answer([this] { told.release(); });
     }
     /// The resolver is made in the namespace of who asks first.
@@ -48,7 +52,7 @@ struct NextHopsTest : ::testing::Test {
         return found;
     }
 
-    OpenedLink link;
+    unsigned ifindex = 0;
     std::counting_semaphore<64> told{0};
     std::optional<test::Namespace> here, there;
     std::optional<NextHops> hops;
@@ -81,4 +85,4 @@ TEST_F(NextHopsTest, EndsInTheMiddleOfAQuestion) {
 }
 
 }  // namespace
-}  // namespace verbline::verbs
+}  // namespace verbline::host

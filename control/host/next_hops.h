@@ -6,9 +6,9 @@
 /// later.
 ///
 ///     find ─────┬── our own ARP and ND (NeighbourDevice)
-///               └── kernel's neighbours: answers of the last seconds
-///     resolve ──┬── NeighbourDevice solicits, and repeats it ─────────────────────────┬──> on_answer
-///               └── queue ──> resolver, a thread that waits for the kernel ──> answer ┘
+///               └── answers of the last seconds, of the kernel or of the port's node
+///     resolve ──┬── NeighbourDevice solicits, and repeats it ──────────────────────────┬──> on_answer
+///               └── queue ──> resolver, a thread that waits for an answer ──> answer ──┘
 ///
 /// Both repeat their solicitations themselves, and give up after `resolution_timeout`. The resolver starts with the
 /// first query. Each query gets a fraction of a second at a time, so that hosts which do not answer delay the others
@@ -24,18 +24,19 @@
 #include <optional>
 #include <utility>
 
-#include "apps/libibverbs/port/link.h"
-#include "apps/libibverbs/port/quiet_thread.h"
+#include "datapath/neighbour/device.h"
 #include "datapath/neighbour/neighbours.h"
 #include "pmd/base/counter.h"
+#include "pmd/base/error.h"
+#include "pmd/base/quiet_thread.h"
 #include "pmd/base/time.h"
 
-namespace verbline::verbs {
+namespace verbline::host {
 
 #define VERBLINE_NEXT_HOP_COUNTERS(X)                                           \
-    X(next_hop_queries, "next hops queried from the kernel")                    \
+    X(next_hop_queries, "next hops queried from the kernel, or from the node")  \
     X(next_hop_queries_dropped, "queries dropped because too many were queued") \
-    X(next_hop_failures, "queries without an answer of the kernel, or not in time")
+    X(next_hop_failures, "queries without an answer, or not in time")
 struct NextHopCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_NEXT_HOP_COUNTERS)
 };
@@ -47,7 +48,15 @@ public:
     /// As of our own neighbour engine; the kernel's three solicitations, a second apart, take about as long.
     static constexpr Time resolution_timeout = neighbour::Neighbours::parameters.resolution_timeout();
 
-    explicit NextHops(const OpenedLink& link) : link_(link) {}
+    /// Blocks until there is an answer, for `timeout` at most. ETIMEDOUT: ask again.
+    using Query = std::function<Result<wire::MacAddress>(const wire::Gid& from, const wire::Gid& to, Time timeout)>;
+
+    NextHops() = default;
+    /// Whom to ask, before the first call: our own discovery, which outlives the object, or else `query`.
+    void use(neighbour::NeighbourDevice* neighbours, Query query) {
+        neighbours_ = neighbours;
+        query_ = std::move(query);
+    }
     NextHops(const NextHops&) = delete;
     NextHops& operator=(const NextHops&) = delete;
 
@@ -76,7 +85,8 @@ private:
     void resolve(const std::stop_token& stop);
     bool answer(const Asked& asked, const Result<wire::MacAddress>& mac);
 
-    const OpenedLink& link_;
+    neighbour::NeighbourDevice* neighbours_ = nullptr;
+    Query query_;
     NextHopCounters counters_;  ///< under the mutex
     std::mutex mutex_;          ///< of the members below
     std::map<Question, Answer> answers_;
@@ -87,4 +97,4 @@ private:
     QuietThread resolver_;  ///< destroyed first
 };
 
-}  // namespace verbline::verbs
+}  // namespace verbline::host

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/libibverbs/port/next_hops.h"
+#include "control/host/next_hops.h"
 
 #include <algorithm>
 #include <cerrno>
 
-#include "control/host/kernel_neighbour.h"
 #include "pmd/base/clock.h"
 
-namespace verbline::verbs {
+namespace verbline::host {
 namespace {
 
 constexpr Time answer_lifetime = 5 * second;
@@ -16,7 +15,7 @@ constexpr Time query_timeout = 200 * millisecond;  ///< the kernel keeps solicit
 }  // namespace
 
 std::optional<wire::MacAddress> NextHops::find(const wire::Gid& from, const wire::Gid& to) {
-    if (link_.neighbours != nullptr) return link_.neighbours->find(to);
+    if (neighbours_ != nullptr) return neighbours_->find(to);
     const std::scoped_lock lock(mutex_);
     const auto found = answers_.find({from, to});
     if (found == answers_.end() || found->second.until < monotonic_now()) return std::nullopt;
@@ -24,7 +23,7 @@ std::optional<wire::MacAddress> NextHops::find(const wire::Gid& from, const wire
 }
 
 void NextHops::resolve(const wire::Gid& from, const wire::Gid& to) {
-    if (link_.neighbours != nullptr) return link_.neighbours->resolve(to);
+    if (neighbours_ != nullptr) return neighbours_->resolve(to);
     const Question question{from, to};
     const std::scoped_lock lock(mutex_);
     if (waits(question)) return;
@@ -40,7 +39,7 @@ void NextHops::resolve(const wire::Gid& from, const wire::Gid& to) {
 }
 
 bool NextHops::resolving(const wire::Gid& from, const wire::Gid& to) {
-    if (link_.neighbours != nullptr) return link_.neighbours->resolving(to);
+    if (neighbours_ != nullptr) return neighbours_->resolving(to);
     const std::scoped_lock lock(mutex_);
     return waits({from, to});
 }
@@ -50,7 +49,7 @@ bool NextHops::waits(const Question& question) const {
 }
 
 void NextHops::on_answer(std::function<void()> notify) {
-    if (link_.neighbours != nullptr) return link_.neighbours->on_answer(std::move(notify));
+    if (neighbours_ != nullptr) return neighbours_->on_answer(std::move(notify));
     const std::scoped_lock lock(mutex_);
     notify_ = std::move(notify);
 }
@@ -62,8 +61,7 @@ void NextHops::resolve(const std::stop_token& stop) {
         asked_.pop_front();
         resolving_ = asked.question;
         lock.unlock();
-        const auto mac =
-            host::resolve_kernel_neighbour(link_.ifindex, asked.question.first, asked.question.second, query_timeout);
+        const auto mac = query_(asked.question.first, asked.question.second, query_timeout);
         lock.lock();
         resolving_.reset();
         if (!answer(asked, mac)) asked_.push_back(asked);
@@ -87,4 +85,4 @@ bool NextHops::answer(const Asked& asked, const Result<wire::MacAddress>& mac) {
     return true;
 }
 
-}  // namespace verbline::verbs
+}  // namespace verbline::host

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// A thread of the library inside a program that is not ours, with the program's signals blocked. (The synchronous
+/// A thread with the program's signals blocked, which are for the program's own threads. (The synchronous
 /// faults stay unblocked: SIGSEGV of a guarded copy is raised in the thread that copies.)
 
 #include <system_error>
@@ -13,7 +13,7 @@
 
 #include "pmd/base/error.h"
 
-namespace verbline::verbs {
+namespace verbline {
 
 class QuietThread : public std::jthread {
 public:
@@ -52,4 +52,4 @@ private:
     explicit QuietThread(std::jthread thread) : std::jthread(std::move(thread)) {}
 };
 
-}  // namespace verbline::verbs
+}  // namespace verbline

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/hub/node.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "apps/verbline/hub/hub_process.h"
+#include "control/hub/directory.h"
+#include "control/hub/protocol.h"
+#include "datapath/link/member.h"
+
+namespace verbline::cli {
+namespace {
+
+constexpr unsigned smallest_mtu = 1280, largest_mtu = 9600;  // RFC 8200, 5; what Ethernet adapters can do at most
+
+class Node final : public Command {
+public:
+    Manual manual() const override {
+        return {
+            .name = "node",
+            .summary = "share one port among the RDMA programs of this machine",
+            .synopsis =
+                "NAME --port DEVICE [--ip ADDRESS/LENGTH]... [--mtu N] [--user-lanes N] [--lane-groups N] "
+                "[--lane-ports N] [--no-direct] [--impair SPEC]",
+            .description =
+                {"Owns a port, and gives each program that joins (verbline run --link node:NAME) the same device on "
+                 "it, as a network adapter does: one MAC address, one set of IP addresses, one connection manager. "
+                 "Runs until SIGINT or SIGTERM; prints a line that ends in `ready` when programs can join.",
+                 "The port is eth:IFNAME, with the addresses that the kernel has there, unless --ip gives it others "
+                 "of its own; or, always with --ip, tap:IFNAME, memif:SOCKET[,server], or dpdk:DEVARGS, any port of "
+                 "DPDK.",
+                 "A packet goes to the program that its destination queue pair number names; up to 1023 programs have "
+                 "16384 numbers each. Connection requests go to the program that has bound their port. Programs of "
+                 "this node that talk to each other do it by shared memory, not over the port.",
+                 "When a program is killed, its connections are ended in its name (DREQ, REJ), its groups are left "
+                 "and its ports are free at once; its queue pair numbers are not used again for some seconds.",
+                 "A program may send RDMA packets only, datagrams only from its own queue pairs and messages of the "
+                 "connection manager only with ids of its own; all else is dropped and counted "
+                 "(rx_dropped_not_rdma, rx_dropped_foreign_qpn, gsi_dropped_foreign_id in verbline show NAME "
+                 "counters)."},
+            .examples = {{"verbline node eth1 --port eth:eth1", "all programs share the addresses of eth1"},
+                         {"verbline run --link node:eth1 -- ib_send_bw", "a program on it"},
+                         {"verbline -l 0-2 -a 03:00.0 -- node n1 --port dpdk:03:00.0 --ip 10.1.0.1/24",
+                          "an adapter by DPDK's driver, forwarded on two cores"},
+                         {"verbline show eth1 hub", "which programs have joined, and what they carry"}},
+            .see_also = {"verbline-run(1)", "verbline-hub(1)", "verbline-show(1)"},
+        };
+    }
+
+    void declare(CLI::App& app) override {
+        app.set_help_flag("-h,--help", "print this help");
+        app.add_option("NAME", options_.name, "of the node")->required();
+        app.add_option("--port", port_, "the port that it owns")->required()->type_name("DEVICE");
+        app.add_option("--ip", addresses_, "an address of the port; may be repeated")
+            ->expected(1)
+            ->take_all()
+            ->type_name("ADDRESS/LENGTH");
+        app.add_option("--user-lanes", options_.user_lanes,
+                       "most programs of a user other than the node's; without it, 64")
+            ->type_name("N");
+        app.add_option("--lane-groups", options_.lane_groups, "most multicast groups of one program; without it, 256")
+            ->type_name("N");
+        app.add_option("--lane-ports", options_.lane_ports,
+                       "most connection manager ports of one program; without it, 8192")
+            ->type_name("N");
+        app.add_flag("!--no-direct", options_.direct, "no shared memory of two programs without the node in between");
+        app.add_option("--mtu", options_.mtu, "behind the Ethernet header; without it, 4200 or what the port carries")
+            ->check(CLI::Range(smallest_mtu, largest_mtu))
+            ->type_name("N");
+        app.add_option("--impair", impair_, "worsen each program's lane, e.g. loss=0.01,seed=7")->type_name("SPEC");
+    }
+
+    Outcome run(const CommandContext& context) override {
+        if (!hub::valid_name(options_.name)) {
+            return usage_failure(
+                fmt::format("node: `{}` is no node's name: at most 32 letters, digits, `.`, `_` and `-`, "
+                            "the first a letter or digit",
+                            options_.name));
+        }
+        auto port = pmd::parse_device_spec(port_);
+        if (!port) return usage_failure("node: " + port.error().what);
+        options_.node = NodeOptions{.port = std::move(*port), .addresses = {}};
+        if (auto good = read_addresses(); !good) return good;
+        if (!impair_.empty()) {
+            const auto spec = pmd::parse_impairments(impair_);
+            if (!spec) return usage_failure("node: " + spec.error().what);
+            options_.impair = *spec;
+        }
+        options_.eal_arguments = context.eal_arguments;
+        return run_hub(options_);
+    }
+
+private:
+    Outcome read_addresses() {
+        for (const auto& text : addresses_) {
+            const auto address = link::parse_interface_address(text);
+            if (!address || !link::usable(*address)) {
+                return usage_failure(fmt::format("node: {} is no address such as 10.1.0.1/24 or fd00::1/64", text));
+            }
+            options_.node->addresses.push_back(*address);
+        }
+        if (addresses_.size() <= hub::max_addresses) return {};
+        return usage_failure(fmt::format("node: at most {} addresses", hub::max_addresses));
+    }
+
+    HubOptions options_;
+    std::vector<std::string> addresses_;
+    std::string port_, impair_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_node() {
+    return std::make_unique<Node>();
+}
+
+}  // namespace verbline::cli

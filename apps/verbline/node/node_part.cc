@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/node/node_part.h"
+
+#include <cerrno>
+#include <tuple>
+#include <utility>
+
+#include <rte_mbuf.h>
+
+#include "control/host/kernel_group.h"
+#include "control/host/kernel_neighbour.h"
+#include "control/rdmacm/address.h"
+#include "pmd/base/clock.h"
+
+namespace verbline::cli {
+namespace {
+
+constexpr link::MemberId member_of(hub::LaneId lane) {
+    return link::MemberId{static_cast<std::uint16_t>(lane)};
+}
+
+/// For a device that has none: like a hub's, made from the address.
+wire::MacAddress mac_for(const link::InterfaceAddress& address) {
+    wire::MacAddress mac;
+    wire::store16(mac.bytes, 0, 0x0676);
+    wire::store32(mac.bytes, 2, wire::load32(address.gid.bytes, 12));
+    return mac;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodePart>> NodePart::create(const NodeOptions& options, control::Loop& loop, rte_mempool* pool,
+                                                   const Open& open) {
+    std::unique_ptr<NodePart> made(new NodePart(loop, pool));
+    if (auto opened = made->open(options, open); !opened) return std::unexpected(opened.error());
+    return made;
+}
+
+Result<void> NodePart::open(const NodeOptions& options, const Open& open) {
+    const auto* const ethernet = std::get_if<pmd::EthernetSpec>(&options.port);
+    if (options.addresses.empty()) {
+        if (ethernet == nullptr) {
+            return failure(EINVAL, "this port has no addresses of its own: name the node's with --ip");
+        }
+        if (auto taken = take_kernel_identity(*ethernet); !taken) return taken;
+    }
+    auto device = open(options.port);
+    if (!device) return std::unexpected(device.error());
+    if (!options.addresses.empty()) {
+        identity_ = {.mac = (*device)->mac().value_or(mac_for(options.addresses.front())),
+                     .addresses = options.addresses};
+        auto discovery =
+            std::make_unique<neighbour::NeighbourDevice>(std::move(*device), identity_.mac, pool_, monotonic_now);
+        discovery->set_addresses(identity_.addresses);
+        neighbours_ = discovery.get();
+        *device = std::move(discovery);
+    }
+    auto queue = node::GsiQueue::create("node.gsi");
+    if (!queue) return std::unexpected(queue.error());
+    queue_ = std::move(*queue);
+    auto port = node::WirePort::create(std::move(*device), *queue_, identity_.mac);
+    if (!port) return std::unexpected(port.error());
+    port_ = std::move(*port);
+    wire_ = port_.get();
+    next_hops_.use(neighbours_, [this](const wire::Gid& from, const wire::Gid& to, Time timeout) {
+        return host::resolve_kernel_neighbour(ifindex_, from, to, timeout);
+    });
+    return {};
+}
+
+Result<void> NodePart::take_kernel_identity(const pmd::EthernetSpec& port) {
+    auto kernel = host::kernel_addresses(port.interface);
+    if (!kernel) return std::unexpected(kernel.error());
+    ifindex_ = kernel->ifindex;
+    identity_ = {.mac = kernel->mac, .addresses = std::move(kernel->addresses)};
+    if (identity_.addresses.size() > hub::max_addresses) identity_.addresses.resize(hub::max_addresses);
+    auto guard = host::UdpGuard::open();
+    if (!guard) return std::unexpected(guard.error());
+    guard_.emplace(std::move(*guard));
+    return {};
+}
+
+Result<void> NodePart::serve(pmd::Switch& fabric, hub::Server& server) {
+    fabric_ = &fabric;
+    server_ = &server;
+    auto gsi = node::NodeGsi::create(
+        loop_, *queue_,
+        {.router = {.holder = [this](wire::CmServiceId service) { return holder(service); },
+                    .attached = [this](link::MemberId member) { return members_.contains(member); }},
+         .mac = identity_.mac,
+         .pool = pool_,
+         .inject = [this](node::PeerMember to, rte_mbuf* frame) { inject(to, frame); }});
+    if (!gsi) return std::unexpected(gsi.error());
+    gsi_ = std::move(*gsi);
+    return {};
+}
+
+std::optional<link::MemberId> NodePart::holder(wire::CmServiceId service) const {
+    const auto port = rdmacm::port_of(service);
+    if (!port) return std::nullopt;
+    const auto lane = server_->registry().holder(std::to_underlying(port->first), port->second);
+    return lane ? std::optional(member_of(*lane)) : std::nullopt;
+}
+
+void NodePart::inject(node::PeerMember to, rte_mbuf* frame) {
+    if (to && !members_.contains(*to)) return rte_pktmbuf_free(frame);
+    auto& port = to ? static_cast<node::NodePort&>(*members_.at(*to)) : *wire_;
+    port.inject(frame);
+    fabric_->wake();
+}
+
+Result<std::unique_ptr<pmd::NetDevice>> NodePart::member(hub::LaneId lane, std::unique_ptr<pmd::NetDevice> device) {
+    const auto id = member_of(lane);
+    auto port = node::MemberPort::create(std::move(device), *queue_, id, identity_.mac);
+    if (!port) return std::unexpected(port.error());
+    members_[id] = port->get();
+    return std::move(*port);
+}
+
+void NodePart::forget(hub::LaneId lane) {
+    members_.erase(member_of(lane));
+}
+
+void NodePart::leave(hub::LaneId lane) {
+    for (const auto& group : server_->registry().tenant(lane).groups) leave(group);
+    gsi_->leave(member_of(lane));
+    left_[member_of(lane)] = loop_.now();
+}
+
+bool NodePart::set_group(const hub::GroupMembership& group) {
+    if (!group.member) {
+        leave(group.mac);
+        return true;
+    }
+    auto& joined = groups_[group.mac];
+    if (joined.members == 0) {
+        joined.group = {.mac = group.mac, .mgid = group.mgid, .mlid = group.mlid};
+        if (!join(joined)) {
+            groups_.erase(group.mac);
+            return false;
+        }
+    }
+    ++joined.members;
+    return true;
+}
+
+/// A device without multicast filters accepts all groups. If the kernel does not report the membership, frames may
+/// still arrive, from a switch without snooping for example.
+bool NodePart::join(Joined& joined) {
+    const auto error = wire_->attach_multicast(joined.group);
+    if (error && error != std::errc::operation_not_supported) return false;
+    if (neighbours_ != nullptr) {
+        neighbours_->join(joined.group.mgid);
+    } else if (auto kernel = host::join_kernel_group(ifindex_, joined.group.mgid)) {
+        joined.kernel = std::move(*kernel);
+    }
+    return true;
+}
+
+void NodePart::leave(const wire::MacAddress& group) {
+    const auto found = groups_.find(group);
+    if (found == groups_.end() || --found->second.members != 0) return;
+    std::ignore = wire_->detach_multicast(found->second.group);
+    if (neighbours_ != nullptr) neighbours_->leave(found->second.group.mgid);
+    groups_.erase(found);
+}
+
+/// A member asks until it has heard the outcome.
+Result<wire::MacAddress> NodePart::resolve(const hub::Resolve& wanted) {
+    const bool resolving = next_hops_.resolving(wanted.from, wanted.to);
+    if (const auto mac = next_hops_.find(wanted.from, wanted.to)) {  // second: the answer may come in between
+        asked_.erase({wanted.from, wanted.to});
+        return *mac;
+    }
+    if (resolving) return failure(EINPROGRESS, "not yet");
+    if (asked_.erase({wanted.from, wanted.to}) > 0) return failure(EHOSTUNREACH, "nobody answers");
+    if (asked_.size() >= most_asked) asked_.clear();
+    asked_.emplace(wanted.from, wanted.to);
+    next_hops_.resolve(wanted.from, wanted.to);
+    return failure(EINPROGRESS, "asked");
+}
+
+void NodePart::upkeep(Time now) {
+    std::erase_if(left_, [&](const auto& entry) {
+        const auto& [member, since] = entry;
+        if (now - since < time_wait || gsi_->closing(member)) return false;
+        server_->registry().free(hub::LaneId{std::to_underlying(member)});
+        return true;
+    });
+}
+
+void NodePart::counters(const CounterVisitor& visit) const {
+    gsi_->counters(visit);
+    next_hops_.counters(visit);
+}
+
+}  // namespace verbline::cli

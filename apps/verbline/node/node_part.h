@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What makes a hub a node: one port with one identity, of which the programs are members.
+///
+///     open_port ──> WirePort ──> an uplink of the switch
+///     member    ──> MemberPort ─> its lane
+///     QP1       <──> NodeGsi
+///     next hops <──> the kernel, or our own discovery on the link
+///     groups    ───> joined on the link once, however many members join
+///
+/// Control thread.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "control/host/next_hops.h"
+#include "control/host/udp_guard.h"
+#include "control/hub/server.h"
+#include "control/node/node_gsi.h"
+#include "datapath/neighbour/device.h"
+#include "datapath/node/member_port.h"
+#include "datapath/node/wire_port.h"
+#include "pmd/bridge/switch.h"
+#include "pmd/factory/device_spec.h"
+
+namespace verbline::cli {
+
+struct NodeOptions {
+    pmd::DeviceSpec port;
+    std::vector<link::InterfaceAddress> addresses;  ///< none: the kernel's, of an `eth:` port
+};
+
+class NodePart {
+public:
+    /// `open` opens the port's device. The rest are the hub's.
+    using Open = std::function<Result<std::unique_ptr<pmd::NetDevice>>(const pmd::DeviceSpec&)>;
+    static Result<std::unique_ptr<NodePart>> create(const NodeOptions& options, control::Loop& loop, rte_mempool* pool,
+                                                    const Open& open);
+    NodePart(const NodePart&) = delete;
+    NodePart& operator=(const NodePart&) = delete;
+
+    const hub::NodeIdentity& identity() const { return identity_; }
+    /// Once: the device of the switch's uplink.
+    std::unique_ptr<pmd::NetDevice> take_port() { return std::move(port_); }
+    /// Before members come.
+    Result<void> serve(pmd::Switch& fabric, hub::Server& server);
+
+    Result<std::unique_ptr<pmd::NetDevice>> member(hub::LaneId lane, std::unique_ptr<pmd::NetDevice> device);
+    /// Before its port is removed from the switch.
+    void forget(hub::LaneId lane);
+    /// After that.
+    void leave(hub::LaneId lane);
+    bool set_group(const hub::GroupMembership& group);
+    Result<wire::MacAddress> resolve(const hub::Resolve& wanted);
+    /// Call a few times a second: frees numbers of members that have left.
+    void upkeep(Time now);
+    void counters(const CounterVisitor& visit) const;
+
+private:
+    /// QPNs of a member that has left are not used again before late packets for them have gone.
+    static constexpr Time time_wait = 4 * second;
+
+    static constexpr std::size_t most_asked = 4096;
+
+    struct Joined {
+        pmd::MulticastAddress group{};
+        unsigned members = 0;
+        FileDescriptor kernel{};  ///< its membership, where the interface is the kernel's
+    };
+
+    NodePart(control::Loop& loop, rte_mempool* pool) : loop_(loop), pool_(pool) {}
+    Result<void> open(const NodeOptions& options, const Open& open);
+    Result<void> take_kernel_identity(const pmd::EthernetSpec& port);
+    void inject(node::PeerMember to, rte_mbuf* frame);
+    std::optional<link::MemberId> holder(wire::CmServiceId service) const;
+    bool join(Joined& joined);
+    void leave(const wire::MacAddress& group);
+
+    control::Loop& loop_;
+    rte_mempool* pool_;
+    hub::NodeIdentity identity_;
+    unsigned ifindex_ = 0;  ///< of an interface whose addresses are the kernel's; else 0
+    std::optional<host::UdpGuard> guard_;
+    std::unique_ptr<node::GsiQueue> queue_;
+    std::unique_ptr<node::WirePort> port_;  ///< until the switch has it
+    node::WirePort* wire_ = nullptr;
+    neighbour::NeighbourDevice* neighbours_ = nullptr;
+    host::NextHops next_hops_;
+    std::set<std::pair<wire::Gid, wire::Gid>> asked_;  ///< next hops whose outcome no member has heard yet
+    pmd::Switch* fabric_ = nullptr;
+    hub::Server* server_ = nullptr;
+    std::map<link::MemberId, node::MemberPort*> members_;
+    std::map<link::MemberId, Time> left_;
+    std::map<wire::MacAddress, Joined> groups_;
+    std::unique_ptr<node::NodeGsi> gsi_;
+};
+
+}  // namespace verbline::cli

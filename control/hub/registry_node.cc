@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node's members: they share the port's addresses, and have numbers of their own.
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "control/hub/registry.h"
+#include "datapath/link/member.h"
+
+namespace verbline::hub {
+
+/// Numbers are assigned in turn, so that what is under way for a member that has left meets no other one.
+Registry::Answer<LaneId> Registry::join_node(Tenant tenant) {
+    const auto& own = setup_.node->addresses;
+    for (const auto& address : tenant.addresses) {
+        if (std::ranges::find(own, address.gid, &InterfaceAddress::gid) != own.end()) continue;
+        return std::unexpected(
+            Refused{EADDRNOTAVAIL, fmt::format("address {} is none of node `{}`, whose programs have those of its "
+                                               "port; leave --ip out",
+                                               to_string(address), setup_.name)});
+    }
+    for (std::uint16_t tried = 0; tried < link::last_member; ++tried) {
+        last_member_ = last_member_ == link::last_member ? 1 : static_cast<std::uint16_t>(last_member_ + 1);
+        const LaneId lane{last_member_};
+        if (tenants_.contains(lane) || retired_.contains(lane)) continue;
+        tenant.mac = link::mac_of(link::MemberId{last_member_});
+        tenant.addresses = own;
+        macs_[tenant.mac] = lane;
+        tenants_.emplace(lane, std::move(tenant));
+        return lane;
+    }
+    return std::unexpected(
+        Refused{EAGAIN, fmt::format("node `{}` has no number left for a program: those of programs that have just "
+                                    "ended become free after some seconds; try again",
+                                    setup_.name)});
+}
+
+}  // namespace verbline::hub

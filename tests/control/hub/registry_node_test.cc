@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "control/hub/registry.h"
+#include "datapath/link/member.h"
+#include "datapath/wire/text.h"
+#include "tests/control/hub/address.h"
+
+namespace verbline::hub {
+namespace {
+
+struct RegistryOfNode : ::testing::Test {
+    LaneId join(const Join& wishes = {}) { return registry.join(wishes, {100, 0}).value(); }
+
+    Registry registry{{.name = "n1",
+                       .subnets = {},
+                       .max_lanes = link::last_member,
+                       .node = NodeIdentity{.mac = *wire::from_string<wire::MacAddress>("02:00:00:00:00:01"),
+                                            .addresses = {address("10.1.0.1/24"), address("fd00::1/64")}}}};
+};
+
+TEST_F(RegistryOfNode, AllHaveThePortsAddressesAndNumbersOfTheirOwn) {
+    EXPECT_EQ(join(), LaneId{1}) << "0 is the node itself";
+    EXPECT_EQ(join(), LaneId{2});
+    EXPECT_EQ(registry.tenant(LaneId{1}).addresses, registry.tenant(LaneId{2}).addresses);
+    EXPECT_EQ(registry.tenant(LaneId{2}).mac, link::mac_of(link::MemberId{2}));
+}
+
+TEST_F(RegistryOfNode, AnAddressOfAnotherHostIsRefused) {
+    EXPECT_EQ(join({.addresses = {address("10.1.0.1/24")}}), LaneId{1});
+    const auto refused = registry.join({.addresses = {address("10.1.0.2/24")}}, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, EADDRNOTAVAIL);
+    EXPECT_EQ(refused.error().reason,
+              "address 10.1.0.2/24 is none of node `n1`, whose programs have those of its "
+              "port; leave --ip out");
+}
+
+TEST_F(RegistryOfNode, ANumberIsNotUsedAgainUntilItIsFree) {
+    for (unsigned i = 0; i < link::last_member; ++i) join();
+    registry.leave(LaneId{7});
+    EXPECT_TRUE(registry.retired(LaneId{7}));
+    const auto refused = registry.join({}, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, EAGAIN);
+    registry.free(LaneId{7});
+    EXPECT_EQ(join(), LaneId{7});
+}
+
+TEST_F(RegistryOfNode, APortHasAHolder) {
+    const auto member = join();
+    EXPECT_FALSE(registry.holder(0x106, 4000));
+    EXPECT_EQ(registry.reserve(member, {0x106, 4000}).value(), 4000);
+    EXPECT_EQ(registry.holder(0x106, 4000), member);
+    EXPECT_FALSE(registry.holder(0x111, 4000)) << "another port space";
+    registry.leave(member);
+    EXPECT_FALSE(registry.holder(0x106, 4000)) << "free at once";
+}
+
+}  // namespace
+}  // namespace verbline::hub
