@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -35,7 +36,7 @@ Result<FileDescriptor> connect_to(std::string_view name, Kind kind) {
                                            "first a letter or digit",
                                            name, word(kind)));
     }
-    const std::string path = control_socket(name);
+    const std::string path = kind == Kind::node ? find_control_socket(name) : control_socket(name);
     if (auto good = pmd::check_path(path, pmd::runtime_advice); !good) {
         if (good.error().code == ENOENT || good.error().code == ENOTDIR) return no_hub(name, kind);
         return failure(good.error().code, fmt::format("{} `{}`: {}", word(kind), name, good.error().what));
@@ -74,7 +75,7 @@ std::string_view peer(const Lane& lane) {
 
 /// Sends a request whose only positive reply is Done.
 Result<void> request(const Lane& lane, const Message& what) {
-    const auto answer = ask(lane.control, what, peer(lane), lane.direct_news);
+    const auto answer = ask(lane.control, what, peer(lane), lane.news);
     if (!answer) return std::unexpected(answer.error());
     if (!std::holds_alternative<Done>(*answer)) return unexpected_answer(peer(lane));
     return {};
@@ -97,7 +98,7 @@ Result<Lane> join(const JoinRequest& request) {
                     .addresses = request.addresses,
                     .program = request.program.empty() ? program_invocation_short_name : request.program,
                     .direct = request.direct};
-    std::vector<DirectNews> none;
+    News none;
     auto answer = ask(*control, join, who, none);
     if (!answer) return std::unexpected(answer.error());
     auto* granted = std::get_if<Granted>(&*answer);
@@ -112,7 +113,7 @@ Result<Lane> join(const JoinRequest& request) {
                 .member = granted->member != 0 ? std::optional(link::MemberId{granted->member}) : std::nullopt,
                 .addresses = std::move(granted->addresses),
                 .mtu = granted->mtu,
-                .direct_news = {}};
+                .news = {}};
 }
 
 Result<void> join_group(const Lane& lane, wire::MacAddress group, const wire::Gid& mgid, wire::Lid mlid) {
@@ -123,7 +124,7 @@ Result<void> leave_group(const Lane& lane, wire::MacAddress group, const wire::G
 }
 
 Result<wire::MacAddress> resolve(const Lane& lane, const wire::Gid& from, const wire::Gid& to) {
-    const auto answer = ask(lane.control, Resolve{from, to}, peer(lane), lane.direct_news);
+    const auto answer = ask(lane.control, Resolve{from, to}, peer(lane), lane.news);
     if (!answer) return std::unexpected(answer.error());
     const auto* const resolved = std::get_if<Resolved>(&*answer);
     if (resolved == nullptr) return unexpected_answer(peer(lane));
@@ -132,7 +133,7 @@ Result<wire::MacAddress> resolve(const Lane& lane, const wire::Gid& from, const 
 }
 
 Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
-    const auto answer = ask(lane.control, Reserve{space, port}, peer(lane), lane.direct_news);
+    const auto answer = ask(lane.control, Reserve{space, port}, peer(lane), lane.news);
     if (!answer) return std::unexpected(answer.error());
     const auto* const reserved = std::get_if<Reserved>(&*answer);
     if (reserved == nullptr || (port != 0 && reserved->port != port)) return unexpected_answer(peer(lane));
@@ -140,6 +141,11 @@ Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::u
 }
 Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
     return request(lane, Release{space, port});
+}
+
+std::optional<std::vector<InterfaceAddress>> take_addresses(const Lane& lane) {
+    receive_news(lane.control, lane.news);
+    return std::exchange(lane.news.addresses, std::nullopt);
 }
 
 bool runs(std::string_view name, Kind kind) {

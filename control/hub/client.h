@@ -45,6 +45,12 @@ struct JoinRequest {
     bool direct = false;                      ///< accepts offers of direct links: polls `take_direct_news`
 };
 
+/// Unasked messages, received before an answer.
+struct News {
+    std::vector<DirectNews> direct;                          ///< `take_direct_news` returns them
+    std::optional<std::vector<InterfaceAddress>> addresses;  ///< `take_addresses` returns them
+};
+
 struct Lane {
     /// Readable when `take_direct_news` has something; hung up (POLLHUP, POLLRDHUP) when the hub has ended.
     /// A child after fork should close its copy, or the lane lives on until the child ends.
@@ -53,8 +59,8 @@ struct Lane {
     wire::MacAddress mac{};                ///< the only source address that the hub accepts from this lane
     std::optional<link::MemberId> member;  ///< of a node, whose MAC and IP addresses these are
     std::vector<InterfaceAddress> addresses;
-    std::uint16_t mtu = 0;                        ///< bytes behind the Ethernet header
-    mutable std::vector<DirectNews> direct_news;  ///< received before an answer; `take_direct_news` returns them
+    std::uint16_t mtu = 0;  ///< bytes behind the Ethernet header
+    mutable News news;
 
     /// Ring size for the memif client; slot_size() holds a frame in one slot.
     static constexpr unsigned log2_ring_size = 9;
@@ -79,6 +85,9 @@ Result<wire::MacAddress> resolve(const Lane& lane, const wire::Gid& from, const 
 Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port);
 /// Releases a port number. ENOENT: the lane has not reserved it.
 Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port);
+
+/// The addresses of the node's port, if they have changed since the last call.
+std::optional<std::vector<InterfaceAddress>> take_addresses(const Lane& lane);
 
 /// Requests a direct link with the lane of this address; the result comes by `take_direct_news`. False: cannot be sent
 /// now.

@@ -26,9 +26,11 @@ bool ask_direct(const Lane& lane, wire::MacAddress peer) {
 }
 
 std::optional<DirectNews> take_direct_news(const Lane& lane) {
-    if (lane.direct_news.empty()) return next_news(lane.control);
-    auto first = std::move(lane.direct_news.front());
-    lane.direct_news.erase(lane.direct_news.begin());
+    auto& direct = lane.news.direct;
+    if (direct.empty()) receive_news(lane.control, lane.news);
+    if (direct.empty()) return std::nullopt;
+    auto first = std::move(direct.front());
+    direct.erase(direct.begin());
     return first;
 }
 

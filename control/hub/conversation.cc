@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -48,20 +49,28 @@ std::optional<DirectNews> to_news(Reply& reply) {
     return std::nullopt;
 }
 
+/// False: it is an answer.
+bool keep(Reply& reply, News& news) {
+    if (auto direct = to_news(reply)) {
+        news.direct.push_back(std::move(*direct));
+        return true;
+    }
+    auto* const addresses = reply.message ? std::get_if<Addresses>(&*reply.message) : nullptr;
+    if (addresses == nullptr) return false;
+    news.addresses = std::move(addresses->addresses);
+    return true;
+}
+
 }  // namespace
 
-Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who,
-                    std::vector<DirectNews>& news) {
+Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who, News& news) {
     const auto bytes = encode(question);
     const auto sends = [&] { return send(control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); };
     if (uninterrupted(sends) < 0) {
         return failure(errno, fmt::format("{} has ended: {}", who, std::strerror(errno)));
     }
     auto reply = receive(control, 0);
-    for (auto meanwhile = to_news(reply); meanwhile; meanwhile = to_news(reply)) {
-        news.push_back(std::move(*meanwhile));
-        reply = receive(control, 0);
-    }
+    while (keep(reply, news)) reply = receive(control, 0);
     if (reply.size == 0) return failure(ECONNRESET, fmt::format("{} has ended; start it again", who));
     if (reply.size < 0) {
         return failure(errno == EAGAIN ? ETIMEDOUT : errno,
@@ -72,11 +81,11 @@ Result<Message> ask(const FileDescriptor& control, const Message& question, std:
     return std::move(*reply.message);
 }
 
-std::optional<DirectNews> next_news(const FileDescriptor& control) {
+void receive_news(const FileDescriptor& control, News& news) {
     for (;;) {
         auto reply = receive(control, MSG_DONTWAIT);
-        if (reply.size <= 0) return std::nullopt;
-        if (auto news = to_news(reply)) return news;  // else a late answer to a request that timed out
+        if (reply.size <= 0) return;
+        keep(reply, news);  // if it is none, it is a late answer to a request that timed out
     }
 }
 

@@ -2,12 +2,10 @@
 #pragma once
 
 /// @file
-/// A client's requests to a hub and their answers, and the hub's unsolicited messages on direct links.
+/// A client's requests to a hub and their answers, and the hub's unasked messages.
 
 #include <cerrno>
-#include <optional>
 #include <string_view>
-#include <vector>
 
 #include "control/hub/client.h"
 #include "control/hub/protocol.h"
@@ -24,12 +22,11 @@ auto uninterrupted(Call call) {
     return result;
 }
 
-/// Sends a request and waits for its answer; messages on direct links that come first are appended to `news`. `who`
-/// begins the error text.
-Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who,
-                    std::vector<DirectNews>& news);
+/// Sends a request and waits for its answer; unasked messages that come first go to `news`. `who` begins the error
+/// text.
+Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who, News& news);
 
-/// Takes the hub's next message on direct links. None: nothing is pending. Never blocks.
-std::optional<DirectNews> next_news(const FileDescriptor& control);
+/// Receives the hub's unasked messages. Never blocks.
+void receive_news(const FileDescriptor& control, News& news);
 
 }  // namespace verbline::hub

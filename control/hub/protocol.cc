@@ -30,6 +30,7 @@ enum class Type : std::uint16_t {
     direct_end,
     resolve,
     resolved,
+    addresses,
 };
 
 struct [[gnu::packed]] Header {
@@ -102,6 +103,10 @@ struct [[gnu::packed]] ResolvedMessage {
     Header header;
     Mac mac;
     std::int32_t code;
+};
+struct [[gnu::packed]] AddressesMessage {
+    Header header;
+    AddressList addresses;
 };
 struct [[gnu::packed]] DirectMessage {
     Header header;
@@ -214,6 +219,9 @@ struct Encoder {
         return bytes_of(ResolvedMessage{.header = {}, .mac = resolved.mac.bytes, .code = resolved.code},
                         Type::resolved);
     }
+    std::vector<std::byte> operator()(const Addresses& all) const {
+        return bytes_of(AddressesMessage{.header = {}, .addresses = to_list(all.addresses)}, Type::addresses);
+    }
     std::vector<std::byte> operator()(const Direct& direct) const {
         return bytes_of(DirectMessage{.header = {}, .peer = direct.peer.bytes}, Type::direct);
     }
@@ -284,6 +292,12 @@ std::optional<Message> value(const ResolvedMessage& in) {
     const wire::MacAddress mac{in.mac};
     if (in.code < 0 || (in.code == 0 && (mac.multicast() || mac == wire::MacAddress{}))) return std::nullopt;
     return Resolved{mac, in.code};
+}
+
+std::optional<Message> value(const AddressesMessage& in) {
+    auto addresses = from_list(in.addresses);
+    if (!addresses) return std::nullopt;
+    return Addresses{std::move(*addresses)};
 }
 
 /// A lane's, or nothing.
@@ -357,6 +371,7 @@ std::expected<Message, Malformed> decode(std::span<const std::byte> bytes) {
         case Type::direct_end: return read<DirectEndMessage>(bytes);
         case Type::resolve: return read<ResolveMessage>(bytes);
         case Type::resolved: return read<ResolvedMessage>(bytes);
+        case Type::addresses: return read<AddressesMessage>(bytes);
     }
     return std::unexpected(Malformed::foreign);
 }

@@ -13,6 +13,7 @@
 ///       <──────────────── reserved | refused ──
 ///       ── release (one of those) ─────────────>
 ///       <───────────────────── done | refused ──
+///                                   addresses                of a node, when those of its port have changed; unasked
 ///       ── resolve (the next hop to a GID) ────>               of a node, which has the port's neighbours
 ///       <──────────── resolved (or not yet) ────
 ///
@@ -22,7 +23,7 @@
 ///       ── direct end (which one) ─────────────>                 no answer
 ///
 /// Answers come in the order of the requests; a client may send other requests before the answer to `direct`. Offers
-/// come between answers.
+/// and `addresses` come between answers.
 ///
 /// The lane ends when either side closes the connection. Messages have one size for each type, the host's byte order,
 /// and a version; `refused` is the same in all versions, so that every client can read the reason. Both sides treat
@@ -107,6 +108,11 @@ struct Resolved {
     int code = 0;  ///< 0: `mac` is known; EINPROGRESS: ask again; else it has failed
     bool operator==(const Resolved&) const = default;
 };
+/// The addresses of a node's port, all of them.
+struct Addresses {
+    std::vector<InterfaceAddress> addresses;
+    bool operator==(const Addresses&) const = default;
+};
 struct Done {
     bool operator==(const Done&) const = default;
 };
@@ -144,7 +150,7 @@ struct DirectEnd {
 };
 
 using Message = std::variant<Join, Granted, Refused, GroupMembership, Done, Reserve, Reserved, Release, Resolve,
-                             Resolved, Direct, DirectGranted, DirectRefused, DirectOffer, DirectEnd>;
+                             Resolved, Addresses, Direct, DirectGranted, DirectRefused, DirectOffer, DirectEnd>;
 
 enum class Malformed : std::uint8_t {
     foreign,        ///< not of this protocol: wrong length, mark, type or values

@@ -82,6 +82,8 @@ public:
     /// Whether a member has left, and its number is not free yet.
     bool retired(LaneId member) const { return retired_.contains(member); }
     void free(LaneId member) { retired_.erase(member); }
+    /// The addresses of a node's port have changed.
+    void set_addresses(const std::vector<InterfaceAddress>& addresses);
     /// Who has reserved the port.
     std::optional<LaneId> holder(std::uint16_t space, std::uint16_t port) const;
     /// ENOSPC: too many groups. Repeating a request is no error.

@@ -37,4 +37,9 @@ Registry::Answer<LaneId> Registry::join_node(Tenant tenant) {
                                     setup_.name)});
 }
 
+void Registry::set_addresses(const std::vector<InterfaceAddress>& addresses) {
+    setup_.node->addresses = addresses;
+    for (auto& [lane, tenant] : tenants_) tenant.addresses = addresses;
+}
+
 }  // namespace verbline::hub

@@ -201,6 +201,14 @@ bool Server::serve(Session& session, const Resolve& wanted) {
     return send_to(session.fd.get(), mac ? Resolved{*mac, 0} : Resolved{{}, mac.error().code});
 }
 
+/// A member that does not read its messages hears of it when it joins again.
+void Server::set_addresses(const std::vector<InterfaceAddress>& addresses) {
+    registry_.set_addresses(addresses);
+    for (const auto& [id, session] : sessions_) {
+        if (session.lane) send_to(session.fd.get(), Addresses{addresses});
+    }
+}
+
 void Server::end(SessionId id) {
     const auto session = sessions_.extract(id);
     if (const auto lane = session.mapped().lane) {

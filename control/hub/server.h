@@ -72,6 +72,9 @@ public:
     const control::AcceptorCounters& counters() const { return acceptor_.counters(); }
     const DirectCounters& direct_counters() const { return counters_; }
 
+    /// Of a node: the addresses of its port have changed, and its members are told.
+    void set_addresses(const std::vector<InterfaceAddress>& addresses);
+
 private:
     struct Session;
     using SessionId = std::uint64_t;

@@ -39,9 +39,11 @@ std::optional<wire::MacAddress> mac_of_link_local(const wire::Gid& gid) {
 GidTable::GidTable(Kind kind, std::size_t capacity)
     : types_(kind == Kind::ib ? std::vector{GidType::ib} : std::vector{GidType::roce_v1, GidType::roce_v2}),
       reserved_(kind == Kind::ib ? 0 : types_.size()),
-      entries_(std::max(capacity, reserved_)) {}
+      capacity_(std::max(capacity, reserved_)),
+      entries_(capacity_) {}
 
 bool GidTable::add_interface(std::uint32_t ifindex, wire::MacAddress mac, std::optional<std::uint16_t> vlan) {
+    const std::scoped_lock lock(mutex_);
     const bool own = !vlan && reserved_ > 0;
     const auto& first = entries_.front();
     if (own && first && first->ifindex != ifindex) return false;
@@ -53,6 +55,22 @@ bool GidTable::add_interface(std::uint32_t ifindex, wire::MacAddress mac, std::o
 }
 
 bool GidTable::add_address(std::uint32_t ifindex, const wire::Gid& gid) {
+    const std::scoped_lock lock(mutex_);
+    return add(ifindex, gid);
+}
+
+bool GidTable::set_addresses(std::uint32_t ifindex, std::span<const wire::Gid> gids) {
+    const std::scoped_lock lock(mutex_);
+    const auto before = entries_;
+    for (auto& entry : std::span(entries_).subspan(reserved_)) {
+        const bool gone = entry && entry->ifindex == ifindex && std::ranges::find(gids, entry->gid) == gids.end();
+        if (gone) entry.reset();
+    }
+    for (const auto& gid : gids) add(ifindex, gid);
+    return entries_ != before;
+}
+
+bool GidTable::add(std::uint32_t ifindex, const wire::Gid& gid) {
     const auto* const on = interface(ifindex);
     if (on == nullptr || gid == wire::Gid{}) return false;
     std::vector<std::size_t> added;
@@ -70,13 +88,13 @@ bool GidTable::add_address(std::uint32_t ifindex, const wire::Gid& gid) {
     return true;
 }
 
-const GidEntry* GidTable::at(std::size_t index) const {
-    if (index >= entries_.size()) return nullptr;
-    const auto& entry = entries_[index];
-    return entry ? &*entry : nullptr;
+std::optional<GidEntry> GidTable::at(std::size_t index) const {
+    const std::scoped_lock lock(mutex_);
+    return index < entries_.size() ? entries_[index] : std::nullopt;
 }
 
 std::optional<std::size_t> GidTable::find(const wire::Gid& gid, GidType type, std::optional<std::uint16_t> vlan) const {
+    const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find_if(entries_, [&](const std::optional<GidEntry>& entry) {
         return entry && entry->gid == gid && entry->type == type && entry->vlan == vlan;
     });

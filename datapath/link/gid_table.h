@@ -11,14 +11,17 @@
 ///     2  ::ffff:10.1.0.1            RoCE v1  ┐ further addresses, in the order in which they are added, each in the
 ///     3  ::ffff:10.1.0.1            RoCE v2  ┘ lowest free entries behind those
 ///
-/// An entry never moves and is never removed. A port on an InfiniBand fabric has the single type `ib` and no reserved
-/// entries: the GID that the subnet manager assigns is entry 0.
+/// An entry never moves. The place of one that is removed is taken by the next address that is added, as on Linux;
+/// what was made from it before keeps its values. A port on an InfiniBand fabric has the single type `ib` and no
+/// reserved entries: the GID that the subnet manager assigns is entry 0.
 ///
-/// Owned by the control thread. The packet path does not read it: the fields that it needs are copied into an Endpoint.
+/// Threads: any, by a mutex. The packet path does not read it: the fields that it needs are copied into an Endpoint.
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "datapath/link/envelope.h"
@@ -60,10 +63,13 @@ public:
     /// Adds one entry per type; existing entries keep their index. False, and the table unchanged, if the interface is
     /// not registered, the GID is zero, or there is no room for all entries.
     bool add_address(std::uint32_t ifindex, const wire::Gid& gid);
+    /// Removes the interface's addresses that are not among these, and adds those that it does not have, as far as
+    /// there is room. The reserved entries stay. Returns whether the table has changed.
+    bool set_addresses(std::uint32_t ifindex, std::span<const wire::Gid> gids);
 
-    std::size_t capacity() const { return entries_.size(); }
-    /// Returns null if the entry is free or the index beyond the table.
-    const GidEntry* at(std::size_t index) const;
+    std::size_t capacity() const { return capacity_; }
+    /// None: the entry is free, or the index beyond the table.
+    std::optional<GidEntry> at(std::size_t index) const;
     /// The lowest index with this address, type and VLAN: for a received packet, the entry it was sent to.
     std::optional<std::size_t> find(const wire::Gid& gid, GidType type, std::optional<std::uint16_t> vlan) const;
 
@@ -73,12 +79,16 @@ private:
         std::optional<std::uint16_t> vlan;
     };
 
+    // Under the mutex.
+    bool add(std::uint32_t ifindex, const wire::Gid& gid);
     const Interface* interface(std::uint32_t ifindex) const;
     std::optional<std::size_t> place_of(const GidEntry& entry) const;
     std::optional<std::size_t> free_place() const;
 
     std::vector<GidType> types_;  ///< in the order of entries of one address
     std::size_t reserved_;        ///< places at the beginning
+    const std::size_t capacity_;
+    mutable std::mutex mutex_;
     std::vector<std::optional<GidEntry>> entries_;
     std::vector<Interface> interfaces_;
 };

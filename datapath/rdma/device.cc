@@ -325,7 +325,6 @@ Result<std::unique_ptr<QueuePair>> Device::open_xrc_target(const XrcDomain& doma
 }
 
 std::optional<unsigned> Device::gid_index(const wire::Gid& gid, link::GidType type) const {
-    const std::scoped_lock lock(mutex_);
     const auto found = gids_.find(gid, type, std::nullopt);
     return found ? std::optional(static_cast<unsigned>(*found)) : std::nullopt;
 }
@@ -336,8 +335,8 @@ Result<link::Envelope> Device::envelope(const Path& path, wire::Qpn local, wire:
 }
 
 Result<link::Envelope> Device::envelope_locked(const Path& path, wire::Qpn local, wire::Qpn remote) const {
-    const auto* const gid = gids_.at(path.gid_index);
-    if (gid == nullptr) return failure(EINVAL, "GID index " + std::to_string(path.gid_index) + " is empty");
+    const auto gid = gids_.at(path.gid_index);
+    if (!gid) return failure(EINVAL, "GID index " + std::to_string(path.gid_index) + " is empty");
     if (options_.kind == link::GidTable::Kind::roce && !path.address.global) {
         return failure(EINVAL, "RoCE paths are global: give the peer's GID");
     }

@@ -121,10 +121,7 @@ public:
     const link::GidTable& gids() const { return gids_; }
     template <class Change>
     void change_gids(Change&& change) {
-        {
-            const std::scoped_lock lock(mutex_);
-            change(gids_);
-        }
+        change(gids_);
         emit({.kind = transport::AsyncEventKind::gid_change});
     }
 

@@ -138,6 +138,13 @@ void Switch::set_group(PortId lane, wire::MacAddress group, bool member) {
     if (changed) gate_.set(topology());
 }
 
+void Switch::set_guard(PortId lane, std::optional<SourceGuard> guard) {
+    auto before = gate_.set(nullptr);  // the poll threads are outside from here on
+    ports_.at(lane)->guard = std::move(guard);
+    gate_.set(std::move(before));
+    wake();
+}
+
 void Switch::upkeep(Time now, Links which) {
     bool changed = false;
     for (const auto& [id, port] : ports_) {

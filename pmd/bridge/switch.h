@@ -117,6 +117,8 @@ public:
     /// Without a `guard` the lane may send from any IP address: for a router or a bridge.
     PortId add_lane(std::unique_ptr<NetDevice> device, wire::MacAddress mac,
                     std::optional<SourceGuard> guard = std::nullopt);
+    /// Replaces a lane's guard. Stalls the poll threads for a moment.
+    void set_guard(PortId lane, std::optional<SourceGuard> guard);
     /// Only before the first poll.
     Result<PortId> add_uplink(std::unique_ptr<NetDevice> device);
     /// Removes a port. Frames that its device had received are forwarded first. On return the device is destroyed; its

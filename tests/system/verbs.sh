@@ -31,6 +31,26 @@ verbs_hub() {
     await_line hub 'ready$' 20
 }
 
+# verbs_node NAME NAMESPACE INTERFACE: the port of that interface, shared by programs.
+verbs_node() {
+    echo "/run/verbline/hub/$1" >>"$bed/leftovers"
+    start "$1" ip netns exec "$2" "$verbline" node "$1" --port "eth:$3"
+    await_line "$1" 'ready$' 20
+}
+
+# verbs_nodes: $hub-a and $hub-b in the two namespaces, on a cable of their own: a node answers for its port's addresses.
+verbs_nodes() {
+    ip link add link2 netns "$ns_verbs" type veth peer name link3 netns "$ns_verbs_peer"
+    ip -n "$ns_verbs" address add 10.7.0.1/24 dev link2
+    ip -n "$ns_verbs_peer" address add 10.7.0.2/24 dev link3
+    ip -n "$ns_verbs" address add fd07::1/64 dev link2 nodad
+    ip -n "$ns_verbs_peer" address add fd07::2/64 dev link3 nodad
+    ip -n "$ns_verbs" link set link2 up
+    ip -n "$ns_verbs_peer" link set link3 up
+    verbs_node "$hub-a" "$ns_verbs" link2
+    verbs_node "$hub-b" "$ns_verbs_peer" link3
+}
+
 in_verbs() { ip netns exec "$ns_verbs" "$@"; }
 
 # verbs_program PROGRAM ARGUMENT...: by itself, on one end of a memif pair.

@@ -20,7 +20,7 @@ Result<rdma::Path> to_path(Context& context, const ibv_ah_attr& attributes) {
         path.address.hop_limit = grh.hop_limit;
         path.address.traffic_class = grh.traffic_class;
         path.address.flow_label = grh.flow_label & 0xfffff;
-        if (context.device().gids().at(grh.sgid_index) == nullptr) return failure(EINVAL, "GID index");
+        if (!context.device().gids().at(grh.sgid_index)) return failure(EINVAL, "GID index");
     }
     if (context.port().infiniband()) return path;
     if (attributes.is_global == 0) return failure(EINVAL, "RoCE paths are global: give the peer's GID");

@@ -31,7 +31,7 @@ Json describe(Context& context) {
     if (!link.interface.empty()) out["interface"] = link.interface;
     out["mac"] = wire::to_string(link.mac);
     auto addresses = Json::array();
-    for (const auto& address : link.addresses) addresses.push_back(to_string(address));
+    for (const auto& address : context.port().addresses()) addresses.push_back(to_string(address));
     out["addresses"] = std::move(addresses);
     out["frame"] = link.device->capabilities().max_packet;
     out["device"] = counters_of(*link.device);

@@ -60,8 +60,8 @@ ibv_port_attr port_attributes(Context& context) {
     return attributes;
 }
 
-const GidEntry* entry_at(Context& context, std::uint32_t port, std::uint32_t index) {
-    return port == 1 ? context.device().gids().at(index) : nullptr;
+std::optional<GidEntry> entry_at(Context& context, std::uint32_t port, std::uint32_t index) {
+    return port == 1 ? context.device().gids().at(index) : std::nullopt;
 }
 
 void describe(const GidEntry& entry, std::uint32_t index, ibv_gid_entry& to) {
@@ -119,8 +119,8 @@ int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_att
 }
 
 int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* to) {
-    const auto* const entry = entry_at(Context::of(context), port, static_cast<std::uint32_t>(index));
-    if (entry == nullptr) {
+    const auto entry = entry_at(Context::of(context), port, static_cast<std::uint32_t>(index));
+    if (!entry) {
         // As in sysfs: empty entries read as zeros, beyond the table is an error.
         std::memset(to, 0, sizeof *to);
         if (port == 1 && static_cast<std::size_t>(index) < Context::of(context).device().gids().capacity()) return 0;
@@ -136,8 +136,8 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
     auto& opened = Context::of(context);
     if (flags != 0) return EOPNOTSUPP;
     if (port != 1 || index >= opened.device().gids().capacity()) return EINVAL;
-    const auto* const entry = entry_at(opened, port, index);
-    if (entry == nullptr) return ENODATA;
+    const auto entry = entry_at(opened, port, index);
+    if (!entry) return ENODATA;
     ibv_gid_entry described{};
     describe(*entry, index, described);
     fill(described, to, size);
@@ -150,8 +150,8 @@ ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* to, std::size_
     const auto& gids = Context::of(context).device().gids();
     std::size_t count = 0;
     for (std::uint32_t index = 0; index < gids.capacity(); ++index) {
-        const auto* const entry = gids.at(index);
-        if (entry == nullptr) continue;
+        const auto entry = gids.at(index);
+        if (!entry) continue;
         if (count == room) return -EINVAL;
         ibv_gid_entry described{};
         describe(*entry, index, described);
@@ -161,8 +161,8 @@ ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* to, std::size_
 }
 
 int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, ibv_gid_type_sysfs* type) {
-    const auto* const entry = entry_at(Context::of(context), port, index);
-    if (entry == nullptr) {
+    const auto entry = entry_at(Context::of(context), port, index);
+    if (!entry) {
         errno = EINVAL;
         return -1;
     }

@@ -35,6 +35,12 @@ constexpr Time pair_limit = 200 * millisecond;  ///< for the serving end of a me
 constexpr Time lane_interval = millisecond;
 constexpr Time capture_interval = 50 * millisecond;
 
+std::vector<wire::Gid> gids_of(const std::vector<InterfaceAddress>& addresses) {
+    std::vector<wire::Gid> gids;
+    for (const auto& address : addresses) gids.push_back(address.gid);
+    return gids;
+}
+
 /// On a shared link, programs with the same address should have different QPNs.
 std::uint32_t random_slot() {
     return std::random_device()();
@@ -85,15 +91,48 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
     device_ = std::move(*device);
     device_->change_gids([&](link::GidTable& gids) {
         gids.add_interface(link_.ifindex, link_.mac);
-        for (const auto& address : link_.addresses) gids.add_address(link_.ifindex, address.gid);
+        gids.set_addresses(link_.ifindex, gids_of(link_.addresses));
     });
+    addresses_ = link_.addresses;
     await_link(link);
     sysfs_ = settings.sysfs;
     write_sysfs();
     progress_ = std::make_unique<Progress>(*link_.device, *device_, link_.held_back);
     if (!progress_->usable()) return no_descriptors(EMFILE, name());
+    if (link_.lane.member) progress_->on_upkeep([this] { follow_node(); });
     progress_->on_lost([this] { lose(); });
     return start_threads();
+}
+
+std::vector<InterfaceAddress> VerbsPort::addresses() const {
+    const std::scoped_lock lock(addresses_mutex_);
+    return addresses_;
+}
+
+void VerbsPort::set_addresses(const std::vector<InterfaceAddress>& addresses) {
+    std::function<void()> notify;
+    {
+        const std::scoped_lock lock(addresses_mutex_);
+        if (addresses == addresses_) return;
+        addresses_ = addresses;
+        notify = on_addresses_;
+    }
+    device_->change_gids([&](link::GidTable& gids) { gids.set_addresses(link_.ifindex, gids_of(addresses)); });
+    write_sysfs();
+    if (notify) notify();
+}
+
+void VerbsPort::on_addresses(std::function<void()> notify) {
+    const std::scoped_lock lock(addresses_mutex_);
+    on_addresses_ = std::move(notify);
+}
+
+/// The node tells when its port's addresses change. While another thread waits for an answer of the node, that one
+/// receives it; the next upkeep takes it.
+void VerbsPort::follow_node() {
+    const std::unique_lock lock(hub_mutex_, std::try_to_lock);
+    if (!lock) return;
+    if (const auto addresses = hub::take_addresses(link_.lane)) set_addresses(*addresses);
 }
 
 Result<void> VerbsPort::start_threads() {
@@ -147,8 +186,8 @@ bool VerbsPort::active() const {
 }
 
 Result<wire::MacAddress> VerbsPort::resolve(unsigned gid_index, const wire::Gid& to) {
-    const auto* const from = device_->gids().at(gid_index);
-    if (from == nullptr) return failure(EINVAL, fmt::format("GID index {} is empty", gid_index));
+    const auto from = device_->gids().at(gid_index);
+    if (!from) return failure(EINVAL, fmt::format("GID index {} is empty", gid_index));
     if (const auto known = known_hop(*from, to)) return *known;
     if (link_.neighbours != nullptr) return ask_neighbours(to);
     return query_next_hop(from->gid, to, host::NextHops::resolution_timeout);
@@ -163,22 +202,22 @@ std::optional<wire::MacAddress> VerbsPort::known_hop(const link::GidEntry& from,
 
 std::optional<wire::MacAddress> VerbsPort::next_hop(unsigned gid_index, const wire::Gid& to) {
     if (infiniband()) return wire::MacAddress{};
-    const auto* const from = device_->gids().at(gid_index);
-    if (from == nullptr) return std::nullopt;
+    const auto from = device_->gids().at(gid_index);
+    if (!from) return std::nullopt;
     if (const auto known = known_hop(*from, to)) return known;
     return next_hops_.find(from->gid, to);
 }
 
 void VerbsPort::ask_next_hop(unsigned gid_index, const wire::Gid& to) {
-    const auto* const from = device_->gids().at(gid_index);
-    if (infiniband() || from == nullptr) return;
+    const auto from = device_->gids().at(gid_index);
+    if (infiniband() || !from) return;
     next_hops_.resolve(from->gid, to);
     if (link_.neighbours != nullptr) progress_->posted();
 }
 
 bool VerbsPort::resolving_next_hop(unsigned gid_index, const wire::Gid& to) {
-    const auto* const from = device_->gids().at(gid_index);
-    return !infiniband() && from != nullptr && next_hops_.resolving(from->gid, to);
+    const auto from = device_->gids().at(gid_index);
+    return !infiniband() && from.has_value() && next_hops_.resolving(from->gid, to);
 }
 
 Result<mad::Gsi*> VerbsPort::gsi() {

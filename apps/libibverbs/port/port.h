@@ -57,6 +57,13 @@ public:
     LinkGroups& groups() { return groups_; }
     LinkPorts& ports() { return ports_; }
     Progress& progress() { return *progress_; }
+    /// The addresses of the link, of which GIDs are made; they may change. Any thread.
+    std::vector<InterfaceAddress> addresses() const;
+    /// Makes the GID table follow.
+    void set_addresses(const std::vector<InterfaceAddress>& addresses);
+    /// Sets the callback for such changes. It runs on the thread that runs the link's upkeep and must not block; an
+    /// empty function removes it.
+    void on_addresses(std::function<void()> notify);
     bool infiniband() const { return device_->options().kind == link::GidTable::Kind::ib; }
     wire::Guid guid() const;
     bool active() const;  ///< whether the link is up
@@ -111,6 +118,7 @@ private:
     explicit VerbsPort(const PortIdentity& identity) : identity_(identity) {}
     Result<void> start(const Link& link, const Settings& settings);
     Result<void> start_threads();
+    void follow_node();
     void lose();
     void dispatch(const transport::AsyncEvent& event);
     void await_link(const Link& link);
@@ -132,6 +140,9 @@ private:
     LinkPorts ports_{link_, hub_mutex_};
     HubBroker broker_{link_, hub_mutex_};
     host::NextHops next_hops_;
+    mutable std::mutex addresses_mutex_;
+    std::vector<InterfaceAddress> addresses_;
+    std::function<void()> on_addresses_;
     std::mutex listeners_mutex_;
     struct Listening {
         const void* who;

@@ -94,6 +94,8 @@ public:
     /// Sets the function that the helper calls before it ends, when a descriptor that it sleeps on has been closed.
     /// Call before `run`.
     void on_lost(std::function<void()> notify) { on_lost_ = std::move(notify); }
+    /// Sets the function that the helper calls with each upkeep of the link, a few times a second. Call before `run`.
+    void on_upkeep(std::function<void()> act) { on_upkeep_ = std::move(act); }
     /// Main function of the helper thread.
     void run(const std::stop_token& stop);
     /// Wakes the helper.
@@ -170,7 +172,7 @@ private:
     std::atomic<std::thread::id> helper_id_;
     // Used by the helper only.
     bool asked_ = false, lost_ = false;
-    std::function<void()> on_lost_;
+    std::function<void()> on_lost_, on_upkeep_;
     TscClock helper_clock_;
     std::mutex upkeep_mutex_;  ///< held during the link's upkeep
     Time last_upkeep_ = 0, next_upkeep_ = 0, down_interval_ = 2 * millisecond;

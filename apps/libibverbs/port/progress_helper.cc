@@ -156,6 +156,7 @@ void Progress::upkeep() {
     {
         const std::scoped_lock lock(upkeep_mutex_);
         link_up_ = device_.check_link();
+        if (on_upkeep_) on_upkeep_();
     }
     lost_ = lost_ || OwnDescriptors::is_lost(wake_.get());
     // While the link stays down, the interval grows.

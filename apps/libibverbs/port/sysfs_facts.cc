@@ -23,8 +23,8 @@ GidFacts facts_of(const link::GidEntry& entry) {
 std::vector<GidFacts> gids_of(const link::GidTable& table) {
     std::vector<GidFacts> gids;
     for (std::size_t index = 0; index < table.capacity(); ++index) {
-        const auto* const entry = table.at(index);
-        if (entry == nullptr) continue;
+        const auto entry = table.at(index);
+        if (!entry) continue;
         gids.resize(index);
         gids.push_back(facts_of(*entry));
     }

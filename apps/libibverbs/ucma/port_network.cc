@@ -70,6 +70,9 @@ Result<void> PortNetwork::start() {
     auto watch = PortWatch::open(port_.link(), *callbacks_.loop, [this](const auto& news) { link_changed(news); });
     if (!watch) return std::unexpected(watch.error());
     watch_ = std::move(*watch);
+    port_.on_addresses([this] {
+        callbacks_.later([this] { callbacks_.with_service([this] { callbacks_.changed(*this, gone_); }); });
+    });
     return {};
 }
 
@@ -86,6 +89,7 @@ void PortNetwork::notify_others() const {
 PortNetwork::~PortNetwork() {
     if (gsi_ == nullptr) return;
     port_.on_next_hop({});
+    port_.on_addresses({});
     gsi_->on_ready({});
     gsi_->receive(wire::MadClass::communication, {});
 }
@@ -93,6 +97,7 @@ PortNetwork::~PortNetwork() {
 /// Reports the change to affected ids (RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_DEVICE_REMOVAL).
 void PortNetwork::link_changed(const PortWatch::News& news) {
     if (news.gone) complain(*news.gone);
+    if (news.present) port_.set_addresses(*news.present);
     callbacks_.with_service([&] {
         missing_ = news.missing;
         gone_ = news.gone.has_value();
@@ -129,7 +134,7 @@ rdmacm::NetworkPort::Facts PortNetwork::facts() const {
     const auto& link = port_.link();
     const auto& gids = port_.gids();
     const auto pkeys = link.fabric.pkeys;
-    auto addresses = link.addresses;
+    auto addresses = port_.addresses();
     std::erase_if(addresses, [this](const auto& address) { return missing(address.gid); });
     return {.name = port_.name(),
             .device_index = port_.index(),
@@ -137,7 +142,7 @@ rdmacm::NetworkPort::Facts PortNetwork::facts() const {
             .kind = port_.infiniband() ? link::GidTable::Kind::ib : link::GidTable::Kind::roce,
             .addresses = std::move(addresses),
             .ifindex = link.interface.empty() ? 0 : link.ifindex,  // any scope, where the kernel has none
-            .port_gid = gids.at(0) != nullptr ? gids.at(0)->gid : wire::Gid{},
+            .port_gid = gids.at(0).value_or(link::GidEntry{}).gid,
             .lid = link.fabric.lid,
             .pkey = pkeys.empty() ? wire::PKey{0xffff} : pkeys.front(),
             .mtu = static_cast<std::uint8_t>(to_mtu(port_.device().max_mtu())),

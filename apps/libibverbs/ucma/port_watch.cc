@@ -29,6 +29,15 @@ std::vector<wire::Gid> missing_of(const OpenedLink& link, const host::InterfaceA
     return missing;
 }
 
+/// What the port is to have: also what it has and the kernel is not sure of at present.
+std::vector<InterfaceAddress> present_of(const OpenedLink& link, const host::InterfaceAddresses& now) {
+    auto present = now.addresses;
+    for (const auto& address : now.unsure) {
+        if (std::ranges::find(link.addresses, address) != link.addresses.end()) present.push_back(address);
+    }
+    return present;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PortWatch>> PortWatch::open(const OpenedLink& link, control::Loop& loop, Handler handler) {
@@ -74,11 +83,13 @@ Result<void> PortWatch::watch_hub(control::Loop& loop) {
 void PortWatch::look() {
     const auto now = host::kernel_addresses(link_.interface);
     if (!now) return;  // interface removed, which is reported separately; or busy: retry at the next change
-    // With addresses set by the user, the kernel's are irrelevant.
-    auto missing = link_.neighbours != nullptr ? std::vector<wire::Gid>{} : missing_of(link_, *now);
-    if (missing == missing_) return;
+    if (link_.neighbours != nullptr) return;  // with addresses set by the user, the kernel's are irrelevant
+    auto missing = missing_of(link_, *now);
+    auto present = present_of(link_, *now);
+    if (missing == missing_ && present == present_) return;
     missing_ = std::move(missing);
-    handler_({.missing = missing_});
+    present_ = std::move(present);
+    handler_({.missing = missing_, .present = present_});
 }
 
 void PortWatch::end(Error why) {

@@ -8,9 +8,6 @@
 ///     ip address del, ip link del ──> host::InterfaceWatch ──┬─ News: addresses now missing, or the interface
 ///     end of the hub ───────────────> end of the lane ───────┘
 ///
-/// The GID table does not change after the port was opened, since other threads read it at any time: addresses added
-/// later are not used; those that disappear and return are.
-///
 /// Threads: the one that runs the loop, on which the handler is called.
 
 #include <functional>
@@ -31,7 +28,8 @@ class PortWatch {
 public:
     struct News {
         std::vector<wire::Gid> missing{};  ///< of the addresses that the link had when it was opened
-        std::optional<Error> gone{};       ///< why the link will not come back; reported once, as the last news
+        std::optional<std::vector<InterfaceAddress>> present{};  ///< the kernel's now; none: not its own, or unknown
+        std::optional<Error> gone{};  ///< why the link will not come back; reported once, as the last news
     };
     using Handler = std::function<void(const News&)>;
 
@@ -50,6 +48,7 @@ private:
     const OpenedLink& link_;
     const Handler handler_;
     std::vector<wire::Gid> missing_;  ///< as last reported
+    std::vector<InterfaceAddress> present_{link_.addresses};
     std::optional<host::InterfaceWatch> interface_;
     control::Watch watch_;  ///< destroyed first
 };

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/node/node_part.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <tuple>
 #include <utility>
 
+#include <net/if.h>
 #include <rte_mbuf.h>
+
+#include <fmt/format.h>
 
 #include "control/host/kernel_group.h"
 #include "control/host/kernel_neighbour.h"
@@ -25,6 +29,12 @@ wire::MacAddress mac_for(const link::InterfaceAddress& address) {
     wire::store16(mac.bytes, 0, 0x0676);
     wire::store32(mac.bytes, 2, wire::load32(address.gid.bytes, 12));
     return mac;
+}
+
+/// As many as members get.
+std::vector<link::InterfaceAddress> first_addresses(const host::InterfaceAddresses& kernel) {
+    return {kernel.addresses.begin(), kernel.addresses.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                     kernel.addresses.size(), hub::max_addresses))};
 }
 
 }  // namespace
@@ -69,11 +79,15 @@ Result<void> NodePart::open(const NodeOptions& options, const Open& open) {
 }
 
 Result<void> NodePart::take_kernel_identity(const pmd::EthernetSpec& port) {
+    const auto index = if_nametoindex(port.interface.c_str());
+    auto watch = host::InterfaceWatch::open(index);  // first: changes from here on are reported
+    if (!watch) return std::unexpected(watch.error());
     auto kernel = host::kernel_addresses(port.interface);
     if (!kernel) return std::unexpected(kernel.error());
+    interface_ = port.interface;
     ifindex_ = kernel->ifindex;
-    identity_ = {.mac = kernel->mac, .addresses = std::move(kernel->addresses)};
-    if (identity_.addresses.size() > hub::max_addresses) identity_.addresses.resize(hub::max_addresses);
+    watch_.emplace(std::move(*watch));
+    identity_ = {.mac = kernel->mac, .addresses = first_addresses(*kernel)};
     auto guard = host::UdpGuard::open();
     if (!guard) return std::unexpected(guard.error());
     guard_.emplace(std::move(*guard));
@@ -92,7 +106,32 @@ Result<void> NodePart::serve(pmd::Switch& fabric, hub::Server& server) {
          .inject = [this](node::PeerMember to, rte_mbuf* frame) { inject(to, frame); }});
     if (!gsi) return std::unexpected(gsi.error());
     gsi_ = std::move(*gsi);
+    if (!watch_) return {};
+    auto news = loop_.watch(watch_->fd(), [this](std::uint32_t) {
+        const auto what = watch_->receive();
+        if (what && *what == host::InterfaceWatch::News::nothing) return;
+        if (what && *what == host::InterfaceWatch::News::changed) return look();
+        kernel_news_ = {};
+        if (gone_) gone_(what ? fmt::format("the interface {} is gone", interface_) : what.error().what);
+    });
+    if (!news) return std::unexpected(news.error());
+    kernel_news_ = std::move(*news);
     return {};
+}
+
+void NodePart::look() {
+    const auto now = host::kernel_addresses(interface_);
+    if (!now) return;  // interface removed, which is reported separately; or busy: retry at the next change
+    if (now->mac != identity_.mac) {
+        if (gone_)
+            gone_(fmt::format("the MAC address of {} has changed, by which all peers know this node", interface_));
+        return;
+    }
+    auto addresses = first_addresses(*now);
+    if (addresses == identity_.addresses) return;
+    identity_.addresses = std::move(addresses);
+    server_->set_addresses(identity_.addresses);
+    if (changed_) changed_();
 }
 
 std::optional<link::MemberId> NodePart::holder(wire::CmServiceId service) const {

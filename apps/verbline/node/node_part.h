@@ -17,9 +17,11 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "control/host/interface_watch.h"
 #include "control/host/next_hops.h"
 #include "control/host/udp_guard.h"
 #include "control/hub/server.h"
@@ -61,6 +63,12 @@ public:
     Result<wire::MacAddress> resolve(const hub::Resolve& wanted);
     /// Call a few times a second: frees numbers of members that have left.
     void upkeep(Time now);
+    /// Sets the handler for changed addresses, when members have been told, and for the end of the port, with the
+    /// reason.
+    void on_change(std::function<void()> changed, std::function<void(const std::string&)> gone) {
+        changed_ = std::move(changed);
+        gone_ = std::move(gone);
+    }
     void counters(const CounterVisitor& visit) const;
 
 private:
@@ -78,6 +86,7 @@ private:
     NodePart(control::Loop& loop, rte_mempool* pool) : loop_(loop), pool_(pool) {}
     Result<void> open(const NodeOptions& options, const Open& open);
     Result<void> take_kernel_identity(const pmd::EthernetSpec& port);
+    void look();
     void inject(node::PeerMember to, rte_mbuf* frame);
     std::optional<link::MemberId> holder(wire::CmServiceId service) const;
     bool join(Joined& joined);
@@ -87,6 +96,8 @@ private:
     rte_mempool* pool_;
     hub::NodeIdentity identity_;
     unsigned ifindex_ = 0;  ///< of an interface whose addresses are the kernel's; else 0
+    std::string interface_;
+    std::optional<host::InterfaceWatch> watch_;
     std::optional<host::UdpGuard> guard_;
     std::unique_ptr<node::GsiQueue> queue_;
     std::unique_ptr<node::WirePort> port_;  ///< until the switch has it
@@ -100,6 +111,9 @@ private:
     std::map<link::MemberId, Time> left_;
     std::map<wire::MacAddress, Joined> groups_;
     std::unique_ptr<node::NodeGsi> gsi_;
+    std::function<void()> changed_;
+    std::function<void(const std::string&)> gone_;
+    control::Watch kernel_news_;
 };
 
 }  // namespace verbline::cli

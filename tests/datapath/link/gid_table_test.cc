@@ -21,7 +21,7 @@ class RoceGids : public testing::Test {
 protected:
     void SetUp() override { ASSERT_TRUE(table_.add_interface(eth, interface_mac)); }
     void expect(std::size_t index, const wire::Gid& gid, GidType type) {
-        ASSERT_NE(table_.at(index), nullptr) << index;
+        ASSERT_TRUE(table_.at(index)) << index;
         EXPECT_EQ(table_.at(index)->gid, gid) << index;
         EXPECT_EQ(table_.at(index)->type, type) << index;
     }
@@ -56,14 +56,14 @@ TEST_F(RoceGids, AreOrderedAsTheKernels) {
     expect(2, ip(1), GidType::roce_v1);
     expect(3, ip(1), GidType::roce_v2);
     expect(4, ip(2), GidType::roce_v1);
-    EXPECT_EQ(table_.at(6), nullptr);
-    EXPECT_EQ(table_.at(8), nullptr);
+    EXPECT_FALSE(table_.at(6));
+    EXPECT_FALSE(table_.at(8));
 }
 
 TEST_F(RoceGids, AreThereOnce) {
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(table_.add_address(eth, ip(1)));
     ASSERT_TRUE(table_.add_address(eth, link_local_gid(interface_mac)));  // the interface has this address, too
-    EXPECT_EQ(table_.at(4), nullptr);
+    EXPECT_FALSE(table_.at(4));
 }
 
 TEST_F(RoceGids, FollowTheMacInPlace) {
@@ -77,7 +77,7 @@ TEST_F(RoceGids, FollowTheMacInPlace) {
 
 TEST_F(RoceGids, OfAVlanHaveItsIdAndNoReservedPlace) {
     ASSERT_TRUE(table_.add_interface(tagged, interface_mac, 100));
-    EXPECT_EQ(table_.at(2), nullptr);
+    EXPECT_FALSE(table_.at(2));
     ASSERT_TRUE(table_.add_address(tagged, link_local_gid(interface_mac)));
     ASSERT_TRUE(table_.add_address(eth, ip(1)));
     ASSERT_TRUE(table_.add_address(tagged, ip(1)));
@@ -95,7 +95,7 @@ TEST_F(RoceGids, AreRefusedWholeWhenTheTableIsFull) {
     ASSERT_TRUE(odd.add_interface(eth, interface_mac));
     ASSERT_TRUE(odd.add_address(eth, ip(1)));
     EXPECT_FALSE(odd.add_address(eth, ip(2)));
-    EXPECT_EQ(odd.at(4), nullptr);
+    EXPECT_FALSE(odd.at(4));
 }
 
 TEST_F(RoceGids, NeedAnInterfaceAndAnAddress) {
@@ -117,10 +117,32 @@ TEST(IbGids, BeginWithTheSubnetManagers) {
     ASSERT_TRUE(table.add_interface(0, {}));
     const auto gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0x100005});
     ASSERT_TRUE(table.add_address(0, gid));
-    ASSERT_NE(table.at(0), nullptr);
+    ASSERT_TRUE(table.at(0));
     EXPECT_EQ(*table.at(0), (GidEntry{.gid = gid, .type = GidType::ib}));
     EXPECT_EQ(carrier_of(*table.at(0)), Carrier::soft_ib);
-    EXPECT_EQ(table.at(1), nullptr);
+    EXPECT_FALSE(table.at(1));
+}
+
+TEST_F(RoceGids, FollowTheInterfacesAddresses) {
+    const std::vector first{ip(1), ip(2)};
+    EXPECT_TRUE(table_.set_addresses(eth, first));
+    EXPECT_FALSE(table_.set_addresses(eth, first)) << "the same again";
+    const std::vector second{ip(2), ip(3)};
+    EXPECT_TRUE(table_.set_addresses(eth, second));
+    expect(0, link_local_gid(interface_mac), GidType::roce_v1);
+    expect(2, ip(3), GidType::roce_v1);  // in the place of the one that has gone
+    expect(3, ip(3), GidType::roce_v2);
+    expect(4, ip(2), GidType::roce_v1);  // which has not moved
+    EXPECT_TRUE(table_.set_addresses(eth, {}));
+    EXPECT_FALSE(table_.at(2));
+    expect(1, link_local_gid(interface_mac), GidType::roce_v2);
+}
+
+TEST_F(RoceGids, OfOtherInterfacesStay) {
+    ASSERT_TRUE(table_.add_interface(tagged, interface_mac, 7));
+    ASSERT_TRUE(table_.add_address(tagged, ip(9)));
+    EXPECT_FALSE(table_.set_addresses(eth, {}));
+    EXPECT_EQ(table_.find(ip(9), GidType::roce_v2, 7), 3u);
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ protected:
             wire::store64(bytes, wire::Bth::size, end.address(0));
             wire::store32(bytes, wire::Bth::size + 8, static_cast<std::uint32_t>(end.region->rkey()));
         }
-        const auto& to = *host.device().gids().at(gid_index);
+        const auto to = *host.device().gids().at(gid_index);
         const auto envelope =
             link::make_envelope({.carrier = link::carrier_of(to), .mac = their_mac, .gid = GetParam().requester},
                                 {.global = true, .dgid = to.gid}, host.mac(), 0xc000);

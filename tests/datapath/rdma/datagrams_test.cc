@@ -45,7 +45,7 @@ TEST_P(DatagramsOver, ShowWhereTheyComeFrom) {
     // The version of what is in the forty bytes, and the sender's address at its end.
     const bool ipv4 = GetParam() == host_a.gid_v2_ipv4();
     EXPECT_EQ(b.data[ipv4 ? 20 : 0] >> 4, std::byte{static_cast<unsigned char>(ipv4 ? 4 : 6)});
-    const auto& gid = host_a.device().gids().at(GetParam())->gid;
+    const auto gid = host_a.device().gids().at(GetParam())->gid;
     const auto* const source = b.data.data() + (ipv4 ? 20 + 12 : 8);
     EXPECT_EQ(std::memcmp(source, gid.bytes.data() + (ipv4 ? 12 : 0), ipv4 ? 4 : 16), 0);
     if (ipv4) {

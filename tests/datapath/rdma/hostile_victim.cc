@@ -222,7 +222,7 @@ link::Envelope Victim::envelope(From from) const {
     const auto index = from == From::peer_by_ipv6 ? host_.gid_v2_ipv6()
                        : from == From::peer_by_v1 ? host_.gid_v1()
                                                   : host_.gid_v2_ipv4();
-    const auto& to = *const_cast<sim::Host&>(host_).device().gids().at(index);
+    const auto to = *const_cast<sim::Host&>(host_).device().gids().at(index);
     const link::SourceAddress endpoint{.carrier = link::carrier_of(to), .mac = attacker_mac, .gid = gid(from)};
     return link::make_envelope(endpoint, {.global = true, .dgid = to.gid, .hop_limit = 64}, host_.mac(), 0xc123);
 }
