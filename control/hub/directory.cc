@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -30,12 +35,34 @@ std::filesystem::path control_socket(std::string_view name) {
 std::filesystem::path lane_socket(std::string_view name, unsigned lane) {
     return directory(name) / fmt::format("lane-{}.sock", lane);
 }
+std::filesystem::path find_control_socket(std::string_view name) {
+    std::error_code none;
+    auto own = control_socket(name);
+    if (std::filesystem::exists(own, none)) return own;
+    auto roots = pmd::root_runtime_directory() / own.lexically_relative(pmd::runtime_directory());
+    return std::filesystem::exists(roots, none) ? roots : own;
+}
 std::filesystem::path log_file(std::string_view name) {
     return directory(name) / "hub.log";
 }
 
 Result<void> make_directory(std::string_view name) {
     return pmd::make_runtime_directory(directory(name));
+}
+
+Result<void> open_to(std::string_view name, const Access& access) {
+    constexpr mode_t passage = S_IRWXU | S_IXGRP | S_IXOTH;
+    const auto socket = control_socket(name);
+    const auto failed = [](const std::filesystem::path& path) {
+        return failure(errno, fmt::format("{}: {}", path.string(), std::strerror(errno)));
+    };
+    for (auto path = directory(name); path != pmd::runtime_directory().parent_path(); path = path.parent_path()) {
+        if (chmod(path.c_str(), passage) != 0) return failed(path);
+    }
+    if (chown(socket.c_str(), static_cast<uid_t>(-1), access.group) != 0 || chmod(socket.c_str(), access.mode) != 0) {
+        return failed(socket);
+    }
+    return {};
 }
 
 }  // namespace verbline::hub

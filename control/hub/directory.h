@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 #include "pmd/base/error.h"
 
 namespace verbline::hub {
@@ -24,9 +26,19 @@ bool valid_name(std::string_view name);
 std::filesystem::path directory(std::string_view name);
 std::filesystem::path control_socket(std::string_view name);
 std::filesystem::path lane_socket(std::string_view name, unsigned lane);
+/// Where a client finds the socket: in its user's directory, or else in root's.
+std::filesystem::path find_control_socket(std::string_view name);
 std::filesystem::path log_file(std::string_view name);
 
 /// Creates the hub's directory, accessible to this user only. EPERM: another user could create sockets in it.
 Result<void> make_directory(std::string_view name);
+
+/// Who may connect to a hub besides its own user.
+struct Access {
+    gid_t group = 0;
+    mode_t mode = 0660;
+};
+/// Opens the directories, for passing through only, and the control socket, which exists.
+Result<void> open_to(std::string_view name, const Access& access);
 
 }  // namespace verbline::hub

@@ -37,8 +37,12 @@ Result<void> check_own(const fs::path& path) {
 
 }  // namespace
 
+fs::path root_runtime_directory() {
+    return "/run/verbline";
+}
+
 fs::path runtime_directory() {
-    if (geteuid() == 0) return "/run/verbline";
+    if (geteuid() == 0) return root_runtime_directory();
     const char* given = std::getenv("XDG_RUNTIME_DIR");
     if (given != nullptr && *given != '\0') return fs::path(given) / "verbline";
     return fallback();

@@ -20,6 +20,8 @@ namespace verbline::pmd {
 inline constexpr std::string_view runtime_advice = "remove it, or set XDG_RUNTIME_DIR to a directory of yours";
 
 std::filesystem::path runtime_directory();
+/// Where root's processes find each other, and other users those of root that serve everyone.
+std::filesystem::path root_runtime_directory();
 
 /// Path of a socket named by the user: a name without a slash is in the run-time directory.
 std::filesystem::path socket_path(std::string_view name);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -87,6 +88,7 @@ private:
                         mtu_ + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 0u);
     }
     std::optional<pmd::SourceGuard> guard_of(const hub::Registry::Tenant& tenant) const;
+    void set_guards();
     void expect_connection();
     void write_capture();
 
@@ -222,8 +224,18 @@ Outcome HubProcess::serve() {
     auto server = hub::Server::open(loop_, registry(), mtu_, *this);
     if (!server) return run_failure(server.error().what);
     server_ = std::move(*server);
+    if (options_.access) {
+        if (auto opened = hub::open_to(options_.name, *options_.access); !opened) {
+            return run_failure(opened.error().what);
+        }
+    }
     if (node_) {
         if (auto served = node_->serve(*switch_, *server_); !served) return run_failure(served.error().what);
+        node_->on_change([this] { set_guards(); },
+                         [this](const std::string& why) {
+                             fmt::print(stderr, "verbline: node {} ends: {}; start it again\n", options_.name, why);
+                             loop_.stop();
+                         });
     }
     upkeep_timer_ = loop_.every(upkeep_period, [this] {
         switch_->upkeep(loop_.now(), pmd::Switch::Links::all);
@@ -266,6 +278,9 @@ Result<std::string> HubProcess::open_lane(hub::LaneId lane, const hub::Registry:
         {.path = socket, .server = true, .buffer_size = slot_size(), .mtu = mtu_, .notifier = notifier_}, pool_);
     if (!device) return std::unexpected(device.error());
     if (auto up = (*device)->up(); !up) return std::unexpected(up.error());
+    if (const auto user = tenant.peer.uid; user != geteuid() && chown(socket.c_str(), user, -1u) != 0) {
+        return failure(errno, fmt::format("{} cannot be given to user {}: {}", socket, user, std::strerror(errno)));
+    }
     Result<std::unique_ptr<pmd::NetDevice>> port = impaired(std::move(*device), lane);
     if (node_) port = node_->member(lane, std::move(*port));
     if (!port) return std::unexpected(port.error());
@@ -282,6 +297,11 @@ std::optional<pmd::SourceGuard> HubProcess::guard_of(const hub::Registry::Tenant
     const auto is_router = [this](const wire::Gid& gid) { return std::ranges::count(options_.routers, gid) > 0; };
     if (options_.any_source || std::ranges::any_of(addresses, is_router)) return std::nullopt;
     return pmd::SourceGuard(mac, addresses);
+}
+
+/// The port's addresses have changed.
+void HubProcess::set_guards() {
+    for (const auto& [lane, port] : lanes_) switch_->set_guard(port, guard_of(server_->registry().tenant(lane)));
 }
 
 void HubProcess::close_lane(hub::LaneId lane) {

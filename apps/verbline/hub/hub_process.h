@@ -11,6 +11,7 @@
 
 #include "apps/verbline/command_line/command.h"
 #include "apps/verbline/node/node_part.h"
+#include "control/hub/directory.h"
 #include "control/hub/registry.h"
 #include "datapath/link/interface_address.h"
 #include "pmd/factory/device_spec.h"
@@ -32,6 +33,7 @@ struct HubOptions {
     std::size_t user_lanes = hub::RegistrySetup{}.max_user_lanes;
     std::size_t lane_groups = hub::RegistrySetup{}.max_groups;
     std::size_t lane_ports = hub::RegistrySetup{}.max_ports;
+    std::optional<hub::Access> access;       ///< of other users; none
     bool direct = true;                      ///< programs of a user may have links without the hub
     std::string capture;                     ///< pcapng; empty: none
     std::optional<pmd::ImpairSpec> impair;   ///< of each lane

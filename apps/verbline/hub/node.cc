@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/hub/node.h"
 
+#include <charconv>
+
+#include <grp.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -21,8 +26,8 @@ public:
             .name = "node",
             .summary = "share one port among the RDMA programs of this machine",
             .synopsis =
-                "NAME --port DEVICE [--ip ADDRESS/LENGTH]... [--mtu N] [--user-lanes N] [--lane-groups N] "
-                "[--lane-ports N] [--no-direct] [--impair SPEC]",
+                "NAME --port DEVICE [--ip ADDRESS/LENGTH]... [--mtu N] [--group GROUP] [--mode MODE] "
+                "[--user-lanes N] [--lane-groups N] [--lane-ports N] [--no-direct] [--impair SPEC]",
             .description =
                 {"Owns a port, and gives each program that joins (verbline run --link node:NAME) the same device on "
                  "it, as a network adapter does: one MAC address, one set of IP addresses, one connection manager. "
@@ -33,6 +38,10 @@ public:
                  "A packet goes to the program that its destination queue pair number names; up to 1023 programs have "
                  "16384 numbers each. Connection requests go to the program that has bound their port. Programs of "
                  "this node that talk to each other do it by shared memory, not over the port.",
+                 "Without --group or --mode only programs of the node's own user join. With them the socket in the "
+                 "node's directory, /run/verbline/hub/NAME of root, belongs to that group, with mode 0660 unless "
+                 "--mode is given: 0666 is for everyone. Containers need that directory at the same place, and "
+                 "nothing else of the host.",
                  "When a program is killed, its connections are ended in its name (DREQ, REJ), its groups are left "
                  "and its ports are free at once; its queue pair numbers are not used again for some seconds.",
                  "A program may send RDMA packets only, datagrams only from its own queue pairs and messages of the "
@@ -43,6 +52,7 @@ public:
                          {"verbline run --link node:eth1 -- ib_send_bw", "a program on it"},
                          {"verbline -l 0-2 -a 03:00.0 -- node n1 --port dpdk:03:00.0 --ip 10.1.0.1/24",
                           "an adapter by DPDK's driver, forwarded on two cores"},
+                         {"verbline node eth1 --port eth:eth1 --group rdma", "for the members of a group"},
                          {"verbline show eth1 hub", "which programs have joined, and what they carry"}},
             .see_also = {"verbline-run(1)", "verbline-hub(1)", "verbline-show(1)"},
         };
@@ -56,6 +66,9 @@ public:
             ->expected(1)
             ->take_all()
             ->type_name("ADDRESS/LENGTH");
+        app.add_option("--group", group_, "whose members may join, too")->type_name("GROUP");
+        app.add_option("--mode", mode_, "of the socket that programs join at, octal; without it, 0660")
+            ->type_name("MODE");
         app.add_option("--user-lanes", options_.user_lanes,
                        "most programs of a user other than the node's; without it, 64")
             ->type_name("N");
@@ -81,7 +94,9 @@ public:
         auto port = pmd::parse_device_spec(port_);
         if (!port) return usage_failure("node: " + port.error().what);
         options_.node = NodeOptions{.port = std::move(*port), .addresses = {}};
-        if (auto good = read_addresses(); !good) return good;
+        for (const auto& check : {&Node::read_addresses, &Node::read_access}) {
+            if (auto good = (this->*check)(); !good) return good;
+        }
         if (!impair_.empty()) {
             const auto spec = pmd::parse_impairments(impair_);
             if (!spec) return usage_failure("node: " + spec.error().what);
@@ -104,9 +119,28 @@ private:
         return usage_failure(fmt::format("node: at most {} addresses", hub::max_addresses));
     }
 
+    Outcome read_access() {
+        if (group_.empty() && mode_.empty()) return {};
+        hub::Access access{.group = getegid()};
+        if (!group_.empty()) {
+            const auto* const found = getgrnam(group_.c_str());
+            if (found == nullptr) return usage_failure(fmt::format("node: there is no group {}", group_));
+            access.group = found->gr_gid;
+        }
+        if (!mode_.empty()) {
+            const auto* const end = mode_.data() + mode_.size();
+            const auto [at, error] = std::from_chars(mode_.data(), end, access.mode, 8);
+            if (error != std::errc() || at != end || access.mode > 0666) {
+                return usage_failure(fmt::format("node: {} is no mode of a socket, such as 0660", mode_));
+            }
+        }
+        options_.access = access;
+        return {};
+    }
+
     HubOptions options_;
     std::vector<std::string> addresses_;
-    std::string port_, impair_;
+    std::string port_, impair_, group_, mode_;
 };
 
 }  // namespace
