@@ -9,7 +9,6 @@
 namespace verbline::host {
 namespace {
 
-constexpr Time answer_lifetime = 5 * second;
 constexpr Time query_timeout = 200 * millisecond;  ///< the kernel keeps soliciting meanwhile
 
 }  // namespace

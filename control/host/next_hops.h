@@ -45,6 +45,7 @@ class NextHops {
 public:
     static constexpr std::size_t max_queries = 1024;
     static constexpr std::size_t max_answers = 4096;
+    static constexpr Time answer_lifetime = 5 * second;  ///< of the kernel's or the node's
     /// As of our own neighbour engine; the kernel's three solicitations, a second apart, take about as long.
     static constexpr Time resolution_timeout = neighbour::Neighbours::parameters.resolution_timeout();
 

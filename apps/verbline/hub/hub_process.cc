@@ -21,6 +21,7 @@
 #include "apps/verbline/hub/hub_tables.h"
 #include "apps/verbline/instance/instance_process.h"
 #include "apps/verbline/instance/pci_device.h"
+#include "apps/verbline/node/priority.h"
 #include "control/hub/directory.h"
 #include "control/hub/server.h"
 #include "datapath/link/gid_table.h"
@@ -350,6 +351,7 @@ void HubProcess::write_capture() {
 
 Outcome run_hub(const HubOptions& options) {
     raise_descriptor_limit();
+    if (options.node) precede_programs();
     const auto process = InstanceProcess::create();
     if (!process) return std::unexpected(process.error());
     HubProcess hub(options, **process);

@@ -204,7 +204,7 @@ void NodePart::leave(const wire::MacAddress& group) {
     groups_.erase(found);
 }
 
-/// A member asks until it has heard the outcome.
+/// A member asks until it has heard the outcome; others may ask meanwhile.
 Result<wire::MacAddress> NodePart::resolve(const hub::Resolve& wanted) {
     const bool resolving = next_hops_.resolving(wanted.from, wanted.to);
     if (const auto mac = next_hops_.find(wanted.from, wanted.to)) {  // second: the answer may come in between
@@ -212,9 +212,12 @@ Result<wire::MacAddress> NodePart::resolve(const hub::Resolve& wanted) {
         return *mac;
     }
     if (resolving) return failure(EINPROGRESS, "not yet");
-    if (asked_.erase({wanted.from, wanted.to}) > 0) return failure(EHOSTUNREACH, "nobody answers");
+    const auto now = loop_.now();
+    if (const auto asked = asked_.extract({wanted.from, wanted.to}); asked && now - asked.mapped() < outcome_lifetime) {
+        return failure(EHOSTUNREACH, "nobody answers");
+    }
     if (asked_.size() >= most_asked) asked_.clear();
-    asked_.emplace(wanted.from, wanted.to);
+    asked_[{wanted.from, wanted.to}] = now;
     next_hops_.resolve(wanted.from, wanted.to);
     return failure(EINPROGRESS, "asked");
 }

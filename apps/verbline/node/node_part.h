@@ -16,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +75,8 @@ private:
     static constexpr Time time_wait = 4 * second;
 
     static constexpr std::size_t most_asked = 4096;
+    /// Next hops are known for so long at least: one that is not, by then, has failed.
+    static constexpr Time outcome_lifetime = host::NextHops::answer_lifetime;
 
     struct Joined {
         pmd::MulticastAddress group{};
@@ -104,7 +105,7 @@ private:
     node::WirePort* wire_ = nullptr;
     neighbour::NeighbourDevice* neighbours_ = nullptr;
     host::NextHops next_hops_;
-    std::set<std::pair<wire::Gid, wire::Gid>> asked_;  ///< next hops whose outcome no member has heard yet
+    std::map<std::pair<wire::Gid, wire::Gid>, Time> asked_;  ///< next hops, and when a member has first asked
     pmd::Switch* fabric_ = nullptr;
     hub::Server* server_ = nullptr;
     std::map<link::MemberId, node::MemberPort*> members_;
