@@ -66,13 +66,13 @@ inline bool is_plain_ipv4(const rte_mbuf& packet) {
 }
 
 /// Decrements the TTL, which must be at least one, and updates the header checksum: RFC 1624, for a change of the
-/// word's upper octet by one.
+/// word's upper octet by one. TTL, protocol and checksum are one word, which is read and written once.
 inline void decrement_ttl(rte_mbuf& packet) {
-    const auto ip = offload::checked_header<wire::Ipv4>(packet);
-    const auto bytes = ip.bytes();
-    bytes[8] = static_cast<std::byte>(wire::load8(bytes, 8) - 1);
-    const auto checksum = std::uint32_t{ip.get<&wire::Ipv4::checksum>()} + 0x100;
-    ip.set<&wire::Ipv4::checksum>(static_cast<std::uint16_t>(checksum + (checksum >= 0xffff ? 1 : 0)));
+    const auto bytes = offload::checked_header<wire::Ipv4>(packet).bytes().subspan<8, 4>();
+    const auto word = wire::load32(bytes, 0);
+    const auto checksum = (word & 0xffff) + 0x100;
+    const auto updated = static_cast<std::uint16_t>(checksum + (checksum >= 0xffff ? 1 : 0));
+    wire::store32(bytes, 0, (word & 0xffff'0000) - 0x0100'0000 + updated);
 }
 
 }  // namespace verbline::forward

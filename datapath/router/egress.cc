@@ -58,7 +58,8 @@ void Egress<Family>::send(Outgoing& outgoing, Time now) {
     bool plain = std::exchange(outgoing.plain, true);
     if (!plain) plain = look_up_neighbours(outgoing, n);
     if (!plain) {
-        send_by_port(outgoing, n);
+        send_by_port(pmd::Burst(outgoing.packets).first(n), std::span(outgoing.ports).first(n),
+                     link::Destinations(outgoing.to).first(n));
         return await_neighbours(outgoing, n, now);
     }
     outgoing.ports.front()->link().transmit(pmd::Burst(outgoing.packets).first(n),
@@ -81,17 +82,19 @@ bool Egress<Family>::look_up_neighbours(Outgoing& outgoing, std::size_t n) {
 }
 
 template <class Family>
-void Egress<Family>::send_by_port(const Outgoing& outgoing, std::size_t n) {
+void Egress<Family>::send_by_port(std::span<rte_mbuf* const> packets, std::span<ShardPort* const> ports,
+                                  std::span<const link::Destination* const> to) {
     for (auto& port : context_.ports) {
-        std::array<rte_mbuf*, pmd::max_burst> packets;
-        std::array<const link::Destination*, pmd::max_burst> to;
+        std::array<rte_mbuf*, pmd::max_burst> its_packets;
+        std::array<const link::Destination*, pmd::max_burst> its_to;
         std::size_t size = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            if (outgoing.to[i] == nullptr || outgoing.ports[i] != port.get()) continue;
-            packets[size] = outgoing.packets[i];
-            to[size++] = outgoing.to[i];
+        for (std::size_t i = 0; i < packets.size(); ++i) {
+            if (to[i] == nullptr || ports[i] != port.get()) continue;
+            its_packets[size] = packets[i];
+            its_to[size++] = to[i];
         }
-        if (size > 0) port->link().transmit(pmd::Burst(packets).first(size), link::Destinations(to).first(size));
+        if (size == 0) continue;
+        port->link().transmit(pmd::Burst(its_packets).first(size), link::Destinations(its_to).first(size));
     }
 }
 

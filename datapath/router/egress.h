@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "datapath/forward/fib.h"
@@ -57,12 +58,20 @@ public:
         return {{out.id, next.gateway}, &hints_[hop]};
     }
 
-    /// The destination of the gateway to which next hop `hop` leads, if there is one and it was found last time; else
-    /// `neighbour` says what to look up. Valid while neighbours do not change.
-    const link::Destination* known_gateway(typename Fib::Index hop) {
+    /// A next hop with its port and, of a gateway, the rewrite. Kept from packet to packet of a burst, as most follow
+    /// the one in front. Valid while neighbours do not change.
+    struct Adjacency {
+        typename Fib::Index hop{};
+        ShardPort* out = nullptr;  ///< null: no link
+        /// The gateway's, if there is one and it was found last time; else `neighbour` says what to look up.
+        const link::Destination* to = nullptr;
+    };
+    Adjacency adjacency(typename Fib::Index hop) {
         const auto& next = fib_.next_hop(hop);
-        if (next.kind != forward::NextHopKind::via) return nullptr;
-        return neighbours_.hinted({{next.interface, next.gateway}, &hints_[hop]});
+        if (!forward::leads_out(next.kind)) return {hop};
+        auto& out = context_.port(next.interface);
+        if (next.kind != forward::NextHopKind::via) return {hop, &out};
+        return {hop, &out, neighbours_.hinted({{next.interface, next.gateway}, &hints_[hop]})};
     }
 
     /// Adds a packet of at most the port's MTU to those that `flush` sends. When they are as many as one burst holds,
@@ -77,6 +86,9 @@ public:
     void gather(ShardPort& out, rte_mbuf* packet, Neighbour to, Time now) { gather(burst_, out, packet, to, now); }
     /// Sends what was gathered, in the order in which it came.
     void flush(Time now) { send(burst_, now); }
+    /// Sends those whose destination is not null, before what was gathered. Each fits its port's MTU.
+    void send_by_port(std::span<rte_mbuf* const> packets, std::span<ShardPort* const> ports,
+                      std::span<const link::Destination* const> to);
     /// Sends a packet of any size before what was gathered.
     void send_now(ShardPort& out, rte_mbuf* packet, Neighbour to, Time now);
 
@@ -120,7 +132,6 @@ private:
     void fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now);
     void send(Outgoing& outgoing, Time now);
     bool look_up_neighbours(Outgoing& outgoing, std::size_t n);
-    void send_by_port(const Outgoing& outgoing, std::size_t n);
     void await_neighbours(const Outgoing& outgoing, std::size_t n, Time now);
 
     RouterContext& context_;

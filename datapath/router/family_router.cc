@@ -17,13 +17,19 @@ using forward::NextHopKind;
 
 template <class Family>
 FamilyRouter<Family>::FamilyRouter(RouterContext& context, Fib& fib)
-    : context_(context), fib_(fib), egress_(context, fib), multicast_(context, fib) {}
+    : context_(context),
+      fib_(fib),
+      egress_(context, fib),
+      fast_path_(context, fib, egress_),
+      multicast_(context, fib) {}
 
 template <class Family>
 void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept {
     if (context_.deliver_all_to_kernel) {
         return context_.to_kernel(from, packets.first(context_.coalesce(packets, 0)));
     }
+    packets = packets.subspan(fast_path_.forward(from, packets));
+    if (packets.empty()) return;
     admit(from, packets);
     if (from.reverse_path != forward::ReversePathFilter::off) [[unlikely]]
         check_sources(from);
@@ -124,10 +130,10 @@ template <class Family>
 void FamilyRouter<Family>::route(Time now) {
     if (lookup_.size == 0) return;
     std::uint64_t forwarded = 0;
-    auto adjacency = adjacency_of(lookup_.hops[0]);
+    auto adjacency = egress_.adjacency(lookup_.hops[0]);
     for (std::size_t i = 0, n = lookup_.size; i < n; ++i) {
         const auto destination = lookup_.destinations[i];
-        if (lookup_.hops[i] != adjacency.hop) adjacency = adjacency_of(lookup_.hops[i]);
+        if (lookup_.hops[i] != adjacency.hop) adjacency = egress_.adjacency(lookup_.hops[i]);
         if (adjacency.out == nullptr || Family::is_group(destination)) [[unlikely]] {
             route_elsewhere(i, now);
         } else {
@@ -135,13 +141,6 @@ void FamilyRouter<Family>::route(Time now) {
         }
     }
     context_.counters.forwarded_packets.add(forwarded);
-}
-
-template <class Family>
-auto FamilyRouter<Family>::adjacency_of(typename Fib::Index hop) -> Adjacency {
-    const auto& next = fib_.next_hop(hop);
-    if (!forward::leads_out(next.kind)) return {hop};
-    return {hop, &context_.port(next.interface), egress_.known_gateway(hop)};
 }
 
 /// Number `i` of the burst, which no link is to carry.

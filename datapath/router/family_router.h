@@ -7,7 +7,8 @@
 /// A burst stays a burst: routes and neighbours are looked up for all of its packets at once, so that cache misses
 /// overlap, and each link gets its packets in one call (egress.h). The link's headers are prepared with the neighbour
 /// (a link::Destination) and copied in front of each packet. A packet whose route leads to a group of next hops takes
-/// the one of its flow; routes without groups do not pay for this.
+/// the one of its flow; routes without groups do not pay for this. Ordinary packets from a link take a short way
+/// (fast_path.h), which does the same; what is here is general.
 
 #include <array>
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include "datapath/forward/fib.h"
 #include "datapath/router/egress.h"
 #include "datapath/router/family.h"
+#include "datapath/router/fast_path.h"
 #include "datapath/router/multicast.h"
 #include "datapath/router/router_context.h"
 #include "pmd/base/time.h"
@@ -62,13 +64,7 @@ private:
         std::size_t local = 0;  ///< of `packets`, the first ones: routed already, to the kernel
     };
 
-    /// A next hop with its port and, of a gateway, the rewrite. Kept from packet to packet of a burst, as most follow
-    /// the one in front.
-    struct Adjacency {
-        typename Fib::Index hop{};
-        ShardPort* out = nullptr;               ///< null: no link
-        const link::Destination* to = nullptr;  ///< the gateway; null: to be looked up
-    };
+    using Adjacency = typename Egress<Family>::Adjacency;
 
     void admit(ShardPort& from, pmd::Burst packets);
     void to_kernel(ShardPort& from, Time now);
@@ -77,7 +73,6 @@ private:
     void look_up(const ShardPort* chosen = nullptr);
     void choose_members(const ShardPort* chosen);
     void route(Time now);
-    Adjacency adjacency_of(typename Fib::Index hop);
     void route_elsewhere(std::size_t i, Time now);
     bool pass_on(const Adjacency& adjacency, const Address& destination, rte_mbuf* packet, Time now);
     void clamp_mss(const ShardPort& from, const ShardPort& out, rte_mbuf& packet);
@@ -90,6 +85,7 @@ private:
     RouterContext& context_;
     Fib& fib_;
     Egress<Family> egress_;
+    FastPath<Family> fast_path_;
     Lookup lookup_;
     CountersBy<typename Family::Discard> discards_;
     MulticastRouter<Family> multicast_;
