@@ -16,6 +16,8 @@
 #include <rte_mbuf.h>
 #include <sched.h>
 
+#include "pmd/packet_pool.h"
+
 namespace verbline::bench {
 
 [[noreturn]] inline void cannot_start() {
@@ -37,7 +39,7 @@ inline rte_mempool* make_pool(const char* name, unsigned buffers, std::uint16_t 
         sched_setaffinity(0, sizeof(cpus), &cpus);
         return true;
     }();
-    auto* const pool = rte_pktmbuf_pool_create(name, buffers, 256, 0, data_room, SOCKET_ID_ANY);
+    auto* const pool = pmd::make_packet_pool(name, buffers, 256, data_room, SOCKET_ID_ANY, pmd::BufferPlaces::packed);
     if (pool == nullptr) cannot_start();
     return pool;
 }

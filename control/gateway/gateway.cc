@@ -19,6 +19,7 @@
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
 #include "pmd/base/tunables.h"
+#include "pmd/packet_pool.h"
 
 namespace verbline::gateway {
 namespace {
@@ -34,6 +35,13 @@ link::FrameFlowHash::Key random_key() {
     std::random_device random;
     for (auto& byte : key) byte = static_cast<std::uint8_t>(random());
     return key;
+}
+
+/// A port of DPDK may be one of AF_XDP.
+pmd::BufferPlaces buffer_places(const GatewayConfig& config) {
+    const auto is_dpdk = [](const std::string& device) { return device.starts_with("dpdk:"); };
+    const auto has_one = [&](const PortConfig& port) { return std::ranges::any_of(port.devices, is_dpdk); };
+    return std::ranges::any_of(config.ports, has_one) ? pmd::BufferPlaces::whole_pages : pmd::BufferPlaces::packed;
 }
 
 }  // namespace
@@ -84,7 +92,8 @@ Outcome Gateway::make_pools() {
     for (const auto& [socket, shards] : placement.pools) {
         const auto name = pools.empty() ? std::string("packets") : fmt::format("packets{}", socket);
         const auto make = [&, packets = tunables::router_packets * shards](int where) {
-            return rte_pktmbuf_pool_create(name.c_str(), packets, pool_cache, 0, pool_data_room, where);
+            return pmd::make_packet_pool(name.c_str(), packets, pool_cache, pool_data_room, where,
+                                         buffer_places(config_));
         };
         auto* pool = make(socket);
         if (pool == nullptr && socket != SOCKET_ID_ANY) {

@@ -24,6 +24,7 @@
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
 #include "pmd/base/free_descriptors.h"
+#include "pmd/packet_pool.h"
 
 namespace verbline::verbs {
 namespace {
@@ -64,8 +65,8 @@ Result<std::unique_ptr<VerbsPort>> VerbsPort::open(const PortIdentity& identity,
 }
 
 Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
-    pool_.reset(rte_pktmbuf_pool_create(identity_.instance.c_str(), packet_count, packet_cache, 0,
-                                        RTE_PKTMBUF_HEADROOM + packet_room, SOCKET_ID_ANY));
+    pool_.reset(pmd::make_packet_pool(identity_.instance.c_str(), packet_count, packet_cache,
+                                      RTE_PKTMBUF_HEADROOM + packet_room, SOCKET_ID_ANY, pmd::BufferPlaces::packed));
     if (pool_ == nullptr) return failure(rte_errno, fmt::format("{}: no memory for packets", name()));
     auto opened = open_link(link, settings, identity_, pool_.get());
     if (!opened) return std::unexpected(opened.error());

@@ -32,6 +32,7 @@
 #include "pmd/impair/impair.h"
 #include "pmd/memif/memif.h"
 #include "pmd/packet/packet.h"
+#include "pmd/packet_pool.h"
 #include "pmd/rss/handover_ring.h"
 
 namespace verbline::cli {
@@ -88,6 +89,10 @@ private:
         return std::max(mtu_ <= RTE_ETHER_MTU ? slot_of_ethernet : slot_of_path_mtu_4096,
                         mtu_ + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 0u);
     }
+    bool has_dpdk_port() const {
+        const auto is_dpdk = [](const auto& spec) { return std::holds_alternative<pmd::DpdkSpec>(spec); };
+        return std::ranges::any_of(options_.uplinks, is_dpdk) || (options_.node && is_dpdk(options_.node->port));
+    }
     std::optional<pmd::SourceGuard> guard_of(const hub::Registry::Tenant& tenant) const;
     void set_guards();
     void expect_connection();
@@ -132,15 +137,14 @@ Outcome HubProcess::start_dpdk() {
 
 Outcome HubProcess::make_switch() {
     // Other ports report the MTU that they support; DPDK ports have to be configured, and few support more than this.
-    const auto is_dpdk = [](const auto& spec) { return std::holds_alternative<pmd::DpdkSpec>(spec); };
-    if (std::ranges::any_of(options_.uplinks, is_dpdk) || (options_.node && is_dpdk(options_.node->port)))
-        mtu_ = RTE_ETHER_MTU;
+    if (has_dpdk_port()) mtu_ = RTE_ETHER_MTU;
     if (options_.mtu != 0) mtu_ = options_.mtu;
     const auto room = static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + slot_size());
     // Besides, as many as the rings between shards hold.
     const auto shards = static_cast<unsigned>(process_.workers().size());
     const auto packets = tunables::hub_packets + shards * (shards - 1) * pmd::HandoverRing::capacity;
-    pool_ = rte_pktmbuf_pool_create("packets", packets, pool_cache, 0, room, SOCKET_ID_ANY);
+    pool_ = pmd::make_packet_pool("packets", packets, pool_cache, room, SOCKET_ID_ANY,
+                                  has_dpdk_port() ? pmd::BufferPlaces::whole_pages : pmd::BufferPlaces::packed);
     if (pool_ == nullptr) return run_failure("no memory for packets: give more with -m, or free hugepages");
     if (!options_.capture.empty()) {
         auto file = pmd::CaptureFile::create(options_.capture);
