@@ -290,6 +290,22 @@ def verbs_bandwidth(text, size, count):
                  lambda: verbs_pairs.ucx_bandwidth(size, count))
 
 
+def node_rows():
+    """Two programs of one node, beside a memif pair of their own."""
+    def beside_pair(name, unit, goal, measure, less_is_better):
+        def ours(verbline):
+            return measure(verbline, verbs_pairs.two_of_a_node)
+
+        return verbs(f"node: {name}", unit, "a memif pair", goal, ours,
+                     lambda: measure(built("apps/verbline/verbline"), verbs_pairs.memif_pair), less_is_better)
+
+    return [beside_pair("ib_send_lat 8 B", "us", 1 / 1.3,
+                        lambda verbline, over: verbs_pairs.latency(verbline, "ib_send_lat", 100_000, over), True),
+            beside_pair("ib_write_bw 64 KiB", "MB/s", 0.9,
+                        lambda verbline, over: verbs_pairs.bandwidth(verbline, 65536, 50_000, over), False),
+            verbs("node: verbline run true", "ms", "limit", 1, verbs_pairs.start_on_node, 150, less_is_better=True)]
+
+
 def busy(processes, program, ours):
     """At most twice what TCP takes, beside compute-bound processes."""
     def measure(_):
@@ -427,6 +443,7 @@ def all_rows():
         verbs_bandwidth("1 MiB", 1 << 20, 6_000),
         verbs("ib_write_bw 8 B, -l 16", "M/s", "limit", 1,
               lambda verbline: verbs_pairs.message_rate(verbline, 4_000_000), 2),
+        *node_rows(),
         *(busy(processes, program, ours) for processes in (0, 2, 4, 8)
           for program, ours in (("rstream -S 64", busy_machine.rstream_latency),
                                 ("ib_send_lat 64 B", busy_machine.send_latency))),

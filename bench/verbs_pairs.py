@@ -62,13 +62,36 @@ def pair(command, port, prefixes, environments):
         return client.stdout
 
 
-def perftest(verbline, *command):
-    """The columns of the result line, two processes over a memif pair."""
-    port = next(PORTS)
+@contextlib.contextmanager
+def memif_pair(verbline):
+    """How the two ends of a memif pair are run."""
     with tempfile.TemporaryDirectory() as directory:
         link = f"memif:{directory}/pair.sock"
-        prefixes = [[str(verbline), "run", "--link", link + role, "--ip", address, "--ns", "none", "--"]
-                    for role, address in ((",server", "10.98.0.1/24"), ("", "10.98.0.2/24"))]
+        yield [[str(verbline), "run", "--link", link + role, "--ip", address, "--ns", "none", "--"]
+               for role, address in ((",server", "10.98.0.1/24"), ("", "10.98.0.2/24"))]
+
+
+@contextlib.contextmanager
+def two_of_a_node(verbline):
+    """How two programs of one node are run. Nobody is at the other end of its port, which has room for any path MTU."""
+    name = f"bench-{os.getpid()}"
+    with tempfile.TemporaryDirectory() as directory:
+        process = subprocess.Popen([str(verbline), "node", name, "--port", f"memif:{directory}/wire.sock,server", "--ip",
+                                    "10.97.0.1/24"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            if not process.stdout.readline().endswith("ready\n"):
+                raise Failed("the node does not start")
+            yield [[str(verbline), "run", "--link", f"node:{name}", "--ns", "none", "--"]] * 2
+        finally:
+            process.terminate()
+            process.wait(LIMIT)
+            process.stdout.close()
+
+
+def perftest(verbline, *command, over=memif_pair):
+    """The columns of the result line, two processes over a memif pair or something else."""
+    port = next(PORTS)
+    with over(verbline) as prefixes:
         out = pair([*command, "-F", "-p", str(port)], port, prefixes, [None, None])
     lines = [line.split() for line in out.splitlines() if re.match(r" \d+ +\d+ ", line)]
     if not lines:
@@ -96,9 +119,9 @@ def ucx_pair(common, command, port, environment):
         return client.stdout
 
 
-def latency(verbline, program, count):
+def latency(verbline, program, count, over=memif_pair):
     """Typical one-way time of 8 bytes, in microseconds."""
-    return perftest(verbline, program, "-s", "8", "-n", str(count))[4]
+    return perftest(verbline, program, "-s", "8", "-n", str(count), over=over)[4]
 
 
 def ucx_latency(count):
@@ -106,9 +129,17 @@ def ucx_latency(count):
     return ucx("-t", "tag_lat", "-s", "8", "-n", str(count))[1]
 
 
-def bandwidth(verbline, size, count):
+def bandwidth(verbline, size, count, over=memif_pair):
     """In MB/s, as perftest and UCX count them: 2^20 bytes."""
-    return perftest(verbline, "ib_write_bw", "-s", str(size), "-n", str(count), "-m", "4096")[3]
+    return perftest(verbline, "ib_write_bw", "-s", str(size), "-n", str(count), "-m", "4096", over=over)[3]
+
+
+def start_on_node(verbline):
+    """Milliseconds from the command to the end of a program that does nothing."""
+    with two_of_a_node(verbline) as prefixes:
+        began = time.monotonic()
+        subprocess.run([*prefixes[0], "true"], check=True, timeout=LIMIT)
+        return 1000 * (time.monotonic() - began)
 
 
 def ucx_bandwidth(size, count):

@@ -21,22 +21,22 @@
 namespace verbline::hub {
 namespace {
 
-std::string_view word(Kind kind) {
-    return kind == Kind::node ? "node" : "hub";
+std::string_view word(ServerKind kind) {
+    return kind == ServerKind::node ? "node" : "hub";
 }
 
-std::unexpected<Error> no_hub(std::string_view name, Kind kind) {
+std::unexpected<Error> no_hub(std::string_view name, ServerKind kind) {
     return failure(ENOENT, fmt::format("no {0} `{1}` runs here; start one with `verbline {0} {1}{2}`", word(kind), name,
-                                       kind == Kind::node ? " --port DEVICE" : ""));
+                                       kind == ServerKind::node ? " --port DEVICE" : ""));
 }
 
-Result<FileDescriptor> connect_to(std::string_view name, Kind kind) {
+Result<FileDescriptor> connect_to(std::string_view name, ServerKind kind) {
     if (!valid_name(name)) {
         return failure(EINVAL, fmt::format("`{}` is no {}'s name: at most 32 letters, digits, `.`, `_` and `-`, the "
                                            "first a letter or digit",
                                            name, word(kind)));
     }
-    const std::string path = kind == Kind::node ? find_control_socket(name) : control_socket(name);
+    const std::string path = kind == ServerKind::node ? find_control_socket(name) : control_socket(name);
     if (auto good = pmd::check_path(path, pmd::runtime_advice); !good) {
         if (good.error().code == ENOENT || good.error().code == ENOTDIR) return no_hub(name, kind);
         return failure(good.error().code, fmt::format("{} `{}`: {}", word(kind), name, good.error().what));
@@ -57,6 +57,11 @@ Result<FileDescriptor> connect_to(std::string_view name, Kind kind) {
     };
     if (uninterrupted(connects) != 0) {
         if (errno == ENOENT || errno == ECONNREFUSED) return no_hub(name, kind);
+        if (errno == EACCES && kind == ServerKind::node) {
+            return failure(
+                EACCES, fmt::format("node `{0}` is not for you: its --group or --mode must let you in; {1}: {2}", name,
+                                    path, std::strerror(EACCES)));
+        }
         return failure(errno, fmt::format("{} `{}`: {}: {}", word(kind), name, path, std::strerror(errno)));
     }
     if (auto good = pmd::check_server(fd.get(), path, pmd::runtime_advice); !good) {
@@ -103,9 +108,9 @@ Result<Lane> join(const JoinRequest& request) {
     if (!answer) return std::unexpected(answer.error());
     auto* granted = std::get_if<Granted>(&*answer);
     if (granted == nullptr) return unexpected_answer(who);
-    if ((granted->member != 0) != (request.kind == Kind::node)) {
+    if ((granted->member != 0) != (request.kind == ServerKind::node)) {
         return failure(EPROTO, fmt::format("`{0}` is a {1}; use {1}:{0}", request.hub,
-                                           word(granted->member != 0 ? Kind::node : Kind::hub)));
+                                           word(granted->member != 0 ? ServerKind::node : ServerKind::hub)));
     }
     return Lane{.control = std::move(*control),
                 .memif_socket = std::move(granted->memif_socket),
@@ -148,7 +153,7 @@ std::optional<std::vector<InterfaceAddress>> take_addresses(const Lane& lane) {
     return std::exchange(lane.news.addresses, std::nullopt);
 }
 
-bool runs(std::string_view name, Kind kind) {
+bool runs(std::string_view name, ServerKind kind) {
     return connect_to(name, kind).has_value();
 }
 

@@ -34,11 +34,11 @@ using pmd::DirectNews;
 constexpr std::chrono::seconds answer_limit{5}, start_limit{10};
 
 /// What is joined. A node's members share the addresses of its port, a hub's lanes have their own.
-enum class Kind : std::uint8_t { hub, node };
+enum class ServerKind : std::uint8_t { hub, node };
 
 struct JoinRequest {
     std::string hub = "default";
-    Kind kind = Kind::hub;
+    ServerKind kind = ServerKind::hub;
     wire::MacAddress mac{};                   ///< zero: the hub chooses
     std::vector<InterfaceAddress> addresses;  ///< at most 8; none: the hub chooses one of each of its subnets
     std::string program;                      ///< shown by the hub; empty: this program's name
@@ -98,7 +98,7 @@ std::optional<DirectNews> take_direct_news(const Lane& lane);
 void end_direct(const Lane& lane, DirectId link);
 
 /// Whether a hub or node of this name runs and answers.
-bool runs(std::string_view name, Kind kind = Kind::hub);
+bool runs(std::string_view name, ServerKind kind = ServerKind::hub);
 
 /// Starts `program hub NAME` in the background, unless it runs, and returns when it is ready. Of concurrent callers one
 /// starts it. Its output goes to `log_file(name)`.

@@ -30,8 +30,10 @@ Result<void> check_hub(const HubLink& link, std::span<const InterfaceAddress> ad
 }
 
 Result<void> check_node(const NodeLink& link, std::span<const InterfaceAddress> addresses) {
-    const auto lane = hub::join(
-        {.hub = link.name, .kind = hub::Kind::node, .addresses = {addresses.begin(), addresses.end()}, .program = {}});
+    const auto lane = hub::join({.hub = link.name,
+                                 .kind = hub::ServerKind::node,
+                                 .addresses = {addresses.begin(), addresses.end()},
+                                 .program = {}});
     if (!lane) return std::unexpected(lane.error());
     return {};
 }

@@ -121,7 +121,7 @@ Result<void> Opener::device(const HubLink& link) {
 Result<void> Opener::device(const NodeLink& link) {
     own_neighbours_ = false;
     auto lane = hub::join({.hub = link.name,
-                           .kind = hub::Kind::node,
+                           .kind = hub::ServerKind::node,
                            .addresses = out_.addresses,
                            .program = {},
                            .direct = settings_.direct});

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node's server and its clients.
+#include <cerrno>
+#include <future>
+
+#include "datapath/wire/text.h"
+#include "tests/control/hub/address.h"
+#include "tests/control/hub/server_fixture.h"
+
+namespace verbline::hub {
+namespace {
+
+struct NodeHost : FakeHost {
+    Result<wire::MacAddress> resolve(const Resolve& wanted) override {
+        asked.push_back(wanted);
+        if (asked.size() == 1) return failure(EINPROGRESS, "not yet");
+        if (wanted.to == wire::Gid{}) return failure(EHOSTUNREACH, "nobody");
+        return wire::MacAddress{{std::byte{2}}};
+    }
+    bool set_group(LaneId lane, const GroupMembership& group) override {
+        return FakeHost::set_group(lane, group) && !broken;
+    }
+    std::vector<Resolve> asked;
+};
+
+struct NodeServerTest : ::testing::Test {
+    void SetUp() override {
+        std::filesystem::remove_all(directory(name));
+        loop = control::Loop::create().value();
+        server = Server::open(*loop,
+                              {.name = name,
+                               .subnets = {},
+                               .node = NodeIdentity{.mac = port_mac, .addresses = {address("10.1.0.1/24")}}},
+                              4200, host)
+                     .value();
+        thread = std::thread([this] { loop->run(); });
+    }
+    void TearDown() override {
+        loop->stop();
+        thread.join();
+        server.reset();
+        std::filesystem::remove_all(directory(name));
+    }
+    Lane join() { return hub::join({.hub = name, .kind = ServerKind::node}).value(); }
+    /// On the server's thread.
+    void with_server(const std::function<void()>& act) {
+        std::promise<void> done;
+        loop->post([&] {
+            act();
+            done.set_value();
+        });
+        done.get_future().wait();
+    }
+
+    const wire::MacAddress port_mac = *wire::from_string<wire::MacAddress>("02:00:00:00:00:07");
+    const std::string name = "test-" + std::to_string(getpid()) + "-node";
+    NodeHost host;
+    std::unique_ptr<control::Loop> loop;
+    std::unique_ptr<Server> server;
+    std::thread thread;
+};
+
+TEST_F(NodeServerTest, MembersShareThePortsAddresses) {
+    const auto one = join(), two = join();
+    EXPECT_EQ(one.mac, port_mac);
+    EXPECT_EQ(two.mac, port_mac);
+    EXPECT_EQ(one.addresses, two.addresses);
+    EXPECT_EQ(one.member, link::MemberId{1});
+    EXPECT_EQ(two.member, link::MemberId{2});
+}
+
+TEST_F(NodeServerTest, ANodeIsNoHub) {
+    const auto refused = hub::join({.hub = name});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().what, "`" + name + "` is a node; use node:" + name);
+}
+
+TEST_F(NodeServerTest, ItsMembersAskForNextHops) {
+    const auto lane = join();
+    const auto to = address("10.1.0.2/24").gid;
+    EXPECT_EQ(resolve(lane, lane.addresses[0].gid, to).error().code, EINPROGRESS);
+    EXPECT_EQ(resolve(lane, lane.addresses[0].gid, to).value(), wire::MacAddress{{std::byte{2}}});
+    EXPECT_EQ(resolve(lane, lane.addresses[0].gid, {}).error().code, EHOSTUNREACH);
+    ASSERT_EQ(host.asked.size(), 3u);
+    EXPECT_EQ(host.asked[0], (Resolve{lane.addresses[0].gid, to}));
+}
+
+TEST_F(NodeServerTest, AndAreToldOfItsAddresses) {
+    const auto lane = join();
+    EXPECT_FALSE(take_addresses(lane));
+    const std::vector now{address("10.1.0.1/24"), address("10.1.0.9/24")};
+    with_server([&] { server->set_addresses(now); });
+    // Also one that comes in front of an answer.
+    EXPECT_TRUE(reserve_port(lane, 0x106, 4000));
+    EXPECT_EQ(take_addresses(lane), now);
+    EXPECT_FALSE(take_addresses(lane)) << "once";
+    EXPECT_EQ(join().addresses, now) << "who joins later has them";
+}
+
+TEST_F(NodeServerTest, TheLinkIsToldOfAGroupOnceForEachMember) {
+    const auto lane = join();
+    const auto group = *wire::from_string<wire::MacAddress>("01:00:5e:01:01:01");
+    const auto mgid = address("10.1.0.3/24").gid;
+    EXPECT_TRUE(join_group(lane, group, mgid));
+    EXPECT_TRUE(join_group(lane, group, mgid));
+    EXPECT_TRUE(leave_group(lane, group, mgid));
+    EXPECT_TRUE(leave_group(lane, group, mgid));
+    with_server([&] { host.broken = true; });
+    EXPECT_EQ(join_group(lane, group, mgid).error().code, EIO);
+    with_server([&] { EXPECT_TRUE(server->registry().tenant(LaneId{1}).groups.empty()); });
+    ASSERT_EQ(host.groups.size(), 3u);
+    EXPECT_EQ(host.groups[0].mgid, mgid);
+}
+
+}  // namespace
+}  // namespace verbline::hub
