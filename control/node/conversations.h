@@ -43,6 +43,10 @@ public:
     static constexpr Time farewell_interval = 250 * millisecond;
     static constexpr unsigned farewells = 8;  ///< DREQs without an answer, then the peer is taken for dead
 
+    /// Whether the member may refuse or answer this request without an id of its own: it was delivered to it.
+    bool has_request(link::MemberId member, std::uint32_t requester_id) const {
+        return requests_.contains({member, requester_id});
+    }
     /// A message of the member `from`, on its way to `to`.
     void sent(link::MemberId from, PeerMember to, const cm::ReceivedMessage& message, const GsiHeaders& headers);
     /// A message that the member `to` is about to receive. `back`: the headers of an answer.
@@ -77,6 +81,7 @@ private:
     /// A request that was delivered and is not answered.
     struct Request {
         PeerMember peer;
+        wire::CmAttribute kind{};  ///< req or sidr_req
         wire::Qpn qpn{};
         std::uint64_t transaction = 0;
         GsiHeaders back;
@@ -84,12 +89,17 @@ private:
     using LocalId = std::uint32_t;
     using RequestKey = std::pair<link::MemberId, std::uint32_t>;  ///< who got it, the requester's id
 
-    bool has_room(link::MemberId member) const;
-    void forget(LocalId id) { open_.erase(id); }
+    void request(link::MemberId from, LocalId id, const Conversation& conversation);
+    void forget(LocalId id);
+    void forget_request(link::MemberId member, std::uint32_t requester_id);
+    void answered(Conversation& conversation, LocalId id);
+    std::vector<Farewell> refuse_requests(link::MemberId member);
     Farewell next_farewell(LocalId id, Conversation& conversation, Time now);
 
     std::map<LocalId, Conversation> open_;  ///< by our id, whose high bits are the member
     std::map<RequestKey, Request> requests_;
+    std::map<link::MemberId, std::size_t> counts_;               ///< of both, by member
+    std::set<std::pair<wire::CmServiceId, LocalId>> requested_;  ///< services of requests of ours that are not answered
     std::set<std::pair<Time, LocalId>> due_;
 };
 

@@ -53,12 +53,16 @@ GsiRouter::Verdict answer_without_member(const ReceivedMessage& message) {
 
 GsiRouter::Verdict GsiRouter::route(const Arrival& arrival) {
     const auto& message = arrival.message;
-    if (arrival.from && names_sender(message) && member_of_id(message.sender_id()) != *arrival.from) {
-        return GsiDrop::gsi_dropped_foreign_id;
-    }
+    if (arrival.from && !speaks_for_itself(*arrival.from, message)) return GsiDrop::gsi_dropped_foreign_id;
     if (!arrival.to_wire) return to_member(arrival);
     conversations_.sent(*arrival.from, std::nullopt, message, arrival.headers);
     return Transmit{};
+}
+
+/// By an id of its own, or by a request that it has got.
+bool GsiRouter::speaks_for_itself(link::MemberId member, const ReceivedMessage& message) const {
+    return names_sender(message) ? member_of_id(message.sender_id()) == member
+                                 : conversations_.has_request(member, message.receiver_id());
 }
 
 GsiRouter::Verdict GsiRouter::to_member(const Arrival& arrival) {

@@ -63,6 +63,7 @@ public:
     std::size_t size() const { return conversations_.size(); }
 
 private:
+    bool speaks_for_itself(link::MemberId member, const cm::ReceivedMessage& message) const;
     Verdict to_member(const Arrival& arrival);
     std::optional<link::MemberId> receiver(const cm::ReceivedMessage& message) const;
 

@@ -25,15 +25,26 @@ GsiQueue::~GsiQueue() {
 }
 
 bool GsiQueue::push(rte_mbuf* frame, link::MemberId origin) noexcept {
+    auto& waiting = waiting_[std::to_underlying(origin)];
+    const auto most = origin == link::node_itself ? most_of_wire : most_of_member;
+    if (waiting.load(std::memory_order_relaxed) >= most) return false;
     frame->hash.usr = std::to_underlying(origin);
-    if (rte_ring_mp_enqueue(ring_, frame) != 0) return false;
+    waiting.fetch_add(1, std::memory_order_relaxed);
+    if (rte_ring_mp_enqueue(ring_, frame) != 0) {
+        waiting.fetch_sub(1, std::memory_order_relaxed);
+        return false;
+    }
     signal_.wake_up();
     return true;
 }
 
 std::size_t GsiQueue::pop(pmd::Burst frames) noexcept {
     auto** const objects = reinterpret_cast<void**>(frames.data());
-    return rte_ring_sc_dequeue_burst(ring_, objects, static_cast<unsigned>(frames.size()), nullptr);
+    const auto n = rte_ring_sc_dequeue_burst(ring_, objects, static_cast<unsigned>(frames.size()), nullptr);
+    for (const auto* const frame : frames.first(n)) {
+        waiting_[std::to_underlying(origin(*frame))].fetch_sub(1, std::memory_order_relaxed);
+    }
+    return n;
 }
 
 link::MemberId GsiQueue::origin(const rte_mbuf& frame) noexcept {

@@ -7,9 +7,13 @@
 ///
 ///     MemberPort, WirePort ── push ──> ring ── pop ──> control thread, woken by `descriptor`
 ///
-/// Bounded: connection managers repeat what is dropped here, and a flood of one process takes no more than the ring.
+/// Bounded, for all and for each member, so that a flood of one leaves room for the others: connection managers repeat
+/// what is dropped here.
 
+#include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -25,6 +29,7 @@ namespace verbline::node {
 class GsiQueue {
 public:
     static constexpr unsigned capacity = 1024;
+    static constexpr unsigned most_of_member = 128, most_of_wire = 512;
 
     /// `name` is unique in the process, and at most 28 characters.
     static Result<std::unique_ptr<GsiQueue>> create(const std::string& name);
@@ -32,7 +37,8 @@ public:
     GsiQueue& operator=(const GsiQueue&) = delete;
     ~GsiQueue();
 
-    /// Any poll thread. Takes ownership of the frame, unless it returns false: the ring is full.
+    /// Any poll thread, one at a time for each origin. Takes ownership of the frame, unless it returns false: too many
+    /// wait.
     bool push(rte_mbuf* frame, link::MemberId origin) noexcept;
 
     // The control thread.
@@ -48,6 +54,7 @@ private:
     explicit GsiQueue(rte_ring* ring) : ring_(ring) {}
 
     rte_ring* ring_;
+    std::array<std::atomic<std::uint32_t>, link::last_member + 1> waiting_{};  ///< by origin
     pmd::WakeSignal signal_;
 };
 

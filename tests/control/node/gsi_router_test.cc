@@ -93,9 +93,26 @@ TEST_F(GsiRouterTest, AMemberSpeaksForItselfOnly) {
     EXPECT_EQ(std::get<GsiDrop>(to_wire(one, forged)), GsiDrop::gsi_dropped_foreign_id);
     const wire::CmDreq end{.local_id = id_of(two, 1), .remote_id = 900};
     EXPECT_EQ(std::get<GsiDrop>(to_wire(one, end)), GsiDrop::gsi_dropped_foreign_id);
-    EXPECT_TRUE(transmitted(to_wire(one, wire::CmRej{.remote_id = 900})))
-        << "who refuses a request may have no id for it";
-    EXPECT_TRUE(transmitted(to_wire(one, wire::CmSidrRep{.request_id = 900}))) << "the id is the requester's";
+}
+
+TEST_F(GsiRouterTest, WithoutAnIdItAnswersWhatItWasAskedOnly) {
+    // Who refuses a request may have no id for it, and that of a SIDR_REP is the requester's.
+    from_wire(wire::CmReq{.local_id = 900, .service = service});
+    from_wire(wire::CmSidrReq{.request_id = 901, .service = service});
+    EXPECT_EQ(std::get<GsiDrop>(to_wire(one, wire::CmRej{.remote_id = 900})), GsiDrop::gsi_dropped_foreign_id);
+    EXPECT_EQ(std::get<GsiDrop>(to_wire(one, wire::CmSidrRep{.request_id = 901})), GsiDrop::gsi_dropped_foreign_id);
+    EXPECT_TRUE(transmitted(to_wire(two, wire::CmRej{.remote_id = 900})));
+    EXPECT_TRUE(transmitted(to_wire(two, wire::CmSidrRep{.request_id = 901})));
+    EXPECT_TRUE(router.leave(two, 0).empty()) << "both are answered";
+}
+
+TEST_F(GsiRouterTest, ASidrRequestOfAKilledMemberIsRefused) {
+    from_wire(wire::CmSidrReq{.request_id = 901, .service = service});
+    members.erase(two);
+    const auto farewells = router.leave(two, 0);
+    ASSERT_EQ(farewells.size(), 1u);
+    EXPECT_EQ(content<wire::CmSidrRep>(farewells[0]).request_id, 901u);
+    EXPECT_EQ(content<wire::CmSidrRep>(farewells[0]).status, wire::SidrStatus::rejected);
 }
 
 TEST_F(GsiRouterTest, MembersReachEachOther) {
