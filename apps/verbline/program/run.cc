@@ -43,13 +43,16 @@ public:
                  "it starts see a device verbline0 for each Ethernet link, verbline_ib0 for each soft InfiniBand link, "
                  "and reach whoever is on the other end: other programs under verbline run, RoCE v2 adapters, the "
                  "kernel's soft-RoCE.",
-                 "LINK is hub:NAME, a lane of verbline hub NAME; memif:SOCKET[,server][,owner=UID], shared memory with "
+                 "LINK is hub:NAME, a lane of verbline hub NAME; node:NAME, the port of verbline node NAME, which all "
+                 "its "
+                 "programs share; memif:SOCKET[,server][,owner=UID], shared memory with "
                  "one other process of root, this user or the user named, by a socket in the run-time directory if "
                  "SOCKET has no slash; eth:IFNAME, an interface of the kernel, with its addresses, or with --ip beside "
                  "them; tap:IFNAME, a new interface of the kernel whose other end is the device; ib:HOST@FABRIC, a "
                  "port of an ibsim fabric with a subnet manager, joined by a hub of the fabric's name; "
                  "dpdk:net_af_packet0,iface=IFNAME, an interface by DPDK's own driver, without the kernel's addresses. "
-                 "Other DPDK ports (PCI, AF_XDP) are for a hub: verbline hub NAME --uplink dpdk:DEVARGS. Without "
+                 "Other DPDK ports (PCI, AF_XDP) are for a hub, verbline hub NAME --uplink dpdk:DEVARGS, or a node. "
+                 "Without "
                  "--link it is hub:default. That hub and a fabric's are started if they do not run.",
                  "What can be checked is checked before the program starts. If something is missing, one line names "
                  "it, "
