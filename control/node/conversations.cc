@@ -126,6 +126,7 @@ std::vector<Farewell> Conversations::refuse_requests(link::MemberId member) {
 
 Farewell Conversations::next_farewell(LocalId id, Conversation& conversation, Time now) {
     --conversation.left;
+    due_.erase({conversation.due, id});
     conversation.due = now + farewell_interval;
     due_.insert({conversation.due, id});
     const wire::CmDreq dreq{.local_id = id, .remote_id = conversation.remote_id, .remote_qpn = conversation.remote_qpn};

@@ -12,7 +12,7 @@ import socket
 import struct
 import sys
 
-MARK, VERSION = 0x766C6875, 3
+MARK, VERSION = 0x766C6875, 4
 JOIN, GRANTED, REFUSED, GROUP, DONE = range(1, 6)
 HEADER = struct.Struct("=IHH")
 MOST_ADDRESSES = 8
@@ -61,9 +61,10 @@ class Hub:
         fields = b"".join(map(address_field, addresses)).ljust(MOST_ADDRESSES * ADDRESS.size, b"\0")
         body = struct.pack("=6sB", mac_bytes(mac), len(addresses)) + fields + program.encode()[:32].ljust(32, b"\0") + b"\0"
         granted = self.ask(JOIN, body, GRANTED)
-        mac, mtu, count = struct.unpack_from("=6sHB", granted)
-        places = [9 + i * ADDRESS.size for i in range(count)]
-        path = granted[9 + MOST_ADDRESSES * ADDRESS.size :].rstrip(b"\0").decode()
+        fixed = struct.Struct("=6sHHB")
+        mac, mtu, _member, count = fixed.unpack_from(granted)
+        places = [fixed.size + i * ADDRESS.size for i in range(count)]
+        path = granted[fixed.size + MOST_ADDRESSES * ADDRESS.size :].rstrip(b"\0").decode()
         return {
             "memif": path,
             "mac": mac.hex(":"),
@@ -72,7 +73,8 @@ class Hub:
         }
 
     def join_group(self, mac):
-        self.ask(GROUP, mac_bytes(mac) + b"\1", DONE)
+        # The group's GID and LID are for nodes.
+        self.ask(GROUP, mac_bytes(mac) + b"\1" + bytes(16) + bytes(2), DONE)
 
 
 def main():

@@ -157,6 +157,14 @@ TEST_F(GsiRouterTest, APeerThatDoesNotAnswerIsGivenUp) {
     EXPECT_EQ(router.size(), 0u);
 }
 
+TEST_F(GsiRouterTest, OneThatLeavesAgainMeanwhileIsEndedOnce) {
+    connect();
+    router.leave(one, 0);
+    EXPECT_EQ(router.leave(one, 1).size(), 1u);
+    while (const auto due = router.deadline()) router.tick(*due);
+    EXPECT_EQ(router.size(), 0u);
+}
+
 TEST_F(GsiRouterTest, ARequestThatAKilledMemberHasNotAnsweredIsRefused) {
     EXPECT_EQ(receiver(from_wire(wire::CmReq{.local_id = 900, .service = service})), two);
     members.erase(two);
