@@ -77,7 +77,9 @@ public:
         app.add_option("--lane-ports", options_.lane_ports,
                        "most connection manager ports of one program; without it, 8192")
             ->type_name("N");
-        app.add_flag_callback("--no-direct", [this] { options_.direct = false; }, "no shared memory of two programs without the node in between");
+        app.add_flag_callback(
+            "--no-direct", [this] { options_.direct = false; },
+            "no shared memory of two programs without the node in between");
         app.add_option("--mtu", options_.mtu, "behind the Ethernet header; without it, 4200 or what the port carries")
             ->check(CLI::Range(smallest_mtu, largest_mtu))
             ->type_name("N");
