@@ -131,7 +131,7 @@ public:
         return socket.string();
     }
     void close_lane(hub::LaneId lane) override { lanes_.erase(lane); }
-    void set_group(hub::LaneId, const hub::GroupMembership&) override {}
+    bool set_group(hub::LaneId, const hub::GroupMembership&) override { return true; }
     void upkeep() {
         for (auto& [id, lane] : lanes_) lane->link_up();
     }
