@@ -2,6 +2,8 @@
 // Links of the kernel's in a network namespace of the test's own, and the end of a hub.
 #include "apps/libibverbs/ucma/port_watch.h"
 
+#include <algorithm>
+
 #include <net/if.h>
 #include <sys/socket.h>
 
@@ -69,8 +71,17 @@ TEST_F(PortWatchOfInterfaceTest, AnAddressGoesAndComesBack) {
     EXPECT_TRUE(news[1].missing.empty());
 }
 
-TEST_F(PortWatchOfInterfaceTest, AddedAddressAndLinkStateAreNotReported) {
+TEST_F(PortWatchOfInterfaceTest, AnAddedAddressIsPresent) {
     inside->run("ip address add 10.3.0.1/24 dev v0");
+    look_inside();
+    ASSERT_EQ(news.size(), 1u);
+    EXPECT_TRUE(news[0].missing.empty());
+    ASSERT_TRUE(news[0].present);
+    EXPECT_EQ(news[0].present->size(), 3u);
+    EXPECT_EQ(std::ranges::count(*news[0].present, link::gid_of(wire::ipv4(10, 3, 0, 1)), &InterfaceAddress::gid), 1);
+}
+
+TEST_F(PortWatchOfInterfaceTest, LinkStateIsNotReported) {
     inside->run("ip link set v0 up");
     inside->run("ip link set v0 down");
     look_inside(0);
