@@ -18,7 +18,7 @@
 
 namespace verbline::pmd {
 
-enum class BufferPlaces : std::uint8_t {
+enum class BufferLayout : std::uint8_t {
     packed,
     whole_pages,  ///< none crosses from one page to the next, if it fits one
 };
@@ -26,8 +26,8 @@ enum class BufferPlaces : std::uint8_t {
 /// As rte_pktmbuf_pool_create: null, and rte_errno, if there is no memory or the name is taken. `room`: of data, with
 /// the headroom, in bytes. The caller frees it by rte_mempool_free.
 inline rte_mempool* make_packet_pool(const char* name, unsigned packets, unsigned cache, std::uint16_t room, int socket,
-                                     BufferPlaces places) {
-    if (rte_eal_has_hugepages() != 0 || places == BufferPlaces::whole_pages) {
+                                     BufferLayout layout) {
+    if (rte_eal_has_hugepages() != 0 || layout == BufferLayout::whole_pages) {
         return rte_pktmbuf_pool_create(name, packets, cache, 0, room, socket);
     }
     constexpr unsigned flags = RTE_MEMPOOL_F_NO_IOVA_CONTIG;

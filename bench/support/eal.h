@@ -39,7 +39,7 @@ inline rte_mempool* make_pool(const char* name, unsigned buffers, std::uint16_t 
         sched_setaffinity(0, sizeof(cpus), &cpus);
         return true;
     }();
-    auto* const pool = pmd::make_packet_pool(name, buffers, 256, data_room, SOCKET_ID_ANY, pmd::BufferPlaces::packed);
+    auto* const pool = pmd::make_packet_pool(name, buffers, 256, data_room, SOCKET_ID_ANY, pmd::BufferLayout::packed);
     if (pool == nullptr) cannot_start();
     return pool;
 }

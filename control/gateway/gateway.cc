@@ -38,10 +38,10 @@ link::FrameFlowHash::Key random_key() {
 }
 
 /// A port of DPDK may be one of AF_XDP.
-pmd::BufferPlaces buffer_places(const GatewayConfig& config) {
+pmd::BufferLayout buffer_layout(const GatewayConfig& config) {
     const auto is_dpdk = [](const std::string& device) { return device.starts_with("dpdk:"); };
     const auto has_one = [&](const PortConfig& port) { return std::ranges::any_of(port.devices, is_dpdk); };
-    return std::ranges::any_of(config.ports, has_one) ? pmd::BufferPlaces::whole_pages : pmd::BufferPlaces::packed;
+    return std::ranges::any_of(config.ports, has_one) ? pmd::BufferLayout::whole_pages : pmd::BufferLayout::packed;
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ Outcome Gateway::make_pools() {
         const auto name = pools.empty() ? std::string("packets") : fmt::format("packets{}", socket);
         const auto make = [&, packets = tunables::router_packets * shards](int where) {
             return pmd::make_packet_pool(name.c_str(), packets, pool_cache, pool_data_room, where,
-                                         buffer_places(config_));
+                                         buffer_layout(config_));
         };
         auto* pool = make(socket);
         if (pool == nullptr && socket != SOCKET_ID_ANY) {

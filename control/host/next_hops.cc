@@ -16,9 +16,19 @@ constexpr Time query_timeout = 200 * millisecond;  ///< the kernel keeps solicit
 std::optional<wire::MacAddress> NextHops::find(const wire::Gid& from, const wire::Gid& to) {
     if (neighbours_ != nullptr) return neighbours_->find(to);
     const std::scoped_lock lock(mutex_);
-    const auto found = answers_.find({from, to});
-    if (found == answers_.end() || found->second.until < monotonic_now()) return std::nullopt;
-    return found->second.mac;
+    const auto* const answer = valid_answer({from, to});
+    return answer != nullptr && answer->mac ? std::optional(*answer->mac) : std::nullopt;
+}
+
+int NextHops::failure_of(const wire::Gid& from, const wire::Gid& to) {
+    const std::scoped_lock lock(mutex_);
+    const auto* const answer = valid_answer({from, to});
+    return answer != nullptr && !answer->mac ? answer->mac.error() : 0;
+}
+
+const NextHops::Answer* NextHops::valid_answer(const Question& question) const {
+    const auto found = answers_.find(question);
+    return found != answers_.end() && found->second.until >= monotonic_now() ? &found->second : nullptr;
 }
 
 void NextHops::resolve(const wire::Gid& from, const wire::Gid& to) {
@@ -72,14 +82,12 @@ bool NextHops::answer(const Asked& asked, const Result<wire::MacAddress>& mac) {
     const auto now = monotonic_now();
     const bool silent = !mac && (mac.error().code == ETIMEDOUT || mac.error().code == EHOSTUNREACH);
     if (silent && now < asked.give_up) return false;
-    if (mac) {
-        if (answers_.size() >= max_answers)
-            std::erase_if(answers_, [&](const auto& one) { return one.second.until < now; });
-        if (answers_.size() >= max_answers) answers_.clear();
-        answers_.insert_or_assign(asked.question, Answer{*mac, now + answer_lifetime});
-    } else {
-        counters_.next_hop_failures.add();
-    }
+    if (answers_.size() >= max_answers)
+        std::erase_if(answers_, [&](const auto& one) { return one.second.until < now; });
+    if (answers_.size() >= max_answers) answers_.clear();
+    if (!mac) counters_.next_hop_failures.add();
+    answers_.insert_or_assign(asked.question, mac ? Answer{*mac, now + answer_lifetime}
+                                                  : Answer{std::unexpected(mac.error().code), now + failure_lifetime});
     if (notify_) notify_();
     return true;
 }

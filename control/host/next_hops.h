@@ -18,6 +18,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <expected>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -45,7 +46,7 @@ class NextHops {
 public:
     static constexpr std::size_t max_queries = 1024;
     static constexpr std::size_t max_answers = 4096;
-    static constexpr Time answer_lifetime = 5 * second;  ///< of the kernel's or the node's
+    static constexpr Time answer_lifetime = 5 * second, failure_lifetime = second;  ///< of the kernel's or the node's
     /// As of our own neighbour engine; the kernel's three solicitations, a second apart, take about as long.
     static constexpr Time resolution_timeout = neighbour::Neighbours::parameters.resolution_timeout();
 
@@ -66,6 +67,9 @@ public:
     void resolve(const wire::Gid& from, const wire::Gid& to);
     /// It was passed to `resolve`, and has neither been found nor failed.
     bool resolving(const wire::Gid& from, const wire::Gid& to);
+    /// Why the last query has failed, an errno value, if that is not long ago; 0: it has not. Our own discovery does
+    /// not say so: who has asked it gives up after `resolution_timeout`.
+    int failure_of(const wire::Gid& from, const wire::Gid& to);
     /// Sets the callback for possible answers to `resolve`, and for failures; it must neither block nor call back.
     void on_answer(std::function<void()> notify);
 
@@ -78,13 +82,14 @@ private:
         Time give_up = 0;
     };
     struct Answer {
-        wire::MacAddress mac;
+        std::expected<wire::MacAddress, int> mac;  ///< or why there is none
         Time until = 0;
     };
 
     bool waits(const Question& question) const;
     void resolve(const std::stop_token& stop);
     bool answer(const Asked& asked, const Result<wire::MacAddress>& mac);
+    const Answer* valid_answer(const Question& question) const;
 
     neighbour::NeighbourDevice* neighbours_ = nullptr;
     Query query_;

@@ -103,6 +103,8 @@ public:
     const std::map<DirectId, DirectPair>& direct_links() const { return direct_; }
     std::size_t direct_links(LaneId lane) const;
 
+    /// Null: it is a hub's.
+    const NodeIdentity* node() const { return setup_.node ? &*setup_.node : nullptr; }
     const Tenant& tenant(LaneId lane) const { return tenants_.at(lane); }
     const std::map<LaneId, Tenant>& tenants() const { return tenants_; }
 

@@ -49,7 +49,6 @@ Result<std::unique_ptr<Server>> Server::open(control::Loop& loop, const Registry
 Server::Server(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mtu, LaneHost& host)
     : loop_(loop),
       name_(setup.name),
-      node_(setup.node),
       mtu_(mtu),
       host_(host),
       registry_(setup),
@@ -162,12 +161,15 @@ bool Server::serve(Session& session, const Join& join) {
     const auto socket = host_.open_lane(*lane, tenant);
     if (!socket) {
         registry_.leave(*lane);
+        registry_.free(*lane);  // nobody has had it
         send_to(session.fd.get(), Refused{socket.error().code, socket.error().what});
         return false;
     }
     session.lane = *lane;
-    const auto member = static_cast<std::uint16_t>(node_ ? static_cast<unsigned>(*lane) : 0);
-    return send_to(session.fd.get(), Granted{*socket, node_ ? node_->mac : tenant.mac, tenant.addresses, mtu_, member});
+    const auto* const node = registry_.node();
+    const auto member = node != nullptr ? std::to_underlying(*lane) : std::uint16_t{0};
+    return send_to(session.fd.get(),
+                   Granted{*socket, node != nullptr ? node->mac : tenant.mac, tenant.addresses, mtu_, member});
 }
 
 bool Server::serve(Session& session, const GroupMembership& group) {
@@ -175,12 +177,11 @@ bool Server::serve(Session& session, const GroupMembership& group) {
     const bool before = registry_.tenant(*session.lane).groups.contains(group.mac);
     const auto set = registry_.set_group(*session.lane, group);
     if (!set) return send_to(session.fd.get(), set.error());
-    if (before != group.member && !host_.set_group(*session.lane, group)) {
-        std::ignore = registry_.set_group(*session.lane, {.mac = group.mac, .member = false});
-        return send_to(session.fd.get(),
-                       Refused{EIO, fmt::format("the port of node `{}` cannot join the group", name_)});
-    }
-    return send_to(session.fd.get(), Done{});
+    if (before == group.member) return send_to(session.fd.get(), Done{});
+    const auto done = host_.set_group(*session.lane, group);
+    if (done) return send_to(session.fd.get(), Done{});
+    std::ignore = registry_.set_group(*session.lane, {.mac = group.mac, .member = before});
+    return send_to(session.fd.get(), Refused{done.error().code, done.error().what});
 }
 
 bool Server::serve(Session& session, const Reserve& wanted) {

@@ -34,8 +34,7 @@ public:
     /// Opens the lane and returns the path of its memif socket, which already accepts clients.
     virtual Result<std::string> open_lane(LaneId lane, const Registry::Tenant& tenant) = 0;
     virtual void close_lane(LaneId lane) = 0;
-    /// Returns false, for a member of a node, if the port cannot join the group.
-    virtual bool set_group(LaneId lane, const GroupMembership& group) = 0;
+    virtual Result<void> set_group(LaneId lane, const GroupMembership& group) = 0;
     /// The next hop's MAC address, of a node. EINPROGRESS: it is being resolved.
     virtual Result<wire::MacAddress> resolve(const Resolve& /*wanted*/) {
         return failure(EOPNOTSUPP, "a hub's programs resolve themselves");
@@ -99,7 +98,6 @@ private:
 
     control::Loop& loop_;
     std::string name_;
-    std::optional<NodeIdentity> node_;
     std::uint16_t mtu_;
     LaneHost& host_;
     Registry registry_;

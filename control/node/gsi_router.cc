@@ -53,34 +53,34 @@ GsiRouter::Verdict answer_without_member(const ReceivedMessage& message) {
 
 GsiRouter::Verdict GsiRouter::route(const Arrival& arrival) {
     const auto& message = arrival.message;
-    if (arrival.from && !speaks_for_itself(*arrival.from, message)) return GsiDrop::gsi_dropped_foreign_id;
+    if (arrival.from && !may_send(*arrival.from, message)) return GsiDrop::gsi_dropped_foreign_id;
     if (!arrival.to_wire) return to_member(arrival);
-    conversations_.sent(*arrival.from, std::nullopt, message, arrival.headers);
+    tracker_.sent(*arrival.from, std::nullopt, message, arrival.headers);
     return Transmit{};
 }
 
 /// By an id of its own, or by a request that it has got.
-bool GsiRouter::speaks_for_itself(link::MemberId member, const ReceivedMessage& message) const {
+bool GsiRouter::may_send(link::MemberId member, const ReceivedMessage& message) const {
     return names_sender(message) ? member_of_id(message.sender_id()) == member
-                                 : conversations_.has_request(member, message.receiver_id());
+                                 : tracker_.has_request(member, message.receiver_id());
 }
 
 GsiRouter::Verdict GsiRouter::to_member(const Arrival& arrival) {
     const auto& message = arrival.message;
     const auto to = receiver(message);
     if (!to || !setup_.attached(*to)) {
-        conversations_.received_late(message);
+        tracker_.received_late(message);
         return answer_without_member(message);
     }
-    if (arrival.from) conversations_.sent(*arrival.from, *to, message, arrival.headers);
-    conversations_.received(*to, arrival.from, message, reversed(arrival.headers));
+    if (arrival.from) tracker_.sent(*arrival.from, *to, message, arrival.headers);
+    tracker_.received(*to, arrival.from, message, reversed(arrival.headers));
     return Deliver{*to};
 }
 
 std::optional<link::MemberId> GsiRouter::receiver(const ReceivedMessage& message) const {
     if (!is_request(message)) return member_of_id(message.receiver_id());
     if (const auto holder = setup_.holder(service_of(message))) return holder;
-    return conversations_.requester(service_of(message));
+    return tracker_.requester(service_of(message));
 }
 
 }  // namespace verbline::node

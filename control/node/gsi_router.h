@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "control/node/conversations.h"
+#include "control/node/connection_tracker.h"
 #include "pmd/base/counter.h"
 
 namespace verbline::node {
@@ -56,19 +56,19 @@ public:
     Verdict route(const Arrival& arrival);
 
     /// The member is no longer attached: what is to be said in its name.
-    std::vector<Farewell> leave(link::MemberId member, Time now) { return conversations_.leave(member, now); }
-    std::vector<Farewell> tick(Time now) { return conversations_.tick(now); }
-    std::optional<Time> deadline() const { return conversations_.deadline(); }
-    bool closing(link::MemberId member) const { return conversations_.closing(member); }
-    std::size_t size() const { return conversations_.size(); }
+    std::vector<Teardown> leave(link::MemberId member, Time now) { return tracker_.leave(member, now); }
+    std::vector<Teardown> tick(Time now) { return tracker_.tick(now); }
+    std::optional<Time> deadline() const { return tracker_.deadline(); }
+    bool closing(link::MemberId member) const { return tracker_.closing(member); }
+    std::size_t size() const { return tracker_.size(); }
 
 private:
-    bool speaks_for_itself(link::MemberId member, const cm::ReceivedMessage& message) const;
+    bool may_send(link::MemberId member, const cm::ReceivedMessage& message) const;
     Verdict to_member(const Arrival& arrival);
     std::optional<link::MemberId> receiver(const cm::ReceivedMessage& message) const;
 
     Setup setup_;
-    Conversations conversations_;
+    ConnectionTracker tracker_;
 };
 
 }  // namespace verbline::node

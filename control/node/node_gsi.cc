@@ -95,9 +95,9 @@ void NodeGsi::send(PeerMember to, const GsiHeaders& headers, mad::MadBytes mad) 
     setup_.inject(to, frame);
 }
 
-void NodeGsi::send(const std::vector<Farewell>& farewells) {
-    for (const auto& each : farewells) {
-        farewells_.add();
+void NodeGsi::send(const std::vector<Teardown>& teardowns) {
+    for (const auto& each : teardowns) {
+        teardowns_.add();
         send(each.to, each.headers, each.mad);
     }
 }
@@ -119,8 +119,8 @@ void NodeGsi::arm() {
 void NodeGsi::counters(const CounterVisitor& visit) const {
     drops_.each(visit);
     visit("gsi_answers", answers_.value(), "messages for no process that the node answered: REJ, DREP, SIDR_REP");
-    visit("gsi_farewells", farewells_.value(), "DREQs and REJs sent in the name of processes that have ended");
-    visit("gsi_conversations", router_.size(), "connections of the processes that the node knows of");
+    visit("gsi_teardowns", teardowns_.value(), "DREQs and REJs sent in the name of processes that have ended");
+    visit("gsi_connections", router_.size(), "connections of the processes that the node knows of");
 }
 
 }  // namespace verbline::node

@@ -5,7 +5,7 @@
 /// QP1 of a node: takes frames out of the ports' queue, has them routed, and puts them into other ports.
 ///
 ///     GsiQueue ──> open_gsi_frame ──> GsiRouter ──┬── Deliver, Transmit: the frame itself
-///                                                  └── Answer, Farewell: a frame of our own
+///                                                  └── Answer, Teardown: a frame of our own
 ///
 /// Runs on the control thread's loop.
 
@@ -49,7 +49,7 @@ private:
     bool for_this_node(const rte_mbuf& frame) const;
     void deliver(PeerMember from, link::MemberId to, rte_mbuf* frame);
     void send(PeerMember to, const GsiHeaders& headers, mad::MadBytes mad);
-    void send(const std::vector<Farewell>& farewells);
+    void send(const std::vector<Teardown>& teardowns);
     void arm();
 
     control::Loop& loop_;
@@ -57,7 +57,7 @@ private:
     const Setup setup_;
     GsiRouter router_;
     CountersBy<GsiDrop> drops_;
-    Counter answers_, farewells_;
+    Counter answers_, teardowns_;
     control::Watch watch_;
     control::Timer timer_;
 };

@@ -52,9 +52,8 @@ bool RouterAdvertisements::withdraw_others(const std::vector<wire::Ipv6Prefix>& 
 }
 
 void RouterAdvertisements::received(neighbour::Solicitation solicitation) {
-    if (solicitation != neighbour::Solicitation::valid || !content_) {
-        return counters_.nd_rx_dropped_router_solicitations.add();
-    }
+    if (solicitation != neighbour::Solicitation::valid) return counters_.nd_rx_dropped_router_solicitations.add();
+    if (!content_) return counters_.nd_rx_dropped_not_advertising.add();
     counters_.nd_rx_router_solicitations.add();
     advertiser_.solicited(loop_.now());
     schedule();

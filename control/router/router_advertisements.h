@@ -20,10 +20,11 @@
 
 namespace verbline::router {
 
-#define VERBLINE_ROUTER_ADVERTISEMENT_COUNTERS(X)                                \
-    X(nd_tx_router_advertisements, "router advertisements sent")                 \
-    X(nd_rx_router_solicitations, "router solicitations received, and answered") \
-    X(nd_rx_dropped_router_solicitations, "router solicitations that break their rules, or that nothing answers")
+#define VERBLINE_ROUTER_ADVERTISEMENT_COUNTERS(X)                                                          \
+    X(nd_tx_router_advertisements, "router advertisements sent")                                           \
+    X(nd_rx_router_solicitations, "router solicitations received, and answered")                           \
+    X(nd_rx_dropped_router_solicitations, "router solicitations that break their rules (RFC 4861, 6.1.1)") \
+    X(nd_rx_dropped_not_advertising, "router solicitations while nothing is advertised")
 
 struct RouterAdvertisementCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_ROUTER_ADVERTISEMENT_COUNTERS)

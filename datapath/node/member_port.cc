@@ -33,7 +33,7 @@ MemberPort::MemberPort(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi, lin
       own_(link::mac_of(member)),
       port_(pmd::mac_number(port)) {}
 
-NodePort::Verdict MemberPort::judge(rte_mbuf& frame) noexcept {
+NodePort::Verdict MemberPort::classify(rte_mbuf& frame) noexcept {
     const auto bytes = bytes_of(frame);
     const auto bth_at = link::transport_header_at(bytes);
     if (!bth_at) {

@@ -23,7 +23,7 @@ public:
 private:
     MemberPort(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi, link::MemberId member, pmd::HandoverRing injected,
                const wire::MacAddress& port);
-    Verdict judge(rte_mbuf& frame) noexcept override;
+    Verdict classify(rte_mbuf& frame) noexcept override;
     bool foreign(wire::Bytes frame, std::size_t bth_at) const noexcept;
 
     const wire::MacAddress own_;  ///< the member's

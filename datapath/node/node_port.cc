@@ -37,7 +37,7 @@ std::uint16_t NodePort::rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept
 std::size_t NodePort::keep(pmd::Burst burst) noexcept {
     std::size_t kept = 0;
     for (auto* const frame : burst) {
-        const auto verdict = pmd::is_runt(*frame) ? Verdict::pass : judge(*frame);  // the switch counts runts
+        const auto verdict = pmd::is_runt(*frame) ? Verdict::pass : classify(*frame);  // the switch counts runts
         if (verdict == Verdict::pass) {
             burst[kept++] = frame;
         } else if (verdict == Verdict::drop) {

@@ -61,7 +61,7 @@ protected:
 
     /// What to do with a received frame, which holds at least the Ethernet header; may rewrite its MAC addresses. A
     /// frame that is dropped has been counted.
-    virtual Verdict judge(rte_mbuf& frame) noexcept = 0;
+    virtual Verdict classify(rte_mbuf& frame) noexcept = 0;
 
     link::MemberId member() const { return member_; }
     NodePortCounters& counted() { return counters_; }

@@ -20,7 +20,7 @@ WirePort::WirePort(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi, pmd::Ha
       port_(port),
       port_number_(pmd::mac_number(port)) {}
 
-NodePort::Verdict WirePort::judge(rte_mbuf& frame) noexcept {
+NodePort::Verdict WirePort::classify(rte_mbuf& frame) noexcept {
     const auto destination = pmd::destination_mac(frame);
     const auto bytes = bytes_of(frame);
     const auto bth_at =

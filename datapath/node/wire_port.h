@@ -23,7 +23,7 @@ public:
 private:
     WirePort(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi, pmd::HandoverRing injected,
              const wire::MacAddress& port);
-    Verdict judge(rte_mbuf& frame) noexcept override;
+    Verdict classify(rte_mbuf& frame) noexcept override;
 
     const wire::MacAddress port_;
     const std::uint64_t port_number_;

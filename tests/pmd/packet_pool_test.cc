@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-struct PacketPoolTest : ::testing::TestWithParam<BufferPlaces> {
+struct PacketPoolTest : ::testing::TestWithParam<BufferLayout> {
     /// Where in its page each of the pool's buffers begins.
     static std::set<std::size_t> offsets(rte_mempool* pool) {
         std::array<rte_mbuf*, 64> packets;
@@ -44,22 +44,22 @@ TEST_P(PacketPoolTest, HasBuffersAsAskedFor) {
 TEST_P(PacketPoolTest, WithoutHugepagesThePackedOnesAreSpreadOverTheCaches) {
     if (rte_eal_has_hugepages() != 0) GTEST_SKIP() << "DPDK runs with hugepages";
     const auto places = offsets(pool.get());
-    if (GetParam() == BufferPlaces::packed) {
+    if (GetParam() == BufferLayout::packed) {
         EXPECT_GT(places.size(), 16u);
     } else {
         EXPECT_LE(places.size(), 4u) << "else the packed ones are needless";
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, PacketPoolTest, ::testing::Values(BufferPlaces::packed, BufferPlaces::whole_pages),
+INSTANTIATE_TEST_SUITE_P(, PacketPoolTest, ::testing::Values(BufferLayout::packed, BufferLayout::whole_pages),
                          [](const auto& info) {
-                             return info.param == BufferPlaces::packed ? "packed" : "whole_pages";
+                             return info.param == BufferLayout::packed ? "packed" : "whole_pages";
                          });
 
 TEST(PacketPool, OfATakenNameIsNone) {
     test::packet_pool();
     const auto make = [] {
-        return make_packet_pool("taken", 63, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, BufferPlaces::packed);
+        return make_packet_pool("taken", 63, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, BufferLayout::packed);
     };
     auto* const first = make();
     ASSERT_NE(first, nullptr);

@@ -12,14 +12,19 @@ verbs_namespaces() {
     # Or the kernel forgets IPv6 addresses when the cable is pulled.
     ip netns exec "$ns_verbs" sysctl -q -w net.ipv6.conf.all.keep_addr_on_down=1
     ip netns exec "$ns_verbs_peer" sysctl -q -w net.ipv6.conf.all.keep_addr_on_down=1
-    ip link add link0 netns "$ns_verbs" type veth peer name link1 netns "$ns_verbs_peer"
-    ip -n "$ns_verbs" address add 10.8.0.1/24 dev link0
-    ip -n "$ns_verbs_peer" address add 10.8.0.2/24 dev link1
-    ip -n "$ns_verbs" address add fd08::1/64 dev link0 nodad
-    ip -n "$ns_verbs_peer" address add fd08::2/64 dev link1 nodad
-    ip -n "$ns_verbs" link set link0 up
-    ip -n "$ns_verbs_peer" link set link1 up
+    verbs_cable 0 8
     within 5 cable_is_in >/dev/null || die "link0 does not come up"
+}
+# verbs_cable N NET: link(N) and link(N+1), with the addresses 10.NET.0.1 and .2, fd0NET::1 and ::2.
+verbs_cable() {
+    local here=link$1 there=link$(($1 + 1)) net=$2
+    ip link add "$here" netns "$ns_verbs" type veth peer name "$there" netns "$ns_verbs_peer"
+    ip -n "$ns_verbs" address add "10.$net.0.1/24" dev "$here"
+    ip -n "$ns_verbs_peer" address add "10.$net.0.2/24" dev "$there"
+    ip -n "$ns_verbs" address add "fd0$net::1/64" dev "$here" nodad
+    ip -n "$ns_verbs_peer" address add "fd0$net::2/64" dev "$there" nodad
+    ip -n "$ns_verbs" link set "$here" up
+    ip -n "$ns_verbs_peer" link set "$there" up
 }
 # Programs that connect look once.
 cable_is_in() { [[ $(ip -n "$ns_verbs" -json link show link0 | jq -r '.[0].operstate') == UP ]]; }
@@ -40,13 +45,7 @@ verbs_node() {
 
 # verbs_nodes: $hub-a and $hub-b in the two namespaces, on a cable of their own: a node answers for its port's addresses.
 verbs_nodes() {
-    ip link add link2 netns "$ns_verbs" type veth peer name link3 netns "$ns_verbs_peer"
-    ip -n "$ns_verbs" address add 10.7.0.1/24 dev link2
-    ip -n "$ns_verbs_peer" address add 10.7.0.2/24 dev link3
-    ip -n "$ns_verbs" address add fd07::1/64 dev link2 nodad
-    ip -n "$ns_verbs_peer" address add fd07::2/64 dev link3 nodad
-    ip -n "$ns_verbs" link set link2 up
-    ip -n "$ns_verbs_peer" link set link3 up
+    verbs_cable 2 7
     verbs_node "$hub-a" "$ns_verbs" link2
     verbs_node "$hub-b" "$ns_verbs_peer" link3
 }

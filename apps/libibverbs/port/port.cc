@@ -66,7 +66,7 @@ Result<std::unique_ptr<VerbsPort>> VerbsPort::open(const PortIdentity& identity,
 
 Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
     pool_.reset(pmd::make_packet_pool(identity_.instance.c_str(), packet_count, packet_cache,
-                                      RTE_PKTMBUF_HEADROOM + packet_room, SOCKET_ID_ANY, pmd::BufferPlaces::packed));
+                                      RTE_PKTMBUF_HEADROOM + packet_room, SOCKET_ID_ANY, pmd::BufferLayout::packed));
     if (pool_ == nullptr) return failure(rte_errno, fmt::format("{}: no memory for packets", name()));
     auto opened = open_link(link, settings, identity_, pool_.get());
     if (!opened) return std::unexpected(opened.error());

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "apps/verbline/hub/hub_process.h"
-#include "control/hub/directory.h"
+#include "apps/verbline/hub/lane_options.h"
 #include "control/hub/protocol.h"
 #include "control/hub/registry.h"
 #include "datapath/link/ip_gid.h"
@@ -13,8 +13,6 @@
 
 namespace verbline::cli {
 namespace {
-
-constexpr unsigned smallest_mtu = 1280, largest_mtu = 9600;  // RFC 8200, 5; what Ethernet adapters can do at most
 
 class Hub final : public Command {
 public:
@@ -57,7 +55,6 @@ public:
 
     void declare(CLI::App& app) override {
         app.set_help_flag("-h,--help", "print this help");
-        app.add_option("NAME", options_.name, "of the hub")->required();
         app.add_option("--uplink", uplinks_, "a network to connect with; may be repeated")
             ->expected(1)
             ->take_all()
@@ -71,32 +68,13 @@ public:
             ->expected(1)
             ->take_all()
             ->type_name("ADDRESS");
-        app.add_option("--user-lanes", options_.user_lanes,
-                       "most programs of a user other than the hub's; without it, 64")
-            ->type_name("N");
-        app.add_option("--lane-groups", options_.lane_groups, "most multicast groups of one program; without it, 256")
-            ->type_name("N");
-        app.add_option("--lane-ports", options_.lane_ports,
-                       "most connection manager ports of one program; without it, 8192")
-            ->type_name("N");
-        app.add_flag_callback(
-            "--no-direct", [this] { options_.direct = false; },
-            "no shared memory of two programs without the hub in between");
-        app.add_option("--mtu", options_.mtu, "behind the Ethernet header; without it, 4200 or what the uplink carries")
-            ->check(CLI::Range(smallest_mtu, largest_mtu))
-            ->type_name("N");
+        lanes_.declare(app);
         app.add_option("--capture", options_.capture, "write every frame to a pcapng file")->type_name("FILE");
-        app.add_option("--impair", impair_, "worsen each lane, e.g. loss=0.01,seed=7")->type_name("SPEC");
     }
 
     Outcome run(const CommandContext& context) override {
-        if (!hub::valid_name(options_.name)) {
-            return usage_failure(
-                fmt::format("hub: `{}` is no hub's name: at most 32 letters, digits, `.`, `_` and `-`, "
-                            "the first a letter or digit",
-                            options_.name));
-        }
-        for (const auto& check : {&Hub::read_uplinks, &Hub::read_subnets, &Hub::read_routers, &Hub::read_impairments}) {
+        if (auto good = lanes_.read(); !good) return good;
+        for (const auto& check : {&Hub::read_uplinks, &Hub::read_subnets, &Hub::read_routers}) {
             if (auto good = (this->*check)(); !good) return good;
         }
         options_.eal_arguments = context.eal_arguments;
@@ -136,17 +114,9 @@ private:
         }
         return {};
     }
-    Outcome read_impairments() {
-        if (impair_.empty()) return {};
-        const auto spec = pmd::parse_impairments(impair_);
-        if (!spec) return usage_failure("hub: " + spec.error().what);
-        options_.impair = *spec;
-        return {};
-    }
-
     HubOptions options_;
+    LaneOptions lanes_{options_, "hub"};
     std::vector<std::string> uplinks_, subnets_, routers_;
-    std::string impair_;
 };
 
 }  // namespace

@@ -68,7 +68,7 @@ public:
 
     Result<std::string> open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) override;
     void close_lane(hub::LaneId lane) override;
-    bool set_group(hub::LaneId lane, const hub::GroupMembership& group) override;
+    Result<void> set_group(hub::LaneId lane, const hub::GroupMembership& group) override;
     Result<wire::MacAddress> resolve(const hub::Resolve& wanted) override;
 
 private:
@@ -106,7 +106,7 @@ private:
     std::unique_ptr<pmd::CaptureFile> capture_;
     std::shared_ptr<const pmd::memif::Notifier> notifier_ = std::make_shared<const pmd::memif::Notifier>();
     std::unique_ptr<pmd::Switch> switch_;
-    std::unique_ptr<NodePart> node_;  ///< after the switch, which has devices of its
+    std::unique_ptr<SharedPort> node_;  ///< after the switch, which has devices of its
     std::optional<HubShards> shards_;
     std::map<std::string, pmd::Switch::PortId> uplinks_;
     std::map<hub::LaneId, pmd::Switch::PortId> lanes_;
@@ -144,7 +144,7 @@ Outcome HubProcess::make_switch() {
     const auto shards = static_cast<unsigned>(process_.workers().size());
     const auto packets = tunables::hub_packets + shards * (shards - 1) * pmd::HandoverRing::capacity;
     pool_ = pmd::make_packet_pool("packets", packets, pool_cache, room, SOCKET_ID_ANY,
-                                  has_dpdk_port() ? pmd::BufferPlaces::whole_pages : pmd::BufferPlaces::packed);
+                                  has_dpdk_port() ? pmd::BufferLayout::whole_pages : pmd::BufferLayout::packed);
     if (pool_ == nullptr) return run_failure("no memory for packets: give more with -m, or free hugepages");
     if (!options_.capture.empty()) {
         auto file = pmd::CaptureFile::create(options_.capture);
@@ -194,8 +194,8 @@ Outcome HubProcess::add_uplink(std::unique_ptr<pmd::NetDevice> device) {
 
 Outcome HubProcess::open_node() {
     if (!options_.node) return {};
-    auto node = NodePart::create(*options_.node, loop_, pool_,
-                                 [this](const pmd::DeviceSpec& spec) { return open_uplink(spec); });
+    auto node = SharedPort::create(*options_.node, loop_, pool_,
+                                   [this](const pmd::DeviceSpec& spec) { return open_uplink(spec); });
     if (!node) return run_failure(node.error().what);
     node_ = std::move(*node);
     return add_uplink(node_->take_port());
@@ -315,10 +315,12 @@ void HubProcess::close_lane(hub::LaneId lane) {
     if (node_) node_->leave(lane);
 }
 
-bool HubProcess::set_group(hub::LaneId lane, const hub::GroupMembership& group) {
-    if (node_ && !node_->set_group(group)) return false;
+Result<void> HubProcess::set_group(hub::LaneId lane, const hub::GroupMembership& group) {
+    if (node_) {
+        if (auto set = node_->set_group(group); !set) return set;
+    }
     switch_->set_group(lanes_.at(lane), group.mac, group.member);
-    return true;
+    return {};
 }
 
 Result<wire::MacAddress> HubProcess::resolve(const hub::Resolve& wanted) {
@@ -355,7 +357,7 @@ void HubProcess::write_capture() {
 
 Outcome run_hub(const HubOptions& options) {
     raise_descriptor_limit();
-    if (options.node) precede_programs();
+    if (options.node) raise_priority();
     const auto process = InstanceProcess::create();
     if (!process) return std::unexpected(process.error());
     HubProcess hub(options, **process);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apps/verbline/command_line/command.h"
-#include "apps/verbline/node/node_part.h"
+#include "apps/verbline/node/shared_port.h"
 #include "control/hub/directory.h"
 #include "control/hub/registry.h"
 #include "datapath/link/interface_address.h"

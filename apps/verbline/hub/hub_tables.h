@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apps/verbline/hub/hub_shards.h"
-#include "apps/verbline/node/node_part.h"
+#include "apps/verbline/node/shared_port.h"
 #include "control/hub/registry.h"
 #include "control/hub/server.h"
 #include "control/loop/acceptor.h"
@@ -28,7 +28,7 @@ struct HubView {
     const control::AcceptorCounters& clients;
     const hub::DirectCounters& direct;
     const HubShards& shards;
-    const NodePart* node;  ///< null: it is a hub
+    const SharedPort* node;  ///< null: it is a hub
 };
 
 /// `view` is called on the control thread, once for each query.

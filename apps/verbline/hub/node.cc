@@ -10,14 +10,12 @@
 #include <fmt/format.h>
 
 #include "apps/verbline/hub/hub_process.h"
+#include "apps/verbline/hub/lane_options.h"
 #include "control/hub/directory.h"
 #include "control/hub/protocol.h"
-#include "datapath/link/member.h"
 
 namespace verbline::cli {
 namespace {
-
-constexpr unsigned smallest_mtu = 1280, largest_mtu = 9600;  // RFC 8200, 5; what Ethernet adapters can do at most
 
 class Node final : public Command {
 public:
@@ -44,6 +42,8 @@ public:
                  "nothing else of the host.",
                  "When a program is killed, its connections are ended in its name (DREQ, REJ), its groups are left "
                  "and its ports are free at once; its queue pair numbers are not used again for some seconds.",
+                 "The node runs at a higher priority than programs, where it may (nice(2) of -10), since all of them "
+                 "wait for it; it sleeps when there is nothing to do.",
                  "A program may send RDMA packets only, datagrams only from its own queue pairs and messages of the "
                  "connection manager only with ids of its own; all else is dropped and counted "
                  "(rx_dropped_not_rdma, rx_dropped_foreign_qpn, gsi_dropped_foreign_id in verbline show NAME "
@@ -60,7 +60,6 @@ public:
 
     void declare(CLI::App& app) override {
         app.set_help_flag("-h,--help", "print this help");
-        app.add_option("NAME", options_.name, "of the node")->required();
         app.add_option("--port", port_, "the port that it owns")->required()->type_name("DEVICE");
         app.add_option("--ip", addresses_, "an address of the port; may be repeated")
             ->expected(1)
@@ -69,40 +68,16 @@ public:
         app.add_option("--group", group_, "whose members may join, too")->type_name("GROUP");
         app.add_option("--mode", mode_, "of the socket that programs join at, octal; without it, 0660")
             ->type_name("MODE");
-        app.add_option("--user-lanes", options_.user_lanes,
-                       "most programs of a user other than the node's; without it, 64")
-            ->type_name("N");
-        app.add_option("--lane-groups", options_.lane_groups, "most multicast groups of one program; without it, 256")
-            ->type_name("N");
-        app.add_option("--lane-ports", options_.lane_ports,
-                       "most connection manager ports of one program; without it, 8192")
-            ->type_name("N");
-        app.add_flag_callback(
-            "--no-direct", [this] { options_.direct = false; },
-            "no shared memory of two programs without the node in between");
-        app.add_option("--mtu", options_.mtu, "behind the Ethernet header; without it, 4200 or what the port carries")
-            ->check(CLI::Range(smallest_mtu, largest_mtu))
-            ->type_name("N");
-        app.add_option("--impair", impair_, "worsen each program's lane, e.g. loss=0.01,seed=7")->type_name("SPEC");
+        lanes_.declare(app);
     }
 
     Outcome run(const CommandContext& context) override {
-        if (!hub::valid_name(options_.name)) {
-            return usage_failure(
-                fmt::format("node: `{}` is no node's name: at most 32 letters, digits, `.`, `_` and `-`, "
-                            "the first a letter or digit",
-                            options_.name));
-        }
+        if (auto good = lanes_.read(); !good) return good;
         auto port = pmd::parse_device_spec(port_);
         if (!port) return usage_failure("node: " + port.error().what);
         options_.node = NodeOptions{.port = std::move(*port), .addresses = {}};
         for (const auto& check : {&Node::read_addresses, &Node::read_access}) {
             if (auto good = (this->*check)(); !good) return good;
-        }
-        if (!impair_.empty()) {
-            const auto spec = pmd::parse_impairments(impair_);
-            if (!spec) return usage_failure("node: " + spec.error().what);
-            options_.impair = *spec;
         }
         options_.eal_arguments = context.eal_arguments;
         return run_hub(options_);
@@ -141,8 +116,9 @@ private:
     }
 
     HubOptions options_;
+    LaneOptions lanes_{options_, "node"};
     std::vector<std::string> addresses_;
-    std::string port_, impair_, group_, mode_;
+    std::string port_, group_, mode_;
 };
 
 }  // namespace

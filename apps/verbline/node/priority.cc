@@ -13,7 +13,7 @@ constexpr int priority = -10;  ///< nice(2)
 
 }  // namespace
 
-void precede_programs() {
+void raise_priority() {
     (void)setpriority(PRIO_PROCESS, 0, priority);
     if (getsid(0) == getpid()) std::ofstream("/proc/self/autogroup") << priority;
 }

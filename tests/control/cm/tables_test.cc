@@ -10,6 +10,7 @@
 
 #include "control/cm/communication_id_table.h"
 #include "control/cm/listeners.h"
+#include "control/cm/member_ids.h"
 #include "control/cm/remote_table.h"
 #include "control/cm/zeroed_array.h"
 
@@ -53,6 +54,19 @@ TEST(CommunicationIdTable, NeverGivesOutZeroAndPassesOverWhatIsTaken) {
     EXPECT_EQ(insert(table), 0xffff'ffff);
     EXPECT_EQ(insert(table), 1u);
     EXPECT_FALSE(table.find(0));
+}
+
+TEST(CommunicationIdTable, StaysInItsRange) {
+    constexpr auto range = ids_of(link::MemberId{5});
+    Table table(0xffff'fffe, range);
+    EXPECT_EQ(insert(table), range.base | 0x3f'fffe);
+    EXPECT_EQ(insert(table), range.base | 0x3f'ffff);
+    EXPECT_EQ(insert(table), range.base) << "from its beginning";
+    for (int i = 0; i < 1000; ++i) {
+        const auto id = insert(table);
+        EXPECT_EQ(member_of_id(id), link::MemberId{5});
+        EXPECT_EQ(table.find(id)->name, id);
+    }
 }
 
 TEST(CommunicationIdTable, GrowsWithoutLosingAny) {

@@ -2,6 +2,7 @@
 // The kernel's neighbours, over a veth between two namespaces; our own are tested with NeighbourDevice.
 #include "control/host/next_hops.h"
 
+#include <cerrno>
 #include <chrono>
 #include <semaphore>
 #include <vector>
@@ -76,6 +77,21 @@ TEST_F(NextHopsTest, ASilentHostDelaysOthersBriefly) {
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
     EXPECT_EQ(counter("next_hop_queries"), 6u) << "one question for each";
     while (counter("next_hop_failures") < 5) ASSERT_TRUE(answered());
+}
+
+TEST_F(NextHopsTest, AFailureIsRememberedAMoment) {
+    hops->use(nullptr, [](const wire::Gid&, const wire::Gid& to, Time) -> Result<wire::MacAddress> {
+        if (to == gid(3)) return failure(EACCES, "prohibited");
+        return wire::MacAddress{};
+    });
+    EXPECT_EQ(hops->failure_of(gid(1), gid(3)), 0);
+    ask(3);
+    ASSERT_TRUE(answered());
+    EXPECT_EQ(hops->failure_of(gid(1), gid(3)), EACCES);
+    EXPECT_FALSE(hops->find(gid(1), gid(3)));
+    ask(2);
+    ASSERT_TRUE(answered());
+    EXPECT_EQ(hops->failure_of(gid(1), gid(2)), 0);
 }
 
 TEST_F(NextHopsTest, EndsInTheMiddleOfAQuestion) {

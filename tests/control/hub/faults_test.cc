@@ -15,6 +15,7 @@
 #include "control/hub/client.h"
 #include "control/hub/directory.h"
 #include "control/hub/server.h"
+#include "tests/support/loop_thread.h"
 
 namespace verbline::hub {
 namespace {
@@ -24,7 +25,7 @@ using test::Outcome, test::WithoutFaults;
 struct Lanes : LaneHost {
     Result<std::string> open_lane(LaneId, const Registry::Tenant&) override { return ++open, "/nowhere"; }
     void close_lane(LaneId) override { --open; }
-    bool set_group(LaneId, const GroupMembership&) override { return true; }
+    Result<void> set_group(LaneId, const GroupMembership&) override { return {}; }
 
     std::atomic<int> open = 0;
 };
@@ -66,8 +67,9 @@ TEST_F(HubFaults, AClientJoinsOrSaysWhyNot) {
     Lanes lanes;
     const auto loop = control::Loop::create().value();
     auto server = Server::open(*loop, setup, 4200, lanes).value();
-    std::thread thread([&] { loop->run(); });
-    const auto tally = test::expect_survives_faults("hub: client", [this]() -> Outcome {
+    test::LoopThread thread(*loop);
+    const auto tally = test::expect_survives_faults("hub: client", [&, this]() -> Outcome {
+        const test::LoopThread::SettleAtEnd hub(thread);
         auto lane = join({.hub = name, .program = "client"});
         if (!lane) return lane.error();
         const wire::MacAddress group{{std::byte{3}}};
@@ -79,8 +81,7 @@ TEST_F(HubFaults, AClientJoinsOrSaysWhyNot) {
         return {};
     });
     EXPECT_GT(tally.errors, 5u);
-    loop->stop();
-    thread.join();
+    thread.stop();
     server.reset();
     EXPECT_EQ(lanes.open, 0);
 }

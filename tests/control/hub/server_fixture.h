@@ -34,9 +34,9 @@ struct FakeHost : LaneHost {
         return "/run/lane-" + std::to_string(static_cast<unsigned>(lane));
     }
     void close_lane(LaneId) override { --open; }
-    bool set_group(LaneId, const GroupMembership& group) override {
+    Result<void> set_group(LaneId, const GroupMembership& group) override {
         groups.push_back(group);
-        return true;
+        return {};
     }
 
     bool broken = false;

@@ -44,8 +44,8 @@ struct GsiRouterTest : ::testing::Test {
         return cm::ReceivedMessage::parse(given->mad).value().as<Message>();
     }
     template <class Message>
-    static Message content(const Farewell& farewell) {
-        return cm::ReceivedMessage::parse(farewell.mad).value().as<Message>();
+    static Message content(const Teardown& teardown) {
+        return cm::ReceivedMessage::parse(teardown.mad).value().as<Message>();
     }
     /// A connection of `one`, who has asked for it, to somebody on the wire with the id 900.
     void connect() {
@@ -109,10 +109,10 @@ TEST_F(GsiRouterTest, WithoutAnIdItAnswersWhatItWasAskedOnly) {
 TEST_F(GsiRouterTest, ASidrRequestOfAKilledMemberIsRefused) {
     from_wire(wire::CmSidrReq{.request_id = 901, .service = service});
     members.erase(two);
-    const auto farewells = router.leave(two, 0);
-    ASSERT_EQ(farewells.size(), 1u);
-    EXPECT_EQ(content<wire::CmSidrRep>(farewells[0]).request_id, 901u);
-    EXPECT_EQ(content<wire::CmSidrRep>(farewells[0]).status, wire::SidrStatus::rejected);
+    const auto teardowns = router.leave(two, 0);
+    ASSERT_EQ(teardowns.size(), 1u);
+    EXPECT_EQ(content<wire::CmSidrRep>(teardowns[0]).request_id, 901u);
+    EXPECT_EQ(content<wire::CmSidrRep>(teardowns[0]).status, wire::SidrStatus::rejected);
 }
 
 TEST_F(GsiRouterTest, MembersReachEachOther) {
@@ -131,10 +131,10 @@ TEST_F(GsiRouterTest, BothMayRequestAtOnce) {
 TEST_F(GsiRouterTest, AKilledMembersConnectionsAreEnded) {
     connect();
     members.erase(one);
-    const auto farewells = router.leave(one, 0);
-    ASSERT_EQ(farewells.size(), 1u);
-    EXPECT_EQ(farewells[0].to, std::nullopt);
-    const auto dreq = content<wire::CmDreq>(farewells[0]);
+    const auto teardowns = router.leave(one, 0);
+    ASSERT_EQ(teardowns.size(), 1u);
+    EXPECT_EQ(teardowns[0].to, std::nullopt);
+    const auto dreq = content<wire::CmDreq>(teardowns[0]);
     EXPECT_EQ(dreq.local_id, id_of(one, 5));
     EXPECT_EQ(dreq.remote_id, 900u);
     EXPECT_EQ(dreq.remote_qpn, wire::Qpn{0x1234});
@@ -152,7 +152,7 @@ TEST_F(GsiRouterTest, APeerThatDoesNotAnswerIsGivenUp) {
     members.erase(one);
     auto sent = router.leave(one, 0).size();
     while (const auto due = router.deadline()) sent += router.tick(*due).size();
-    EXPECT_EQ(sent, Conversations::farewells);
+    EXPECT_EQ(sent, ConnectionTracker::teardown_attempts);
     EXPECT_FALSE(router.closing(one));
     EXPECT_EQ(router.size(), 0u);
 }
@@ -168,9 +168,9 @@ TEST_F(GsiRouterTest, OneThatLeavesAgainMeanwhileIsEndedOnce) {
 TEST_F(GsiRouterTest, ARequestThatAKilledMemberHasNotAnsweredIsRefused) {
     EXPECT_EQ(receiver(from_wire(wire::CmReq{.local_id = 900, .service = service})), two);
     members.erase(two);
-    const auto farewells = router.leave(two, 0);
-    ASSERT_EQ(farewells.size(), 1u);
-    const auto rej = content<wire::CmRej>(farewells[0]);
+    const auto teardowns = router.leave(two, 0);
+    ASSERT_EQ(teardowns.size(), 1u);
+    const auto rej = content<wire::CmRej>(teardowns[0]);
     EXPECT_EQ(rej.remote_id, 900u);
     EXPECT_EQ(rej.reason, wire::CmRejectReason::consumer);
     EXPECT_FALSE(router.closing(two)) << "a REJ has no answer";
@@ -180,9 +180,9 @@ TEST_F(GsiRouterTest, OneThatWasAcceptedIsEnded) {
     from_wire(wire::CmReq{.local_id = 900, .service = service, .qpn = wire::Qpn{0x77}});
     EXPECT_TRUE(transmitted(to_wire(two, wire::CmRep{.local_id = id_of(two, 3), .remote_id = 900})));
     members.erase(two);
-    const auto farewells = router.leave(two, 0);
-    ASSERT_EQ(farewells.size(), 1u);
-    EXPECT_EQ(content<wire::CmDreq>(farewells[0]).remote_qpn, wire::Qpn{0x77});
+    const auto teardowns = router.leave(two, 0);
+    ASSERT_EQ(teardowns.size(), 1u);
+    EXPECT_EQ(content<wire::CmDreq>(teardowns[0]).remote_qpn, wire::Qpn{0x77});
 }
 
 TEST_F(GsiRouterTest, WhatTheyHaveEndedThemselvesIsNotEndedAgain) {
@@ -196,10 +196,10 @@ TEST_F(GsiRouterTest, TheOtherMemberOfTheNodeIsToldToo) {
     from(one, wire::CmReq{.local_id = id_of(one, 1), .service = service, .qpn = wire::Qpn{0x4010}});
     from(two, wire::CmRep{.local_id = id_of(two, 1), .remote_id = id_of(one, 1), .qpn = wire::Qpn{0x8010}});
     members.erase(one);
-    const auto farewells = router.leave(one, 0);
-    ASSERT_EQ(farewells.size(), 1u);
-    EXPECT_EQ(farewells[0].to, two);
-    EXPECT_EQ(content<wire::CmDreq>(farewells[0]).remote_qpn, wire::Qpn{0x8010});
+    const auto teardowns = router.leave(one, 0);
+    ASSERT_EQ(teardowns.size(), 1u);
+    EXPECT_EQ(teardowns[0].to, two);
+    EXPECT_EQ(content<wire::CmDreq>(teardowns[0]).remote_qpn, wire::Qpn{0x8010});
 }
 
 TEST_F(GsiRouterTest, MembersThatAreGoneStillAnswer) {
@@ -213,11 +213,21 @@ TEST_F(GsiRouterTest, MembersThatAreGoneStillAnswer) {
               GsiDrop::gsi_dropped_no_member);
 }
 
+TEST_F(GsiRouterTest, RequestsThatAreNotAnsweredMakeRoom) {
+    for (std::uint32_t i = 0; i < ConnectionTracker::most_requests + 5; ++i) {
+        from_wire(wire::CmSidrReq{.request_id = 1000 + i, .service = service});
+    }
+    const std::uint32_t newest = 1000 + ConnectionTracker::most_requests + 4;
+    EXPECT_TRUE(transmitted(to_wire(two, wire::CmSidrRep{.request_id = newest})));
+    EXPECT_EQ(std::get<GsiDrop>(to_wire(two, wire::CmSidrRep{.request_id = 1004})), GsiDrop::gsi_dropped_foreign_id);
+    EXPECT_EQ(router.leave(two, 0).size(), ConnectionTracker::most_requests - 1) << "all that are known";
+}
+
 TEST_F(GsiRouterTest, AMemberCannotFillTheNodesMemory) {
-    for (std::uint32_t i = 0; i < Conversations::most_of_member + 100; ++i) {
+    for (std::uint32_t i = 0; i < ConnectionTracker::most_of_member + 100; ++i) {
         to_wire(one, wire::CmReq{.local_id = id_of(one, i + 1), .service = nobodys});
     }
-    EXPECT_EQ(router.size(), Conversations::most_of_member);
+    EXPECT_EQ(router.size(), ConnectionTracker::most_of_member);
 }
 
 }  // namespace

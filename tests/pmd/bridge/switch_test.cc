@@ -109,6 +109,14 @@ TEST_F(SwitchTest, AGuardedLaneSendsAsItselfOnly) {
     EXPECT_EQ(fabric.counters(id).rx_dropped_arp.value(), 1u);
     receive(*lanes[0].device, frame(mac(2), mac(0)));
     EXPECT_EQ(sent(), (Counts{0, 0, 2})) << "without a guard anything goes";
+    auto next = address;
+    next.bytes[15] = std::byte{2};
+    fabric.set_guard(id, SourceGuard(mac(7), {next}));
+    receive(guarded, typed(0x0800, 2));
+    EXPECT_EQ(sent(), (Counts{0, 0, 3})) << "its new address";
+    receive(guarded, typed(0x0800, 1));
+    EXPECT_EQ(sent(), (Counts{0, 0, 3}));
+    EXPECT_EQ(fabric.counters(id).rx_dropped_source_ip.value(), 3u);
 }
 
 TEST_F(SwitchTest, UnknownUnicastIsDroppedWithoutAnUplink) {

@@ -2,12 +2,11 @@
 // A whole port of a program, of each kind of link, brought up, used and brought down, while each call fails once.
 #include "tests/support/faults.h"
 
-#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "datapath/link/ip_gid.h"
 #include "pmd/base/clock.h"
 #include "pmd/memif/memif.h"
+#include "tests/support/loop_thread.h"
 #include "tests/support/namespace.h"
 
 namespace verbline::verbs {
@@ -67,7 +67,10 @@ struct PortFaults : ::testing::Test {
     }
     /// Two ports of the same address in turn: what the first one held, the second one gets.
     void expect_survives(std::string_view name, const Link& link) {
-        const auto tally = test::expect_survives_faults(name, [&] { return open_use_close(link); });
+        expect_survives(name, [&] { return open_use_close(link); });
+    }
+    static void expect_survives(std::string_view name, const std::function<Outcome()>& run) {
+        const auto tally = test::expect_survives_faults(name, run);
         EXPECT_GT(tally.errors, 5u);
     }
 
@@ -131,7 +134,7 @@ public:
         return socket.string();
     }
     void close_lane(hub::LaneId lane) override { lanes_.erase(lane); }
-    bool set_group(hub::LaneId, const hub::GroupMembership&) override { return true; }
+    Result<void> set_group(hub::LaneId, const hub::GroupMembership&) override { return {}; }
     void upkeep() {
         for (auto& [id, lane] : lanes_) lane->link_up();
     }
@@ -150,11 +153,13 @@ TEST_F(PortFaults, OnALaneOfAHub) {
         hub::Server::open(*loop, {.name = name, .subnets = hub::default_subnets(), .max_lanes = 4}, 4200, lanes)
             .value();
     const auto timer = loop->every(millisecond, [&] { lanes.upkeep(); });
-    std::thread thread([&] { loop->run(); });
+    test::LoopThread thread(*loop);
     settings.addresses = {};
-    expect_survives("port: lane of a hub", HubLink{name});
-    loop->stop();
-    thread.join();
+    expect_survives("port: lane of a hub", [&] {
+        const test::LoopThread::SettleAtEnd hub(thread);
+        return open_use_close(HubLink{name});
+    });
+    thread.stop();
     for (int i = 0; i < 16 && !lanes.empty(); ++i) loop->run_once(millisecond);
     EXPECT_TRUE(lanes.empty());
     server.reset();

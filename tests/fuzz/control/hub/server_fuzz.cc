@@ -37,10 +37,10 @@ struct Host : hub::LaneHost {
         return "/run/lane";
     }
     void close_lane(hub::LaneId lane) override { expect(lanes.erase(lane) == 1); }
-    bool set_group(hub::LaneId lane, const hub::GroupMembership& group) override {
+    Result<void> set_group(hub::LaneId lane, const hub::GroupMembership& group) override {
         auto& groups = lanes.at(lane);
         group.member ? (void)groups.insert(group.mac) : (void)groups.erase(group.mac);
-        return true;
+        return {};
     }
 
     bool broken = false;

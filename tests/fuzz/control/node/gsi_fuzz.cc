@@ -27,12 +27,13 @@ public:
                 case 0: members_.insert(member(input)); break;
                 case 1: leave(member(input)); break;
                 case 2: holder_ = member(input); break;
-                case 3: pass(input.byte() * node::Conversations::farewell_interval / 16); break;
+                case 3: pass(input.byte() * node::ConnectionTracker::teardown_interval / 16); break;
                 default: receive(input); break;
             }
         }
         while (!members_.empty()) leave(*members_.begin());
-        for (unsigned i = 0; i <= node::Conversations::farewells; ++i) pass(node::Conversations::farewell_interval);
+        for (unsigned i = 0; i <= node::ConnectionTracker::teardown_attempts; ++i)
+            pass(node::ConnectionTracker::teardown_interval);
         expect(router_.size() == 0 && !router_.deadline());
         for (std::uint16_t i = 1; i <= most_members; ++i) expect(!router_.closing(MemberId{i}));
     }
@@ -73,8 +74,8 @@ private:
         check(router_.tick(now_));
         if (const auto due = router_.deadline()) expect(*due > now_);
     }
-    static void check(const std::vector<node::Farewell>& farewells) {
-        for (const auto& each : farewells) expect(cm::ReceivedMessage::parse(each.mad).has_value());
+    static void check(const std::vector<node::Teardown>& teardowns) {
+        for (const auto& each : teardowns) expect(cm::ReceivedMessage::parse(each.mad).has_value());
     }
 
     Time now_ = second;

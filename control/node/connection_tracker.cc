@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/node/conversations.h"
+#include "control/node/connection_tracker.h"
 
 #include <algorithm>
 #include <array>
@@ -17,13 +17,13 @@ constexpr std::uint32_t last_of(link::MemberId member) {
 }  // namespace
 
 /// As many as a member may have are known; further ones are not ended in its name.
-void Conversations::request(link::MemberId from, LocalId id, const Conversation& conversation) {
-    if (counts_[from] >= most_of_member || !open_.emplace(id, conversation).second) return;
+void ConnectionTracker::request(link::MemberId from, LocalId id, const Connection& connection) {
+    if (counts_[from] >= most_of_member || !open_.emplace(id, connection).second) return;
     ++counts_[from];
-    if (conversation.service != wire::CmServiceId{}) requested_.insert({conversation.service, id});
+    if (connection.service != wire::CmServiceId{}) requested_.insert({connection.service, id});
 }
 
-void Conversations::forget(LocalId id) {
+void ConnectionTracker::forget(LocalId id) {
     const auto found = open_.find(id);
     if (found == open_.end()) return;
     requested_.erase({found->second.service, id});
@@ -32,17 +32,29 @@ void Conversations::forget(LocalId id) {
     --counts_[member_of_id(id)];
 }
 
-void Conversations::forget_request(link::MemberId member, std::uint32_t requester_id) {
-    counts_[member] -= requests_.erase({member, requester_id});
+void ConnectionTracker::add_request(link::MemberId member, std::uint32_t requester_id, Request request) {
+    forget_request(member, requester_id);  // it has come again
+    auto& order = request_order_[member];
+    if (order.size() >= most_requests) forget_request(member, order.begin()->second);
+    request.number = ++last_request_;
+    order.emplace(request.number, requester_id);
+    requests_.emplace(RequestKey{member, requester_id}, request);
 }
 
-void Conversations::answered(Conversation& conversation, LocalId id) {
-    requested_.erase({conversation.service, id});
-    conversation.service = {};
+void ConnectionTracker::forget_request(link::MemberId member, std::uint32_t requester_id) {
+    const auto found = requests_.find({member, requester_id});
+    if (found == requests_.end()) return;
+    request_order_[member].erase(found->second.number);
+    requests_.erase(found);
 }
 
-void Conversations::sent(link::MemberId from, PeerMember to, const cm::ReceivedMessage& message,
-                         const GsiHeaders& headers) {
+void ConnectionTracker::answered(Connection& connection, LocalId id) {
+    requested_.erase({connection.service, id});
+    connection.service = {};
+}
+
+void ConnectionTracker::sent(link::MemberId from, PeerMember to, const cm::ReceivedMessage& message,
+                             const GsiHeaders& headers) {
     const auto id = message.sender_id();
     switch (message.attribute()) {
         case CmAttribute::req:
@@ -62,18 +74,16 @@ void Conversations::sent(link::MemberId from, PeerMember to, const cm::ReceivedM
     }
 }
 
-void Conversations::received(link::MemberId to, PeerMember from, const cm::ReceivedMessage& message,
-                             const GsiHeaders& back) {
+void ConnectionTracker::received(link::MemberId to, PeerMember from, const cm::ReceivedMessage& message,
+                                 const GsiHeaders& back) {
     const auto attribute = message.attribute();
     switch (attribute) {
         case CmAttribute::req:
         case CmAttribute::sidr_req: {
-            if (counts_[to] >= most_of_member) return;
             const auto qpn = attribute == CmAttribute::req ? message.as<wire::CmReq>().qpn : wire::Qpn{};
-            const Request request{
-                .peer = from, .kind = attribute, .qpn = qpn, .transaction = message.transaction(), .back = back};
-            if (requests_.insert_or_assign({to, message.sender_id()}, request).second) ++counts_[to];
-            return;
+            return add_request(
+                to, message.sender_id(),
+                {.peer = from, .kind = attribute, .qpn = qpn, .transaction = message.transaction(), .back = back});
         }
         case CmAttribute::rep: {
             const auto found = open_.find(message.receiver_id());
@@ -88,29 +98,29 @@ void Conversations::received(link::MemberId to, PeerMember from, const cm::Recei
     }
 }
 
-void Conversations::received_late(const cm::ReceivedMessage& message) {
+void ConnectionTracker::received_late(const cm::ReceivedMessage& message) {
     constexpr std::array last{CmAttribute::dreq, CmAttribute::drep, CmAttribute::rej};
     if (std::ranges::find(last, message.attribute()) != last.end()) forget(message.receiver_id());
 }
 
-std::vector<Farewell> Conversations::leave(link::MemberId member, Time now) {
+std::vector<Teardown> ConnectionTracker::leave(link::MemberId member, Time now) {
     auto all = refuse_requests(member);
     const auto end = open_.upper_bound(last_of(member));
     for (auto each = open_.lower_bound(cm::ids_of(member).base); each != end;) {
-        auto& [id, conversation] = *each++;
-        if (conversation.remote_id == 0) {
+        auto& [id, connection] = *each++;
+        if (connection.remote_id == 0) {
             forget(id);  // its request is not answered: what comes for it is refused
         } else {
-            conversation.left = farewells;
-            all.push_back(next_farewell(id, conversation, now));
+            connection.left = teardown_attempts;
+            all.push_back(next_teardown(id, connection, now));
         }
     }
     return all;
 }
 
 /// As of a process whose user has declined: its program has ended (IBTA volume 1, 12.6.7.2, 12.11.2.1).
-std::vector<Farewell> Conversations::refuse_requests(link::MemberId member) {
-    std::vector<Farewell> all;
+std::vector<Teardown> ConnectionTracker::refuse_requests(link::MemberId member) {
+    std::vector<Teardown> all;
     for (auto each = requests_.lower_bound({member, 0}); each != requests_.end() && each->first.first == member;) {
         const auto id = each->first.second;
         const auto request = each++->second;
@@ -124,39 +134,39 @@ std::vector<Farewell> Conversations::refuse_requests(link::MemberId member) {
     return all;
 }
 
-Farewell Conversations::next_farewell(LocalId id, Conversation& conversation, Time now) {
-    --conversation.left;
-    due_.erase({conversation.due, id});
-    conversation.due = now + farewell_interval;
-    due_.insert({conversation.due, id});
-    const wire::CmDreq dreq{.local_id = id, .remote_id = conversation.remote_id, .remote_qpn = conversation.remote_qpn};
-    return {conversation.peer, conversation.headers, cm::make_mad(dreq, id)};
+Teardown ConnectionTracker::next_teardown(LocalId id, Connection& connection, Time now) {
+    --connection.left;
+    due_.erase({connection.due, id});
+    connection.due = now + teardown_interval;
+    due_.insert({connection.due, id});
+    const wire::CmDreq dreq{.local_id = id, .remote_id = connection.remote_id, .remote_qpn = connection.remote_qpn};
+    return {connection.peer, connection.headers, cm::make_mad(dreq, id)};
 }
 
-std::vector<Farewell> Conversations::tick(Time now) {
-    std::vector<Farewell> all;
+std::vector<Teardown> ConnectionTracker::tick(Time now) {
+    std::vector<Teardown> all;
     while (!due_.empty() && due_.begin()->first <= now) {
         const auto id = due_.extract(due_.begin()).value().second;
-        auto& conversation = open_.at(id);
-        if (conversation.left == 0) {
+        auto& connection = open_.at(id);
+        if (connection.left == 0) {
             forget(id);
         } else {
-            all.push_back(next_farewell(id, conversation, now));
+            all.push_back(next_teardown(id, connection, now));
         }
     }
     return all;
 }
 
-std::optional<Time> Conversations::deadline() const {
+std::optional<Time> ConnectionTracker::deadline() const {
     return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
 }
 
-bool Conversations::closing(link::MemberId member) const {
+bool ConnectionTracker::closing(link::MemberId member) const {
     const auto first = open_.lower_bound(cm::ids_of(member).base);
     return first != open_.end() && first->first <= last_of(member) && first->second.due != 0;
 }
 
-std::optional<link::MemberId> Conversations::requester(wire::CmServiceId service) const {
+std::optional<link::MemberId> ConnectionTracker::requester(wire::CmServiceId service) const {
     const auto found = requested_.lower_bound({service, 0});
     if (found == requested_.end() || found->first != service) return std::nullopt;
     return member_of_id(found->second);

@@ -38,14 +38,14 @@ struct NodeOptions {
     std::vector<link::InterfaceAddress> addresses;  ///< none: the kernel's, of an `eth:` port
 };
 
-class NodePart {
+class SharedPort {
 public:
     /// `open` opens the port's device. The rest are the hub's.
     using Open = std::function<Result<std::unique_ptr<pmd::NetDevice>>(const pmd::DeviceSpec&)>;
-    static Result<std::unique_ptr<NodePart>> create(const NodeOptions& options, control::Loop& loop, rte_mempool* pool,
-                                                    const Open& open);
-    NodePart(const NodePart&) = delete;
-    NodePart& operator=(const NodePart&) = delete;
+    static Result<std::unique_ptr<SharedPort>> create(const NodeOptions& options, control::Loop& loop,
+                                                      rte_mempool* pool, const Open& open);
+    SharedPort(const SharedPort&) = delete;
+    SharedPort& operator=(const SharedPort&) = delete;
 
     const hub::NodeIdentity& identity() const { return identity_; }
     /// Once: the device of the switch's uplink.
@@ -58,7 +58,7 @@ public:
     void forget(hub::LaneId lane);
     /// After that.
     void leave(hub::LaneId lane);
-    bool set_group(const hub::GroupMembership& group);
+    Result<void> set_group(const hub::GroupMembership& group);
     Result<wire::MacAddress> resolve(const hub::Resolve& wanted);
     /// Call a few times a second: frees numbers of members that have left.
     void upkeep(Time now);
@@ -74,23 +74,19 @@ private:
     /// QPNs of a member that has left are not used again before late packets for them have gone.
     static constexpr Time time_wait = 4 * second;
 
-    static constexpr std::size_t most_asked = 4096;
-    /// Next hops are known for so long at least: one that is not, by then, has failed.
-    static constexpr Time outcome_lifetime = host::NextHops::answer_lifetime;
-
     struct Joined {
         pmd::MulticastAddress group{};
         unsigned members = 0;
         FileDescriptor kernel{};  ///< its membership, where the interface is the kernel's
     };
 
-    NodePart(control::Loop& loop, rte_mempool* pool) : loop_(loop), pool_(pool) {}
+    SharedPort(control::Loop& loop, rte_mempool* pool) : loop_(loop), pool_(pool) {}
     Result<void> open(const NodeOptions& options, const Open& open);
     Result<void> take_kernel_identity(const pmd::EthernetSpec& port);
     void look();
     void inject(node::PeerMember to, rte_mbuf* frame);
     std::optional<link::MemberId> holder(wire::CmServiceId service) const;
-    bool join(Joined& joined);
+    Result<void> join(Joined& joined);
     void leave(const wire::MacAddress& group);
 
     control::Loop& loop_;
@@ -105,7 +101,6 @@ private:
     node::WirePort* wire_ = nullptr;
     neighbour::NeighbourDevice* neighbours_ = nullptr;
     host::NextHops next_hops_;
-    std::map<std::pair<wire::Gid, wire::Gid>, Time> asked_;  ///< next hops, and when a member has first asked
     pmd::Switch* fabric_ = nullptr;
     hub::Server* server_ = nullptr;
     std::map<link::MemberId, node::MemberPort*> members_;

@@ -5,7 +5,7 @@
 /// What a node must know of its members' connections to end them in the name of a member that was killed: a kernel does
 /// so for its processes.
 ///
-///     REQ, REP, RTU ... as they pass ──> Conversations ──┐
+///     REQ, REP, RTU ... as they pass ──> ConnectionTracker ──┐
 ///     a member has left, time ────────────────────────────┴──> DREQ, until it is answered; REJ
 ///
 /// Pure: no I/O, no clock. Only messages that passed verification are to be given to it.
@@ -31,17 +31,20 @@ namespace verbline::node {
 using PeerMember = std::optional<link::MemberId>;
 
 /// A message that the node sends of its own accord.
-struct Farewell {
+struct Teardown {
     PeerMember to;
     GsiHeaders headers;
     mad::MadBuffer mad;
 };
 
-class Conversations {
+class ConnectionTracker {
 public:
-    static constexpr std::size_t most_of_member = link::member_queue_pairs;
-    static constexpr Time farewell_interval = 250 * millisecond;
-    static constexpr unsigned farewells = 8;  ///< DREQs without an answer, then the peer is taken for dead
+    static constexpr std::size_t most_of_member = link::member_queue_pairs;  ///< connections
+    /// Requests that a member has got and not answered. The oldest one makes room: peers may send any number, and the
+    /// member may drop them.
+    static constexpr std::size_t most_requests = 1024;
+    static constexpr Time teardown_interval = 250 * millisecond;
+    static constexpr unsigned teardown_attempts = 8;  ///< DREQs without an answer, then the peer is taken for dead
 
     /// Whether the member may refuse or answer this request without an id of its own: it was delivered to it.
     bool has_request(link::MemberId member, std::uint32_t requester_id) const {
@@ -55,9 +58,9 @@ public:
     void received_late(const cm::ReceivedMessage& message);
 
     /// The member has left: returns the first message for each peer.
-    std::vector<Farewell> leave(link::MemberId member, Time now);
+    std::vector<Teardown> leave(link::MemberId member, Time now);
     /// Those that are due again.
-    std::vector<Farewell> tick(Time now);
+    std::vector<Teardown> tick(Time now);
     std::optional<Time> deadline() const;
     /// Peers of a member that has left may still answer: its number must not be given to another.
     bool closing(link::MemberId member) const;
@@ -69,7 +72,7 @@ public:
     std::size_t size() const { return open_.size(); }
 
 private:
-    struct Conversation {
+    struct Connection {
         PeerMember peer;
         std::uint32_t remote_id = 0;  ///< 0: not known yet
         wire::Qpn remote_qpn{};
@@ -78,6 +81,7 @@ private:
         Time due = 0;                 ///< of a member that has left
         unsigned left = 0;            ///< messages to send; 0: the member is there
     };
+    using Number = std::uint64_t;
     /// A request that was delivered and is not answered.
     struct Request {
         PeerMember peer;
@@ -85,20 +89,24 @@ private:
         wire::Qpn qpn{};
         std::uint64_t transaction = 0;
         GsiHeaders back;
+        Number number = 0;  ///< in the order of arrival
     };
     using LocalId = std::uint32_t;
     using RequestKey = std::pair<link::MemberId, std::uint32_t>;  ///< who got it, the requester's id
 
-    void request(link::MemberId from, LocalId id, const Conversation& conversation);
+    void request(link::MemberId from, LocalId id, const Connection& connection);
     void forget(LocalId id);
+    void add_request(link::MemberId member, std::uint32_t requester_id, Request request);
     void forget_request(link::MemberId member, std::uint32_t requester_id);
-    void answered(Conversation& conversation, LocalId id);
-    std::vector<Farewell> refuse_requests(link::MemberId member);
-    Farewell next_farewell(LocalId id, Conversation& conversation, Time now);
+    void answered(Connection& connection, LocalId id);
+    std::vector<Teardown> refuse_requests(link::MemberId member);
+    Teardown next_teardown(LocalId id, Connection& connection, Time now);
 
-    std::map<LocalId, Conversation> open_;  ///< by our id, whose high bits are the member
+    std::map<LocalId, Connection> open_;  ///< by our id, whose high bits are the member
     std::map<RequestKey, Request> requests_;
-    std::map<link::MemberId, std::size_t> counts_;               ///< of both, by member
+    std::map<link::MemberId, std::map<Number, std::uint32_t>> request_order_;  ///< by arrival: requesters' ids
+    Number last_request_ = 0;
+    std::map<link::MemberId, std::size_t> counts_;               ///< of connections
     std::set<std::pair<wire::CmServiceId, LocalId>> requested_;  ///< services of requests of ours that are not answered
     std::set<std::pair<Time, LocalId>> due_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/verbline/node/node_part.h"
+#include "apps/verbline/node/shared_port.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -39,14 +39,14 @@ std::vector<link::InterfaceAddress> first_addresses(const host::InterfaceAddress
 
 }  // namespace
 
-Result<std::unique_ptr<NodePart>> NodePart::create(const NodeOptions& options, control::Loop& loop, rte_mempool* pool,
-                                                   const Open& open) {
-    std::unique_ptr<NodePart> made(new NodePart(loop, pool));
+Result<std::unique_ptr<SharedPort>> SharedPort::create(const NodeOptions& options, control::Loop& loop,
+                                                       rte_mempool* pool, const Open& open) {
+    std::unique_ptr<SharedPort> made(new SharedPort(loop, pool));
     if (auto opened = made->open(options, open); !opened) return std::unexpected(opened.error());
     return made;
 }
 
-Result<void> NodePart::open(const NodeOptions& options, const Open& open) {
+Result<void> SharedPort::open(const NodeOptions& options, const Open& open) {
     const auto* const ethernet = std::get_if<pmd::EthernetSpec>(&options.port);
     if (options.addresses.empty()) {
         if (ethernet == nullptr) {
@@ -78,7 +78,7 @@ Result<void> NodePart::open(const NodeOptions& options, const Open& open) {
     return {};
 }
 
-Result<void> NodePart::take_kernel_identity(const pmd::EthernetSpec& port) {
+Result<void> SharedPort::take_kernel_identity(const pmd::EthernetSpec& port) {
     const auto index = if_nametoindex(port.interface.c_str());
     auto watch = host::InterfaceWatch::open(index);  // first: changes from here on are reported
     if (!watch) return std::unexpected(watch.error());
@@ -94,7 +94,7 @@ Result<void> NodePart::take_kernel_identity(const pmd::EthernetSpec& port) {
     return {};
 }
 
-Result<void> NodePart::serve(pmd::Switch& fabric, hub::Server& server) {
+Result<void> SharedPort::serve(pmd::Switch& fabric, hub::Server& server) {
     fabric_ = &fabric;
     server_ = &server;
     auto gsi = node::NodeGsi::create(
@@ -119,7 +119,7 @@ Result<void> NodePart::serve(pmd::Switch& fabric, hub::Server& server) {
     return {};
 }
 
-void NodePart::look() {
+void SharedPort::look() {
     const auto now = host::kernel_addresses(interface_);
     if (!now) return;  // interface removed, which is reported separately; or busy: retry at the next change
     if (now->mac != identity_.mac) {
@@ -134,21 +134,21 @@ void NodePart::look() {
     if (changed_) changed_();
 }
 
-std::optional<link::MemberId> NodePart::holder(wire::CmServiceId service) const {
+std::optional<link::MemberId> SharedPort::holder(wire::CmServiceId service) const {
     const auto port = rdmacm::port_of(service);
     if (!port) return std::nullopt;
     const auto lane = server_->registry().holder(std::to_underlying(port->first), port->second);
     return lane ? std::optional(member_of(*lane)) : std::nullopt;
 }
 
-void NodePart::inject(node::PeerMember to, rte_mbuf* frame) {
+void SharedPort::inject(node::PeerMember to, rte_mbuf* frame) {
     if (to && !members_.contains(*to)) return rte_pktmbuf_free(frame);
     auto& port = to ? static_cast<node::NodePort&>(*members_.at(*to)) : *wire_;
     port.inject(frame);
     fabric_->wake();
 }
 
-Result<std::unique_ptr<pmd::NetDevice>> NodePart::member(hub::LaneId lane, std::unique_ptr<pmd::NetDevice> device) {
+Result<std::unique_ptr<pmd::NetDevice>> SharedPort::member(hub::LaneId lane, std::unique_ptr<pmd::NetDevice> device) {
     const auto id = member_of(lane);
     auto port = node::MemberPort::create(std::move(device), *queue_, id, identity_.mac);
     if (!port) return std::unexpected(port.error());
@@ -156,47 +156,50 @@ Result<std::unique_ptr<pmd::NetDevice>> NodePart::member(hub::LaneId lane, std::
     return std::move(*port);
 }
 
-void NodePart::forget(hub::LaneId lane) {
+void SharedPort::forget(hub::LaneId lane) {
     members_.erase(member_of(lane));
 }
 
-void NodePart::leave(hub::LaneId lane) {
+void SharedPort::leave(hub::LaneId lane) {
     for (const auto& group : server_->registry().tenant(lane).groups) leave(group);
     gsi_->leave(member_of(lane));
     left_[member_of(lane)] = loop_.now();
 }
 
-bool NodePart::set_group(const hub::GroupMembership& group) {
+Result<void> SharedPort::set_group(const hub::GroupMembership& group) {
     if (!group.member) {
         leave(group.mac);
-        return true;
+        return {};
     }
     auto& joined = groups_[group.mac];
     if (joined.members == 0) {
         joined.group = {.mac = group.mac, .mgid = group.mgid, .mlid = group.mlid};
-        if (!join(joined)) {
+        if (auto done = join(joined); !done) {
             groups_.erase(group.mac);
-            return false;
+            return done;
         }
     }
     ++joined.members;
-    return true;
+    return {};
 }
 
 /// A device without multicast filters accepts all groups. If the kernel does not report the membership, frames may
 /// still arrive, from a switch without snooping for example.
-bool NodePart::join(Joined& joined) {
+Result<void> SharedPort::join(Joined& joined) {
     const auto error = wire_->attach_multicast(joined.group);
-    if (error && error != std::errc::operation_not_supported) return false;
+    if (error && error != std::errc::operation_not_supported) {
+        return failure(error.value(),
+                       fmt::format("{}: the group cannot be joined: {}", wire_->name(), error.message()));
+    }
     if (neighbours_ != nullptr) {
         neighbours_->join(joined.group.mgid);
     } else if (auto kernel = host::join_kernel_group(ifindex_, joined.group.mgid)) {
         joined.kernel = std::move(*kernel);
     }
-    return true;
+    return {};
 }
 
-void NodePart::leave(const wire::MacAddress& group) {
+void SharedPort::leave(const wire::MacAddress& group) {
     const auto found = groups_.find(group);
     if (found == groups_.end() || --found->second.members != 0) return;
     std::ignore = wire_->detach_multicast(found->second.group);
@@ -204,25 +207,17 @@ void NodePart::leave(const wire::MacAddress& group) {
     groups_.erase(found);
 }
 
-/// A member asks until it has heard the outcome; others may ask meanwhile.
-Result<wire::MacAddress> NodePart::resolve(const hub::Resolve& wanted) {
-    const bool resolving = next_hops_.resolving(wanted.from, wanted.to);
-    if (const auto mac = next_hops_.find(wanted.from, wanted.to)) {  // second: the answer may come in between
-        asked_.erase({wanted.from, wanted.to});
-        return *mac;
+/// A member asks until it has heard the outcome, or gives up.
+Result<wire::MacAddress> SharedPort::resolve(const hub::Resolve& wanted) {
+    if (const auto mac = next_hops_.find(wanted.from, wanted.to)) return *mac;
+    if (const int code = next_hops_.failure_of(wanted.from, wanted.to); code != 0) {
+        return failure(code, "there is no next hop");
     }
-    if (resolving) return failure(EINPROGRESS, "not yet");
-    const auto now = loop_.now();
-    if (const auto asked = asked_.extract({wanted.from, wanted.to}); asked && now - asked.mapped() < outcome_lifetime) {
-        return failure(EHOSTUNREACH, "nobody answers");
-    }
-    if (asked_.size() >= most_asked) asked_.clear();
-    asked_[{wanted.from, wanted.to}] = now;
     next_hops_.resolve(wanted.from, wanted.to);
-    return failure(EINPROGRESS, "asked");
+    return failure(EINPROGRESS, "not yet");
 }
 
-void NodePart::upkeep(Time now) {
+void SharedPort::upkeep(Time now) {
     std::erase_if(left_, [&](const auto& entry) {
         const auto& [member, since] = entry;
         if (now - since < time_wait || gsi_->closing(member)) return false;
@@ -231,7 +226,7 @@ void NodePart::upkeep(Time now) {
     });
 }
 
-void NodePart::counters(const CounterVisitor& visit) const {
+void SharedPort::counters(const CounterVisitor& visit) const {
     gsi_->counters(visit);
     next_hops_.counters(visit);
 }

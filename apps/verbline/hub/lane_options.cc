@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/hub/lane_options.h"
+
+#include <fmt/format.h>
+
+#include "control/hub/directory.h"
+#include "pmd/impair/spec.h"
+
+namespace verbline::cli {
+namespace {
+
+constexpr unsigned smallest_mtu = 1280, largest_mtu = 9600;  // RFC 8200, 5; what Ethernet adapters can do at most
+
+}  // namespace
+
+void LaneOptions::declare(CLI::App& app) {
+    app.add_option("NAME", options_.name, fmt::format("of the {}", kind_))->required();
+    app.add_option("--user-lanes", options_.user_lanes,
+                   fmt::format("most programs of a user other than the {}'s; without it, 64", kind_))
+        ->type_name("N");
+    app.add_option("--lane-groups", options_.lane_groups, "most multicast groups of one program; without it, 256")
+        ->type_name("N");
+    app.add_option("--lane-ports", options_.lane_ports,
+                   "most connection manager ports of one program; without it, 8192")
+        ->type_name("N");
+    app.add_flag_callback(
+        "--no-direct", [this] { options_.direct = false; },
+        fmt::format("no shared memory of two programs without the {} in between", kind_));
+    app.add_option("--mtu", options_.mtu, "behind the Ethernet header; without it, 4200 or what its device carries")
+        ->check(CLI::Range(smallest_mtu, largest_mtu))
+        ->type_name("N");
+    app.add_option("--impair", impair_, "worsen each lane, e.g. loss=0.01,seed=7")->type_name("SPEC");
+}
+
+Outcome LaneOptions::read() {
+    if (!hub::valid_name(options_.name)) {
+        return usage_failure(
+            fmt::format("{0}: `{1}` is no {0}'s name: at most 32 letters, digits, `.`, `_` and `-`, "
+                        "the first a letter or digit",
+                        kind_, options_.name));
+    }
+    if (impair_.empty()) return {};
+    const auto spec = pmd::parse_impairments(impair_);
+    if (!spec) return usage_failure(fmt::format("{}: {}", kind_, spec.error().what));
+    options_.impair = *spec;
+    return {};
+}
+
+}  // namespace verbline::cli

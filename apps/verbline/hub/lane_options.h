@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The command line options that hubs and nodes have in common.
+
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/verbline/command_line/command.h"
+#include "apps/verbline/hub/hub_process.h"
+
+namespace verbline::cli {
+
+class LaneOptions {
+public:
+    /// `kind`: hub or node, in texts. `options` outlives the object, and `kind` the program.
+    LaneOptions(HubOptions& options, std::string_view kind) : options_(options), kind_(kind) {}
+
+    void declare(CLI::App& app);
+    /// Checks the name and reads the impairments.
+    Outcome read();
+
+private:
+    HubOptions& options_;
+    std::string_view kind_;
+    std::string impair_;
+};
+
+}  // namespace verbline::cli

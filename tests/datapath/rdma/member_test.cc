@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A device of one of several processes that share a port.
+#include <cerrno>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "datapath/rdma/device.h"
+#include "datapath/rdma/queue_pair.h"
+#include "tests/support/fake_netdev.h"
+
+namespace verbline::rdma {
+namespace {
+
+constexpr std::uint32_t few = 32;  ///< queue pairs, QP1's slot among them
+
+DeviceOptions options(pmd::NetDevice& device, link::MemberId member) {
+    return {.name = "member",
+            .device = &device,
+            .pool = test::packet_pool(),
+            .max_queue_pairs = few,
+            .first_slot = 77,  // the range decides
+            .member = member};
+}
+
+struct MemberDevice : ::testing::TestWithParam<std::uint16_t> {
+    test::FakeNetDevice port;
+    const link::MemberId member{GetParam()};
+};
+
+TEST_P(MemberDevice, HasQueuePairNumbersOfItsRangeAlone) {
+    const auto device = Device::create(options(port, member)).value();
+    const auto pd = device->allocate_pd();
+    const auto cq = device->create_cq(16);
+    const auto make = [&] {
+        return device->create_queue_pair({.type = transport::QueuePairType::rc,
+                                          .pd = pd,
+                                          .send_completions = cq.get(),
+                                          .receive_completions = cq.get()});
+    };
+    std::set<wire::Qpn> seen;
+    for (std::uint32_t i = 0; i < link::member_queue_pairs + few; ++i) {  // once round, and more
+        const auto pair = make();
+        ASSERT_TRUE(pair);
+        ASSERT_EQ(link::member_of((*pair)->qpn()), member);
+        seen.insert((*pair)->qpn());
+    }
+    EXPECT_GE(seen.size(), link::member_queue_pairs * 9 / 10);
+    EXPECT_FALSE(seen.contains(wire::Qpn{0xff'ffff})) << "multicast";
+    std::vector<std::unique_ptr<QueuePair>> all;
+    while (auto pair = make()) all.push_back(std::move(*pair));
+    EXPECT_EQ(all.size(), few - 1) << "as many as it may have, but QP1";
+}
+
+INSTANTIATE_TEST_SUITE_P(, MemberDevice, ::testing::Values(1, 5, link::last_member));
+
+TEST(MemberDeviceOptions, OneQueueAndNoMoreQueuePairsThanNumbers) {
+    test::FakeNetDevice port;
+    auto wrong = options(port, link::MemberId{1});
+    wrong.max_queue_pairs = link::member_queue_pairs * 2;
+    EXPECT_EQ(Device::create(wrong).error().code, EINVAL);
+    wrong = options(port, link::MemberId{1});
+    wrong.queues = {0, 1};
+    EXPECT_EQ(Device::create(wrong).error().code, EINVAL);
+}
+
+}  // namespace
+}  // namespace verbline::rdma
