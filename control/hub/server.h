@@ -34,6 +34,7 @@ public:
     /// Opens the lane and returns the path of its memif socket, which already accepts clients.
     virtual Result<std::string> open_lane(LaneId lane, const Registry::Tenant& tenant) = 0;
     virtual void close_lane(LaneId lane) = 0;
+    /// Joins the group, or leaves it. The client is told of an error.
     virtual Result<void> set_group(LaneId lane, const GroupMembership& group) = 0;
     /// The next hop's MAC address, of a node. EINPROGRESS: it is being resolved.
     virtual Result<wire::MacAddress> resolve(const Resolve& /*wanted*/) {

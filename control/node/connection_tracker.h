@@ -6,7 +6,7 @@
 /// so for its processes.
 ///
 ///     REQ, REP, RTU ... as they pass ──> ConnectionTracker ──┐
-///     a member has left, time ────────────────────────────┴──> DREQ, until it is answered; REJ
+///     a member has left, time ────────────────────────────────┴──> DREQ, until it is answered; REJ
 ///
 /// Pure: no I/O, no clock. Only messages that passed verification are to be given to it.
 

@@ -114,6 +114,7 @@ private:
         }
         return {};
     }
+
     HubOptions options_;
     LaneOptions lanes_{options_, "hub"};
     std::vector<std::string> uplinks_, subnets_, routers_;

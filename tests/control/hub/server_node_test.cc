@@ -121,10 +121,8 @@ TEST_F(NodeServerTest, ANumberThatNobodyHasHadIsFree) {
         host.broken = false;
     });
     { const auto lane = join(); }
-    while (true) {  // until the server has seen its end
-        bool there = true;
+    for (bool there = true; there;) {  // until the server has seen its end
         with_server([&] { there = !server->registry().tenants().empty(); });
-        if (!there) break;
     }
     with_server([&] { EXPECT_TRUE(server->registry().retired(LaneId{2})) << "one that had a member is not, yet"; });
 }
