@@ -51,6 +51,7 @@ bool Gsi::find_next_hop(rdma::Path& path) const {
 }
 
 void Gsi::receive(wire::MadClass management_class, Receiver receiver) {
+    const std::scoped_lock lock(drain_mutex_);
     if (receiver) {
         receivers_.insert_or_assign(management_class, std::make_shared<Receiver>(std::move(receiver)));
     } else {
@@ -58,9 +59,12 @@ void Gsi::receive(wire::MadClass management_class, Receiver receiver) {
     }
 }
 
-std::size_t Gsi::drain() {
+std::size_t Gsi::drain(Drainer who) {
+    const std::scoped_lock draining(drain_mutex_);
     {
         const std::scoped_lock lock(ready_mutex_);
+        const auto* const first = first_drainer();
+        if (first != nullptr && first < &on_ready_[std::to_underlying(who)]) return 0;
         notified_ = false;
     }
     const auto count = datagrams_->drain(
@@ -120,16 +124,24 @@ std::optional<GmpPeer> Gsi::peer_of(const transport::Completion& completion, rdm
     return peer;
 }
 
-void Gsi::on_ready(std::function<void()> on_ready) {
+/// Null: nobody drains. Requires `ready_mutex_`.
+std::function<void()>* Gsi::first_drainer() {
+    const auto found = std::ranges::find_if(on_ready_, [](const auto& each) { return static_cast<bool>(each); });
+    return found != on_ready_.end() ? &*found : nullptr;
+}
+
+/// Waits for a drain under way: the next one is of who is first then.
+void Gsi::on_ready(std::function<void()> on_ready, Drainer who) {
+    const std::scoped_lock draining(drain_mutex_);
     const std::scoped_lock lock(ready_mutex_);
-    on_ready_ = std::move(on_ready);
-    if (notified_ && on_ready_) on_ready_();
+    on_ready_[std::to_underlying(who)] = std::move(on_ready);
+    if (auto* const first = first_drainer(); notified_ && first != nullptr) (*first)();
 }
 
 void Gsi::notify() {
     const std::scoped_lock lock(ready_mutex_);
     notified_ = true;
-    if (on_ready_) on_ready_();
+    if (auto* const first = first_drainer()) (*first)();
 }
 
 void Gsi::counters(const CounterVisitor& visit) const {

@@ -8,9 +8,12 @@
 ///     device's shard ──> completion ──> `on_ready`, once ─ ─ ─┐
 ///     receivers, by management class <── drain <──────────────┘          one thread at a time
 ///
-/// `drain` processes all pending MADs and re-arms `on_ready`. MADs are 256 bytes, base version 1; others are counted
-/// and dropped, as is what cannot be sent now: retransmission is the caller's.
+/// `drain` processes all pending MADs and re-arms `on_ready`. Several services of a process may share a Gsi, each with
+/// classes of its own; the first of those present in the order of `Drainer` is told of MADs and drains for all. MADs
+/// are 256 bytes, base version 1; others are counted and dropped, as is what cannot be sent now: retransmission is the
+/// caller's.
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -51,6 +54,10 @@ struct GsiOptions {
 
 class Gsi final : public GmpChannel {
 public:
+    /// Who drains. Receivers of connections rely on locks that their own drain holds, so they come first.
+    enum class Drainer : std::uint8_t { connections, management };
+    static constexpr std::size_t drainers = 2;
+
     /// Default queue depth in each direction.
     static constexpr std::uint16_t slots = 256;
     /// Maximum number of MADs that one `drain` processes.
@@ -65,20 +72,23 @@ public:
 
     void send(const GmpPeer& to, MadBytes mad) noexcept override;
 
-    /// Sets the receiver of a management class; an empty one removes it. Call on the thread that drains.
+    /// Sets the receiver of a management class; an empty one removes it. Any thread, in a receiver too; not called
+    /// afterwards, once this has returned on another thread than that which drains.
     void receive(wire::MadClass management_class, Receiver receiver);
-    /// Passes pending MADs to receivers; returns how many. Receivers may send.
-    std::size_t drain();
+    /// Passes pending MADs to receivers; returns how many. Receivers may send. Nothing is done for one who is not the
+    /// first in the order.
+    std::size_t drain(Drainer who = Drainer::connections);
     /// Sets the callback for pending MADs: called once until the next `drain`, and at once if MADs are pending already.
     /// It runs on the thread that polls the device and must not block or call back; typically it writes to an eventfd.
     /// Any thread.
-    void on_ready(std::function<void()> on_ready);
+    void on_ready(std::function<void()> on_ready, Drainer who = Drainer::connections);
 
     void counters(const CounterVisitor& visit) const;
 
 private:
     explicit Gsi(GsiOptions options) : options_(std::move(options)) {}
     void notify();
+    std::function<void()>* first_drainer();
     void take(const transport::Completion& completion, rdma::Datagrams::Route route, std::span<const std::byte> mad);
     void hand_over();
     std::optional<GmpPeer> peer_of(const transport::Completion& completion, rdma::Datagrams::Route route) const;
@@ -89,10 +99,11 @@ private:
     GsiCounters counters_;                  ///< written as `transport_counters_`
     std::mutex send_mutex_;                 ///< serializes senders
 
-    std::mutex ready_mutex_;  ///< guards `on_ready_` and `notified_`
-    std::function<void()> on_ready_;
-    bool notified_ = false;  ///< `on_ready_` was called since the last `drain`
+    std::mutex ready_mutex_;                                ///< guards `on_ready_` and `notified_`
+    std::array<std::function<void()>, drainers> on_ready_;  ///< by Drainer
+    bool notified_ = false;                                 ///< `on_ready_` was called since the last `drain`
 
+    std::recursive_mutex drain_mutex_;  ///< of the rest; held by `drain`. Recursive for receivers
     std::map<wire::MadClass, std::shared_ptr<Receiver>> receivers_;  // shared: a receiver may remove itself
     std::vector<GmpArrival> burst_;                                  ///< taken, not yet passed to a receiver
     wire::MadClass burst_class_{};

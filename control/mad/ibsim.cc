@@ -76,6 +76,7 @@ void IbsimTransport::take(const Control& reply) {
     if (reply.command == Command::get_port_info) {
         const auto info = wire::PortInfo::parse(reply.data);
         apply(*info, seen_);
+        seen_.node_guid = node_guid_;
         seen_.guid = wire::Guid{static_cast<std::uint64_t>(node_guid_) + info->local_port};
     } else if (reply.command == Command::get_pkeys && seen_.state != wire::PortState::no_change) {
         seen_.pkeys.clear();
@@ -86,7 +87,9 @@ void IbsimTransport::take(const Control& reply) {
 
 void IbsimTransport::send(const MadAddress& to, MadBytes mad, Time /*reply_within*/) {
     if (data_ < 0) return counters_.tx_errors.add();
-    Datagram datagram{.dlid = to.lid, .dqpn = to.qpn, .sqpn = port().qpn};
+    // A directed route begins and ends at the permissive LID (IBTA volume 1, 14.2.2); otherwise ibsim fills in ours.
+    const auto from = to.lid == wire::permissive_lid ? to.lid : wire::Lid{};
+    Datagram datagram{.dlid = to.lid, .slid = from, .dqpn = to.qpn, .sqpn = port().qpn};
     std::ranges::copy(mad, datagram.mad.begin());
     if (push(datagram.bytes())) sent(loop_.now(), to, mad);
 }
@@ -137,7 +140,7 @@ void IbsimTransport::read_data() {
         } else if (datagram->status != 0) {
             counters_.tx_undeliverable.add();  // a request will time out
         } else {
-            deliver(loop_.now(), {.lid = datagram->slid, .qpn = datagram->sqpn}, datagram->mad);
+            deliver(loop_.now(), {.lid = datagram->slid, .qpn = datagram->sqpn}, datagram->mad, datagram->length);
         }
     }
 }

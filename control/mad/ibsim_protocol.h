@@ -72,6 +72,7 @@ struct Datagram {
     wire::Qpn dqpn{}, sqpn{};
     std::uint32_t status = 0;
     MadBuffer mad{};
+    std::size_t length = wire::mad_size;  ///< of `mad`; the rest is zeros
 
     using Bytes = std::array<std::byte, size>;
 
@@ -97,7 +98,8 @@ struct Datagram {
                    .slid = wire::Lid{wire::load16(in, 4)},
                    .dqpn = wire::Qpn{wire::load32(in, 8) & 0xffffff},
                    .sqpn = wire::Qpn{wire::load32(in, 12) & 0xffffff},
-                   .status = wire::load32(in, 16)};
+                   .status = wire::load32(in, 16),
+                   .length = length};
         std::ranges::copy(in.subspan(mad_at).first(std::min<std::size_t>(length, in.size() - mad_at)), d.mad.begin());
         return d;
     }

@@ -11,6 +11,7 @@ void apply(const wire::PortInfo& info, PortFacts& facts) {
     facts.sm_sl = info.sm_service_level;
     facts.lmc = info.lmc;
     if (info.gid_prefix != 0) facts.subnet_prefix = info.gid_prefix;
+    facts.capabilities = info.capabilities;
     facts.state = info.state;
     facts.mtu = static_cast<std::uint16_t>(wire::mtu_bytes(info.neighbour_mtu));
 }

@@ -23,7 +23,9 @@ struct PortFacts {
     wire::Lid sm_lid{};  ///< 0: no subnet manager yet
     std::uint8_t sm_sl = 0;
     std::uint8_t lmc = 0;
-    wire::Guid guid{};
+    wire::Guid guid{};               ///< of the port
+    wire::Guid node_guid{};          ///< 0: not known
+    std::uint32_t capabilities = 0;  ///< wire::port_capability
     std::uint64_t subnet_prefix = wire::default_subnet_prefix;
     std::vector<wire::PKey> pkeys;  ///< the P_Key table; 0 marks an empty entry
     wire::PortState state{};        ///< no_change: not read yet

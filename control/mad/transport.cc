@@ -22,7 +22,8 @@ void Transport::observe(PortFacts now) {
     for (const auto event : events) raise(event);
 }
 
-void Transport::deliver(Time now, const MadAddress& from, MadBytes mad) {
+void Transport::deliver(Time now, const MadAddress& from, MadBytes mad, std::size_t length) {
+    received_length_ = length;
     counters_.rx_mads.add();
     if (sink_) sink_(Direction::received, now, mad, from, port_);
     const auto prefix = wire::MadPrefix::parse(mad);

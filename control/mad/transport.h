@@ -100,19 +100,23 @@ public:
     /// Notifies the listener. Public for external event sources and for tests.
     void raise(PortEvent event);
 
+    /// In a receiver: how many bytes of the MAD were sent. A simulator's far ends may leave out trailing zeros.
+    std::size_t received_length() const { return received_length_; }
+
     const TransportCounters& counters() const { return counters_; }
 
 protected:
     /// For backends: updates the port's attributes and raises events for changes.
     void observe(PortFacts now);
     /// For backends: a MAD was received.
-    void deliver(Time now, const MadAddress& from, MadBytes mad);
+    void deliver(Time now, const MadAddress& from, MadBytes mad, std::size_t length = wire::mad_size);
     /// For backends: a MAD was sent.
     void sent(Time now, const MadAddress& to, MadBytes mad);
 
     TransportCounters counters_;
 
 private:
+    std::size_t received_length_ = 0;
     PortFacts port_;
     std::map<wire::MadClass, std::shared_ptr<Receiver>> receivers_;  // shared: a receiver may remove itself
     Listener listener_;

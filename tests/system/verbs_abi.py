@@ -25,7 +25,7 @@ DPDK_DRIVERS = "/usr/lib/*/dpdk/pmds-*"
 OURS_ALONE = {"VERBLINE_1.0@VERBLINE_1.0", "verbline_describe@VERBLINE_1.0"}
 # The C library's, that the library stands in for.
 INTERPOSED = {
-    "close@GLIBC_2.2.5", "dup2@GLIBC_2.2.5", "open@GLIBC_2.2.5", "write@GLIBC_2.2.5", "dup3@GLIBC_2.9", "fstat@GLIBC_2.33",
+    "close@GLIBC_2.2.5", "dup2@GLIBC_2.2.5", "ioctl@GLIBC_2.2.5", "open@GLIBC_2.2.5", "read@GLIBC_2.2.5", "write@GLIBC_2.2.5", "dup3@GLIBC_2.9", "fstat@GLIBC_2.33",
     "close_range@GLIBC_2.34", "closefrom@GLIBC_2.34", "sigaction@GLIBC_2.2.5", "signal@GLIBC_2.2.5", "bsd_signal@GLIBC_2.2.5",
     "ssignal@GLIBC_2.2.5", "sysv_signal@GLIBC_2.2.5", "__sysv_signal@GLIBC_2.2.5", "sigprocmask@GLIBC_2.2.5",
     "pthread_sigmask@GLIBC_2.2.5", "pthread_sigmask@GLIBC_2.32", "pthread_attr_setsigmask_np@GLIBC_2.32",

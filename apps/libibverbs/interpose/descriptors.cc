@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Calls of the C library on descriptors. Being preloaded, ours come first for the whole program: calls that neither
-// concern the rdma_cm device nor would close a descriptor of the library are passed on to the next definition, at the
-// cost of one table lookup.
+// concern the rdma_cm and umad devices nor would close a descriptor of the library are passed on to the next
+// definition, at the cost of one table lookup for each kind of device.
 //
 // They are defined under other names, with the real ones as assembler labels, since the C library's headers declare the
 // real names with attributes, variadic arguments or checked variants.
@@ -24,6 +24,7 @@
 #include "apps/libibverbs/port/own_descriptors.h"
 #include "apps/libibverbs/port/owner.h"
 #include "apps/libibverbs/ucma/device.h"
+#include "apps/libibverbs/umad/device.h"
 
 extern "C" {
 
@@ -31,6 +32,7 @@ extern "C" {
 int __open(const char* path, int flags, ...);
 int __close(int descriptor);
 int __dup2(int from, int to);
+ssize_t __read(int descriptor, void* bytes, std::size_t size);
 ssize_t __write(int descriptor, const void* bytes, std::size_t size);
 
 int verbline_open(const char* path, int flags, ...) __asm__("open");
@@ -39,7 +41,9 @@ int verbline_close_range(unsigned first, unsigned last, int flags) __asm__("clos
 void verbline_closefrom(int first) __asm__("closefrom");
 int verbline_dup2(int from, int to) __asm__("dup2");
 int verbline_dup3(int from, int to, int flags) __asm__("dup3");
+ssize_t verbline_read(int descriptor, void* bytes, std::size_t size) __asm__("read");
 ssize_t verbline_write(int descriptor, const void* bytes, std::size_t size) __asm__("write");
+int verbline_ioctl(int descriptor, unsigned long request, ...) __asm__("ioctl");
 int verbline_fstat(int descriptor, struct stat* about) __asm__("fstat");
 
 }  // extern "C"
@@ -51,6 +55,7 @@ using verbline::verbs::Next;
 using verbline::verbs::OwnDescriptors;
 using verbline::verbs::Owner;
 using verbline::verbs::RdmaCmDevice;
+using verbline::verbs::UmadDevice;
 
 int fstat_by_number(int descriptor, struct stat* about) {
     return fstatat(descriptor, "", about, AT_EMPTY_PATH);
@@ -64,12 +69,22 @@ int close_range_by_number(unsigned first, unsigned last, int flags) {
     return static_cast<int>(syscall(SYS_close_range, first, last, flags));
 }
 
+int ioctl_by_number(int descriptor, unsigned long request, ...) {
+    va_list arguments;
+    va_start(arguments, request);
+    const auto* const argument = va_arg(arguments, const void*);
+    va_end(arguments);
+    return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
+}
+
 constinit Next<int(const char*, int, ...)> next_open(__open);
 constinit Next<int(int)> next_close(__close);
 constinit Next<int(unsigned, unsigned, int)> next_close_range(close_range_by_number);
 constinit Next<int(int, int)> next_dup2(__dup2);
 constinit Next<int(int, int, int)> next_dup3(dup3_by_number);
+constinit Next<ssize_t(int, void*, std::size_t)> next_read(__read);
 constinit Next<ssize_t(int, const void*, std::size_t)> next_write(__write);
+constinit Next<int(int, unsigned long, ...)> next_ioctl(ioctl_by_number);
 constinit Next<int(int, struct stat*)> next_fstat(fstat_by_number);
 
 [[gnu::constructor]] void look_for_descriptor_calls() {
@@ -78,7 +93,9 @@ constinit Next<int(int, struct stat*)> next_fstat(fstat_by_number);
     next_close_range.look("close_range");
     next_dup2.look("dup2");
     next_dup3.look("dup3");
+    next_read.look("read");
     next_write.look("write");
+    next_ioctl.look("ioctl");
     next_fstat.look("fstat");
 }
 
@@ -88,8 +105,27 @@ RdmaCmDevice::Whose whose(int descriptor) {
     return RdmaCmDevice::get().whose(descriptor);
 }
 
-int refuse() {
-    errno = EBADF;
+UmadDevice::Whose whose_umad(int descriptor) {
+    if (!UmadDevice::may_own(descriptor)) [[likely]]
+        return UmadDevice::Whose::programs;
+    return UmadDevice::get().whose(descriptor);
+}
+
+void closing(int descriptor) {
+    RdmaCmDevice::closing(descriptor);
+    UmadDevice::closing(descriptor);
+}
+void closing(int first, int last) {
+    RdmaCmDevice::closing(first, last);
+    UmadDevice::closing(first, last);
+}
+void replaced(int descriptor) {
+    RdmaCmDevice::replaced(descriptor);
+    UmadDevice::replaced(descriptor);
+}
+
+int refuse(int code = EBADF) {
+    errno = code;
     return -1;
 }
 
@@ -115,6 +151,8 @@ extern "C" {
 
 int verbline_open(const char* path, int flags, ...) {
     if (path != nullptr && std::strcmp(path, RdmaCmDevice::path) == 0) return RdmaCmDevice::get().open(flags);
+    if (const auto umad = path != nullptr ? UmadDevice::index_of(path) : std::nullopt)
+        return UmadDevice::get().open(*umad, flags);
     if (!takes_mode(flags)) return next_open.get()(path, flags);
     va_list arguments;
     va_start(arguments, flags);
@@ -126,7 +164,7 @@ int verbline_open(const char* path, int flags, ...) {
 int verbline_close(int descriptor) {
     if (OwnDescriptors::guards(descriptor)) [[unlikely]]
         return refuse();
-    RdmaCmDevice::closing(descriptor);
+    closing(descriptor);
     return next_close.get()(descriptor);
 }
 
@@ -134,7 +172,7 @@ int verbline_close_range(unsigned first, unsigned last, int flags) {
     if (first > last || (flags & CLOSE_RANGE_CLOEXEC) != 0) return next_close_range.get()(first, last, flags);
     const auto most = static_cast<unsigned>(DescriptorSet::capacity - 1);
     const auto until = static_cast<int>(std::min(last, most));
-    if (first <= most) RdmaCmDevice::closing(static_cast<int>(first), until);
+    if (first <= most) closing(static_cast<int>(first), until);
     const auto ours = first <= most ? OwnDescriptors::next(static_cast<int>(first)) : DescriptorSet::capacity;
     if (ours > until || !Owner::shares_descriptors()) return next_close_range.get()(first, last, flags);
     return close_around_ours(first, last, flags);
@@ -152,7 +190,7 @@ int verbline_dup2(int from, int to) {
     if (from != to && OwnDescriptors::guards(to)) [[unlikely]]
         return refuse();
     const int result = next_dup2.get()(from, to);
-    if (result >= 0 && from != to) RdmaCmDevice::replaced(to);
+    if (result >= 0 && from != to) replaced(to);
     return result;
 }
 
@@ -160,7 +198,7 @@ int verbline_dup3(int from, int to, int flags) {
     if (from != to && OwnDescriptors::guards(to)) [[unlikely]]
         return refuse();
     const int result = next_dup3.get()(from, to, flags);
-    if (result >= 0) RdmaCmDevice::replaced(to);
+    if (result >= 0) replaced(to);
     return result;
 }
 
@@ -168,15 +206,44 @@ ssize_t verbline_write(int descriptor, const void* bytes, std::size_t size) {
     switch (whose(descriptor)) {
         case RdmaCmDevice::Whose::programs: break;
         case RdmaCmDevice::Whose::ours: return RdmaCmDevice::get().write(descriptor, bytes, size);
-        case RdmaCmDevice::Whose::parents: errno = EIO; return -1;
+        case RdmaCmDevice::Whose::parents: return refuse(EIO);
+    }
+    switch (whose_umad(descriptor)) {
+        case UmadDevice::Whose::programs: break;
+        case UmadDevice::Whose::ours: return UmadDevice::get().write(descriptor, bytes, size);
+        case UmadDevice::Whose::parents: return refuse(EIO);
     }
     return next_write.get()(descriptor, bytes, size);
+}
+
+ssize_t verbline_read(int descriptor, void* bytes, std::size_t size) {
+    switch (whose_umad(descriptor)) {
+        case UmadDevice::Whose::programs: break;
+        case UmadDevice::Whose::ours: return UmadDevice::get().read(descriptor, bytes, size);
+        case UmadDevice::Whose::parents: return refuse(EIO);
+    }
+    return next_read.get()(descriptor, bytes, size);
+}
+
+int verbline_ioctl(int descriptor, unsigned long request, ...) {
+    va_list arguments;
+    va_start(arguments, request);
+    auto* const argument = va_arg(arguments, void*);
+    va_end(arguments);
+    switch (whose_umad(descriptor)) {
+        case UmadDevice::Whose::programs: break;
+        case UmadDevice::Whose::ours: return UmadDevice::get().ioctl(descriptor, request, argument);
+        case UmadDevice::Whose::parents: return refuse(EIO);
+    }
+    return next_ioctl.get()(descriptor, request, argument);
 }
 
 int verbline_fstat(int descriptor, struct stat* about) {
     const int result = next_fstat.get()(descriptor, about);
     if (result == 0 && whose(descriptor) != RdmaCmDevice::Whose::programs) [[unlikely]]
         RdmaCmDevice::describe(*about);
+    if (result == 0 && whose_umad(descriptor) != UmadDevice::Whose::programs) [[unlikely]]
+        UmadDevice::describe(*about);
     return result;
 }
 

@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "apps/libibverbs/launch/first_facts.h"
 #include "apps/libibverbs/launch/link_check.h"
 #include "apps/libibverbs/launch/paths.h"
 #include "apps/libibverbs/namespace/private_namespace.h"
+#include "apps/libibverbs/namespace/proposed_address.h"
 
 namespace verbline::verbs {
 namespace {
@@ -59,33 +61,14 @@ void set_environment(const Settings& settings, const fs::path& library) {
     prepend("LD_LIBRARY_PATH", library.parent_path());
 }
 
-std::vector<DeviceFacts> first_facts(const Settings& settings) {
-    std::vector<DeviceFacts> all;
-    const auto names = device_names(settings.links);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        const auto* ethernet = std::get_if<pmd::EthernetSpec>(&settings.links[i]);
-        all.push_back({.name = names[i],
-                       .index = static_cast<unsigned>(i),
-                       .infiniband = is_infiniband(settings.links[i]),
-                       .active = true,
-                       .gigabits = usual_gigabits,
-                       .lanes = usual_lanes,
-                       .gids = {},
-                       .interface = ethernet ? ethernet->interface : std::string(),
-                       .firmware = {},
-                       .board = std::string(board_name),
-                       .counters = {},
-                       .hw_counters = {}});
-    }
-    return all;
-}
-
 Result<void> make_entries(Settings& settings) {
     const bool privileged = std::ranges::any_of(settings.links, needs_privilege);
-    auto entered =
-        enter_private_namespace(first_facts(settings), privileged ? UserNamespace::refused : UserNamespace::allowed);
-    if (entered) settings.sysfs = sysfs_class;
-    return entered;
+    const auto mac = random_mac();
+    auto entered = enter_private_namespace(first_facts(settings, mac),
+                                           privileged ? UserNamespace::refused : UserNamespace::allowed);
+    if (!entered) return entered;
+    settings.sysfs = sysfs_class;
+    return propose_address(sysfs_class, mac);
 }
 
 }  // namespace verbline::verbs

@@ -30,10 +30,6 @@ Settings with_absolute_paths(Settings settings);
 /// other of its name, both for programs that are linked with it and for those that open it with dlopen.
 void set_environment(const Settings& settings, const std::filesystem::path& library);
 
-/// The facts known of the devices before they are open: names and link layer, and what the kernel reports of
-/// interfaces.
-std::vector<DeviceFacts> first_facts(const Settings& settings);
-
 /// Enters the private namespace and records the place of the entries in the settings. After an error the process can
 /// still start the program, without the entries.
 Result<void> make_entries(Settings& settings);

@@ -36,8 +36,8 @@ Result<void> build_node(const fs::path& node) {
 
 Result<void> build_nodes(const fs::path& directory, std::size_t count) {
     for (unsigned i = 0; i < count; ++i) {
-        const auto node = directory / fmt::format("uverbs{}", i);
-        if (auto done = build_node(node); !done) return done;
+        for (const auto* kind : {"uverbs", "umad"})
+            if (auto done = build_node(directory / fmt::format("{}{}", kind, i)); !done) return done;
     }
     return build_node(directory / "rdma_cm");
 }

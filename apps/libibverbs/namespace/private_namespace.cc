@@ -74,14 +74,14 @@ Result<void> build_classes(const fs::path& scaffold, std::span<const DeviceFacts
     const auto tree = scaffold / "class", points = scaffold / "points";
     for (const auto& device : devices)
         if (auto done = SysfsTree(tree).update(device); !done) return done;
-    for (const auto* name : {"infiniband", "infiniband_verbs", "misc/rdma_cm"})
+    for (const auto* name : {"infiniband", "infiniband_verbs", "infiniband_mad", "misc/rdma_cm"})
         if (auto done = make_directories(points / name); !done) return done;
     if (auto done = write_file(points / "misc/rdma_cm/abi_version", "4\n"); !done) return done;
     if (auto done = mount_on("verbline", sysfs_class, "overlay", MS_NOSUID | MS_NODEV | MS_NOEXEC,
                              fmt::format("lowerdir={}:{}", points.string(), sysfs_class));
         !done)
         return done;
-    for (const auto* name : {"infiniband", "infiniband_verbs"})
+    for (const auto* name : {"infiniband", "infiniband_verbs", "infiniband_mad"})
         if (auto done = mount_on((tree / name).c_str(), fs::path(sysfs_class) / name, nullptr, MS_BIND); !done)
             return done;
     return {};

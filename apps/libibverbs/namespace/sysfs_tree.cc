@@ -139,9 +139,10 @@ void write_port(Writer port, const DeviceFacts& facts, Writer& errors) {
     port.file("phys_state", facts.active ? "5: LinkUp" : "3: Disabled");
     port.file("rate", rate(facts));
     port.file("lid", fmt::format("{:#x}", static_cast<std::uint16_t>(facts.lid)));
-    port.file("lid_mask_count", "0");
+    port.file("lid_mask_count", fmt::format("{}", facts.lmc));
     port.file("sm_lid", fmt::format("{:#x}", static_cast<std::uint16_t>(facts.sm_lid)));
-    port.file("sm_sl", "0");
+    port.file("sm_sl", fmt::format("{}", facts.sm_sl));
+    port.file("cap_mask", fmt::format("{:#010x}", facts.capabilities));
     auto pkeys = port.directory("pkeys");
     for (std::size_t i = 0; i < facts.pkeys.size(); ++i)
         pkeys.file(fmt::format("{}", i), fmt::format("{:#06x}", static_cast<std::uint16_t>(facts.pkeys[i])));
@@ -160,6 +161,7 @@ void write_node(Writer node, const DeviceFacts& facts, Writer& errors) {
     node.file("node_desc", facts.name);
     node.file("fw_ver", facts.firmware);
     node.file("hca_type", "verbline");
+    node.file("hw_rev", "0");  // as ibv_query_device: hw_ver
     node.file("board_id", facts.board);
     errors.take_error(node);
     write_locality(node, facts, errors);
@@ -175,12 +177,25 @@ void write_verbs(Writer verbs, const DeviceFacts& facts, Writer& errors) {
     errors.take_error(device);
 }
 
+/// As the kernel's user_mad.c writes it: one entry for each port, and ours have one port.
+void write_mad(Writer mad, const DeviceFacts& facts, Writer& errors) {
+    constexpr unsigned major = 231;  // IB_UMAD_FIXED_MAJOR; the minor numbers of umadN begin at 0
+    mad.file("abi_version", "5");    // IB_USER_MAD_ABI_VERSION of rdma/ib_user_mad.h
+    auto port = mad.directory(fmt::format("umad{}", facts.index));
+    port.file("ibdev", facts.name);
+    port.file("port", "1");
+    port.file("dev", fmt::format("{}:{}", major, facts.index));
+    errors.take_error(mad);
+    errors.take_error(port);
+}
+
 }  // namespace
 
 Result<void> SysfsTree::update(const DeviceFacts& facts) const {
     Writer root(root_), errors(root_);
     write_node(root.directory("infiniband").directory(facts.name), facts, errors);
     write_verbs(root.directory("infiniband_verbs"), facts, errors);
+    write_mad(root.directory("infiniband_mad"), facts, errors);
     return errors.outcome();
 }
 

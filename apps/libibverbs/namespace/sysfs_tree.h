@@ -7,6 +7,7 @@
 ///
 ///     ROOT/infiniband/NAME/...            node, port, GIDs, P_Keys, counters
 ///     ROOT/infiniband_verbs/uverbsN/...   which device /dev/infiniband/uverbsN is
+///     ROOT/infiniband_mad/umadN/...       which device's port /dev/infiniband/umadN is
 ///
 /// `verbline run` writes the tree before the program starts (private_namespace.h), with what is known then; the library
 /// brings it up to date when it opens the device. Every file is replaced as a whole, so that a reader never sees half.
@@ -27,6 +28,9 @@ namespace verbline::verbs {
 /// The links have no fixed speed; ibv_query_port reports this one.
 constexpr unsigned usual_gigabits = 100, usual_lanes = 4;
 constexpr std::string_view board_name = "verbline";
+/// PortInfo:CapabilityMask of an Ethernet port: a connection manager, and GIDs that are IP addresses (as
+/// ibv_query_port).
+constexpr std::uint32_t ethernet_capabilities = 1U << 16 | 1U << 26;
 
 enum class GidType : std::uint8_t { infiniband_or_roce_v1, roce_v2 };
 
@@ -40,13 +44,15 @@ struct GidFacts {
 
 struct DeviceFacts {
     std::string name;    ///< verbline0
-    unsigned index = 0;  ///< the N of uverbsN
+    unsigned index = 0;  ///< the N of uverbsN and umadN
     wire::Guid node_guid{};
     bool infiniband = false;  ///< link layer; otherwise Ethernet
     bool active = false;
     wire::Lid lid{}, sm_lid{};  ///< 0 on Ethernet
-    unsigned gigabits = 0;      ///< per second, over all lanes
-    unsigned lanes = 1;         ///< 1, 2, 4, 8 or 12
+    std::uint8_t lmc = 0, sm_sl = 0;
+    std::uint32_t capabilities = 0;  ///< PortInfo:CapabilityMask (IBTA volume 1, 14.2.5.6)
+    unsigned gigabits = 0;           ///< per second, over all lanes
+    unsigned lanes = 1;              ///< 1, 2, 4, 8 or 12
     std::vector<GidFacts> gids;
     std::vector<wire::PKey> pkeys{wire::PKey{0xffff}};
     std::string interface;        ///< the kernel interface below the device; empty: none

@@ -50,7 +50,7 @@ ibv_port_attr port_attributes(Context& context) {
     attributes.link_layer = IBV_LINK_LAYER_ETHERNET;
     if (!ib) return attributes;
     attributes.link_layer = IBV_LINK_LAYER_INFINIBAND;
-    attributes.port_cap_flags = 0;
+    attributes.port_cap_flags = fabric.capabilities;
     attributes.lid = static_cast<std::uint16_t>(fabric.lid);
     attributes.sm_lid = static_cast<std::uint16_t>(fabric.sm_lid);
     attributes.sm_sl = fabric.sm_sl;

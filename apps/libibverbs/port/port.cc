@@ -53,10 +53,6 @@ void VerbsPort::FreePool::operator()(rte_mempool* pool) const {
     rte_mempool_free(pool);
 }
 
-wire::Guid guid_of(const wire::MacAddress& mac) {
-    return wire::Guid{wire::load64(link::link_local_gid(mac).bytes, 8)};
-}
-
 Result<std::unique_ptr<VerbsPort>> VerbsPort::open(const PortIdentity& identity, const Link& link,
                                                    const Settings& settings) {
     std::unique_ptr<VerbsPort> port(new VerbsPort(identity));
@@ -97,11 +93,13 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
     addresses_ = link_.addresses;
     await_link(link);
     sysfs_ = settings.sysfs;
+    if (!sysfs_.empty()) counter_files_.emplace(fmt::format("{}/infiniband/{}/ports/1", sysfs_, name()));
     write_sysfs();
     progress_ = std::make_unique<Progress>(*link_.device, *device_, link_.held_back);
     if (!progress_->usable()) return no_descriptors(EMFILE, name());
     if (link_.lane.member) progress_->on_upkeep([this] { follow_node(); });
     progress_->on_lost([this] { lose(); });
+    if (counter_files_) progress_->after_upkeep([this] { refresh_counters(); });
     return start_threads();
 }
 
@@ -168,8 +166,15 @@ void VerbsPort::await_link(const Link& link) {
 }
 
 /// On failure, as after the program has dropped its privileges, the entries stay as they are.
-void VerbsPort::write_sysfs() const {
+void VerbsPort::write_sysfs() {
+    const std::scoped_lock lock(sysfs_mutex_);
     if (!sysfs_.empty()) std::ignore = SysfsTree(sysfs_).update(sysfs_facts(*this));
+}
+
+void VerbsPort::refresh_counters() {
+    const std::scoped_lock lock(sysfs_mutex_);
+    const auto now = counters();
+    counter_files_->refresh(now.counters, now.hw_counters);
 }
 
 VerbsPort::~VerbsPort() {
@@ -178,7 +183,7 @@ VerbsPort::~VerbsPort() {
 }
 
 wire::Guid VerbsPort::guid() const {
-    if (infiniband()) return link_.fabric.guid;
+    if (infiniband()) return link_.fabric.node_guid;
     return guid_of(link_.mac);
 }
 
@@ -237,7 +242,30 @@ Result<mad::Gsi*> VerbsPort::gsi() {
     auto made = mad::Gsi::create(std::move(options));
     if (!made) return std::unexpected(made.error());
     gsi_ = std::move(*made);
+    on_performance_answer({});
     return gsi_.get();
+}
+
+/// Set by setting the receiver of the class anew, which waits for a drain under way.
+void VerbsPort::on_performance_answer(mad::GmpReceiver receiver) {
+    gsi_->receive(wire::MadClass::performance,
+                  [this, answers = std::move(receiver)](std::span<const mad::GmpArrival> burst) {
+                      receive_performance(burst, answers);
+                  });
+}
+
+void VerbsPort::receive_performance(std::span<const mad::GmpArrival> burst, const mad::GmpReceiver& answers) {
+    if (answers) answers(burst);
+    const auto now = counters();
+    const mad::PerformanceCounters values{.link_downed = now.of("link_downed"),
+                                          .receive_errors = now.of("port_rcv_errors"),
+                                          .transmit_discards = now.of("port_xmit_discards"),
+                                          .transmit_data = now.of("port_xmit_data"),
+                                          .receive_data = now.of("port_rcv_data"),
+                                          .transmit_packets = now.of("port_xmit_packets"),
+                                          .receive_packets = now.of("port_rcv_packets")};
+    for (const auto& arrival : burst)
+        if (const auto answer = performance_.answer(arrival.mad, values)) gsi_->send(arrival.from, *answer);
 }
 
 Result<wire::MacAddress> VerbsPort::ask_neighbours(const wire::Gid& to) {
@@ -288,7 +316,8 @@ void VerbsPort::stop_listening(std::uint64_t identity, const void* who) {
 void VerbsPort::dispatch(const transport::AsyncEvent& event) {
     if (event.kind == transport::AsyncEventKind::port_active || event.kind == transport::AsyncEventKind::port_error) {
         if (link_.peer_comes_and_goes) return;
-        active_.store(event.kind == transport::AsyncEventKind::port_active, std::memory_order_relaxed);
+        const bool was = active_.exchange(event.kind == transport::AsyncEventKind::port_active);
+        if (was && event.kind == transport::AsyncEventKind::port_error) downs_.fetch_add(1, std::memory_order_relaxed);
         if (progress_ != nullptr) write_sysfs();
     }
     const auto who = event.cq != nullptr    ? identity(event.cq)
@@ -318,6 +347,10 @@ void* VerbsPort::shared(SharedKind kind, std::uint32_t handle) {
 void VerbsPort::finish(Time until) {
     progress_->finish(until);
     capture_writer_ = {};
+    if (!counter_files_) return;
+    const std::scoped_lock lock(sysfs_mutex_);
+    const auto last = counters();
+    counter_files_->write_all(last.counters, last.hw_counters);
 }
 
 /// The rest of the link could still carry packets, but would wake no thread.

@@ -9,18 +9,23 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "apps/libibverbs/namespace/counter_files.h"
+#include "apps/libibverbs/namespace/proposed_address.h"
 #include "apps/libibverbs/port/hub_broker.h"
 #include "apps/libibverbs/port/link.h"
 #include "apps/libibverbs/port/link_groups.h"
 #include "apps/libibverbs/port/link_ports.h"
 #include "apps/libibverbs/port/owner.h"
+#include "apps/libibverbs/port/port_counters.h"
 #include "apps/libibverbs/port/progress.h"
 #include "control/host/next_hops.h"
 #include "control/mad/gsi.h"
+#include "control/mad/performance.h"
 #include "datapath/rdma/device.h"
 #include "pmd/base/quiet_thread.h"
 
@@ -28,9 +33,6 @@ namespace verbline::verbs {
 
 /// Objects that ibv_import_... looks up by their handle number.
 enum class SharedKind : std::uint8_t { protection_domain, memory_region, device_memory };
-
-/// Node GUID for this MAC address, as Linux derives it.
-wire::Guid guid_of(const wire::MacAddress& mac);
 
 struct PortIdentity {
     std::string name;          ///< verbline0 and the like
@@ -65,7 +67,10 @@ public:
     /// empty function removes it.
     void on_addresses(std::function<void()> notify);
     bool infiniband() const { return device_->options().kind == link::GidTable::Kind::ib; }
-    wire::Guid guid() const;
+    wire::Guid guid() const;  ///< of the node
+    PortCounters counters() const {
+        return port_counters(*device_, *link_.device, downs_.load(std::memory_order_relaxed));
+    }
     bool active() const;  ///< whether the link is up
 
     /// Resolves the Ethernet address of the next hop towards `to`, from the local address at `gid_index`. Blocks, up to
@@ -87,6 +92,10 @@ public:
     /// pending MADs. A thread that drains them and then sleeps must call Progress::leave first, or the next MAD waits
     /// until the helper notices that no thread polls.
     Result<mad::Gsi*> gsi();
+
+    /// Sets the receiver of performance management's MADs, whose requests the port answers itself. An empty one removes
+    /// it. Requires `gsi`.
+    void on_performance_answer(mad::GmpReceiver receiver);
 
     /// Receives asynchronous events, on the thread that polls or that runs the link's upkeep; must not block.
     /// `identity` selects the object: the number of a queue pair, the address of a queue; null: the port itself.
@@ -120,9 +129,11 @@ private:
     Result<void> start_threads();
     void follow_node();
     void lose();
+    void receive_performance(std::span<const mad::GmpArrival> burst, const mad::GmpReceiver& answers);
     void dispatch(const transport::AsyncEvent& event);
     void await_link(const Link& link);
-    void write_sysfs() const;
+    void write_sysfs();
+    void refresh_counters();
     Result<wire::MacAddress> ask_neighbours(const wire::Gid& to);
     Result<wire::MacAddress> ask_node(const wire::Gid& from, const wire::Gid& to, Time timeout);
     Result<wire::MacAddress> query_next_hop(const wire::Gid& from, const wire::Gid& to, Time timeout);
@@ -154,10 +165,14 @@ private:
     std::unique_ptr<rdma::Device> device_;
     std::unique_ptr<Progress> progress_;
     std::mutex gsi_mutex_;
+    mad::PerformanceAgent performance_;  ///< called by who drains QP1
     std::unique_ptr<mad::Gsi> gsi_;
     std::atomic<bool> active_{false};  ///< as of the last port event
     std::atomic<bool> abandoned_{false}, lost_{false};
-    std::string sysfs_;  ///< directory; empty: none
+    std::atomic<std::uint64_t> downs_{0};  ///< times that the link went down
+    std::string sysfs_;                    ///< directory; empty: none
+    std::mutex sysfs_mutex_;               ///< one writer at a time
+    std::optional<CounterFiles> counter_files_;
     QuietThread helper_, capture_writer_;
 };
 

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include <pthread.h>
@@ -53,7 +52,12 @@ Process& Process::get() {
 }
 
 Process::Process() : settings_(settings_from_environment()) {
-    new_identity();
+    if (auto proposed = settings_ ? take_proposed_address(settings_->sysfs) : std::nullopt) {
+        own_mac_ = proposed->mac;
+        own_mac_lock_ = std::move(proposed->lock);
+    } else {
+        new_identity();
+    }
     Owner::claim();
     std::atexit([] { get().at_exit(); });
     pthread_atfork([] { get().before_fork(); }, [] { get().after_fork_in_parent(); },
@@ -66,9 +70,7 @@ Process::Process() : settings_(settings_from_environment()) {
 }
 
 void Process::new_identity() {
-    std::random_device random;
-    for (auto& byte : own_mac_.bytes) byte = static_cast<std::byte>(random());
-    own_mac_.bytes[0] = std::byte{2};  // locally administered (IEEE 802, 8.4)
+    own_mac_ = random_mac();
 }
 
 std::vector<DeviceEntry>* Process::devices() {

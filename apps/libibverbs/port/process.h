@@ -20,6 +20,7 @@
 #include "apps/libibverbs/port/eal.h"
 #include "apps/libibverbs/port/port.h"
 #include "apps/libibverbs/settings/settings.h"
+#include "pmd/base/file_descriptor.h"
 
 namespace verbline::verbs {
 
@@ -43,6 +44,8 @@ public:
     std::vector<DeviceEntry>* devices();
 
     Result<VerbsPort*> open(const ibv_device& device);
+    /// Of the device with this index.
+    const Link& link(unsigned index) const { return settings_->links[index]; }
     Result<wire::Guid> guid(const ibv_device& device);
     /// The MAC address for links that have none.
     wire::MacAddress own_mac() const { return own_mac_; }
@@ -64,7 +67,8 @@ private:
     std::vector<std::unique_ptr<VerbsPort>> ports_;      ///< by index; null: not opened
     std::vector<std::unique_ptr<VerbsPort>> abandoned_;  ///< inherited from a parent
     wire::MacAddress own_mac_;
-    unsigned generation_ = 0;  ///< forks between the process that began and this one
+    FileDescriptor own_mac_lock_;  ///< of the proposed address; none: it is another
+    unsigned generation_ = 0;      ///< forks between the process that began and this one
     Eal eal_;
     bool announced_ = false, forking_ = false;
 };

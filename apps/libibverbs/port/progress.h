@@ -96,6 +96,8 @@ public:
     void on_lost(std::function<void()> notify) { on_lost_ = std::move(notify); }
     /// Sets the function that the helper calls with each upkeep of the link, a few times a second. Call before `run`.
     void on_upkeep(std::function<void()> act) { on_upkeep_ = std::move(act); }
+    /// Sets the function that the helper calls a few times a second, after an upkeep. Call before `run`.
+    void after_upkeep(std::function<void()> act) { after_upkeep_ = std::move(act); }
     /// Main function of the helper thread.
     void run(const std::stop_token& stop);
     /// Wakes the helper.
@@ -172,7 +174,8 @@ private:
     std::atomic<std::thread::id> helper_id_;
     // Used by the helper only.
     bool asked_ = false, lost_ = false;
-    std::function<void()> on_lost_, on_upkeep_;
+    std::function<void()> on_lost_, on_upkeep_, after_upkeep_;
+    Time next_report_ = 0;  ///< of `after_upkeep_`
     TscClock helper_clock_;
     std::mutex upkeep_mutex_;  ///< held during the link's upkeep
     Time last_upkeep_ = 0, next_upkeep_ = 0, down_interval_ = 2 * millisecond;

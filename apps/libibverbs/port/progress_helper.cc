@@ -162,6 +162,9 @@ void Progress::upkeep() {
     // While the link stays down, the interval grows.
     down_interval_ = link_up_ ? link_down_interval : std::min(down_interval_ * 5 / 4, longest_down_interval);
     next_upkeep_ = now + (link_up_ ? link_up_interval : down_interval_);
+    if (!after_upkeep_ || now < next_report_ || lost_) return;
+    next_report_ = now + link_up_interval;
+    after_upkeep_();
 }
 
 }  // namespace verbline::verbs

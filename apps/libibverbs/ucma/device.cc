@@ -17,6 +17,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "apps/libibverbs/port/answered_device.h"
 #include "apps/libibverbs/port/owner.h"
 #include "apps/libibverbs/port/process.h"
 #include "apps/libibverbs/ucma/commands.h"
@@ -26,23 +27,6 @@ namespace verbline::verbs {
 namespace {
 
 constexpr Time closing_limit = 50 * millisecond;
-
-int fail(int code) {
-    errno = code;
-    return -1;
-}
-
-/// Disables cancellation of the thread while it lives: system calls made inside may be cancellation points.
-class Uncancelled {
-public:
-    Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-    Uncancelled(const Uncancelled&) = delete;
-    Uncancelled& operator=(const Uncancelled&) = delete;
-    ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
-
-private:
-    int before_ = 0;
-};
 
 /// Where the kernel has such a device as well, librdmacm accepts only the one whose number the kernel reports
 /// (RDMA_NLDEV_CMD_GET_CHARDEV). Kernels give the number as it comes.
@@ -54,18 +38,9 @@ unsigned minor_number() {
     return 58;
 }
 
-/// Replaces the file at the number by one that answers reads and writes with EBADF (O_PATH), until the number is
-/// closed. Async-signal-safe.
-void bury(int descriptor) noexcept {
-    const auto file = syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC);
-    if (file < 0) return;
-    syscall(SYS_dup3, file, descriptor, O_CLOEXEC);
-    syscall(SYS_close, file);
-}
-
 }  // namespace
 
-constinit ChannelTable RdmaCmDevice::table_;
+constinit RdmaCmDevice::ChannelTable RdmaCmDevice::table_;
 
 RdmaCmDevice& RdmaCmDevice::get() {
     static auto* const device = new RdmaCmDevice;  // never destroyed, as Process
@@ -92,24 +67,24 @@ CmEngine* RdmaCmDevice::engine() {
 }
 
 int RdmaCmDevice::open(int flags) {
-    if (Owner::caller() != Owner::Caller::owner) return fail(EIO);
+    if (Owner::caller() != Owner::Caller::owner) return fail_with(EIO);
     const Uncancelled uncancelled;
     try {
         const std::scoped_lock lock(mutex_);
         if (engine() == nullptr) return -1;
         auto channel = EventChannel::open(flags, [this](const auto& changed) { engine_->changed(changed); });
-        if (!channel) return fail(channel.error().code);
+        if (!channel) return fail_with(channel.error().code);
         const int descriptor = (*channel)->descriptor();
         if (!ChannelTable::in_range(descriptor)) {
             ::close(descriptor);
-            return fail(EMFILE);
+            return fail_with(EMFILE);
         }
         auto& opened = **channel;
         channels_[&opened] = std::move(*channel);
         table_.put(descriptor, opened);
         return descriptor;
     } catch (const std::bad_alloc&) {
-        return fail(ENOMEM);
+        return fail_with(ENOMEM);
     }
 }
 
@@ -149,20 +124,20 @@ RdmaCmDevice::Whose RdmaCmDevice::whose(int descriptor) {
 
 ssize_t RdmaCmDevice::write(int descriptor, const void* bytes, std::size_t size) {
     const auto command = Command::read(reinterpret_cast<std::uint64_t>(bytes), size);
-    if (!command) return fail(command.error().code);
+    if (!command) return fail_with(command.error().code);
     const auto channel = find(descriptor);
     if (channel == nullptr) return write_to_closing(descriptor, *command);
     // Not inside a try block: waiting for an event is a cancellation point.
     const int error =
         command->number() == RDMA_USER_CM_CMD_GET_EVENT ? get_event(channel, *command) : run(channel, *command);
-    return error == 0 ? static_cast<ssize_t>(size) : fail(error);
+    return error == 0 ? static_cast<ssize_t>(size) : fail_with(error);
 }
 
 /// Another thread is in close(). With the kernel, a GET_EVENT that starts before close() has finished blocks forever,
 /// as closing does not wake it; rping does this: its main thread closes the channel on which another waits for events.
 ssize_t RdmaCmDevice::write_to_closing(int descriptor, const Command& command) {
     const int flags = command.number() == RDMA_USER_CM_CMD_GET_EVENT ? fcntl(descriptor, F_GETFL) : -1;
-    if (flags < 0 || (flags & (O_NONBLOCK | O_PATH)) != 0) return fail(EBADF);
+    if (flags < 0 || (flags & (O_NONBLOCK | O_PATH)) != 0) return fail_with(EBADF);
     for (;;) pause();
 }
 

@@ -29,7 +29,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "apps/libibverbs/ucma/channel_table.h"
+#include "apps/libibverbs/port/descriptor_table.h"
 #include "apps/libibverbs/ucma/command.h"
 #include "apps/libibverbs/ucma/engine.h"
 #include "apps/libibverbs/ucma/event_channel.h"
@@ -37,6 +37,8 @@
 namespace verbline::verbs {
 
 class RdmaCmDevice {
+    using ChannelTable = DescriptorTable<EventChannel>;
+
 public:
     static constexpr const char* path = "/dev/infiniband/rdma_cm";
 

@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <utility>
 
-#include "apps/libibverbs/port/program_descriptor.h"
+#include "apps/libibverbs/port/readiness.h"
 #include "control/rdmacm/event.h"
 #include "pmd/base/error.h"
 #include "pmd/base/time.h"
@@ -34,13 +34,13 @@ public:
     EventChannel& operator=(const EventChannel&) = delete;
     ~EventChannel() = default;
 
-    int descriptor() const { return event_.programs(); }
+    int descriptor() const { return readiness_->descriptor(); }
     rdmacm::EventQueue& queue() { return queue_; }
 
     /// Blocks until an event is queued, unless the descriptor is O_NONBLOCK. Returns 0, EAGAIN or EINTR. Another thread
     /// may take the event first; the next `settle` signals the other waiters. A cancellation point: pthread_cancel
     /// unwinds through it.
-    int wait();
+    int wait() { return readiness_->wait(); }
     /// Publishes whether the queue has events and ids. Call after every change of the queue.
     void changed() {
         events_.store(queue_.events.size(), std::memory_order_relaxed);
@@ -59,25 +59,20 @@ public:
     bool abandoned() const { return abandoned_; }
 
     /// True if the program's descriptor still refers to our eventfd: dup2 may have put another file there.
-    bool intact() const { return event_.intact(); }
+    bool intact() const { return readiness_->intact(); }
     /// Like `intact`, but the answer may be a millisecond old, which saves each command two system calls. Any thread.
-    bool intact(Time now);
+    bool intact(Time now) { return readiness_->intact(now); }
 
     EventChannel* next_closing = nullptr;  ///< list of those that RdmaCmDevice is to close
 
 private:
-    explicit EventChannel(ProgramDescriptor event) : event_(std::move(event)) { event_.disown(); }
-    void signal();
-    void drain();
+    explicit EventChannel(std::unique_ptr<Readiness> readiness) : readiness_(std::move(readiness)) {}
 
-    ProgramDescriptor event_;
+    const std::unique_ptr<Readiness> readiness_;
     rdmacm::EventQueue queue_;
     std::atomic<std::size_t> events_{0};  ///< in the queue
     std::atomic<bool> has_ids_{false};    ///< the queue
-    std::mutex signal_mutex_;             ///< of `signals_`
-    std::uint64_t signals_ = 0;           ///< written to the eventfd and not known to be read
     bool closed_ = false, abandoned_ = false;
-    std::atomic<Time> intact_until_{0};  ///< the last check is valid until then
 };
 
 }  // namespace verbline::verbs

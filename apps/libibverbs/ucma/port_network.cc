@@ -61,12 +61,13 @@ Result<void> PortNetwork::start() {
                                                         .shared = port_.link().shared(),
                                                         .elsewhere = elsewhere},
                                    *gsi_);
+    // First: from now on nobody else drains, and the receiver is called with the service held.
+    gsi_->on_ready([this] { notify_arrivals(); });
     gsi_->receive(wire::MadClass::communication,
                   [this](std::span<const mad::GmpArrival> burst) { manager_->receive(burst, callbacks_.now()); });
     port_.on_next_hop([this] {
         callbacks_.later([this] { callbacks_.with_service([this] { answer_resolved(callbacks_.now()); }); });
     });
-    gsi_->on_ready([this] { notify_arrivals(); });
     auto watch = PortWatch::open(port_.link(), *callbacks_.loop, [this](const auto& news) { link_changed(news); });
     if (!watch) return std::unexpected(watch.error());
     watch_ = std::move(*watch);
@@ -90,8 +91,8 @@ PortNetwork::~PortNetwork() {
     if (gsi_ == nullptr) return;
     port_.on_next_hop({});
     port_.on_addresses({});
-    gsi_->on_ready({});
     gsi_->receive(wire::MadClass::communication, {});
+    gsi_->on_ready({});
 }
 
 /// Reports the change to affected ids (RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_DEVICE_REMOVAL).

@@ -53,18 +53,5 @@ TEST(AbsolutePaths, AreWhatAProgramInAnotherDirectoryFinds) {
     EXPECT_EQ(settings.capture, fs::current_path() / "b.pcapng");
 }
 
-TEST(FirstFacts, NameTheDevicesOfTheLinks) {
-    Settings settings;
-    settings.links = {*parse_link("eth:eth1"), *parse_link("ib:H2@vl")};
-    const auto facts = first_facts(settings);
-    ASSERT_EQ(facts.size(), 2U);
-    EXPECT_EQ(facts[0].name, "verbline0");
-    EXPECT_EQ(facts[0].interface, "eth1");
-    EXPECT_FALSE(facts[0].infiniband);
-    EXPECT_EQ(facts[1].name, "verbline_ib0");
-    EXPECT_EQ(facts[1].index, 1U);
-    EXPECT_TRUE(facts[1].infiniband);
-}
-
 }  // namespace
 }  // namespace verbline::verbs

@@ -113,6 +113,8 @@ std::string missing() {
     want(read("/sys/class/infiniband/verbline0/ports/1/link_layer") == "Ethernet\n", "verbline0");
     want(read("/sys/class/infiniband/verbline_ib0/ports/1/link_layer") == "InfiniBand\n", "verbline_ib0");
     want(read("/sys/class/infiniband_verbs/uverbs1/ibdev") == "verbline_ib0\n", "uverbs1");
+    want(read("/sys/class/infiniband_mad/umad1/ibdev") == "verbline_ib0\n", "umad1");
+    want(access("/dev/infiniband/umad1", R_OK | W_OK) == 0, "/dev/infiniband/umad1");
     want(read("/sys/class/misc/rdma_cm/abi_version") == "4\n", "rdma_cm");
     want(stat("/dev/infiniband/uverbs0", &node) == 0 && S_ISCHR(node.st_mode), "/dev/infiniband/uverbs0");
     for (const auto* name : {"/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"})

@@ -20,6 +20,7 @@ DeviceFacts ethernet() {
     return {.name = "verbline0",
             .node_guid = wire::Guid{0x020000fffe000004},
             .active = true,
+            .capabilities = ethernet_capabilities,
             .gigabits = 100,
             .lanes = 4,
             .gids = {{*wire::from_string<wire::Gid>("fe80::ff:fe00:4"), GidType::infiniband_or_roce_v1, "eth1"},
@@ -75,7 +76,14 @@ TEST_F(Sysfs, IsWrittenAsTheKernelWritesIt) {
     EXPECT_EQ(read(port_ + "counters/port_xmit_packets"), "7\n");
     EXPECT_EQ(read(port_ + "hw_counters/rnr_nak_retry_err"), "0\n");
     EXPECT_EQ(read("infiniband_verbs/abi_version"), "6\n");
+    EXPECT_EQ(read(node_ + "hw_rev"), "0\n");
+    EXPECT_EQ(read(port_ + "cap_mask"), "0x04010000\n");
+    EXPECT_EQ(read(port_ + "lid_mask_count"), "0\n");
     EXPECT_EQ(read("infiniband_verbs/uverbs0/ibdev"), "verbline0\n");
+    EXPECT_EQ(read("infiniband_mad/abi_version"), "5\n");
+    EXPECT_EQ(read("infiniband_mad/umad0/ibdev"), "verbline0\n");
+    EXPECT_EQ(read("infiniband_mad/umad0/port"), "1\n");
+    EXPECT_EQ(read("infiniband_mad/umad0/dev"), "231:0\n");
 }
 
 TEST_F(Sysfs, NamesTheKernelsInterfaceWhereThereIsOne) {
@@ -88,14 +96,16 @@ TEST_F(Sysfs, NamesTheKernelsInterfaceWhereThereIsOne) {
 TEST_F(Sysfs, OfASoftFabricHasItsLids) {
     auto facts = ethernet();
     facts.name = "verbline_ib0", facts.index = 1, facts.infiniband = true;
-    facts.lid = wire::Lid{5}, facts.sm_lid = wire::Lid{1};
+    facts.lid = wire::Lid{5}, facts.sm_lid = wire::Lid{1}, facts.sm_sl = 3;
     facts.pkeys = {wire::PKey{0xffff}, wire::PKey{0x8001}};
     update(ethernet());
     update(facts);
     EXPECT_EQ(read("infiniband/verbline_ib0/ports/1/link_layer"), "InfiniBand\n");
     EXPECT_EQ(read("infiniband/verbline_ib0/ports/1/lid"), "0x5\n");
     EXPECT_EQ(read("infiniband/verbline_ib0/ports/1/sm_lid"), "0x1\n");
+    EXPECT_EQ(read("infiniband/verbline_ib0/ports/1/sm_sl"), "3\n");
     EXPECT_EQ(read("infiniband/verbline_ib0/ports/1/pkeys/1"), "0x8001\n");
+    EXPECT_EQ(read("infiniband_mad/umad1/ibdev"), "verbline_ib0\n");
     EXPECT_EQ(read("infiniband_verbs/uverbs1/ibdev"), "verbline_ib0\n");
     EXPECT_EQ(read("infiniband_verbs/uverbs0/ibdev"), "verbline0\n") << "the other device stays";
 }

@@ -10,8 +10,6 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/libibverbs/ucma/channel_table.h"
-
 namespace verbline::verbs {
 namespace {
 
@@ -137,40 +135,6 @@ TEST_F(Channels, SayWhetherTheyHaveIds) {
     channel->queue().ids = 2;
     channel->changed();
     EXPECT_TRUE(channel->has_ids());
-}
-
-TEST(ChannelTables, FindInsertedChannels) {
-    static ChannelTable table;
-    const auto channel = *EventChannel::open(O_RDWR, [](const auto&) {});
-    for (const int descriptor : {0, 63, ChannelTable::capacity - 1}) {
-        EXPECT_FALSE(table.contains(descriptor));
-        table.put(descriptor, *channel);
-        EXPECT_EQ(table.find(descriptor), channel.get());
-    }
-    EXPECT_EQ(table.next(-5), 0);
-    EXPECT_EQ(table.next(1), 63);
-    EXPECT_EQ(table.next(64), ChannelTable::capacity - 1);
-    EXPECT_EQ(table.begin_closing(63), channel.get());
-    EXPECT_EQ(table.begin_closing(63), nullptr) << "one only closes it";
-    EXPECT_TRUE(table.contains(63) && table.is_closing(63));
-    EXPECT_EQ(table.find(63), nullptr);
-    table.end_closing(63);
-    EXPECT_FALSE(table.contains(63) || table.is_closing(63));
-    table.put(63, *channel);
-    EXPECT_EQ(table.begin_closing(63), channel.get());
-    EXPECT_EQ(table.take(63), nullptr) << "another file has its number";
-    table.put(63, *channel);
-    table.end_closing(63);
-    EXPECT_EQ(table.find(63), channel.get()) << "another channel has";
-    EXPECT_EQ(table.take(63), channel.get());
-    EXPECT_EQ(table.take(63), nullptr) << "one only gets it";
-    EXPECT_EQ(table.next(1), ChannelTable::capacity - 1);
-    for (const int none : {-1, ChannelTable::capacity}) {
-        EXPECT_FALSE(table.contains(none));
-        EXPECT_EQ(table.take(none), nullptr);
-    }
-    EXPECT_EQ(table.next(ChannelTable::capacity), ChannelTable::capacity);
-    close(channel->descriptor());
 }
 
 }  // namespace

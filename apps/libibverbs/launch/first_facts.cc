@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/launch/first_facts.h"
+
+#include <net/if.h>
+
+#include "apps/libibverbs/namespace/gid_facts.h"
+#include "apps/libibverbs/namespace/proposed_address.h"
+#include "apps/libibverbs/settings/fabric_port.h"
+#include "control/host/kernel_neighbour.h"
+#include "datapath/link/gid_table.h"
+
+namespace verbline::verbs {
+namespace {
+
+void describe_fabric_port(const InfinibandLink& link, DeviceFacts& facts) {
+    const auto port = fabric_port(link);
+    facts.active = port && port->active();
+    if (!port) return;
+    facts.node_guid = port->node_guid;
+    facts.lid = port->lid;
+    facts.sm_lid = port->sm_lid;
+    facts.lmc = port->lmc;
+    facts.sm_sl = port->sm_sl;
+    facts.capabilities = port->capabilities;
+    facts.gids = {{.gid = port->gid(), .type = GidType::infiniband_or_roce_v1, .interface = {}}};
+    if (!port->pkeys.empty()) facts.pkeys = port->pkeys;
+}
+
+/// As the port will do with the same addresses.
+void describe_ethernet_port(const Link& link, std::vector<InterfaceAddress> addresses, wire::MacAddress mac,
+                            DeviceFacts& facts) {
+    unsigned ifindex = if_nametoindex("lo");
+    if (const auto* const ethernet = std::get_if<pmd::EthernetSpec>(&link)) {
+        facts.interface = ethernet->interface;
+        if (const auto kernel = host::kernel_addresses(ethernet->interface)) {
+            ifindex = kernel->ifindex;
+            mac = kernel->mac;
+            if (addresses.empty()) addresses = kernel->addresses;
+        }
+    }
+    link::GidTable gids(link::GidTable::Kind::roce);
+    gids.add_interface(ifindex, mac);
+    for (const auto& address : addresses) gids.add_address(ifindex, address.gid);
+    facts.capabilities = ethernet_capabilities;
+    facts.node_guid = guid_of(mac);
+    facts.gids = gids_of(gids);
+}
+
+}  // namespace
+
+std::vector<DeviceFacts> first_facts(const Settings& settings, const wire::MacAddress& own_mac) {
+    std::vector<DeviceFacts> all;
+    auto addresses = settings.addresses;
+    const auto names = device_names(settings.links);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto& link = settings.links[i];
+        DeviceFacts facts{.name = names[i],
+                          .index = static_cast<unsigned>(i),
+                          .infiniband = is_infiniband(link),
+                          .active = true,
+                          .gigabits = usual_gigabits,
+                          .lanes = usual_lanes,
+                          .gids = {},
+                          .interface = {},
+                          .firmware = VERBLINE_VERSION,
+                          .board = std::string(board_name),
+                          .counters = {},
+                          .hw_counters = {}};
+        if (const auto* const port = std::get_if<InfinibandLink>(&link)) {
+            describe_fabric_port(*port, facts);
+        } else {
+            describe_ethernet_port(link, std::exchange(addresses, {}), own_mac, facts);
+        }
+        all.push_back(std::move(facts));
+    }
+    return all;
+}
+
+}  // namespace verbline::verbs
