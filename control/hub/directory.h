@@ -7,6 +7,7 @@
 ///     hub/NAME/
 ///         hub.sock      clients join here
 ///         lane-N.sock   memif, one per client
+///         identity      a node's MAC and IP addresses (identity.h)
 ///         hub.log       output of a hub started in the background
 ///         start.lock    lock held while starting it
 

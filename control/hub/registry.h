@@ -18,17 +18,12 @@
 
 #include <sys/types.h>
 
+#include "control/hub/identity.h"
 #include "control/hub/protocol.h"
 
 namespace verbline::hub {
 
 enum class LaneId : std::uint16_t {};
-
-/// The addresses of a node's port, which all its members have.
-struct NodeIdentity {
-    wire::MacAddress mac{};
-    std::vector<InterfaceAddress> addresses;
-};
 
 struct RegistrySetup {
     std::string name;                       ///< of the hub, for error texts

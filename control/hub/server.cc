@@ -17,6 +17,7 @@
 
 #include "control/hub/client.h"
 #include "control/hub/directory.h"
+#include "control/hub/identity.h"
 #include "control/hub/server_session.h"
 
 namespace verbline::hub {
@@ -62,6 +63,7 @@ Server::Server(control::Loop& loop, const RegistrySetup& setup, std::uint16_t mt
 
 Server::~Server() {
     file_ = {};
+    if (registry_.node() != nullptr) remove_identity(name_);
     while (!sessions_.empty()) end(sessions_.begin()->first);
 }
 
@@ -83,6 +85,9 @@ Result<void> Server::listen() {
     if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return failed();
     file_ = SocketFile(std::move(bound));
     if (::listen(fd.get(), SOMAXCONN) != 0) return failed();
+    if (const auto* const node = registry_.node()) {
+        if (auto written = write_identity(name_, *node); !written) return written;
+    }
     timer_ = loop_.every(look_period, [this] { end_late(); });
     return acceptor_.start(std::move(fd));
 }
@@ -205,6 +210,7 @@ bool Server::serve(Session& session, const Resolve& wanted) {
 /// A member that does not read its messages hears of it when it joins again.
 void Server::set_addresses(const std::vector<InterfaceAddress>& addresses) {
     registry_.set_addresses(addresses);
+    std::ignore = write_identity(name_, *registry_.node());  // else the file is old, and who joins learns better
     for (const auto& [id, session] : sessions_) {
         if (session.lane) send_to(session.fd.get(), Addresses{addresses});
     }

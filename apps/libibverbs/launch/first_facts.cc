@@ -7,6 +7,7 @@
 #include "apps/libibverbs/namespace/proposed_address.h"
 #include "apps/libibverbs/settings/fabric_port.h"
 #include "control/host/kernel_neighbour.h"
+#include "control/hub/identity.h"
 #include "datapath/link/gid_table.h"
 
 namespace verbline::verbs {
@@ -36,6 +37,12 @@ void describe_ethernet_port(const Link& link, std::vector<InterfaceAddress> addr
             ifindex = kernel->ifindex;
             mac = kernel->mac;
             if (addresses.empty()) addresses = kernel->addresses;
+        }
+    }
+    if (const auto* const node = std::get_if<NodeLink>(&link)) {
+        if (const auto port = hub::read_identity(node->name)) {
+            mac = port->mac;
+            addresses = port->addresses;
         }
     }
     link::GidTable gids(link::GidTable::Kind::roce);

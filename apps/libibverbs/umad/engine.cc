@@ -140,7 +140,7 @@ void UmadEngine::received_data(const Received& arrival, mad::MadBytes mad, const
     }
     auto& assembly = found->second;
     assembly.until = arrival.now + assembly_timeout;
-    requests_.progressed(key_of(arrival), arrival.now);
+    requests_.progressed(key_of(arrival), assembly.until);
     if (const auto ack = assembly.receiver.received(mad, rmpp)) {
         auto to = arrival.from;
         to.qkey = wire::gsi_qkey;

@@ -59,9 +59,11 @@ bool RequestTable::answered(const RequestKey& key) {
     return requests_.erase(key) != 0;
 }
 
-void RequestTable::progressed(const RequestKey& key, Time now) {
+void RequestTable::progressed(const RequestKey& key, Time until) {
     const auto found = requests_.find(key);
-    if (found != requests_.end()) found->second.due = now + timeout_of(found->second.message);
+    if (found == requests_.end()) return;
+    found->second.due = until;
+    found->second.retries_left = 0;
 }
 
 /// Returns false if nothing is left to do.

@@ -61,8 +61,8 @@ public:
     /// True if a message with this key is under way; it is answered, and gone.
     bool answered(const RequestKey& key);
     bool contains(const RequestKey& key) const { return requests_.contains(key); }
-    /// Part of its answer has come: more time for the rest.
-    void progressed(const RequestKey& key, Time now);
+    /// A part of its answer has come: it is not repeated, and expires if the rest has not come `until` then.
+    void progressed(const RequestKey& key, Time until);
     /// An RMPP answer to a segment of ours.
     void acknowledged(const RequestKey& key, const wire::Rmpp& answer, Time now, Actions& out);
 

@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "apps/libibverbs/port/quiet_thread.h"
 #include "apps/libibverbs/umad/port.h"
 #include "control/loop/loop.h"
 #include "pmd/base/event_descriptor.h"
+#include "pmd/base/quiet_thread.h"
 
 namespace verbline::verbs {
 

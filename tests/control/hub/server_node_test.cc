@@ -61,6 +61,16 @@ struct NodeServerTest : ::testing::Test {
     std::thread thread;
 };
 
+TEST_F(NodeServerTest, ShowsWhoItIsWithoutAMember) {
+    NodeIdentity expected{.mac = port_mac, .addresses = {address("10.1.0.1/24")}};
+    EXPECT_EQ(read_identity(name), expected);
+    expected.addresses = {address("10.1.0.9/16"), address("fd76::9/64")};
+    with_server([&] { server->set_addresses(expected.addresses); });
+    EXPECT_EQ(read_identity(name), expected);
+    with_server([&] { server.reset(); });
+    EXPECT_EQ(read_identity(name), std::nullopt);
+}
+
 TEST_F(NodeServerTest, MembersShareThePortsAddresses) {
     const auto one = join(), two = join();
     EXPECT_EQ(one.mac, port_mac);

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/libibverbs/launch/first_facts.h"
 
+#include <filesystem>
+#include <string>
+
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
+#include "control/hub/directory.h"
+#include "control/hub/identity.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::verbs {
@@ -43,6 +50,21 @@ TEST(FirstFacts, OfAnInterfaceAreTheKernels) {
     ASSERT_GE(facts[0].gids.size(), 2U);
     EXPECT_EQ(facts[0].gids[0].interface, "lo");
     EXPECT_NE(facts[0].node_guid, wire::Guid{0x000000fffe000004}) << "the interface has an address of its own";
+}
+
+TEST(FirstFacts, OfANodeAreItsPorts) {
+    const auto name = "facts" + std::to_string(getpid());
+    Settings settings;
+    settings.links = {*parse_link("node:" + name)};
+    EXPECT_EQ(first_facts(settings, own_mac)[0].gids.size(), 2U) << "it does not run";
+    ASSERT_TRUE(hub::make_directory(name));
+    ASSERT_TRUE(hub::write_identity(
+        name, {.mac = {{std::byte{2}, {}, {}, {}, {}, std::byte{7}}}, .addresses = {*parse_address("10.1.0.1/24")}}));
+    const auto facts = first_facts(settings, own_mac);
+    EXPECT_EQ(facts[0].node_guid, wire::Guid{0x000000fffe000007});
+    ASSERT_EQ(facts[0].gids.size(), 4U);
+    EXPECT_EQ(facts[0].gids[3].gid, parse_address("10.1.0.1/24")->gid);
+    std::filesystem::remove_all(hub::directory(name));
 }
 
 }  // namespace

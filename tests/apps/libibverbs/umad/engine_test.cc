@@ -230,6 +230,26 @@ TEST_F(UmadTransfer, ATableIsSentInSegmentsAndReadWhole) {
     EXPECT_FALSE(engine.deadline()) << "repeated segments are waited for no longer";
 }
 
+TEST_F(UmadTransfer, ARequestIsNotRepeatedWhileItsAnswerArrives) {
+    const auto id =
+        agent(file, {.management_class = vendor_class, .class_version = 1, .oui = vendor, .rmpp_version = 1});
+    const auto serving = server.register_agent(file, vendor_server(1)).value_or(99);
+    EXPECT_EQ(write(file, id, mad_of(vendor_class, wire::MadMethod::get_table, 1), 100, 3), 0);
+    const auto answer = segmented(
+        mad_of(vendor_class, wire::MadMethod::get_table_response, header_of_mad(sent()).transaction, 100'000));
+    EXPECT_TRUE(server.write(file, {.agent = serving, .to = {.lid = peer, .qpn = wire::Qpn{1}}, .mad = answer}, now,
+                             at_server));
+    ASSERT_FALSE(at_server.transmissions.empty());
+    EXPECT_TRUE(receive(at_server.transmissions.front().mad));
+    std::ignore = sent();  // the acknowledgement, which is lost
+    tick_at(now + 10 * second);
+    EXPECT_TRUE(out.transmissions.empty() && out.arrivals.empty()) << "the sender repeats its segments, not we";
+    tick_at(now + UmadEngine::assembly_timeout);
+    ASSERT_EQ(out.arrivals.size(), 1U);
+    EXPECT_EQ(out.arrivals[0].message.status, static_cast<std::uint32_t>(ETIMEDOUT));
+    EXPECT_FALSE(engine.deadline());
+}
+
 TEST_F(UmadTransfer, AMessageOfNobodyIsReportedToItsSender) {
     const auto serving = server.register_agent(file, vendor_server(1)).value_or(99);
     auto answer = segmented(mad_of(vendor_class, wire::MadMethod::get_table_response, 1, 1000));
