@@ -17,7 +17,10 @@ void UmadFile::settle() {
 void UmadFile::queue(Incoming message) {
     {
         const std::scoped_lock lock(mutex_);
-        if (messages_.size() >= most_queued) return;
+        if (messages_.size() >= most_queued) {
+            messages_lost_.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
         messages_.push_back(std::move(message));
     }
     settle();

@@ -26,7 +26,7 @@ class UmadPort;
 
 class UmadFile {
 public:
-    static constexpr std::size_t most_queued = 65536;  ///< messages; further ones are lost
+    static constexpr std::size_t most_queued = 65536;  ///< messages; further ones are lost, and counted
 
     UmadFile(std::unique_ptr<Readiness> readiness, std::shared_ptr<UmadPort> port, FileId id)
         : readiness_(std::move(readiness)), port_(std::move(port)), id_(id) {}
@@ -39,6 +39,8 @@ public:
     FileId id() const { return id_; }
 
     void queue(Incoming message);
+    /// Number of messages lost because the program had `most_queued` to read.
+    std::uint64_t messages_lost() const { return messages_lost_.load(std::memory_order_relaxed); }
     /// Drops the messages of an agent that is no more.
     void drop(std::uint32_t agent);
     /// Copies one message, with its header, to `address`, at most `room` bytes. EAGAIN: there is none; EINVAL, ENOSPC,
@@ -65,6 +67,7 @@ private:
     const FileId id_;
     std::mutex mutex_;  ///< of the queue
     std::deque<Incoming> messages_;
+    std::atomic<std::uint64_t> messages_lost_{0};  ///< changed with `mutex_` held
     std::atomic<HeaderLayout> layout_{HeaderLayout::old};
     std::atomic<bool> used_{false};
     bool abandoned_ = false;

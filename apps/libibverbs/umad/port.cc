@@ -5,6 +5,9 @@
 #include <future>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "apps/libibverbs/port/process.h"
 #include "apps/libibverbs/umad/fabric_carrier.h"
 
 namespace verbline::verbs {
@@ -92,6 +95,14 @@ void UmadPort::received(std::uint8_t qpn, const FarEnd& from, mad::MadBytes mad,
     });
 }
 
+void UmadPort::complain_of_lost() {
+    if (complained_.exchange(true, std::memory_order_relaxed)) return;
+    complain({.code = ENOBUFS,
+              .what = fmt::format("umad: a file has {} messages that the program has not read; further ones are lost. "
+                                  "Let the program read them, or unregister the agent that they are for",
+                                  UmadFile::most_queued)});
+}
+
 /// Transmissions: on the control thread.
 void UmadPort::carry_out(UmadEngine::Actions actions) {
     for (const auto& transmission : actions.transmissions)
@@ -103,7 +114,9 @@ void UmadPort::carry_out(UmadEngine::Actions actions) {
             const auto found = files_.find(arrival.file);
             if (found != files_.end()) file = found->second;
         }
-        if (file != nullptr) file->queue(std::move(arrival.message));
+        if (file == nullptr) continue;
+        file->queue(std::move(arrival.message));
+        if (file->messages_lost() == 1) complain_of_lost();
     }
 }
 

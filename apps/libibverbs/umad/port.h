@@ -10,6 +10,7 @@
 /// Threads: any, except `start` and the destructor (control thread, or no thread is left). Nothing is called with the
 /// mutex held.
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -49,11 +50,13 @@ private:
     void serve();
     void received(std::uint8_t qpn, const FarEnd& from, mad::MadBytes mad, std::size_t length);
     void carry_out(UmadEngine::Actions actions);
+    void complain_of_lost();
     void arm();
     void tick();
 
     control::Loop& loop_;
     const bool infiniband_;
+    std::atomic<bool> complained_{false};
     std::mutex mutex_;  ///< of the two below
     UmadEngine engine_;
     std::map<FileId, std::shared_ptr<UmadFile>> files_;
