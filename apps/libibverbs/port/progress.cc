@@ -87,6 +87,7 @@ bool Progress::program_round(rdma::QueuePair* sender) noexcept {
     program_rounds_.store(program_rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     const bool busy = poll(sender);
     program_seen_ = now_;
+    if (sleeps_until_.load(std::memory_order_relaxed) > now_ + most_overslept) end_long_sleep();
     const auto received = device_.received(0);
     if (received == received_) return busy;
     received_ = received;
@@ -95,6 +96,14 @@ bool Progress::program_round(rdma::QueuePair* sender) noexcept {
     program_polls_.store(true, std::memory_order_relaxed);
     link_.want_rx_event(0, false);
     return busy;
+}
+
+/// Wakes the helper for what this round has made due before the helper's sleep ends: the program may not poll again.
+void Progress::end_long_sleep() noexcept {
+    const auto deadline = device_.next_deadline(0);
+    if (!link_.wants_link_up() && (!deadline || *deadline >= sleeps_until_.load(std::memory_order_relaxed))) return;
+    sleeps_until_.store(0, std::memory_order_relaxed);  // once
+    wake();
 }
 
 bool Progress::drive() noexcept {

@@ -25,6 +25,9 @@
 /// Where compute-bound processes compete for the CPU (pmd::CpuContention), `idle` blocks a program that polls in vain
 /// until something arrives, instead of yielding a whole time slice.
 ///
+/// While the program makes no calls, the helper sleeps until the next timer expires or the link's upkeep is due; then
+/// the first call that arms a timer wakes it. Otherwise it sleeps for 5 ms at most, so that calls need not wake it.
+///
 /// On a machine of one CPU the helper also runs the registered service (`serve`), whose thread would otherwise have to
 /// be woken: a context switch and two system calls less for each packet.
 ///
@@ -119,12 +122,15 @@ private:
     static constexpr int most_credit = 64;                          ///< for lingering
     static constexpr Time unsignalled_interval = 50 * microsecond;  ///< poll interval of a device that cannot signal
 
+    static constexpr Time most_overslept = 5 * millisecond;  ///< by the helper, of a timer that a call has armed
+
     enum class Gate : std::uint8_t { open, taken, again };  ///< again: taken, and another thread has posted
 
     bool enter(bool insist) noexcept;
     bool exit() noexcept;  ///< true: another round is due
     bool poll(rdma::QueuePair* sender) noexcept;
     bool program_round(rdma::QueuePair* sender = nullptr) noexcept;
+    void end_long_sleep() noexcept;
     static void yield_or_sleep(unsigned times) noexcept;
     void take_over() noexcept;
     void yield() noexcept;
@@ -174,6 +180,7 @@ private:
     std::atomic<std::thread::id> helper_id_;
     // Used by the helper only.
     bool asked_ = false, lost_ = false;
+    std::uint32_t rounds_at_sleep_ = 0;  ///< `program_rounds_` when it last went to sleep
     std::function<void()> on_lost_, on_upkeep_, after_upkeep_;
     Time next_report_ = 0;  ///< of `after_upkeep_`
     TscClock helper_clock_;

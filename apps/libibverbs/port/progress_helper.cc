@@ -23,7 +23,6 @@ constexpr Time watch_interval_alone = 20 * millisecond;  ///< longer than a peer
 constexpr Time watch_interval_contended = 10 * millisecond;
 constexpr int credit_for_missed = 8;
 constexpr Time near_program = 50 * microsecond;  ///< within which a peer answers, its helper woken for it
-constexpr Time most_sleep = 5 * millisecond;     ///< so that retransmission timers of idle programs still fire
 constexpr Time held_back_interval = 100 * microsecond;
 constexpr Time link_down_interval = 2 * millisecond, longest_down_interval = 50 * millisecond,
                link_up_interval = 200 * millisecond;
@@ -116,17 +115,18 @@ void Progress::sleep() {
     link_.want_rx_event(0, true);
     const bool busy = poll(nullptr);  // for packets that arrived before the event was armed
     const auto now = clock_.now();
-    auto until = now + most_sleep;
+    const auto rounds = program_rounds_.load(std::memory_order_relaxed);
+    const bool quiet = std::exchange(rounds_at_sleep_, rounds) == rounds;
+    auto until = quiet ? upkeep_due() : std::min(upkeep_due(), now + most_overslept);
     if (const auto deadline = device_.next_deadline(0)) until = std::min(until, *deadline);
     if (held_back_) until = std::min(until, now + held_back_interval);
-    until = std::min(until, upkeep_due());
     const int descriptor = link_.rx_event(0);
     if (descriptor < 0) until = std::min(until, now + (link_up_ ? unsignalled_interval : down_interval_));
     sleeps_until_.store(until, std::memory_order_relaxed);
-    if (exit() || busy || asked_) return;
-    wait(descriptor, until - now);
+    const bool sleeps = !exit() && !busy && !asked_;
+    if (sleeps) wait(descriptor, until - now);
     sleeps_until_.store(0, std::memory_order_relaxed);
-    if (program_polls_.load(std::memory_order_relaxed) || !enter(false)) return;
+    if (!sleeps || program_polls_.load(std::memory_order_relaxed) || !enter(false)) return;
     link_.want_rx_event(0, false);
     std::ignore = exit();  // the next round is due anyway
 }
