@@ -84,6 +84,18 @@ def ud(slid, dlid, qpn, payload, pkey=0xFFFF, qkey=0x0B1B, opcode=UD_SEND_ONLY, 
     return packet + struct.pack("<H", crc16(packet) ^ lies.get("vcrc", 0))
 
 
+def roce_v2(source, destination, qpn, payload, qkey=0x80010000, source_qpn=1, opcode=UD_SEND_ONLY):
+    """A UD SEND in IPv4 and UDP (IBTA volume 1, annex A17). The ICRC covers it as it leaves, with ones for what may change on the way."""
+    pad = -len(payload) % 4
+    transport = struct.pack("!BBHIIII", opcode, pad << 4, 0xFFFF, qpn, 0, qkey, source_qpn) + payload + b"\0" * pad
+    udp = struct.pack("!HHHH", 0xC000, 4791, 8 + len(transport) + 4, 0)
+    packet = bytearray(ipv4(source, destination, udp + transport + bytes(4), protocol=17))
+    masked = bytearray(packet[:-4])
+    masked[1] = masked[8] = masked[10] = masked[11] = masked[26] = masked[27] = masked[28 + 4] = 0xFF
+    packet[-4:] = struct.pack("<I", zlib.crc32(b"\xff" * 8 + masked))
+    return bytes(packet)
+
+
 def soft_ib(slid, dlid, packet):
     """The soft fabric's Ethernet frame: addresses made from the LIDs."""
     return ethernet(b"\2\0\0\0" + struct.pack("!H", dlid), b"\2\0\0\0" + struct.pack("!H", slid), ETHERTYPE_SOFT_IB, packet)

@@ -62,13 +62,14 @@ class Hub:
         body = struct.pack("=6sB", mac_bytes(mac), len(addresses)) + fields + program.encode()[:32].ljust(32, b"\0") + b"\0"
         granted = self.ask(JOIN, body, GRANTED)
         fixed = struct.Struct("=6sHHB")
-        mac, mtu, _member, count = fixed.unpack_from(granted)
+        mac, mtu, member, count = fixed.unpack_from(granted)
         places = [fixed.size + i * ADDRESS.size for i in range(count)]
         path = granted[fixed.size + MOST_ADDRESSES * ADDRESS.size :].rstrip(b"\0").decode()
         return {
             "memif": path,
             "mac": mac.hex(":"),
             "mtu": str(mtu),
+            "member": str(member),
             "ip": address_text(granted[places[0] : places[0] + ADDRESS.size]).split("/")[0],
         }
 

@@ -35,7 +35,7 @@ class Refused(Exception):
 class Lane:
     """A memif client that says what it is told to. Ring 0 is to the hub, ring 1 from it."""
 
-    def __init__(self, path, name, signal=None):
+    def __init__(self, path, name, receive_signal=None):
         self.hub = hub_client.Hub(path)
         self.info = self.hub.join("00:00:00:00:00:00", [], name)
         self.mac, self.ip = frames.mac(self.info["mac"]), self.info["ip"]
@@ -45,7 +45,7 @@ class Lane:
         self.expect(HELLO)
         self.sent = 0
         self.event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self.offer(os.eventfd(0, os.EFD_CLOEXEC) if signal is None else signal)
+        self.offer(os.eventfd(0, os.EFD_CLOEXEC) if receive_signal is None else receive_signal)
 
     def expect(self, kind):
         answer = self.socket.recv(128)
@@ -85,6 +85,9 @@ class Lane:
         struct.pack_into("<HHI", self.memory, 128 + 16 * slot, 0, 0, len(frame))
         self.sent += 1
         struct.pack_into("<H", self.memory, 6, self.sent & 0xFFFF)
+        self.signal()
+
+    def signal(self):
         os.eventfd_write(self.event, 1)
 
     def received(self):
