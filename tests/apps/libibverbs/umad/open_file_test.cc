@@ -27,9 +27,7 @@ protected:
         pollfd descriptor{file_.descriptor(), POLLIN, 0};
         return ::poll(&descriptor, 1, 0) == 1;
     }
-    Result<std::size_t> take() {
-        return file_.take(reinterpret_cast<std::uint64_t>(buffer_.data()), buffer_.size());
-    }
+    Result<std::size_t> take() { return file_.take(reinterpret_cast<std::uint64_t>(buffer_.data()), buffer_.size()); }
 
     UmadFile file_;
     std::vector<std::byte> buffer_ = std::vector<std::byte>(header_size(HeaderLayout::old) + wire::mad_size);
