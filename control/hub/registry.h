@@ -20,6 +20,7 @@
 
 #include "control/hub/identity.h"
 #include "control/hub/protocol.h"
+#include "datapath/link/member.h"
 
 namespace verbline::hub {
 
@@ -36,6 +37,8 @@ struct RegistrySetup {
     std::size_t max_direct = 16;       ///< direct links of one lane at a time; 0: none on this hub
     std::vector<wire::Gid> routers;    ///< lanes with one of these addresses have no direct links
     std::optional<NodeIdentity> node;  ///< a node's registry, whose lanes are its members; none: a hub's
+    /// The next member gets the number behind it. A random one: members of the node that ran here before want theirs back.
+    std::uint16_t last_member = 0;
 };
 
 /// Credentials of a client, from the kernel (SO_PEERCRED).
@@ -69,7 +72,8 @@ public:
 
     explicit Registry(RegistrySetup setup);
 
-    /// Grants everything requested, or nothing.
+    /// Grants everything requested, or nothing. A node's member asks for the number that it had by that number's MAC
+    /// address (link/member.h). EADDRINUSE: another has what was requested.
     Answer<LaneId> join(const Join& join, Peer peer);
     /// Releases the lane and all that it holds. A node's member number is not assigned again before `free`: peers may
     /// still send to its queue pairs.
@@ -107,6 +111,8 @@ private:
     bool has_too_many_lanes(uid_t user) const;
     Answer<LaneId> join_hub(Tenant tenant);
     Answer<LaneId> join_node(Tenant tenant);
+    bool taken(link::MemberId member) const;
+    Answer<LaneId> admit(link::MemberId member, Tenant tenant);
     std::string who() const;  ///< in error texts
     std::string_view kind() const { return setup_.node ? "node" : "hub"; }
     Answer<std::vector<InterfaceAddress>> choose_addresses() const;
@@ -124,7 +130,6 @@ private:
     std::map<Port, LaneId> ports_;
     std::uint16_t next_ephemeral_ = first_ephemeral_port;
     std::set<LaneId> retired_;  ///< of a node
-    std::uint16_t last_member_ = 0;
     std::map<DirectId, DirectPair> direct_;
     std::uint32_t last_direct_ = 0;
 };

@@ -21,20 +21,36 @@ Registry::Answer<LaneId> Registry::join_node(Tenant tenant) {
                                                "port; leave --ip out",
                                                to_string(address), setup_.name)});
     }
+    tenant.addresses = own;
+    if (const auto before = link::member_of(tenant.mac)) return admit(*before, std::move(tenant));
+    auto& last = setup_.last_member;
     for (std::uint16_t tried = 0; tried < link::last_member; ++tried) {
-        last_member_ = last_member_ == link::last_member ? 1 : static_cast<std::uint16_t>(last_member_ + 1);
-        const LaneId lane{last_member_};
-        if (tenants_.contains(lane) || retired_.contains(lane)) continue;
-        tenant.mac = link::mac_of(link::MemberId{last_member_});
-        tenant.addresses = own;
-        macs_[tenant.mac] = lane;
-        tenants_.emplace(lane, std::move(tenant));
-        return lane;
+        last = last >= link::last_member ? 1 : static_cast<std::uint16_t>(last + 1);
+        if (!taken(link::MemberId{last})) return admit(link::MemberId{last}, std::move(tenant));
     }
     return std::unexpected(
         Refused{EAGAIN, fmt::format("node `{}` has no number left for a program: those of programs that have just "
                                     "ended become free after some seconds; try again",
                                     setup_.name)});
+}
+
+bool Registry::taken(link::MemberId member) const {
+    const LaneId lane{static_cast<std::uint16_t>(member)};
+    return tenants_.contains(lane) || retired_.contains(lane);
+}
+
+Registry::Answer<LaneId> Registry::admit(link::MemberId member, Tenant tenant) {
+    const LaneId lane{static_cast<std::uint16_t>(member)};
+    if (member == link::node_itself || lane > LaneId{link::last_member} || taken(member)) {
+        return std::unexpected(Refused{
+            EADDRINUSE, fmt::format("number {} of node `{}` is another program's by now; end this one, and start it "
+                                    "again",
+                                    static_cast<std::uint16_t>(member), setup_.name)});
+    }
+    tenant.mac = link::mac_of(member);
+    macs_[tenant.mac] = lane;
+    tenants_.emplace(lane, std::move(tenant));
+    return lane;
 }
 
 void Registry::set_addresses(const std::vector<InterfaceAddress>& addresses) {

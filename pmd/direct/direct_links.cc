@@ -50,6 +50,18 @@ void DirectLinks::use(DirectBroker& broker) {
     wakeups_.add(broker.event(), control);
 }
 
+void DirectLinks::restart() {
+    const std::scoped_lock lock(control_);
+    end_all();
+    wakeups_.add(broker_->event(), control);
+}
+
+void DirectLinks::end_all() {
+    for (auto& [mac, peer] : peers_) retire(peer.link);
+    peers_.clear();
+    publish(options_.clock());
+}
+
 void DirectLinks::abandon() {
     for (auto& [mac, peer] : peers_)
         if (peer.link) peer.link->pair().abandon();
@@ -58,9 +70,7 @@ void DirectLinks::abandon() {
 void DirectLinks::down() {
     Decorator::down();
     const std::scoped_lock lock(control_);
-    for (auto& [mac, peer] : peers_) retire(peer.link);
-    peers_.clear();
-    publish(options_.clock());
+    end_all();
 }
 
 bool DirectLinks::link_up() {

@@ -63,6 +63,9 @@ public:
 
     /// Enables direct links. `broker` must outlive the last call of `link_up`.
     void use(DirectBroker& broker);
+    /// The broker has lost its peer and found another one, which knows of no links: the lane carries all frames until
+    /// there are new links. By the thread that calls `link_up`.
+    void restart();
     /// In the child of a fork, while no thread is in `link_up`: closes the links' sockets, so that peers detect the
     /// parent's exit.
     void abandon();
@@ -111,6 +114,7 @@ private:
     void retire(std::unique_ptr<DirectLink>& link);
     std::size_t links() const;
     void publish(Time now);
+    void end_all();
 
     DirectLink* path(Table& table, const rte_mbuf& frame) noexcept;
     void leave_word(std::uint64_t peer) noexcept;

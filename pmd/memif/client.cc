@@ -27,6 +27,7 @@ public:
         pending_.reset();
     }
     void abandon() override { channel_.close(); }
+    void move_to(const std::string& path) override { options_.path = path; }
     std::uint64_t untrusted_servers() const override { return untrusted_servers_; }
 
 private:

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "pmd/base/file_descriptor.h"
@@ -57,6 +58,8 @@ public:
     virtual void hang_up(std::string_view reason) = 0;
     /// Closes the socket without a disconnect message: for the child of a fork, whose parent keeps the connection.
     virtual void abandon() = 0;
+    /// A client: the server's socket is at another path from the next connection on.
+    virtual void move_to(const std::string& /*path*/) {}
     /// How often a client did not connect because path or server belong to a user who is not trusted.
     virtual std::uint64_t untrusted_servers() const { return 0; }
 };

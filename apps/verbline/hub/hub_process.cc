@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include <rte_ether.h>
@@ -214,7 +215,8 @@ hub::RegistrySetup HubProcess::registry() const {
             .max_ports = options_.lane_ports,
             .max_direct = sees_all ? 0 : usual.max_direct,
             .routers = options_.routers,
-            .node = node_ ? std::optional(node_->identity()) : std::nullopt};
+            .node = node_ ? std::optional(node_->identity()) : std::nullopt,
+            .last_member = static_cast<std::uint16_t>(std::random_device()() % link::last_member)};
 }
 
 Outcome HubProcess::serve() {

@@ -49,6 +49,31 @@ TEST_F(RegistryOfNode, ANumberIsNotUsedAgainUntilItIsFree) {
     EXPECT_EQ(join(), LaneId{7});
 }
 
+TEST_F(RegistryOfNode, AMemberOfTheNodeBeforeHasItsNumberAgain) {
+    const Join before{.mac = link::mac_of(link::MemberId{77})};
+    EXPECT_EQ(join(before), LaneId{77});
+    EXPECT_EQ(registry.tenant(LaneId{77}).mac, before.mac);
+    EXPECT_EQ(registry.tenant(LaneId{77}).addresses.size(), 2u);
+    const auto refused = registry.join(before, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, EADDRINUSE);
+    EXPECT_EQ(refused.error().reason,
+              "number 77 of node `n1` is another program's by now; end this one, and start it again");
+    registry.leave(LaneId{77});
+    EXPECT_FALSE(registry.join(before, {})) << "until it is free";
+    registry.free(LaneId{77});
+    EXPECT_EQ(join(before), LaneId{77});
+    EXPECT_EQ(join(), LaneId{1}) << "others are given in turn";
+    EXPECT_FALSE(registry.join({.mac = link::mac_of(link::node_itself)}, {}));
+    EXPECT_FALSE(registry.join({.mac = link::mac_of(link::MemberId{link::last_member + 1})}, {}));
+}
+
+TEST_F(RegistryOfNode, NumbersBeginWhereTheSetupSays) {
+    Registry late({.name = "n1", .node = NodeIdentity{}, .last_member = link::last_member - 1});
+    EXPECT_EQ(late.join({}, {}).value(), LaneId{link::last_member});
+    EXPECT_EQ(late.join({}, {}).value(), LaneId{1});
+}
+
 TEST_F(RegistryOfNode, APortHasAHolder) {
     const auto member = join();
     EXPECT_FALSE(registry.holder(0x106, 4000));

@@ -223,6 +223,21 @@ TEST_F(DirectLinksTest, ManyPeersAreRequestedAtALimitedRate) {
     EXPECT_EQ(a.broker.asked.size(), DirectLinks::first_questions + 10);
 }
 
+TEST_F(DirectLinksTest, AfterARestartOfTheHubTheLaneCarriesOnUntilThereIsANewLink) {
+    introduce(a, b);
+    ASSERT_TRUE(connect(a, b));
+    a.device->restart();
+    b.device->restart();
+    EXPECT_EQ(links(a), 0u);
+    EXPECT_TRUE(a.broker.ended.empty()) << "that hub knows of none";
+    a.send(frame(b.address, a.address, 3));
+    EXPECT_EQ(a.sent_by_lane().size(), 1u);
+    introduce(b, a);
+    ASSERT_TRUE(connect(b, a));
+    a.send(frame(b.address, a.address, 4));
+    EXPECT_EQ(b.receive(), Frames{frame(b.address, a.address, 4)});
+}
+
 TEST_F(DirectLinksTest, DownEndsThem) {
     introduce(a, b);
     ASSERT_TRUE(connect(a, b));

@@ -50,6 +50,19 @@ TEST_F(MemifTest, TheLinkComesBackWhicheverSideRestarts) {
     }
 }
 
+TEST_F(MemifTest, AClientFollowsItsServerToAnotherPath) {
+    auto a = open(server), b = open(client);
+    ASSERT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
+    a.reset();
+    auto elsewhere = server;
+    elsewhere.path += ".moved";
+    a = open(elsewhere);
+    b->move_to(elsewhere.path);
+    ASSERT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
+    ASSERT_TRUE(send(*b, test::pattern(100)));
+    EXPECT_EQ(test::bytes_of(receive(*a)), test::pattern(100));
+}
+
 TEST_F(MemifTest, DownHangsUpAndUpConnectsAgain) {
     const auto a = open(server), b = open(client);
     ASSERT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
