@@ -133,8 +133,9 @@ private:
     void rejoin(const NetworkPort& port);
 
     void remove_port(const NetworkPort& port, Time now);
+    void return_port(const NetworkPort& port, Time now);
 
-    std::vector<NetworkPort*> ports_;
+    std::vector<NetworkPort*> ports_, removed_;
     std::mt19937_64 random_;
     IdTable ids_;
     PortBindings bindings_;

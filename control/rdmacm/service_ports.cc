@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,7 @@ void ServiceCore::tick(Time now) {
 void ServiceCore::port_changed(const NetworkPort& port, bool removed, Time now) {
     now_ = now;
     if (removed) return remove_port(port, now);
+    return_port(port, now);
     const auto facts = port.facts();
     std::vector<IdNumber> changed;
     ids_.each([&](const Id& id) {
@@ -63,7 +65,23 @@ void ServiceCore::remove_port(const NetworkPort& port, Time now) {
         become(id, IdState::device_removal, now);
         emit(id, EventKind::device_removal);
     }
-    if (gone != ports_.end()) ports_.erase(gone);
+    if (gone == ports_.end()) return;
+    removed_.push_back(*gone);
+    ports_.erase(gone);
+}
+
+/// Listeners on any address listen on it, too, as on a device that is added.
+void ServiceCore::return_port(const NetworkPort& port, Time now) {
+    const auto found = std::ranges::find(removed_, &port);
+    if (found == removed_.end()) return;
+    NetworkPort& returned = **found;
+    removed_.erase(found);
+    ports_.push_back(&returned);
+    std::vector<IdNumber> listening;
+    ids_.each([&](const Id& id) {
+        if (id.state == IdState::listen && id.port == nullptr) listening.push_back(id.number);
+    });
+    for (const auto number : listening) std::ignore = listen_on(*ids_.find(number), returned, now);
 }
 
 }  // namespace verbline::rdmacm

@@ -24,6 +24,8 @@ public:
     bool ask(wire::MacAddress peer) override;
     std::optional<pmd::DirectNews> next_news() override;
     void end(pmd::DirectId id) override;
+    /// The hub is another one, which knows of no links.
+    void restart() { ended_.clear(); }
 
 private:
     void say_ended();

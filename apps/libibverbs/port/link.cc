@@ -86,8 +86,7 @@ private:
 };
 
 Result<void> Opener::open_device(const pmd::DeviceSpec& spec, std::uint32_t slot, unsigned log2_ring) {
-    // Limited by the MTU of the hub.
-    auto most = out_.lane.control ? std::min(mtu(), out_.lane.mtu) : mtu();
+    auto most = mtu();
     // Other devices report the MTU that they support; DPDK ports have to be configured, and few support more than this.
     if (settings_.mtu == 0 && std::holds_alternative<pmd::DpdkSpec>(spec)) most = RTE_ETHER_MTU;
     pmd::OpenOptions options{.pool = pool_, .mtu = most, .persistent = false};
@@ -106,14 +105,25 @@ Result<void> Opener::open_lane(Result<hub::Lane> lane) {
     out_.mac = lane->mac;
     out_.addresses = lane->addresses;
     out_.lane = std::move(*lane);
-    return open_device(pmd::MemifSpec{.path = out_.lane.memif_socket, .server = false}, out_.lane.slot_size(),
-                       hub::Lane::log2_ring_size);
+    auto device = pmd::Memif::create({.path = out_.lane.memif_socket,
+                                      .log2_ring_size = hub::Lane::log2_ring_size,
+                                      .buffer_size = out_.lane.slot_size(),
+                                      .mtu = std::min(mtu(), out_.lane.mtu)},
+                                     pool_);
+    if (!device) return std::unexpected(device.error());
+    out_.lane_device = device->get();
+    out_.device = std::move(*device);
+    return {};
 }
 
 Result<void> Opener::device(const HubLink& link) {
     auto lane = hub::join(
         {.hub = link.name, .mac = out_.mac, .addresses = out_.addresses, .program = {}, .direct = settings_.direct});
     if (auto opened = open_lane(std::move(lane)); !opened) return opened;
+    out_.rejoin = [name = link.name, direct = settings_.direct](const hub::Lane& before) {
+        return hub::join(
+            {.hub = name, .mac = before.mac, .addresses = before.addresses, .program = {}, .direct = direct});
+    };
     return settings_.direct ? add_direct_links() : Result<void>();
 }
 
@@ -126,6 +136,14 @@ Result<void> Opener::device(const NodeLink& link) {
                            .program = {},
                            .direct = settings_.direct});
     if (auto opened = open_lane(std::move(lane)); !opened) return opened;
+    out_.rejoin = [name = link.name, direct = settings_.direct](const hub::Lane& before) {
+        return hub::join({.hub = name,
+                          .kind = hub::ServerKind::node,
+                          .mac = link::mac_of(*before.member),
+                          .addresses = {},
+                          .program = {},
+                          .direct = direct});
+    };
     return settings_.direct ? add_direct_links() : Result<void>();
 }
 
@@ -164,6 +182,9 @@ Result<void> Opener::device(const InfinibandLink& link) {
     own_neighbours_ = false;
     out_.fabric = std::move(*port);
     if (auto opened = open_lane(join_fabric(link, out_.fabric, out_.addresses)); !opened) return opened;
+    out_.rejoin = [link, port = out_.fabric](const hub::Lane& before) {
+        return join_fabric(link, port, before.addresses);
+    };
     out_.fabric_link = link;
     out_.ipoib_addresses = std::exchange(out_.addresses, {{out_.fabric.gid(), 64}});
     return {};

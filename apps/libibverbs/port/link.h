@@ -4,6 +4,7 @@
 /// @file
 /// An open link below the program's RDMA device: network device, addresses and neighbour resolution.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "datapath/neighbour/device.h"
 #include "pmd/capture/capture_file.h"
 #include "pmd/direct/direct_links.h"
+#include "pmd/memif/memif.h"
 #include "pmd/netdev.h"
 
 struct rte_mempool;
@@ -32,14 +34,17 @@ struct OpenedLink {
     pmd::DirectLinks* direct = nullptr;                ///< in `device`: direct links of a hub's lane; null: none
     wire::MacAddress mac{};
     std::vector<InterfaceAddress> addresses;
-    unsigned ifindex = 1;                   ///< of the kernel's interface; if there is none, of the loopback interface
-    std::string interface;                  ///< its name; empty: none
-    bool peer_comes_and_goes = false;       ///< memif pair: the port is active even without a peer
-    bool held_back = false;                 ///< impaired: the link may delay packets
-    hub::Lane lane;                         ///< of a hub; the lane ends with it
-    std::shared_ptr<host::UdpGuard> guard;  ///< of a kernel that knows nothing of RoCE
-    mad::PortFacts fabric;                  ///< soft fabric: LIDs, P_Keys
-    InfinibandLink fabric_link;             ///< soft fabric: where it is
+    unsigned ifindex = 1;               ///< of the kernel's interface; if there is none, of the loopback interface
+    std::string interface;              ///< its name; empty: none
+    bool peer_comes_and_goes = false;   ///< memif pair: the port is active even without a peer
+    bool held_back = false;             ///< impaired: the link may delay packets
+    hub::Lane lane;                     ///< of a hub or a node; the lane ends with it
+    pmd::Memif* lane_device = nullptr;  ///< in `device`: the lane's
+    /// Joins again, as the lane that it was, once the hub has been restarted. Blocks as hub::join.
+    std::function<Result<hub::Lane>(const hub::Lane& before)> rejoin;
+    std::shared_ptr<host::UdpGuard> guard;          ///< of a kernel that knows nothing of RoCE
+    mad::PortFacts fabric;                          ///< soft fabric: LIDs, P_Keys
+    InfinibandLink fabric_link;                     ///< soft fabric: where it is
     std::vector<InterfaceAddress> ipoib_addresses;  ///< soft fabric: those that an IPoIB interface would have
 
     /// True on a kernel interface: other programs may have the same addresses and receive the same packets.

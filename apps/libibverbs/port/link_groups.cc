@@ -27,8 +27,8 @@ pmd::MulticastAddress LinkGroups::address_of(const wire::Gid& mgid, wire::Lid ml
 Result<void> LinkGroups::join(const wire::Gid& mgid, wire::Lid mlid) {
     const auto group = address_of(mgid, mlid);
     const std::scoped_lock lock(mutex_);
-    const auto [joined, first] = joined_.try_emplace(group.mac, 0U);
-    ++joined->second;
+    const auto [joined, first] = joined_.try_emplace(group.mac, Membership{.group = group});
+    ++joined->second.users;
     try {
         if (auto in = first ? let_in(group) : Result<void>(); !in) {
             joined_.erase(joined);
@@ -63,11 +63,19 @@ void LinkGroups::leave(const wire::Gid& mgid, wire::Lid mlid) {
 
 void LinkGroups::let_go(const pmd::MulticastAddress& group) {
     const auto found = joined_.find(group.mac);
-    if (found == joined_.end() || --found->second != 0) return;
+    if (found == joined_.end() || --found->second.users != 0) return;
     joined_.erase(found);
     // If that fails, the hub has ended or the interface was removed, and with it the membership.
     if (link_.lane.control) std::ignore = hub::leave_group(link_.lane, group.mac, group.mgid, group.mlid);
     std::ignore = link_.device->detach_multicast(group);
+}
+
+Result<void> LinkGroups::restore() const {
+    for (const auto& [mac, membership] : joined_) {
+        const auto& group = membership.group;
+        if (auto joined = hub::join_group(link_.lane, group.mac, group.mgid, group.mlid); !joined) return joined;
+    }
+    return {};
 }
 
 /// If the kernel refuses, frames may still arrive, from a switch without snooping for example.

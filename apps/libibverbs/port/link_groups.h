@@ -28,8 +28,14 @@ public:
     Result<void> join(const wire::Gid& mgid, wire::Lid mlid);
     /// Undoes one `join`.
     void leave(const wire::Gid& mgid, wire::Lid mlid);
+    /// Joins all groups again at a hub that knows of none. Requires the hub's mutex.
+    Result<void> restore() const;
 
 private:
+    struct Membership {
+        pmd::MulticastAddress group{};
+        unsigned users = 0;
+    };
     struct Report {
         unsigned users = 0;
         FileDescriptor kernel{};  ///< its membership, where the interface is the kernel's
@@ -44,7 +50,7 @@ private:
 
     OpenedLink& link_;
     std::mutex& mutex_;
-    std::map<wire::MacAddress, unsigned> joined_;
+    std::map<wire::MacAddress, Membership> joined_;
     std::map<wire::Gid, Report> announced_;  ///< Ethernet: groups reported by IGMP or MLD
 };
 

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "apps/libibverbs/port/link.h"
 #include "control/host/port_reservations.h"
@@ -31,15 +33,21 @@ public:
     /// packets reach its own program only.
     bool elsewhere(std::uint16_t space, std::uint16_t port);
 
+    /// Reserves all ports again at a hub that knows of none. Requires the hub's mutex. EADDRINUSE: another program has
+    /// taken one meanwhile.
+    Result<void> restore() const;
+
     /// In the child of a fork.
     void abandon() { host_.reset(); }
 
 private:
     Result<void> open_host();
+    Result<std::uint16_t> reserve_at_hub(std::uint16_t space, std::uint16_t port);
 
     const OpenedLink& link_;
     std::mutex& hub_mutex_;
-    std::optional<host::PortReservations> host_;  ///< under the mutex; made for the first port
+    std::set<std::pair<std::uint16_t, std::uint16_t>> at_hub_;  ///< under the mutex: space, number
+    std::optional<host::PortReservations> host_;                ///< under the mutex; made for the first port
 };
 
 }  // namespace verbline::verbs

@@ -97,7 +97,7 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
     write_sysfs();
     progress_ = std::make_unique<Progress>(*link_.device, *device_, link_.held_back);
     if (!progress_->usable()) return no_descriptors(EMFILE, name());
-    if (link_.lane.member) progress_->on_upkeep([this] { follow_node(); });
+    if (link_.lane.control) progress_->on_upkeep([this] { follow_hub(); });
     progress_->on_lost([this] { lose(); });
     if (counter_files_) progress_->after_upkeep([this] { refresh_counters(); });
     return start_threads();
@@ -126,12 +126,41 @@ void VerbsPort::on_addresses(std::function<void()> notify) {
     on_addresses_ = std::move(notify);
 }
 
-/// The node tells when its port's addresses change. While another thread waits for an answer of the node, that one
+void VerbsPort::on_joined(std::function<void()> notify) {
+    const std::scoped_lock lock(addresses_mutex_);
+    on_joined_ = std::move(notify);
+}
+
+/// A node tells when its port's addresses change. While another thread waits for an answer of the node, that one
 /// receives it; the next upkeep takes it.
-void VerbsPort::follow_node() {
+void VerbsPort::follow_hub() {
+    switch (lane_keeper_.look(monotonic_now())) {
+        case LaneKeeper::News::nothing: break;
+        case LaneKeeper::News::ended: set_joined(false); break;
+        case LaneKeeper::News::returned: set_joined(true); break;
+    }
+    if (!link_.lane.member) return;
     const std::unique_lock lock(hub_mutex_, std::try_to_lock);
     if (!lock) return;
     if (const auto addresses = hub::take_addresses(link_.lane)) set_addresses(*addresses);
+}
+
+/// Programs that close the device when it is fatal, and open it again, have it back as those that have waited.
+void VerbsPort::set_joined(bool joined) {
+    if (joined && link_.lane.member) set_addresses(link_.lane.addresses);
+    joined_.store(joined, std::memory_order_relaxed);
+    if (!joined) {
+        complain(
+            {.code = ENODEV,
+             .what = fmt::format("{}: has ended; the device works again when it has been started again", link_.text)});
+        dispatch({.kind = transport::AsyncEventKind::device_fatal});
+    }
+    std::function<void()> notify;
+    {
+        const std::scoped_lock lock(addresses_mutex_);
+        notify = on_joined_;
+    }
+    if (notify) notify();
 }
 
 Result<void> VerbsPort::start_threads() {

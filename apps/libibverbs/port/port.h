@@ -17,6 +17,7 @@
 #include "apps/libibverbs/namespace/counter_files.h"
 #include "apps/libibverbs/namespace/proposed_address.h"
 #include "apps/libibverbs/port/hub_broker.h"
+#include "apps/libibverbs/port/lane_keeper.h"
 #include "apps/libibverbs/port/link.h"
 #include "apps/libibverbs/port/link_groups.h"
 #include "apps/libibverbs/port/link_ports.h"
@@ -113,6 +114,10 @@ public:
     void abandon();
     /// True in a child: the port is its parent's.
     bool abandoned() const { return abandoned_.load(std::memory_order_relaxed) || Owner::in_copy(); }
+    /// False while the hub or node of the port's lane is gone. The port is joined to it again once it has been restarted.
+    bool joined() const { return joined_.load(std::memory_order_relaxed); }
+    /// Sets the callback for such changes; as `on_addresses`.
+    void on_joined(std::function<void()> notify);
     /// True after the program has closed descriptors of ours: the device is dead, and a device_fatal event was emitted.
     bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
@@ -127,7 +132,8 @@ private:
     explicit VerbsPort(const PortIdentity& identity) : identity_(identity) {}
     Result<void> start(const Link& link, const Settings& settings);
     Result<void> start_threads();
-    void follow_node();
+    void follow_hub();
+    void set_joined(bool joined);
     void lose();
     void receive_performance(std::span<const mad::GmpArrival> burst, const mad::GmpReceiver& answers);
     void dispatch(const transport::AsyncEvent& event);
@@ -150,10 +156,11 @@ private:
     LinkGroups groups_{link_, hub_mutex_};
     LinkPorts ports_{link_, hub_mutex_};
     HubBroker broker_{link_, hub_mutex_};
+    LaneKeeper lane_keeper_{link_, groups_, ports_, broker_, hub_mutex_};
     host::NextHops next_hops_;
     mutable std::mutex addresses_mutex_;
     std::vector<InterfaceAddress> addresses_;
-    std::function<void()> on_addresses_;
+    std::function<void()> on_addresses_, on_joined_;
     std::mutex listeners_mutex_;
     struct Listening {
         const void* who;
@@ -168,7 +175,7 @@ private:
     mad::PerformanceAgent performance_;  ///< called by who drains QP1
     std::unique_ptr<mad::Gsi> gsi_;
     std::atomic<bool> active_{false};  ///< as of the last port event
-    std::atomic<bool> abandoned_{false}, lost_{false};
+    std::atomic<bool> abandoned_{false}, lost_{false}, joined_{true};
     std::atomic<std::uint64_t> downs_{0};  ///< times that the link went down
     std::string sysfs_;                    ///< directory; empty: none
     std::mutex sysfs_mutex_;               ///< one writer at a time

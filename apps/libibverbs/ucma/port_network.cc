@@ -72,7 +72,10 @@ Result<void> PortNetwork::start() {
     if (!watch) return std::unexpected(watch.error());
     watch_ = std::move(*watch);
     port_.on_addresses([this] {
-        callbacks_.later([this] { callbacks_.with_service([this] { callbacks_.changed(*this, gone_); }); });
+        callbacks_.later([this] { callbacks_.with_service([this] { callbacks_.changed(*this, gone()); }); });
+    });
+    port_.on_joined([this] {
+        callbacks_.later([this] { callbacks_.with_service([this] { callbacks_.changed(*this, gone()); }); });
     });
     return {};
 }
@@ -91,6 +94,7 @@ PortNetwork::~PortNetwork() {
     if (gsi_ == nullptr) return;
     port_.on_next_hop({});
     port_.on_addresses({});
+    port_.on_joined({});
     gsi_->receive(wire::MadClass::communication, {});
     gsi_->on_ready({});
 }
@@ -101,8 +105,8 @@ void PortNetwork::link_changed(const PortWatch::News& news) {
     if (news.present) port_.set_addresses(*news.present);
     callbacks_.with_service([&] {
         missing_ = news.missing;
-        gone_ = news.gone.has_value();
-        callbacks_.changed(*this, gone_);
+        interface_gone_ = news.gone.has_value();
+        callbacks_.changed(*this, gone());
     });
 }
 
@@ -136,7 +140,7 @@ rdmacm::NetworkPort::Facts PortNetwork::facts() const {
     const auto& gids = port_.gids();
     const auto pkeys = link.fabric.pkeys;
     auto addresses = port_.addresses();
-    std::erase_if(addresses, [this](const auto& address) { return missing(address.gid); });
+    std::erase_if(addresses, [this](const auto& address) { return gone() || missing(address.gid); });
     return {.name = port_.name(),
             .device_index = port_.index(),
             .guid = port_.guid(),
@@ -148,7 +152,7 @@ rdmacm::NetworkPort::Facts PortNetwork::facts() const {
             .pkey = pkeys.empty() ? wire::PKey{0xffff} : pkeys.front(),
             .mtu = static_cast<std::uint8_t>(to_mtu(port_.device().max_mtu())),
             .rate = rate_100_gigabits,
-            .active = port_.active() && !gone_};
+            .active = port_.active() && !gone()};
 }
 
 link::GidType PortNetwork::usual_type() const {
@@ -160,7 +164,7 @@ bool PortNetwork::missing(const wire::Gid& gid) const {
 }
 
 std::optional<unsigned> PortNetwork::gid_index(const wire::Gid& gid, link::GidType type) const {
-    if (missing(gid)) return std::nullopt;
+    if (gone() || missing(gid)) return std::nullopt;
     const auto found = port_.gids().find(gid, type, std::nullopt);
     return found ? std::optional(static_cast<unsigned>(*found)) : std::nullopt;
 }

@@ -87,6 +87,8 @@ private:
     };
 
     link::GidType usual_type() const;
+    /// Whether the interface has been removed, or the hub has ended and has not returned.
+    bool gone() const { return interface_gone_ || !port_.joined(); }
     bool missing(const wire::Gid& gid) const;
     void notify_arrivals();
     void answer_resolved(Time now);
@@ -103,7 +105,7 @@ private:
     Time next_timeout_ = 0;              ///< of `waiting_`
     std::map<Ticket, GroupHandler> joining_;
     std::vector<wire::Gid> missing_;  ///< addresses that the link has lost
-    bool gone_ = false;
+    bool interface_gone_ = false;
     std::unique_ptr<PortWatch> watch_;  ///< the control thread's
 };
 

@@ -44,7 +44,6 @@ Result<std::unique_ptr<PortWatch>> PortWatch::open(const OpenedLink& link, contr
     std::unique_ptr<PortWatch> made(new PortWatch(link, std::move(handler)));
     Result<void> watching;
     if (!link.interface.empty()) watching = made->watch_interface(loop);
-    if (link.lane.control) watching = made->watch_hub(loop);
     if (!watching) return std::unexpected(watching.error());
     return made;
 }
@@ -62,19 +61,6 @@ Result<void> PortWatch::watch_interface(control::Loop& loop) {
                                              link_.interface)}
                  : news.error());
     });
-    if (!watch) return std::unexpected(watch.error());
-    watch_ = std::move(*watch);
-    return {};
-}
-
-/// Only the end of the connection is watched: the hub's answers belong to other readers.
-Result<void> PortWatch::watch_hub(control::Loop& loop) {
-    auto watch = loop.watch(
-        link_.lane.control.get(),
-        [this](std::uint32_t) {
-            end({ENODEV, link_.text + ": the hub has ended; start it, and then the program again"});
-        },
-        EPOLLRDHUP);
     if (!watch) return std::unexpected(watch.error());
     watch_ = std::move(*watch);
     return {};

@@ -2,11 +2,10 @@
 #pragma once
 
 /// @file
-/// Watches the link below a port: the kernel's interface and its addresses, or the hub. A pulled cable or a lost memif
-/// peer is not reported here: it may come back, and the port's state shows it.
+/// Watches the kernel's interface below a port, and its addresses. A pulled cable is not reported here: it may come
+/// back, and the port's state shows it.
 ///
-///     ip address del, ip link del ──> host::InterfaceWatch ──┬─ News: addresses now missing, or the interface
-///     end of the hub ───────────────> end of the lane ───────┘
+///     ip address del, ip link del ──> host::InterfaceWatch ──> News: addresses now missing, or the interface
 ///
 /// Threads: the one that runs the loop, on which the handler is called.
 
@@ -41,7 +40,6 @@ public:
 private:
     PortWatch(const OpenedLink& link, Handler handler) : link_(link), handler_(std::move(handler)) {}
     Result<void> watch_interface(control::Loop& loop);
-    Result<void> watch_hub(control::Loop& loop);
     void look();
     void end(Error why);
 

@@ -111,6 +111,18 @@ TEST_F(Events, OfARemovedPort) {
     EXPECT_EQ(client.service->bind(late, any4(), network.now).error().code, ENODEV);
 }
 
+TEST_F(Events, AListenerOnAnyAddressListensOnAPortThatReturns) {
+    listen();
+    server.service->port_changed(server.port(), true, network.now);
+    const auto early = connect();
+    EXPECT_EQ(client.expect(EventKind::rejected).id, early);
+    server.service->port_changed(server.port(), false, network.now);
+    connect();
+    server.expect(EventKind::connect_request);
+    server.service->port_changed(server.port(), false, network.now);
+    EXPECT_TRUE(server.quiet()) << "it returns once";
+}
+
 TEST_F(Events, OfARemovedAddress) {
     const auto active = connect();
     client.expect(EventKind::rejected);

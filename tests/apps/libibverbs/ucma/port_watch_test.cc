@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links of the kernel's in a network namespace of the test's own, and the end of a hub.
+// Links of the kernel's in a network namespace of the test's own.
 #include "apps/libibverbs/ucma/port_watch.h"
 
 #include <algorithm>
 
 #include <net/if.h>
-#include <sys/socket.h>
 
 #include "control/host/kernel_neighbour.h"
 #include "datapath/link/ip_gid.h"
@@ -102,34 +101,6 @@ TEST_F(PortWatchOfInterfaceTest, TheEndIsReportedOnce) {
     ASSERT_TRUE(news[0].gone);
     EXPECT_EQ(news[0].gone->what, "the interface v0 is gone; end the program, and start it again when it is back");
     EXPECT_EQ(news[0].missing, (std::vector{first, second_one}));
-}
-
-struct PortWatchOfHubTest : PortWatchTest {
-    void SetUp() override {
-        int ends[2];
-        ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-        link.text = "hub:default";
-        link.lane.control = FileDescriptor(ends[0]);
-        hub = FileDescriptor(ends[1]);
-        open();
-    }
-    FileDescriptor hub;
-};
-
-TEST_F(PortWatchOfHubTest, LeavesResponsesInTheSocket) {
-    ASSERT_EQ(send(hub.get(), "yes", 3, 0), 3);
-    look(0);
-    EXPECT_TRUE(news.empty());
-    char answer[8];
-    EXPECT_EQ(recv(link.lane.control.get(), answer, sizeof answer, MSG_DONTWAIT), 3);
-}
-
-TEST_F(PortWatchOfHubTest, ItsEndIsReported) {
-    hub = {};
-    look();
-    ASSERT_EQ(news.size(), 1u);
-    ASSERT_TRUE(news[0].gone);
-    EXPECT_EQ(news[0].gone->what, "hub:default: the hub has ended; start it, and then the program again");
 }
 
 TEST_F(PortWatchTest, OtherLinksReportNothing) {

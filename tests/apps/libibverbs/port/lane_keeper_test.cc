@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/libibverbs/port/lane_keeper.h"
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "control/hub/protocol.h"
+#include "datapath/link/ip_gid.h"
+#include "pmd/base/descriptor_message.h"
+#include "tests/support/fake_netdev.h"
+#include "tests/support/unix_socket.h"
+
+namespace verbline::verbs {
+namespace {
+
+using News = LaneKeeper::News;
+
+/// The test is the hub, before and after it was restarted; its answers are there before the questions.
+struct LaneKeeperTest : ::testing::Test {
+    static constexpr std::uint16_t tcp = 0x0106;
+
+    LaneKeeperTest() {
+        link.text = "hub:default";
+        link.device = std::make_unique<test::FakeNetDevice>();
+        lane_device = std::move(*pmd::Memif::create({.path = "/verbline-nowhere/lane-1.sock"}, nullptr));
+        link.lane_device = lane_device.get();
+        std::tie(link.lane.control, hub) = test::socket_pair();
+        link.lane.mac = mac;
+        link.rejoin = [this](const hub::Lane& before) -> Result<hub::Lane> {
+            EXPECT_EQ(before.mac, mac);
+            ++attempts;
+            if (!returned) return std::unexpected(refusal);
+            return std::move(*std::exchange(returned, std::nullopt));
+        };
+    }
+    void say(const hub::Message& message) const {
+        EXPECT_GT(send_with_descriptor(hub.get(), hub::encode(message), -1), 0);
+    }
+    std::vector<hub::Message> heard() const {
+        std::vector<hub::Message> all;
+        std::array<std::byte, hub::largest_message> bytes;
+        for (ssize_t n = 0; (n = recv(hub.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0;)
+            all.push_back(hub::decode(std::span(bytes).first(static_cast<std::size_t>(n))).value());
+        return all;
+    }
+    void end() {
+        hub = {};
+        EXPECT_EQ(keeper.look(now), News::ended);
+    }
+    void return_as(const wire::MacAddress& address) {
+        returned.emplace();
+        std::tie(returned->control, hub) = test::socket_pair();
+        returned->mac = address;
+        returned->memif_socket = "/verbline-nowhere/lane-2.sock";
+    }
+    News later() { return keeper.look(now += second); }
+
+    const wire::MacAddress mac{{std::byte{6}, std::byte{0x76}, {}, {}, {}, std::byte{1}}};
+    OpenedLink link;
+    std::unique_ptr<pmd::Memif> lane_device;
+    FileDescriptor hub;
+    std::mutex mutex;
+    LinkGroups groups{link, mutex};
+    LinkPorts ports{link, mutex};
+    HubBroker broker{link, mutex};
+    LaneKeeper keeper{link, groups, ports, broker, mutex};
+    std::optional<hub::Lane> returned;
+    Error refusal{ENOENT, "no hub `default` runs here"};
+    unsigned attempts = 0;
+    Time now = second;
+};
+
+TEST_F(LaneKeeperTest, AHubThatLivesIsNoNews) {
+    EXPECT_EQ(later(), News::nothing);
+    say(hub::Done{});
+    EXPECT_EQ(later(), News::nothing) << "whatever it says";
+    EXPECT_EQ(attempts, 0u);
+}
+
+TEST_F(LaneKeeperTest, LinksWithoutAHubHaveNone) {
+    link.lane.control = {};
+    EXPECT_EQ(later(), News::nothing);
+}
+
+TEST_F(LaneKeeperTest, ItsEndIsToldOnceAndItsReturnIsTriedForAFewTimesASecond) {
+    end();
+    EXPECT_EQ(keeper.look(now), News::nothing);
+    EXPECT_EQ(attempts, 0u);
+    for (unsigned step = 0; step < 20; ++step) EXPECT_EQ(keeper.look(now += 50 * millisecond), News::nothing);
+    EXPECT_EQ(attempts, 4u);
+}
+
+TEST_F(LaneKeeperTest, ItReturnsWithGroupsAndPorts) {
+    const auto group = link::gid_of(wire::ipv4(224, 1, 2, 3)), left = link::gid_of(wire::ipv4(224, 1, 2, 4));
+    for (int i = 0; i < 3; ++i) say(hub::Done{});
+    ASSERT_TRUE(groups.join(group, {}));
+    ASSERT_TRUE(groups.join(left, {}));
+    groups.leave(left, {});
+    say(hub::Reserved{7174});
+    say(hub::Reserved{40000});
+    ASSERT_EQ(ports.reserve(tcp, 7174), 7174);
+    ASSERT_EQ(ports.reserve(tcp, 0), 40000);
+    end();
+    EXPECT_FALSE(ports.release(tcp, 7174)) << "nobody is there";
+    return_as(mac);
+    say(hub::Done{});
+    say(hub::Reserved{40000});
+    EXPECT_EQ(later(), News::returned);
+    EXPECT_EQ(link.lane.memif_socket, "/verbline-nowhere/lane-2.sock");
+    const hub::GroupMembership joined{ethernet_address_of_group(group), true, group, {}};
+    EXPECT_EQ(heard(), (std::vector<hub::Message>{joined, hub::Reserve{tcp, 40000}}));
+    EXPECT_EQ(later(), News::nothing);
+    end();
+}
+
+TEST_F(LaneKeeperTest, AsAnotherItDoesNotReturn) {
+    end();
+    auto other = mac;
+    other.bytes[5] = std::byte{9};
+    return_as(other);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(later(), News::nothing);
+    return_as(other);
+    EXPECT_EQ(later(), News::nothing);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "verbline: hub:default: has returned as another, with another MAC address or MTU; start the program "
+              "again\n")
+        << "once";
+    return_as(mac);
+    EXPECT_EQ(later(), News::returned);
+}
+
+TEST_F(LaneKeeperTest, ARefusalIsPrintedOnce) {
+    end();
+    refusal = {EADDRINUSE, "address 10.99.0.1/16 is in use"};
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(later(), News::nothing);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "verbline: address 10.99.0.1/16 is in use\n");
+}
+
+TEST_F(LaneKeeperTest, WaitsForWhoTalksWithTheHub) {
+    end();
+    return_as(mac);
+    const std::scoped_lock another(mutex);
+    std::jthread([&] { EXPECT_EQ(later(), News::nothing); }).join();
+    EXPECT_EQ(attempts, 0u);
+}
+
+}  // namespace
+}  // namespace verbline::verbs
