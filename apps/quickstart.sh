@@ -52,7 +52,7 @@ build() {
         meson setup "$build" "$root" --buildtype=release -Dtests=false -Dbench=false; } >"$log" 2>&1; then
         die "meson could not set up $build" "$log"
     fi
-    ninja -C "$build" apps/verbline/verbline >"$log" 2>&1 || die "the build failed" "$log"
+    ninja_with_progress "$build" "$log" apps/verbline/verbline || die "the build failed" "$log"
 }
 
 # measure_pings: the worst of all directions, in $ping_loss_pct.

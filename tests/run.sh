@@ -100,7 +100,7 @@ set_up() {
 build() {
     local directory=$1 name=build/$1 log=$logs/${1##*/}.log began=${EPOCHREALTIME/[.,]/}
     shift
-    if ninja -C "$directory" "$@" 2>&1 | tee "$log" | awk 'NR % 40 == 0 { print "    " $1, $2, $3, $4; fflush() }'; then
+    if ninja_with_progress "$directory" "$log" "$@"; then
         note "built in $(seconds_since "$began") s"
     else
         # A redefinition in a unity build: two of the files that are compiled as one have a helper of that name.

@@ -31,3 +31,10 @@ seconds_since() {
     local now=${EPOCHREALTIME/[.,]/}
     printf '%d.%03d' $(((now - $1) / 1000000)) $(((now - $1) / 1000 % 1000))
 }
+
+# ninja_with_progress DIRECTORY LOG TARGET...: builds, and prints every fortieth step.
+ninja_with_progress() {
+    local directory=$1 log=$2
+    shift 2
+    ninja -C "$directory" "$@" 2>&1 | tee "$log" | awk 'NR % 40 == 0 { print "    " $1, $2, $3, $4; fflush() }'
+}
