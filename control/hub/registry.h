@@ -37,7 +37,8 @@ struct RegistrySetup {
     std::size_t max_direct = 16;       ///< direct links of one lane at a time; 0: none on this hub
     std::vector<wire::Gid> routers;    ///< lanes with one of these addresses have no direct links
     std::optional<NodeIdentity> node;  ///< a node's registry, whose lanes are its members; none: a hub's
-    /// The next member gets the number behind it. A random one: members of the node that ran here before want theirs back.
+    /// The next member gets the number behind it. A random one: members of the node that ran here before want theirs
+    /// back.
     std::uint16_t last_member = 0;
 };
 

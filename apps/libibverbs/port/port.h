@@ -114,7 +114,8 @@ public:
     void abandon();
     /// True in a child: the port is its parent's.
     bool abandoned() const { return abandoned_.load(std::memory_order_relaxed) || Owner::in_copy(); }
-    /// False while the hub or node of the port's lane is gone. The port is joined to it again once it has been restarted.
+    /// False while the hub or node of the port's lane is gone. The port is joined to it again once it has been
+    /// restarted.
     bool joined() const { return joined_.load(std::memory_order_relaxed); }
     /// Sets the callback for such changes; as `on_addresses`.
     void on_joined(std::function<void()> notify);
