@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/command_line/help_command.h"
+#include "apps/verbline/doctor/doctor.h"
 #include "apps/verbline/gateway/gateway.h"
 #include "apps/verbline/gateway/host.h"
 #include "apps/verbline/hub/hub.h"
@@ -24,6 +25,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
     all.push_back(make_mcast());
     all.push_back(make_run());
     all.push_back(make_devinfo());
+    all.push_back(make_doctor());
     all.push_back(make_help());
     return all;
 }
