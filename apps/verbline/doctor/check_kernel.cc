@@ -35,7 +35,8 @@ std::string boot_with(const Facts& facts, const std::vector<BootOption>& options
     if (!changes.empty()) command = fmt::format("find /etc/default/grub* -type f -exec sed -i{} {{}} + && ", changes);
     if (!additions.empty())
         command += fmt::format(
-            R"(echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX{}"' >>/etc/default/grub.d/verbline.cfg && )", additions);
+            R"(mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX{}"' >>/etc/default/grub.d/verbline.cfg && )",
+            additions);
     return command + "update-grub";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <iterator>
 
 #include "apps/verbline/doctor/checks.h"
 
@@ -20,6 +20,15 @@ Findings check_all_of(const Facts& facts, const Port& port) {
     return findings;
 }
 
+/// Those of one severity stay in their order.
+Findings worst_first(const Findings& findings) {
+    Findings sorted;
+    for (const auto severity : {Severity::error, Severity::warning, Severity::note, Severity::ok})
+        std::ranges::copy_if(findings, std::back_inserter(sorted),
+                             [&](const Finding& one) { return one.severity == severity; });
+    return sorted;
+}
+
 }  // namespace
 
 std::string_view name(Severity severity) {
@@ -36,8 +45,7 @@ Findings diagnose(const Facts& facts) {
                             .found = "no Ethernet or InfiniBand adapter on PCI",
                             .command = "lspci | grep -i -e ethernet -e infiniband -e network"});
     for (const auto check : of_machine) std::ranges::move(check(facts), std::back_inserter(findings));
-    std::ranges::stable_sort(findings, std::greater(), &Finding::severity);
-    return findings;
+    return worst_first(findings);
 }
 
 }  // namespace verbline::doctor

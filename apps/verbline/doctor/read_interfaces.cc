@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <ranges>
 
 #include <fmt/format.h>
@@ -10,11 +11,26 @@ namespace {
 
 constexpr std::int64_t flag_up = 1;  // IFF_UP
 
-/// Whether a line of /proc/net/route is the default route by this interface: destination and mask are zero.
+std::vector<std::string_view> fields_of(std::string_view line) {
+    std::vector<std::string_view> all;
+    for (std::size_t begin = 0; (begin = line.find_first_not_of(" \t", begin)) != line.npos;) {
+        const auto end = std::min(line.find_first_of(" \t", begin), line.size());
+        all.push_back(line.substr(begin, end - begin));
+        begin = end;
+    }
+    return all;
+}
+
+/// Of /proc/net/route: interface, destination, and the mask as the eighth word.
 bool is_default_route(std::string_view line, std::string_view interface) {
-    std::vector<std::string_view> fields;
-    for (const auto part : std::views::split(line, '\t')) fields.emplace_back(part);
-    return fields.size() > 7 && fields[0] == interface && fields[1] == "00000000" && fields[7] == "00000000";
+    const auto word = fields_of(line);
+    return word.size() > 7 && word[0] == interface && word[1] == "00000000" && word[7] == "00000000";
+}
+
+/// Of /proc/net/ipv6_route: destination, length of its prefix, and the interface as the last word.
+bool is_default_route_v6(std::string_view line, std::string_view interface) {
+    const auto word = fields_of(line);
+    return word.size() > 9 && word[0].find_first_not_of('0') == line.npos && word[1] == "00" && word[9] == interface;
 }
 
 }  // namespace
@@ -41,11 +57,14 @@ Interface FactReader::interface(const std::string& directory, const std::string&
     return interface;
 }
 
+/// The kernel lists default routes first, so that the beginning of a long table is enough.
 bool FactReader::has_default_route(const std::string& name) const {
-    const auto routes = root_.text("proc/net/route");
-    for (const auto line : std::views::split(routes.value_or(""), '\n'))
-        if (is_default_route(std::string_view(line), name)) return true;
-    return false;
+    const auto any = [&](const char* path, auto is_default) {
+        const auto routes = root_.beginning(path).value_or("");
+        return std::ranges::any_of(std::views::split(routes, '\n'),
+                                   [&](auto line) { return is_default(std::string_view(line), name); });
+    };
+    return any("proc/net/route", is_default_route) || any("proc/net/ipv6_route", is_default_route_v6);
 }
 
 std::vector<RdmaDevice> FactReader::rdma_devices(const std::string& device) const {

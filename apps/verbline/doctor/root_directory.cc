@@ -48,7 +48,19 @@ bool RootDirectory::exists(std::string_view path) const {
     return std::filesystem::exists(below(path), problem);
 }
 
+std::optional<std::string> RootDirectory::beginning(std::string_view path) const {
+    auto content = read_some(path);
+    if (content && content->size() > max_file) content->resize(max_file);
+    return content;
+}
+
 std::optional<std::string> RootDirectory::bytes(std::string_view path) const {
+    auto content = read_some(path);
+    if (content && content->size() > max_file) return std::nullopt;
+    return content;
+}
+
+std::optional<std::string> RootDirectory::read_some(std::string_view path) const {
     // Without blocking, since a recorded tree may have a FIFO at any name.
     const FileDescriptor file(open(below(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat status{};
@@ -61,7 +73,6 @@ std::optional<std::string> RootDirectory::bytes(std::string_view path) const {
         if (n == 0) break;
         length += static_cast<std::size_t>(n);
     }
-    if (length > max_file) return std::nullopt;
     content.resize(length);
     return content;
 }

@@ -22,6 +22,8 @@ public:
     explicit RootDirectory(std::filesystem::path root) : root_(std::move(root)) {}
 
     bool exists(std::string_view path) const;
+    /// The first max_file bytes of a file; none if it cannot be read.
+    std::optional<std::string> beginning(std::string_view path) const;
     /// The whole file; none if it cannot be read or is longer than max_file.
     std::optional<std::string> bytes(std::string_view path) const;
     /// The same without white space at its ends; none as well if it is empty.
@@ -37,6 +39,8 @@ public:
     std::vector<std::string> entries(std::string_view path) const;
 
 private:
+    /// At most one byte more than max_file.
+    std::optional<std::string> read_some(std::string_view path) const;
     std::filesystem::path below(std::string_view path) const;
 
     std::filesystem::path root_;

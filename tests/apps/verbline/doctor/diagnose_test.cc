@@ -48,7 +48,7 @@ TEST(Diagnose, UntunedServerHasEachFindingOnce) {
 warning  0000:3b:00.0  PCIe read requests (MaxReadReq) are 512 bytes, not 1024
     setpci -s 0000:3b:00.0 CAP_EXP+8.w=3000:7000
 warning  0000:3b:00.0  is on NUMA node 0, where no CPU is isolated
-    find /etc/default/grub* -type f -exec sed -i -e 's/\bisolcpus=[^ "]*/isolcpus=2/' -e 's/\bnohz_full=[^ "]*/nohz_full=2/' {} + && echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX rcu_nocbs=2"' >>/etc/default/grub.d/verbline.cfg && update-grub
+    find /etc/default/grub* -type f -exec sed -i -e 's/\bisolcpus=[^ "]*/isolcpus=2/' -e 's/\bnohz_full=[^ "]*/nohz_full=2/' {} + && mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX rcu_nocbs=2"' >>/etc/default/grub.d/verbline.cfg && update-grub
 warning  0000:3b:00.0  RoCE is on (2 GIDs): the adapter keeps UDP port 4791 of its MAC for itself
     devlink dev param set pci/0000:3b:00.0 name enable_roce value false cmode driverinit && devlink dev reload pci/0000:3b:00.0
 warning  ens1f0np0     no carrier: look at cable, module and the other end
@@ -62,7 +62,7 @@ warning  cpu0-7        deep idle states are enabled: C6 takes 133 us to leave
 warning  cpu6          isolated, but not in nohz_full: the timer tick interrupts them
     find /etc/default/grub* -type f -exec sed -i -e 's/\bnohz_full=[^ "]*/nohz_full=4-6/' {} + && update-grub
 warning  cpu6          isolated, but not in rcu_nocbs: they run the kernel's RCU callbacks
-    echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX rcu_nocbs=4-6"' >>/etc/default/grub.d/verbline.cfg && update-grub
+    mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX rcu_nocbs=4-6"' >>/etc/default/grub.d/verbline.cfg && update-grub
 warning  cpu5          isolated along with the other thread of the core: both share its units
     chcpu --disable 5
 warning  kernel        clock source is hpet though there is tsc, which takes less to read
@@ -80,7 +80,7 @@ note     cpu           turbo is on: clock rates depend on temperature and on oth
 note     memory        transparent huge pages everywhere: the kernel may stop threads to make them
     echo madvise >/sys/kernel/mm/transparent_hugepage/enabled
 note     kernel        the IOMMU translates every access of the kernel's ports; iommu=pt spares it
-    echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX iommu=pt"' >>/etc/default/grub.d/verbline.cfg && update-grub
+    mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX iommu=pt"' >>/etc/default/grub.d/verbline.cfg && update-grub
 )");
     EXPECT_EQ(complaint(findings), "14 warnings");
 }

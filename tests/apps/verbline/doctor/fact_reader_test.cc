@@ -66,6 +66,29 @@ TEST(FactReader, PortsAreNamedInThreeWays) {
     EXPECT_TRUE(facts.error().what.starts_with("lo is no PCI address")) << facts.error().what;
 }
 
+TEST(FactReader, DefaultRoutesOfBothFamiliesAreSeenInLongTables) {
+    TunedServer server;
+    const auto carries = [&] { return server.facts().ports[0].interfaces[0].default_route; };
+    const std::string zeros(32, '0'), more(RootDirectory::max_file, 'x');
+    EXPECT_FALSE(carries());
+    server.tree.write("proc/net/route", "ens1f0np0\t0000000A\t0\t1\t0\t0\t0\t000000FF\t0\t0\t0\n");
+    EXPECT_FALSE(carries());
+    server.tree.write("proc/net/route", "ens1f0np0\t00000000\t0100000A\t3\t0\t0\t0\t00000000\t0\t0\t0\n" + more);
+    EXPECT_TRUE(carries());
+    server.tree.write("proc/net/route", "");
+    const auto v6 = [&](std::string_view prefix, std::string_view interface) {
+        server.tree.write("proc/net/ipv6_route",
+                          fmt::format("{0} {1} {0} 00 fe800000000000000000000000000001 00000400 1 0 3 {2:>8}\n", zeros,
+                                      prefix, interface));
+    };
+    v6("00", "lo");
+    EXPECT_FALSE(carries());
+    v6("40", "ens1f0np0");
+    EXPECT_FALSE(carries());
+    v6("00", "ens1f0np0");
+    EXPECT_TRUE(carries());
+}
+
 TEST(FactReader, MalformedFilesAreNotKnown) {
     TunedServer server;
     const std::string huge(RootDirectory::max_file + 1, '0');
