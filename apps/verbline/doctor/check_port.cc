@@ -29,14 +29,16 @@ Findings check_link_type(const Port& port, const Interface& interface) {
              .command = fmt::format("mlxconfig -d {} set LINK_TYPE_P{}=2", port.address, port_number(port))}};
 }
 
-Findings check_carrier(const Interface& interface) {
+/// Servers have ports that nobody uses: only of one that is named it is a warning.
+Findings check_carrier(const Port& port, const Interface& interface) {
+    const auto severity = port.named ? Severity::warning : Severity::note;
     if (interface.up == false)
-        return {{.severity = Severity::warning,
+        return {{.severity = severity,
                  .subject = interface.name,
                  .found = "the interface is down",
                  .command = fmt::format("ip link set dev {} up", interface.name)}};
     if (interface.carrier == false)
-        return {{.severity = Severity::warning,
+        return {{.severity = severity,
                  .subject = interface.name,
                  .found = "no carrier: look at cable, module and the other end",
                  .command = fmt::format("ethtool {}", interface.name)}};
@@ -67,7 +69,8 @@ Findings check_mlx5_driver(const Port& port) {
                  .subject = port.address,
                  .found = "has no driver; DPDK's mlx5 driver works by mlx5_core",
                  .command = "modprobe mlx5_core"}};
-    return {{.severity = Severity::error,
+    // A virtual function may be meant for a virtual machine.
+    return {{.severity = port.virtual_function && !port.named ? Severity::note : Severity::error,
              .subject = port.address,
              .found = fmt::format("bound to {}; DPDK's mlx5 driver works by mlx5_core", port.driver),
              .command = fmt::format("dpdk-devbind.py --bind=mlx5_core {}", port.address)}};
@@ -112,7 +115,7 @@ Findings check_roce(const Port& port) {
     if (!port.enable_roce && gids == 0) return {};
     return {{.severity = Severity::warning,
              .subject = port.address,
-             .found = fmt::format("RoCE is on ({} GIDs): the adapter keeps UDP port 4791 of its MAC for itself", gids),
+             .found = fmt::format("RoCE is on (GIDs: {}): the adapter keeps UDP port 4791 of its MAC for itself", gids),
              .command = fmt::format("devlink dev param set pci/{} name enable_roce value false cmode driverinit && {}",
                                     port.address, reload)}};
 }
@@ -121,7 +124,7 @@ Findings check_interfaces(const Port& port) {
     Findings findings;
     for (const auto& interface : port.interfaces) {
         std::ranges::move(check_link_type(port, interface), std::back_inserter(findings));
-        std::ranges::move(check_carrier(interface), std::back_inserter(findings));
+        std::ranges::move(check_carrier(port, interface), std::back_inserter(findings));
         std::ranges::move(check_mtu(interface), std::back_inserter(findings));
         std::ranges::move(check_pause(interface), std::back_inserter(findings));
     }

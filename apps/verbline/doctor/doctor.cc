@@ -29,7 +29,9 @@ public:
                  "that shows more where no command can. Nothing is changed. The commands are for root's shell; those "
                  "that add to the kernel's command line hold from the next start on.",
                  "PORT is a PCI address (0000:3b:00.0, 3b:00.0), a network interface or an RDMA device. Without it, "
-                 "all adapters for Ethernet and InfiniBand on PCI are looked at.",
+                 "all adapters for Ethernet and InfiniBand on PCI are looked at; that one of them has no link is a "
+                 "warning "
+                 "only if it is named.",
                  "An error stops a start: a port that DPDK cannot open. A warning costs packets or time, or makes a "
                  "measurement differ from one run to the next. A note is worth knowing. What is ok comes last.",
                  "What cannot be read gives no finding: in virtual machines there is much less to see, and ordinary "

@@ -26,7 +26,7 @@ Result<std::vector<Port>> chosen(const std::vector<Port>& all, std::span<const s
     std::vector<Port> ports;
     for (const auto& port : all)
         if (std::ranges::any_of(names, [&](const std::string& name) { return is_called(port, name); }))
-            ports.push_back(port);
+            ports.emplace_back(port).named = true;
     return ports;
 }
 

@@ -85,6 +85,7 @@ struct PciLink {
 struct Port {
     std::string address;  ///< 0000:3b:00.0
     std::int64_t vendor = 0, device = 0;
+    bool named = false;  ///< on the command line: it is to be used, and not merely there
     std::string driver;  ///< empty: none is bound
     bool virtual_function = false;
     std::optional<std::int64_t> node;  ///< NUMA; -1: the firmware does not say

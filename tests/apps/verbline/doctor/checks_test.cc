@@ -28,6 +28,10 @@ TEST(CheckDriver, Mlx5StaysWithItsKernelDriver) {
     ASSERT_EQ(check_driver(port).size(), 1u);
     EXPECT_EQ(check_driver(port)[0].severity, Severity::error);
     EXPECT_EQ(check_driver(port)[0].command, "dpdk-devbind.py --bind=mlx5_core 0000:3b:00.1");
+    port.virtual_function = true;  // perhaps a virtual machine's
+    EXPECT_EQ(check_driver(port)[0].severity, Severity::note);
+    port.named = true;
+    EXPECT_EQ(check_driver(port)[0].severity, Severity::error);
     port.driver = "";
     ASSERT_EQ(check_driver(port).size(), 1u);
     EXPECT_EQ(check_driver(port)[0].command, "modprobe mlx5_core");
@@ -96,6 +100,9 @@ TEST(CheckInterfaces, AnInterfaceThatIsDownIsNotAskedForItsCarrier) {
     const auto findings = check_interfaces(port);
     ASSERT_EQ(findings.size(), 1u);
     EXPECT_EQ(findings[0].command, "ip link set dev eth1 up");
+    EXPECT_EQ(findings[0].severity, Severity::note);
+    port.named = true;
+    EXPECT_EQ(check_interfaces(port)[0].severity, Severity::warning);
 }
 
 TEST(CheckInterfaces, SecondFunctionIsTheSecondPort) {

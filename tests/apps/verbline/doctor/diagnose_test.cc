@@ -39,7 +39,7 @@ ok       node1         8 huge pages of 1 GB are free
 TEST(Diagnose, UntunedServerHasEachFindingOnce) {
     TunedServer server;
     untune(server);
-    auto facts = server.facts();
+    auto facts = server.facts({"mlx5_0"});
     facts.lock_limit = LockLimit{.bytes = 8 * 1024 * 1024};
     const auto findings = diagnose(facts);
     EXPECT_EQ(complaints(facts),
@@ -49,7 +49,7 @@ warning  0000:3b:00.0  PCIe read requests (MaxReadReq) are 512 bytes, not 1024
     setpci -s 0000:3b:00.0 CAP_EXP+8.w=3000:7000
 warning  0000:3b:00.0  is on NUMA node 0, where no CPU is isolated
     find /etc/default/grub* -type f -exec sed -i -e 's/\bisolcpus=[^ "]*/isolcpus=2/' -e 's/\bnohz_full=[^ "]*/nohz_full=2/' {} + && mkdir -p /etc/default/grub.d && echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX rcu_nocbs=2"' >>/etc/default/grub.d/verbline.cfg && update-grub
-warning  0000:3b:00.0  RoCE is on (2 GIDs): the adapter keeps UDP port 4791 of its MAC for itself
+warning  0000:3b:00.0  RoCE is on (GIDs: 2): the adapter keeps UDP port 4791 of its MAC for itself
     devlink dev param set pci/0000:3b:00.0 name enable_roce value false cmode driverinit && devlink dev reload pci/0000:3b:00.0
 warning  ens1f0np0     no carrier: look at cable, module and the other end
     ethtool ens1f0np0
