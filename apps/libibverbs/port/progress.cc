@@ -48,10 +48,11 @@ void wait_for(const Progress::Arrival& arrival) {
 
 }  // namespace
 
-Progress::Progress(pmd::NetDevice& link, rdma::Device& device, bool held_back)
+Progress::Progress(pmd::NetDevice& link, rdma::Device& device, bool held_back, bool sleeps_long)
     : link_(link),
       device_(device),
       held_back_(held_back),
+      sleeps_long_(sleeps_long),
       alone_(cpus() == 1),
       wake_(EventDescriptor::make()),
       contention_({.time_slice = clock_.ticks(time_slice),

@@ -25,8 +25,9 @@
 /// Where compute-bound processes compete for the CPU (pmd::CpuContention), `idle` blocks a program that polls in vain
 /// until something arrives, instead of yielding a whole time slice.
 ///
-/// While the program makes no calls, the helper sleeps until the next timer expires or the link's upkeep is due; then
-/// the first call that arms a timer wakes it. Otherwise it sleeps for 5 ms at most, so that calls need not wake it.
+/// While the program makes no calls, the helper sleeps until the next timer expires or the link's upkeep is due, where
+/// the link allows (`sleeps_long`); then the first call that arms a timer wakes it. Otherwise it sleeps for 5 ms at
+/// most, so that calls need not wake it.
 ///
 /// On a machine of one CPU the helper also runs the registered service (`serve`), whose thread would otherwise have to
 /// be woken: a context switch and two system calls less for each packet.
@@ -55,7 +56,8 @@ namespace verbline::verbs {
 class Progress {
 public:
     /// `held_back`: the link delays packets (impair) and has to be called even if there is nothing to send.
-    Progress(pmd::NetDevice& link, rdma::Device& device, bool held_back);
+    /// `sleeps_long`: the helper of an idle program sleeps until something is due.
+    Progress(pmd::NetDevice& link, rdma::Device& device, bool held_back, bool sleeps_long);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
@@ -152,7 +154,7 @@ private:
 
     pmd::NetDevice& link_;
     rdma::Device& device_;
-    const bool held_back_;
+    const bool held_back_, sleeps_long_;
     const bool alone_;  ///< the process may use one CPU only
     EventDescriptor wake_;
 

@@ -116,7 +116,7 @@ void Progress::sleep() {
     const bool busy = poll(nullptr);  // for packets that arrived before the event was armed
     const auto now = clock_.now();
     const auto rounds = program_rounds_.load(std::memory_order_relaxed);
-    const bool quiet = std::exchange(rounds_at_sleep_, rounds) == rounds;
+    const bool quiet = std::exchange(rounds_at_sleep_, rounds) == rounds && sleeps_long_;
     auto until = quiet ? upkeep_due() : std::min(upkeep_due(), now + most_overslept);
     if (const auto deadline = device_.next_deadline(0)) until = std::min(until, *deadline);
     if (held_back_) until = std::min(until, now + held_back_interval);

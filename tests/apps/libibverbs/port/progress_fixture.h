@@ -81,7 +81,7 @@ protected:
         link.capabilities().max_packet = 2100;
         device = std::move(*rdma::Device::create(
             {.name = "progress", .device = &link, .pool = test::packet_pool(), .start = monotonic_now()}));
-        progress.emplace(link, *device, false);
+        progress.emplace(link, *device, false, true);
     }
     ~ProgressTest() override {
         if (!helper.joinable()) return;

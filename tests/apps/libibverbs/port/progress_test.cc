@@ -198,7 +198,7 @@ TEST_F(ProgressTest, TheEndComesWhenNothingIsToBeSent) {
 }
 
 TEST_F(ProgressTest, TheEndIsPutOffWhereTheLinkHoldsPacketsBack) {
-    Progress holding(link, *device, true);
+    Progress holding(link, *device, true, true);
     const auto until = monotonic_now() + 50 * millisecond;
     holding.finish(until);
     EXPECT_GE(monotonic_now(), until);
