@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "apps/libibverbs/port/hints.h"
 #include "pmd/base/error.h"
 
 namespace verbline::verbs {
@@ -32,6 +33,7 @@ auto made(Make&& make, Show&& show = {}) noexcept {
     try {
         auto result = std::forward<Make>(make)();
         if (result) return std::invoke(show, *result);
+        hint(result.error());
         errno = result.error().code;
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;
@@ -45,6 +47,7 @@ int done(Do&& act) noexcept {
     try {
         const Result<void> result = std::forward<Do>(act)();
         if (result) return 0;
+        hint(result.error());
         errno = result.error().code;
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;

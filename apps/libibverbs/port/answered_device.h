@@ -11,12 +11,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apps/libibverbs/port/hints.h"
+
 namespace verbline::verbs {
 
 /// As system calls return errors.
 inline int fail_with(int code) noexcept {
     errno = code;
     return -1;
+}
+
+inline int fail_with(const Error& error) noexcept {
+    hint(error);
+    return fail_with(error.code);
 }
 
 /// Disables cancellation of the thread while it lives: system calls made inside may be cancellation points.

@@ -14,6 +14,7 @@
 ///     VERBLINE_CAPTURE   a pcapng file
 ///     VERBLINE_DIRECT    `no`: on a hub, exchange all packets through it, none by direct links (pmd/direct)
 ///     VERBLINE_SYSFS     the directory of the devices' sysfs entries (apps/libibverbs/namespace/sysfs_tree.h)
+///     VERBLINE_HINTS     not empty: print why calls fail (apps/libibverbs/port/hints.h); not parsed here
 ///
 /// A link is written
 ///

@@ -73,7 +73,7 @@ int RdmaCmDevice::open(int flags) {
         const std::scoped_lock lock(mutex_);
         if (engine() == nullptr) return -1;
         auto channel = EventChannel::open(flags, [this](const auto& changed) { engine_->changed(changed); });
-        if (!channel) return fail_with(channel.error().code);
+        if (!channel) return fail_with(channel.error());
         const int descriptor = (*channel)->descriptor();
         if (!ChannelTable::in_range(descriptor)) {
             ::close(descriptor);
@@ -124,7 +124,7 @@ RdmaCmDevice::Whose RdmaCmDevice::whose(int descriptor) {
 
 ssize_t RdmaCmDevice::write(int descriptor, const void* bytes, std::size_t size) {
     const auto command = Command::read(reinterpret_cast<std::uint64_t>(bytes), size);
-    if (!command) return fail_with(command.error().code);
+    if (!command) return fail_with(command.error());
     const auto channel = find(descriptor);
     if (channel == nullptr) return write_to_closing(descriptor, *command);
     // Not inside a try block: waiting for an event is a cancellation point.
@@ -159,7 +159,9 @@ int RdmaCmDevice::run(const std::shared_ptr<EventChannel>& channel, const Comman
             const auto done = run_command(command, target);
             engine_->changed(channel);
             if (other != nullptr) engine_->changed(other);
-            return done ? 0 : done.error().code;
+            if (done) return 0;
+            hint(done.error());
+            return done.error().code;
         });
     } catch (const std::bad_alloc&) {
         return ENOMEM;

@@ -83,7 +83,7 @@ int UmadDevice::open(unsigned index, int flags) {
     try {
         const std::scoped_lock lock(mutex_);
         const auto opened = open_file(index, flags);
-        return opened ? *opened : fail_with(opened.error().code);
+        return opened ? *opened : fail_with(opened.error());
     } catch (const std::bad_alloc&) {
         return fail_with(ENOMEM);
     }

@@ -88,7 +88,7 @@ int UmadDevice::ioctl(int descriptor, unsigned long request, void* argument) {
     const Uncancelled uncancelled;
     try {
         const auto done = run(*file, request, address_of(argument));
-        return done ? 0 : fail_with(done.error().code);
+        return done ? 0 : fail_with(done.error());
     } catch (const std::bad_alloc&) {
         return fail_with(ENOMEM);
     }
@@ -100,7 +100,7 @@ ssize_t UmadDevice::write(int descriptor, const void* bytes, std::size_t size) {
     const Uncancelled uncancelled;
     try {
         const auto done = write_message(*file, bytes, size);
-        return done ? static_cast<ssize_t>(size) : fail_with(done.error().code);
+        return done ? static_cast<ssize_t>(size) : fail_with(done.error());
     } catch (const std::bad_alloc&) {
         return fail_with(ENOMEM);
     }
@@ -114,7 +114,7 @@ ssize_t UmadDevice::read(int descriptor, void* bytes, std::size_t size) {
     for (;;) {
         const auto taken = file->take(address_of(bytes), size);
         if (taken) return static_cast<ssize_t>(*taken);
-        if (taken.error().code != EAGAIN) return fail_with(taken.error().code);
+        if (taken.error().code != EAGAIN) return fail_with(taken.error());
         if (const int error = file->readiness().wait(); error != 0) return fail_with(error);
     }
 }

@@ -66,7 +66,9 @@ public:
                  "gives users namespaces of their own, in which setuid programs do not work. Where it cannot be had "
                  "the program runs without; -v prints why.",
                  "Options left out are taken from VERBLINE_LINK, VERBLINE_IP, VERBLINE_MTU, VERBLINE_IMPAIR, "
-                 "VERBLINE_CAPTURE and VERBLINE_DIRECT (no: --no-direct) in the environment."},
+                 "VERBLINE_CAPTURE and VERBLINE_DIRECT (no: --no-direct) in the environment.",
+                 "A verb that fails gives the program no more than an errno value. With VERBLINE_HINTS=1 in the "
+                 "environment, the reason is a line on standard error as well, each reason once."},
             .examples = {{"verbline run ib_send_bw", "a server on the default hub"},
                          {"verbline run ib_send_bw localhost", "its client, in another terminal"},
                          {"verbline run --link eth:eth1 -- ibv_rc_pingpong -g 3", "RoCE v2 on an Ethernet interface"},
