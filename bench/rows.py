@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import busy_machine
 import l3fwd
+import mpi_ranks
 import verbs_pairs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -306,6 +307,23 @@ def node_rows():
             verbs("node: verbline run true", "ms", "limit", 1, verbs_pairs.start_on_node, 150, less_is_better=True)]
 
 
+def ranks_rows():
+    """MPI, measured as the OSU micro-benchmarks do: on two nodes beside UCX over TCP; sixteen ranks on one beside two."""
+    def beside_tcp(name, unit, counts, measurement, less_is_better):
+        return verbs(f"ranks: {name}", unit, "UCX, TCP on loopback", None,
+                     lambda verbline: mpi_ranks.on_nodes(verbline, counts, *measurement),
+                     lambda: mpi_ranks.over_tcp(sum(counts), *measurement), less_is_better)
+
+    def one_pair():
+        return mpi_ranks.on_nodes(built("apps/verbline/verbline"), [2], "bandwidth", 65536, 200)
+
+    return [beside_tcp("latency 8 B, 2 nodes", "us", [1, 1], ("latency", 8, 2000), True),
+            beside_tcp("bandwidth 64 KiB, 2 nodes", "MB/s", [1, 1], ("bandwidth", 65536, 100), False),
+            beside_tcp("allreduce 8 B, 2 + 2", "us", [2, 2], ("allreduce", 8, 200), True),
+            verbs("ranks: alltoall 64 KiB, 16", "MB/s", "one pair of the node", 0.8,
+                  lambda verbline: mpi_ranks.on_nodes(verbline, [16], "alltoall", 65536, 10), one_pair)]
+
+
 def busy(processes, program, ours):
     """At most twice what TCP takes, beside compute-bound processes."""
     def measure(_):
@@ -444,6 +462,7 @@ def all_rows():
         verbs("ib_write_bw 8 B, -l 16", "M/s", "limit", 1,
               lambda verbline: verbs_pairs.message_rate(verbline, 4_000_000), 2),
         *node_rows(),
+        *ranks_rows(),
         *(busy(processes, program, ours) for processes in (0, 2, 4, 8)
           for program, ours in (("rstream -S 64", busy_machine.rstream_latency),
                                 ("ib_send_lat 64 B", busy_machine.send_latency))),

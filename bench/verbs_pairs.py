@@ -72,20 +72,26 @@ def memif_pair(verbline):
 
 
 @contextlib.contextmanager
+def node(verbline, name, port, address):
+    """A node that is ready; its name."""
+    process = subprocess.Popen([str(verbline), "node", name, "--port", port, "--ip", address], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+    try:
+        if not process.stdout.readline().endswith("ready\n"):
+            raise Failed("the node does not start")
+        yield name
+    finally:
+        process.terminate()
+        process.wait(LIMIT)
+        process.stdout.close()
+
+
+@contextlib.contextmanager
 def two_of_a_node(verbline):
     """How two programs of one node are run. Nobody is at the other end of its port, which has room for any path MTU."""
-    name = f"bench-{os.getpid()}"
-    with tempfile.TemporaryDirectory() as directory:
-        process = subprocess.Popen([str(verbline), "node", name, "--port", f"memif:{directory}/wire.sock,server", "--ip",
-                                    "10.97.0.1/24"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        try:
-            if not process.stdout.readline().endswith("ready\n"):
-                raise Failed("the node does not start")
-            yield [[str(verbline), "run", "--link", f"node:{name}", "--ns", "none", "--"]] * 2
-        finally:
-            process.terminate()
-            process.wait(LIMIT)
-            process.stdout.close()
+    with (tempfile.TemporaryDirectory() as directory,
+          node(verbline, f"bench-{os.getpid()}", f"memif:{directory}/wire.sock,server", "10.97.0.1/24") as name):
+        yield [[str(verbline), "run", "--link", f"node:{name}", "--ns", "none", "--"]] * 2
 
 
 def perftest(verbline, *command, over=memif_pair):

@@ -2,28 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One rank of an MPI program: messages of many sizes round a ring, every byte looked at, and a sum over all.
 
-Open MPI without its development package: the library's own entry points, by ctypes. Rank 0 prints "ok" and how much came round.
+Rank 0 prints "ok" and how much came round.
 """
 import ctypes
+import pathlib
+import sys
 
-mpi = ctypes.CDLL("libmpi.so.40", mode=ctypes.RTLD_GLOBAL)
-WORLD, BYTE, LONG, SUM = (ctypes.byref(ctypes.c_char.in_dll(mpi, name))
-                          for name in ("ompi_mpi_comm_world", "ompi_mpi_byte", "ompi_mpi_long", "ompi_mpi_op_sum"))
-STATUS_IGNORE = None
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "apps/testbed"))
+
+from open_mpi import BYTE, LONG, STATUS_IGNORE, SUM, WORLD, check, mpi, rank_and_size  # noqa: E402
+
 SIZES = [1, 8, 100, 4096, 65536, 1 << 20]
 ROUNDS = 5
-
-
-def check(status):
-    if status != 0:
-        raise RuntimeError(f"MPI error {status}")
-
-
-def rank_and_size():
-    rank, size = ctypes.c_int(), ctypes.c_int()
-    check(mpi.MPI_Comm_rank(WORLD, ctypes.byref(rank)))
-    check(mpi.MPI_Comm_size(WORLD, ctypes.byref(size)))
-    return rank.value, size.value
 
 
 def ring(rank, size):
