@@ -56,6 +56,7 @@ using verbline::verbs::OwnDescriptors;
 using verbline::verbs::Owner;
 using verbline::verbs::RdmaCmDevice;
 using verbline::verbs::UmadDevice;
+using verbline::verbs::Whose;
 
 int fstat_by_number(int descriptor, struct stat* about) {
     return fstatat(descriptor, "", about, AT_EMPTY_PATH);
@@ -99,15 +100,15 @@ constinit Next<int(int, struct stat*)> next_fstat(fstat_by_number);
     next_fstat.look("fstat");
 }
 
-RdmaCmDevice::Whose whose(int descriptor) {
+Whose whose(int descriptor) {
     if (!RdmaCmDevice::may_own(descriptor)) [[likely]]
-        return RdmaCmDevice::Whose::programs;
+        return Whose::programs;
     return RdmaCmDevice::get().whose(descriptor);
 }
 
-UmadDevice::Whose whose_umad(int descriptor) {
+Whose whose_umad(int descriptor) {
     if (!UmadDevice::may_own(descriptor)) [[likely]]
-        return UmadDevice::Whose::programs;
+        return Whose::programs;
     return UmadDevice::get().whose(descriptor);
 }
 
@@ -204,23 +205,23 @@ int verbline_dup3(int from, int to, int flags) {
 
 ssize_t verbline_write(int descriptor, const void* bytes, std::size_t size) {
     switch (whose(descriptor)) {
-        case RdmaCmDevice::Whose::programs: break;
-        case RdmaCmDevice::Whose::ours: return RdmaCmDevice::get().write(descriptor, bytes, size);
-        case RdmaCmDevice::Whose::parents: return refuse(EIO);
+        case Whose::programs: break;
+        case Whose::ours: return RdmaCmDevice::get().write(descriptor, bytes, size);
+        case Whose::parents: return refuse(EIO);
     }
     switch (whose_umad(descriptor)) {
-        case UmadDevice::Whose::programs: break;
-        case UmadDevice::Whose::ours: return UmadDevice::get().write(descriptor, bytes, size);
-        case UmadDevice::Whose::parents: return refuse(EIO);
+        case Whose::programs: break;
+        case Whose::ours: return UmadDevice::get().write(descriptor, bytes, size);
+        case Whose::parents: return refuse(EIO);
     }
     return next_write.get()(descriptor, bytes, size);
 }
 
 ssize_t verbline_read(int descriptor, void* bytes, std::size_t size) {
     switch (whose_umad(descriptor)) {
-        case UmadDevice::Whose::programs: break;
-        case UmadDevice::Whose::ours: return UmadDevice::get().read(descriptor, bytes, size);
-        case UmadDevice::Whose::parents: return refuse(EIO);
+        case Whose::programs: break;
+        case Whose::ours: return UmadDevice::get().read(descriptor, bytes, size);
+        case Whose::parents: return refuse(EIO);
     }
     return next_read.get()(descriptor, bytes, size);
 }
@@ -231,18 +232,18 @@ int verbline_ioctl(int descriptor, unsigned long request, ...) {
     auto* const argument = va_arg(arguments, void*);
     va_end(arguments);
     switch (whose_umad(descriptor)) {
-        case UmadDevice::Whose::programs: break;
-        case UmadDevice::Whose::ours: return UmadDevice::get().ioctl(descriptor, request, argument);
-        case UmadDevice::Whose::parents: return refuse(EIO);
+        case Whose::programs: break;
+        case Whose::ours: return UmadDevice::get().ioctl(descriptor, request, argument);
+        case Whose::parents: return refuse(EIO);
     }
     return next_ioctl.get()(descriptor, request, argument);
 }
 
 int verbline_fstat(int descriptor, struct stat* about) {
     const int result = next_fstat.get()(descriptor, about);
-    if (result == 0 && whose(descriptor) != RdmaCmDevice::Whose::programs) [[unlikely]]
+    if (result == 0 && whose(descriptor) != Whose::programs) [[unlikely]]
         RdmaCmDevice::describe(*about);
-    if (result == 0 && whose_umad(descriptor) != UmadDevice::Whose::programs) [[unlikely]]
+    if (result == 0 && whose_umad(descriptor) != Whose::programs) [[unlikely]]
         UmadDevice::describe(*about);
     return result;
 }

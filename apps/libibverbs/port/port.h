@@ -64,9 +64,9 @@ public:
     std::vector<InterfaceAddress> addresses() const;
     /// Makes the GID table follow.
     void set_addresses(const std::vector<InterfaceAddress>& addresses);
-    /// Sets the callback for such changes. It runs on the thread that runs the link's upkeep and must not block; an
-    /// empty function removes it.
-    void on_addresses(std::function<void()> notify);
+    /// Sets the callback for changes of the addresses and of `joined`. It runs on the thread that runs the link's
+    /// upkeep and must not block; an empty function removes it.
+    void on_change(std::function<void()> notify);
     bool infiniband() const { return device_->options().kind == link::GidTable::Kind::ib; }
     wire::Guid guid() const;  ///< of the node
     PortCounters counters() const {
@@ -117,8 +117,6 @@ public:
     /// False while the hub or node of the port's lane is gone. The port is joined to it again once it has been
     /// restarted.
     bool joined() const { return joined_.load(std::memory_order_relaxed); }
-    /// Sets the callback for such changes; as `on_addresses`.
-    void on_joined(std::function<void()> notify);
     /// True after the program has closed descriptors of ours: the device is dead, and a device_fatal event was emitted.
     bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
@@ -135,6 +133,7 @@ private:
     Result<void> start_threads();
     void follow_hub();
     void set_joined(bool joined);
+    void tell_of_change();
     void lose();
     void receive_performance(std::span<const mad::GmpArrival> burst, const mad::GmpReceiver& answers);
     void dispatch(const transport::AsyncEvent& event);
@@ -161,7 +160,7 @@ private:
     host::NextHops next_hops_;
     mutable std::mutex addresses_mutex_;
     std::vector<InterfaceAddress> addresses_;
-    std::function<void()> on_addresses_, on_joined_;
+    std::function<void()> on_change_;
     std::mutex listeners_mutex_;
     struct Listening {
         const void* who;

@@ -11,13 +11,11 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/kcmp.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "apps/libibverbs/port/answered_device.h"
 #include "apps/libibverbs/port/owner.h"
 #include "apps/libibverbs/port/process.h"
 #include "apps/libibverbs/ucma/commands.h"
@@ -39,8 +37,6 @@ unsigned minor_number() {
 }
 
 }  // namespace
-
-constinit RdmaCmDevice::ChannelTable RdmaCmDevice::table_;
 
 RdmaCmDevice& RdmaCmDevice::get() {
     static auto* const device = new RdmaCmDevice;  // never destroyed, as Process
@@ -74,52 +70,11 @@ int RdmaCmDevice::open(int flags) {
         if (engine() == nullptr) return -1;
         auto channel = EventChannel::open(flags, [this](const auto& changed) { engine_->changed(changed); });
         if (!channel) return fail_with(channel.error());
-        const int descriptor = (*channel)->descriptor();
-        if (!ChannelTable::in_range(descriptor)) {
-            ::close(descriptor);
-            return fail_with(EMFILE);
-        }
-        auto& opened = **channel;
-        channels_[&opened] = std::move(*channel);
-        table_.put(descriptor, opened);
-        return descriptor;
+        const auto descriptor = add(std::move(*channel));
+        return descriptor ? *descriptor : fail_with(descriptor.error());
     } catch (const std::bad_alloc&) {
         return fail_with(ENOMEM);
     }
-}
-
-std::shared_ptr<EventChannel> RdmaCmDevice::find(int descriptor) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = channels_.find(table_.find(descriptor));
-    return found != channels_.end() ? found->second : nullptr;
-}
-
-RdmaCmDevice::Whose RdmaCmDevice::whose(int descriptor) {
-    if (!may_own(descriptor)) return Whose::programs;
-    if (table_.is_closing(descriptor)) return Owner::caller() == Owner::Caller::owner ? Whose::ours : Whose::parents;
-    bool intact = false;
-    switch (Owner::caller()) {
-        case Owner::Caller::borrower:
-            // Locks and channels are the parent's and must not be touched; query the kernel.
-            intact = syscall(SYS_kcmp, getpid(), Owner::pid(), KCMP_FILE, descriptor, descriptor) == 0;
-            return intact ? Whose::parents : Whose::programs;
-        case Owner::Caller::copy: {
-            // Copied locks may be held by threads that do not exist here, so nothing is locked.
-            const auto* const channel = table_.find(descriptor);
-            intact = channel != nullptr && channel->intact();
-            if (intact) return Whose::parents;
-            break;
-        }
-        case Owner::Caller::owner: {
-            const auto channel = find(descriptor);
-            if (channel == nullptr) return table_.is_closing(descriptor) ? Whose::ours : Whose::programs;
-            intact = channel->abandoned() ? channel->intact() : channel->intact(engine_->now());
-            if (intact) return channel->abandoned() ? Whose::parents : Whose::ours;
-            break;
-        }
-    }
-    replaced(descriptor);
-    return Whose::programs;
 }
 
 ssize_t RdmaCmDevice::write(int descriptor, const void* bytes, std::size_t size) {
@@ -184,42 +139,11 @@ void RdmaCmDevice::describe(struct stat& about) {
     about.st_rdev = makedev(misc_major, minor_number());
 }
 
-void RdmaCmDevice::closing(int descriptor) noexcept {
-    if (!may_own(descriptor)) return;
-    if (Owner::in_copy() || !Owner::shares_descriptors()) return replaced(descriptor);
-    const int before = errno;
-    if (auto* const channel = table_.begin_closing(descriptor)) {
-        get().close(*channel);
-        bury(descriptor);
-        table_.end_closing(descriptor);
-    }
-    errno = before;
-}
-
-void RdmaCmDevice::replaced(int descriptor) noexcept {
-    if (!may_own(descriptor)) return;
-    const int before = errno;
-    if (Owner::in_copy()) {
-        table_.take(descriptor);  // in our copy of the table
-    } else if (Owner::shares_descriptors()) {
-        if (auto* const channel = table_.take(descriptor)) get().close(*channel);
-    }
-    errno = before;
-}
-
-void RdmaCmDevice::closing(int first, int last) noexcept {
-    for (int each = table_.next(first); each <= last && each < ChannelTable::capacity; each = table_.next(each + 1))
-        closing(each);
-}
-
 /// Uses raw system calls only, none of which is a cancellation point.
 void RdmaCmDevice::close(EventChannel& channel) noexcept {
     if (channel.abandoned()) return;  // inherited by a child: not closed here
     const bool waits = channel.has_ids();
-    auto* last = closing_.load(std::memory_order_relaxed);
-    do {
-        channel.next_closing = last;
-    } while (!closing_.compare_exchange_weak(last, &channel));
+    close_later(channel);
     const auto round = rounds_begun_.load() + 1;
     engine_->ask();
     if (!waits) return;
@@ -236,19 +160,12 @@ void RdmaCmDevice::close(EventChannel& channel) noexcept {
 /// Runs on the control thread.
 void RdmaCmDevice::close_channels() {
     const auto round = rounds_begun_.fetch_add(1) + 1;
-    for (auto* each = closing_.exchange(nullptr); each != nullptr;) {
-        auto* const next = each->next_closing;
-        std::shared_ptr<EventChannel> channel;
-        {
-            const std::scoped_lock lock(mutex_);
-            channel = channels_.extract(each).mapped();
-        }
+    take_closing([this](EventChannel& channel) {
         engine_->with([&](rdmacm::Service& service, Time now) {
-            channel->close();
-            service.close(channel->queue(), now);
+            channel.close();
+            service.close(channel.queue(), now);
         });
-        each = next;
-    }
+    });
     rounds_done_.store(round);
     syscall(SYS_futex, &rounds_done_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
@@ -269,9 +186,8 @@ void RdmaCmDevice::after_fork_in_parent() {
 /// The child has neither the engine's thread nor its ports: the engine and the queues that it refers to are leaked.
 void RdmaCmDevice::after_fork_in_child() {
     if (!std::exchange(forking_, false)) return;
-    if (engine_ != nullptr) std::ignore = new std::pair(std::move(engine_), channels_);
-    for (const auto& [raw, channel] : channels_) channel->abandon();
-    closing_ = nullptr;
+    if (engine_ != nullptr) std::ignore = new std::pair(std::move(engine_), files_);
+    abandon_files();
     mutex_.unlock();
 }
 
@@ -281,7 +197,7 @@ void RdmaCmDevice::at_exit() {
     std::unique_lock lock(mutex_);
     if (engine_ == nullptr) return;
     engine_->with([&](rdmacm::Service& service, Time now) {
-        for (const auto& [raw, channel] : channels_) {
+        for (const auto& [raw, channel] : files_) {
             if (channel->abandoned()) continue;
             channel->close();
             service.close(channel->queue(), now);

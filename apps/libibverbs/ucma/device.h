@@ -29,44 +29,32 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "apps/libibverbs/port/descriptor_table.h"
+#include "apps/libibverbs/port/answered_device.h"
 #include "apps/libibverbs/ucma/command.h"
 #include "apps/libibverbs/ucma/engine.h"
 #include "apps/libibverbs/ucma/event_channel.h"
 
 namespace verbline::verbs {
 
-class RdmaCmDevice {
-    using ChannelTable = DescriptorTable<EventChannel>;
-
+class RdmaCmDevice : public AnsweredDevice<RdmaCmDevice, EventChannel> {
 public:
     static constexpr const char* path = "/dev/infiniband/rdma_cm";
 
     static RdmaCmDevice& get();
-    /// One load. False is certain; `whose` verifies true.
-    static bool may_own(int descriptor) noexcept { return table_.contains(descriptor); }
-    enum class Whose : std::uint8_t { programs, ours, parents };
-    /// Exact, except within a millisecond after a direct system call has put another file at the number. A number that
-    /// is no longer ours is removed from the table.
-    Whose whose(int descriptor);
-
     int open(int flags);
     /// A cancellation point while it waits for an event.
     ssize_t write(int descriptor, const void* bytes, std::size_t size);
     /// Fills in the type and number of a character device, like the kernel's.
     static void describe(struct stat& about);
-    /// Call before the descriptor is closed: closes the channel and its ids. Async-signal-safe.
-    static void closing(int descriptor) noexcept;
-    /// The same, after another file has taken its number.
-    static void replaced(int descriptor) noexcept;
-    /// The same for all descriptors from `first` to `last`.
-    static void closing(int first, int last) noexcept;
 
 private:
+    friend AnsweredDevice;
+
     RdmaCmDevice();
-    std::shared_ptr<EventChannel> find(int descriptor);
+    Time now() const { return engine_->now(); }
     CmEngine* engine();
     ssize_t write_to_closing(int descriptor, const Command& command);
+    /// Also closes its ids.
     void close(EventChannel& channel) noexcept;
     void close_channels();
     int run(const std::shared_ptr<EventChannel>& channel, const Command& command) noexcept;
@@ -76,13 +64,7 @@ private:
     void after_fork_in_child();
     void at_exit();
 
-    static constinit ChannelTable table_;
-
-    std::mutex mutex_;  ///< locked before the engine's
-    std::unique_ptr<CmEngine> engine_;
-    std::map<const EventChannel*, std::shared_ptr<EventChannel>> channels_;
-    bool forking_ = false;
-    std::atomic<EventChannel*> closing_{nullptr};  ///< head of a list, newest first
+    std::unique_ptr<CmEngine> engine_;  ///< its mutex is locked after ours
     // Rounds of closing. A channel put on the list during round n is closed when n + 1 rounds are done.
     std::atomic<std::uint32_t> rounds_begun_{0}, rounds_done_{0};
 };

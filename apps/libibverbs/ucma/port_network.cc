@@ -71,10 +71,7 @@ Result<void> PortNetwork::start() {
     auto watch = PortWatch::open(port_.link(), *callbacks_.loop, [this](const auto& news) { link_changed(news); });
     if (!watch) return std::unexpected(watch.error());
     watch_ = std::move(*watch);
-    port_.on_addresses([this] {
-        callbacks_.later([this] { callbacks_.with_service([this] { callbacks_.changed(*this, gone()); }); });
-    });
-    port_.on_joined([this] {
+    port_.on_change([this] {
         callbacks_.later([this] { callbacks_.with_service([this] { callbacks_.changed(*this, gone()); }); });
     });
     return {};
@@ -93,8 +90,7 @@ void PortNetwork::notify_others() const {
 PortNetwork::~PortNetwork() {
     if (gsi_ == nullptr) return;
     port_.on_next_hop({});
-    port_.on_addresses({});
-    port_.on_joined({});
+    port_.on_change({});
     gsi_->receive(wire::MadClass::communication, {});
     gsi_->on_ready({});
 }

@@ -8,18 +8,13 @@
 #include <string_view>
 #include <utility>
 
-#include <linux/kcmp.h>
 #include <pthread.h>
 #include <sys/sysmacros.h>
 
-#include "apps/libibverbs/port/answered_device.h"
 #include "apps/libibverbs/port/owner.h"
 #include "apps/libibverbs/port/process.h"
-#include "pmd/base/clock.h"
 
 namespace verbline::verbs {
-
-constinit UmadDevice::FileTable UmadDevice::table_;
 
 UmadDevice& UmadDevice::get() {
     static auto* const device = new UmadDevice;  // never destroyed, as Process
@@ -65,15 +60,10 @@ Result<int> UmadDevice::open_file(unsigned index, int flags) {
     }
     auto readiness = Readiness::open(flags, "a umad device");
     if (!readiness) return std::unexpected(readiness.error());
-    const int descriptor = (*readiness)->descriptor();
-    if (!FileTable::in_range(descriptor)) {
-        ::close(descriptor);
-        return failure(EMFILE, "umad");
-    }
     auto file = std::make_shared<UmadFile>(std::move(*readiness), *port, FileId{++last_id_});
     (*port)->add(file);
-    files_[file.get()] = file;
-    table_.put(descriptor, *file);
+    auto descriptor = add(file);
+    if (!descriptor) (*port)->remove(file->id());
     return descriptor;
 }
 
@@ -89,78 +79,15 @@ int UmadDevice::open(unsigned index, int flags) {
     }
 }
 
-std::shared_ptr<UmadFile> UmadDevice::find(int descriptor) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = files_.find(table_.find(descriptor));
-    return found != files_.end() ? found->second : nullptr;
-}
-
-UmadDevice::Whose UmadDevice::whose(int descriptor) {
-    if (!may_own(descriptor)) return Whose::programs;
-    if (table_.is_closing(descriptor)) return Owner::caller() == Owner::Caller::owner ? Whose::ours : Whose::parents;
-    switch (Owner::caller()) {
-        case Owner::Caller::borrower:
-            // Locks and files are the parent's and must not be touched; query the kernel.
-            return syscall(SYS_kcmp, getpid(), Owner::pid(), KCMP_FILE, descriptor, descriptor) == 0 ? Whose::parents
-                                                                                                     : Whose::programs;
-        case Owner::Caller::copy: {
-            const auto* const file = table_.find(descriptor);  // locks may be held by threads that do not exist here
-            if (file != nullptr && file->readiness().intact()) return Whose::parents;
-            break;
-        }
-        case Owner::Caller::owner: {
-            const auto file = find(descriptor);
-            if (file == nullptr) return table_.is_closing(descriptor) ? Whose::ours : Whose::programs;
-            const bool intact =
-                file->abandoned() ? file->readiness().intact() : file->readiness().intact(monotonic_now());
-            if (intact) return file->abandoned() ? Whose::parents : Whose::ours;
-            break;
-        }
-    }
-    replaced(descriptor);
-    return Whose::programs;
-}
-
 void UmadDevice::describe(struct stat& about) {
     constexpr unsigned major = 231;  // IB_UMAD_FIXED_MAJOR of the kernel
     about.st_mode = S_IFCHR | 0666;
     about.st_rdev = makedev(major, 0);
 }
 
-void UmadDevice::closing(int descriptor) noexcept {
-    if (!may_own(descriptor)) return;
-    if (Owner::in_copy() || !Owner::shares_descriptors()) return replaced(descriptor);
-    const int before = errno;
-    if (auto* const file = table_.begin_closing(descriptor)) {
-        get().close(*file);
-        bury(descriptor);
-        table_.end_closing(descriptor);
-    }
-    errno = before;
-}
-
-void UmadDevice::replaced(int descriptor) noexcept {
-    if (!may_own(descriptor)) return;
-    const int before = errno;
-    if (Owner::in_copy()) {
-        table_.take(descriptor);  // in our copy of the table
-    } else if (Owner::shares_descriptors()) {
-        if (auto* const file = table_.take(descriptor)) get().close(*file);
-    }
-    errno = before;
-}
-
-void UmadDevice::closing(int first, int last) noexcept {
-    for (int each = table_.next(first); each <= last && each < FileTable::capacity; each = table_.next(each + 1))
-        closing(each);
-}
-
 void UmadDevice::close(UmadFile& file) noexcept {
     if (file.abandoned()) return;  // inherited by a child: not closed here
-    auto* last = closing_.load(std::memory_order_relaxed);
-    do {
-        file.next_closing = last;
-    } while (!closing_.compare_exchange_weak(last, &file));
+    close_later(file);
     service_->ask();
 }
 
@@ -168,16 +95,7 @@ void UmadDevice::close(UmadFile& file) noexcept {
 /// with the kernel, whose close waits.
 void UmadDevice::close_files() {
     const std::scoped_lock closing(closing_mutex_);
-    for (auto* each = closing_.exchange(nullptr); each != nullptr;) {
-        auto* const next = each->next_closing;
-        std::shared_ptr<UmadFile> file;
-        {
-            const std::scoped_lock lock(mutex_);
-            file = files_.extract(each).mapped();
-        }
-        file->port().remove(file->id());
-        each = next;
-    }
+    take_closing([](UmadFile& file) { file.port().remove(file.id()); });
 }
 
 void UmadDevice::before_fork() {
@@ -197,8 +115,7 @@ void UmadDevice::after_fork_in_parent() {
 void UmadDevice::after_fork_in_child() {
     if (!std::exchange(forking_, false)) return;
     if (service_ != nullptr) std::ignore = new std::pair(std::move(service_), files_);
-    for (const auto& [raw, file] : files_) file->abandon();
-    closing_ = nullptr;
+    abandon_files();
     mutex_.unlock();
     closing_mutex_.unlock();
 }

@@ -19,24 +19,18 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "apps/libibverbs/port/descriptor_table.h"
+#include "apps/libibverbs/port/answered_device.h"
 #include "apps/libibverbs/umad/open_file.h"
 #include "apps/libibverbs/umad/service.h"
+#include "pmd/base/clock.h"
 
 namespace verbline::verbs {
 
-class UmadDevice {
-    using FileTable = DescriptorTable<UmadFile>;
-
+class UmadDevice : public AnsweredDevice<UmadDevice, UmadFile> {
 public:
     static UmadDevice& get();
     /// The N of "/dev/infiniband/umadN"; none: another file.
     static std::optional<unsigned> index_of(const char* path) noexcept;
-    /// One load. False is certain; `whose` verifies true.
-    static bool may_own(int descriptor) noexcept { return table_.contains(descriptor); }
-    enum class Whose : std::uint8_t { programs, ours, parents };
-    /// Exact, except within a millisecond after a direct system call has put another file at the number.
-    Whose whose(int descriptor);
 
     int open(unsigned index, int flags);
     /// A cancellation point while it waits for a message.
@@ -45,16 +39,12 @@ public:
     int ioctl(int descriptor, unsigned long request, void* argument);
     /// Fills in the type and number of a character device, like the kernel's.
     static void describe(struct stat& about);
-    /// Call before the descriptor is closed. Async-signal-safe.
-    static void closing(int descriptor) noexcept;
-    /// The same, after another file has taken its number.
-    static void replaced(int descriptor) noexcept;
-    /// The same for all descriptors from `first` to `last`.
-    static void closing(int first, int last) noexcept;
 
 private:
+    friend AnsweredDevice;
+
     UmadDevice();
-    std::shared_ptr<UmadFile> find(int descriptor);
+    static Time now() { return monotonic_now(); }
     Result<int> open_file(unsigned index, int flags);
     UmadService* service();
     void close(UmadFile& file) noexcept;
@@ -65,15 +55,9 @@ private:
     void after_fork_in_child();
     void at_exit();
 
-    static constinit FileTable table_;
-
     std::mutex closing_mutex_;  ///< held while files are closed; locked before `mutex_`
-    std::mutex mutex_;
     std::unique_ptr<UmadService> service_;
-    std::map<const UmadFile*, std::shared_ptr<UmadFile>> files_;
     std::uint32_t last_id_ = 0;
-    bool forking_ = false;
-    std::atomic<UmadFile*> closing_{nullptr};  ///< head of a list, newest first
 };
 
 }  // namespace verbline::verbs

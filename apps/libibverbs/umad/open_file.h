@@ -35,6 +35,8 @@ public:
 
     int descriptor() const { return readiness_->descriptor(); }
     Readiness& readiness() const { return *readiness_; }
+    bool intact() const { return readiness_->intact(); }
+    bool intact(Time now) const { return readiness_->intact(now); }
     UmadPort& port() const { return *port_; }
     FileId id() const { return id_; }
 
