@@ -4,7 +4,8 @@
 /// @file
 /// Addresses of the processes that share a port, the members of a node (`verbline node`).
 ///
-///     QPN          | member, 10 bits | queue pair, 14 bits |      0 and 1 are the node's own: QP0 and QP1
+///     QPN          | member, 10 bits | queue pair, 14 bits |      0 and 1 are the node's own: QP0 and QP1; its highest
+///                                                                 quarter are XRC targets that members share
 ///     MAC address  06:76:6e:6f: | member, 16 bits |               between members and their node; never on the wire
 ///
 /// On the wire all members have the port's addresses, and a packet's destination QPN names its member. Within the node
@@ -26,6 +27,10 @@ enum class MemberId : std::uint16_t {};
 constexpr unsigned member_queue_pair_bits = 14;
 constexpr std::uint32_t member_queue_pairs = 1u << member_queue_pair_bits;  ///< of one member
 constexpr unsigned member_bits = 24 - member_queue_pair_bits;
+/// XRC targets that members share have numbers of the node's range, by which each of these members knows them. So the
+/// last of the 14 bits' values are no member's own.
+constexpr std::uint32_t shared_targets = member_queue_pairs / 4;
+constexpr std::uint32_t own_queue_pairs = member_queue_pairs - shared_targets;  ///< of one member
 constexpr std::uint16_t last_member = (1u << member_bits) - 1;
 constexpr MemberId node_itself{0};
 
@@ -34,6 +39,11 @@ constexpr std::uint32_t first_qpn(MemberId member) {
 }
 constexpr MemberId member_of(wire::Qpn qpn) {
     return MemberId{static_cast<std::uint16_t>(static_cast<std::uint32_t>(qpn) >> member_queue_pair_bits)};
+}
+
+constexpr bool is_shared_target(wire::Qpn qpn) {
+    const auto number = static_cast<std::uint32_t>(qpn);
+    return number >= own_queue_pairs && number < member_queue_pairs;
 }
 
 constexpr std::uint32_t member_mac_prefix = 0x0676'6e6f;  ///< locally administered

@@ -176,7 +176,7 @@ Result<std::unique_ptr<SharedReceiveQueue>> Device::create_shared_receive_queue(
         const auto used = [this](std::uint32_t number) {
             return std::ranges::any_of(xrc_, [number](const auto& table) { return table->contains(number); });
         };
-        const auto number = next_srq_number(last_srq_, used);
+        const auto number = next_srq_number(last_srq_, used, options_.member);
         if (!number) return failure(ENOMEM, "all numbers of XRC shared receive queues are in use");
         last_srq_ = *number;
     }
@@ -255,6 +255,15 @@ std::uint32_t Device::flow_label_for(const ExpectedPeer& peer, wire::Qpn local) 
 }
 
 Result<wire::Qpn> Device::choose_qpn(const QueuePairOptions& options) {
+    if (options.shared_target) {
+        const auto number = *options.shared_target;
+        if (!options_.member || options.type != transport::QueuePairType::xrc_target ||
+            !link::is_shared_target(number)) {
+            return failure(EINVAL, "only XRC targets of members of a node are shared, and have numbers of the node's");
+        }
+        if (!engines_.front()->is_free(number)) return failure(EBUSY, "this member has the shared target already");
+        return number;
+    }
     if (!options.general_services) {
         const auto qpn = pick_qpn(options);
         if (qpn == wire::Qpn{0}) return failure(ENOMEM, "all queue pair numbers of this shard are taken");

@@ -70,7 +70,8 @@ struct DeviceOptions {
     std::uint32_t max_kept_packets = tunables::kept_packets;  ///< per shard; in total at most half of `pool`
     std::uint32_t first_slot = 0;  ///< QPN slots begin behind it: distinct for devices that share an address and a link
     /// One of several processes that share the port: QPNs are of its range, and what is for queue pairs of others at
-    /// our own address goes to `device`. Needs one queue, and at most link::member_queue_pairs.
+    /// our own address goes to `device`; numbers of XRC shared receive queues name it, too. Needs one queue, and at
+    /// most link::member_queue_pairs.
     std::optional<link::MemberId> member{};
     Time start = 0;  ///< not later than the first poll
 };
@@ -96,6 +97,9 @@ struct QueuePairOptions {
     /// QP1 (IBTA volume 1, 3.9.3): UD, with its own receive queue and the Q_Key 0x80010000. It accepts any P_Key; each
     /// send request names its own. Its QPN determines the shard.
     bool general_services = false;
+    /// XRC target that members of a node share: its number at the node (link::is_shared_target). Each of these members
+    /// has one of that number; the node passes it the requests for its shared receive queues, and their answers on.
+    std::optional<wire::Qpn> shared_target{};
 };
 
 class Device {
@@ -158,7 +162,8 @@ public:
         transport::CompletionQueue* completions = nullptr);
     XrcDomain create_xrc_domain();
 
-    /// EBUSY: QP1 exists already. ENOMEM: no QPN is free in the shard. EINVAL: attributes that contradict each other.
+    /// EBUSY: QP1 exists already, or the shared target does. ENOMEM: no QPN is free in the shard. EINVAL: attributes
+    /// that contradict each other.
     Result<std::unique_ptr<QueuePair>> create_queue_pair(const QueuePairOptions& options);
     /// Another handle of an existing XRC target of this domain; EINVAL if there is none. The target is destroyed with
     /// its last handle.

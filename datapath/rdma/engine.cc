@@ -60,7 +60,7 @@ Engine::Engine(const Setup& setup, RingPointer doorbells)
     const auto first = setup.member ? link::first_qpn(*setup.member) : 0;
     // 0, 1 and the highest are reserved (IBTA 10.2.4.3).
     first_free_slot_ = std::max(first, 16u);
-    end_of_slots_ = std::min(setup.member ? first + link::member_queue_pairs : all, all - 1);
+    end_of_slots_ = std::min(setup.member ? first + link::own_queue_pairs : all, all - 1);
     next_slot_ = setup.member ? first_free_slot_ : std::max(setup.first_slot & (all - 1), 1u);
     if (setup.member) tx_stage_.set_member(*setup.member);
     if (const auto mac = setup.device->mac()) tx_stage_.set_address(*mac);

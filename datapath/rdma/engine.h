@@ -65,7 +65,7 @@ public:
         std::uint32_t max_queue_pairs = 1 << 17;  ///< including QP1
         std::uint32_t max_kept_packets = 4096;    ///< kept for reordering, in total; below the size of `pool`
         std::uint32_t first_slot = 0;             ///< QPNs are allocated from the slot after it
-        std::optional<link::MemberId> member;     ///< QPNs are of its range, and slots as many as it has
+        std::optional<link::MemberId> member;     ///< QPNs are of its range, but for those of targets it shares
         Time start = 0;
     };
 
@@ -96,6 +96,8 @@ public:
 
     /// A free QPN for the next queue pair; 0 if all are taken. Never QP1, nor one that shares its slot.
     wire::Qpn allocate_qpn() noexcept;
+    /// Whether a queue pair of this number can be added: none has its slot.
+    bool is_free(wire::Qpn qpn) const noexcept { return slots_[slot_of(qpn)] == nullptr; }
     void add(transport::TransportQueuePair& pair);
     void remove(transport::TransportQueuePair& pair);
     void attach(const wire::Gid& group, transport::TransportQueuePair& pair);

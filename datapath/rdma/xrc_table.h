@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "datapath/link/member.h"
 #include "datapath/transport/queue_pair.h"
 
 namespace verbline::rdma {
@@ -37,13 +38,16 @@ private:
 };
 
 /// The first number behind `last` that is not `used`, in 24 bits (XRCETH, IBTA annex A14) and never 0, which means
-/// no XRC queue. nullopt: all are used.
+/// no XRC queue. A member of a node has those of its range, like QPNs. nullopt: all are used.
 template <class Used>
-std::optional<std::uint32_t> next_srq_number(std::uint32_t last, Used used) {
-    constexpr std::uint32_t most = 0xff'ffff;
+std::optional<std::uint32_t> next_srq_number(std::uint32_t last, Used used,
+                                             std::optional<link::MemberId> member = std::nullopt) {
+    const std::uint32_t before = member ? link::first_qpn(*member) : 0;
+    const std::uint32_t most = member ? link::member_queue_pairs - 1 : 0xff'ffff;
+    std::uint32_t offset = last > before ? last - before : 0;
     for (std::uint32_t tries = 0; tries < most; ++tries) {
-        last = last % most + 1;
-        if (!used(last)) return last;
+        offset = offset % most + 1;
+        if (!used(before + offset)) return before + offset;
     }
     return std::nullopt;
 }

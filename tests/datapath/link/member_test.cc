@@ -17,6 +17,14 @@ TEST(Member, HasARangeOfQueuePairNumbers) {
     EXPECT_EQ(first_qpn(MemberId{last_member}) + member_queue_pairs, 1u << 24) << "all there are";
 }
 
+TEST(Member, SharedTargetsHaveNumbersOfTheNodesRange) {
+    EXPECT_FALSE(is_shared_target(wire::gsi_qpn));
+    EXPECT_FALSE(is_shared_target(wire::Qpn{own_queue_pairs - 1}));
+    EXPECT_TRUE(is_shared_target(wire::Qpn{own_queue_pairs}));
+    EXPECT_TRUE(is_shared_target(wire::Qpn{member_queue_pairs - 1}));
+    EXPECT_FALSE(is_shared_target(wire::Qpn{first_qpn(MemberId{1}) + own_queue_pairs})) << "of a member's range";
+}
+
 TEST(Member, HasAMacAddress) {
     const auto mac = mac_of(MemberId{0x102});
     EXPECT_FALSE(mac.multicast());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A device of one of several processes that share a port.
+#include <algorithm>
 #include <cerrno>
 #include <set>
 
@@ -45,11 +46,48 @@ TEST_P(MemberDevice, HasQueuePairNumbersOfItsRangeAlone) {
         ASSERT_EQ(link::member_of((*pair)->qpn()), member);
         seen.insert((*pair)->qpn());
     }
-    EXPECT_GE(seen.size(), link::member_queue_pairs * 9 / 10);
+    EXPECT_GE(seen.size(), link::own_queue_pairs * 9 / 10);
+    EXPECT_TRUE(std::ranges::none_of(seen, [this](wire::Qpn qpn) {
+        return static_cast<std::uint32_t>(qpn) - link::first_qpn(member) >= link::own_queue_pairs;
+    })) << "slots of shared targets";
     EXPECT_FALSE(seen.contains(wire::Qpn{0xff'ffff})) << "multicast";
     std::vector<std::unique_ptr<QueuePair>> all;
     while (auto pair = make()) all.push_back(std::move(*pair));
     EXPECT_EQ(all.size(), few - 1) << "as many as it may have, but QP1";
+}
+
+TEST_P(MemberDevice, ASharedTargetHasTheNumberOfTheNode) {
+    const auto device = Device::create(options(port, member)).value();
+    const auto domain = device->create_xrc_domain();
+    const wire::Qpn number{link::own_queue_pairs + 5};
+    const QueuePairOptions shared{
+        .type = transport::QueuePairType::xrc_target, .xrc_domain = &domain, .shared_target = number};
+    {
+        const auto pair = device->create_queue_pair(shared);
+        ASSERT_TRUE(pair);
+        EXPECT_EQ((*pair)->qpn(), number);
+        EXPECT_EQ(device->create_queue_pair(shared).error().code, EBUSY);
+        EXPECT_TRUE(device->open_xrc_target(domain, number));
+    }
+    EXPECT_TRUE(device->create_queue_pair(shared)) << "and again";
+    auto wrong = shared;
+    wrong.shared_target = wire::Qpn{link::first_qpn(member) + 5};
+    EXPECT_EQ(device->create_queue_pair(wrong).error().code, EINVAL);
+}
+
+TEST_P(MemberDevice, ItsXrcSharedReceiveQueuesHaveNumbersOfItsRange) {
+    const auto device = Device::create(options(port, member)).value();
+    const auto domain = device->create_xrc_domain();
+    const auto pd = device->allocate_pd();
+    const auto cq = device->create_cq(16);
+    std::set<std::uint32_t> seen;
+    for (int i = 0; i < 3; ++i) {
+        const auto queue = device->create_shared_receive_queue(pd, {.requests = 1, .segments = 1}, &domain, cq.get());
+        ASSERT_TRUE(queue);
+        EXPECT_EQ(link::member_of(wire::Qpn{(*queue)->number()}), member);
+        seen.insert((*queue)->number());
+    }
+    EXPECT_EQ(seen.size(), 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(, MemberDevice, ::testing::Values(1, 5, link::last_member));

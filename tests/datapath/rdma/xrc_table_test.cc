@@ -22,6 +22,16 @@ TEST(SrqNumber, IsTheNextOneThatIsFree) {
     EXPECT_EQ(next_srq_number(7, [](std::uint32_t) { return true; }), std::nullopt);
 }
 
+TEST(SrqNumber, OfAMemberOfANodeIsOfItsRange) {
+    const link::MemberId member{5};
+    const auto first = link::first_qpn(member), last = first + link::member_queue_pairs - 1;
+    const auto none_used = [](std::uint32_t) { return false; };
+    EXPECT_EQ(next_srq_number(0, none_used, member), first + 1);
+    EXPECT_EQ(next_srq_number(first + 1, none_used, member), first + 2);
+    EXPECT_EQ(next_srq_number(last, none_used, member), first + 1);
+    EXPECT_EQ(next_srq_number(0, [](std::uint32_t) { return true; }, member), std::nullopt);
+}
+
 TEST(XrcTable, FindsAQueueByItsNumberInItsDomain) {
     transport::SharedReceiveQueue queue({.requests = 1, .segments = 1});
     queue.xrc_domain = 5, queue.number = 7;
