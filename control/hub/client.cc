@@ -70,22 +70,6 @@ Result<FileDescriptor> connect_to(std::string_view name, ServerKind kind) {
     return fd;
 }
 
-std::unexpected<Error> unexpected_answer(std::string_view who) {
-    return failure(EPROTO, fmt::format("{} sent a reply of the wrong type", who));
-}
-
-std::string_view peer(const Lane& lane) {
-    return lane.member ? "the node" : "the hub";
-}
-
-/// Sends a request whose only positive reply is Done.
-Result<void> request(const Lane& lane, const Message& what) {
-    const auto answer = ask(lane.control, what, peer(lane), lane.news);
-    if (!answer) return std::unexpected(answer.error());
-    if (!std::holds_alternative<Done>(*answer)) return unexpected_answer(peer(lane));
-    return {};
-}
-
 }  // namespace
 
 Result<Lane> join(const JoinRequest& request) {
@@ -122,30 +106,27 @@ Result<Lane> join(const JoinRequest& request) {
 }
 
 Result<void> join_group(const Lane& lane, wire::MacAddress group, const wire::Gid& mgid, wire::Lid mlid) {
-    return request(lane, GroupMembership{group, true, mgid, mlid});
+    return ask_for_done(lane, GroupMembership{group, true, mgid, mlid});
 }
 Result<void> leave_group(const Lane& lane, wire::MacAddress group, const wire::Gid& mgid, wire::Lid mlid) {
-    return request(lane, GroupMembership{group, false, mgid, mlid});
+    return ask_for_done(lane, GroupMembership{group, false, mgid, mlid});
 }
 
 Result<wire::MacAddress> resolve(const Lane& lane, const wire::Gid& from, const wire::Gid& to) {
-    const auto answer = ask(lane.control, Resolve{from, to}, peer(lane), lane.news);
-    if (!answer) return std::unexpected(answer.error());
-    const auto* const resolved = std::get_if<Resolved>(&*answer);
-    if (resolved == nullptr) return unexpected_answer(peer(lane));
+    const auto resolved = ask_for<Resolved>(lane, Resolve{from, to});
+    if (!resolved) return std::unexpected(resolved.error());
     if (resolved->code != 0) return failure(resolved->code, "the node has no next hop");
     return resolved->mac;
 }
 
 Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
-    const auto answer = ask(lane.control, Reserve{space, port}, peer(lane), lane.news);
-    if (!answer) return std::unexpected(answer.error());
-    const auto* const reserved = std::get_if<Reserved>(&*answer);
-    if (reserved == nullptr || (port != 0 && reserved->port != port)) return unexpected_answer(peer(lane));
+    const auto reserved = ask_for<Reserved>(lane, Reserve{space, port});
+    if (!reserved) return std::unexpected(reserved.error());
+    if (port != 0 && reserved->port != port) return unexpected_answer(peer(lane));
     return reserved->port;
 }
 Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
-    return request(lane, Release{space, port});
+    return ask_for_done(lane, Release{space, port});
 }
 
 std::optional<std::vector<InterfaceAddress>> take_addresses(const Lane& lane) {

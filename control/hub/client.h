@@ -49,6 +49,7 @@ struct JoinRequest {
 struct News {
     std::vector<DirectNews> direct;                          ///< `take_direct_news` returns them
     std::optional<std::vector<InterfaceAddress>> addresses;  ///< `take_addresses` returns them
+    std::vector<XrcTarget> xrc_targets;                      ///< `take_xrc_targets` returns them
 };
 
 struct Lane {
@@ -96,6 +97,24 @@ bool ask_direct(const Lane& lane, wire::MacAddress peer);
 std::optional<DirectNews> take_direct_news(const Lane& lane);
 /// Reports that the link's socket is closed, so that the two lanes may have another link.
 void end_direct(const Lane& lane, DirectId link);
+
+// XRC domains and targets of a node (xrc_messages.h). EOPNOTSUPP of a hub.
+
+/// `file` is a descriptor of the file that identifies the domain. EAGAIN: nobody has it open, and it is not to be
+/// created; EINVAL: it is to be exclusive, and is not. Afterwards `take_xrc_targets` returns its targets, by and by.
+Result<XrcDomainId> open_xrc_domain(const Lane& lane, int file, const OpenXrcDomain& how);
+Result<void> close_xrc_domain(const Lane& lane, XrcDomainId domain);
+/// A new target's number, of which the lane has a handle.
+Result<wire::Qpn> create_xrc_target(const Lane& lane, XrcDomainId domain);
+/// One more handle. EINVAL: there is no such target in the domain.
+Result<void> open_xrc_target(const Lane& lane, XrcDomainId domain, wire::Qpn target);
+Result<void> close_xrc_target(const Lane& lane, wire::Qpn target);
+/// Tells the node, and by it the others of the domain, how the lane's own queue pair of this number is now.
+Result<void> set_xrc_target(const Lane& lane, const XrcTarget& target);
+/// Targets of the lane's domains that others have made or changed since the last call, in order.
+std::vector<XrcTarget> take_xrc_targets(const Lane& lane);
+/// The lane has a queue pair as this target is. Never blocks.
+void tell_xrc_target_taken(const Lane& lane, const XrcTarget& target);
 
 /// Whether a hub or node of this name runs and answers.
 bool runs(std::string_view name, ServerKind kind = ServerKind::hub);

@@ -55,17 +55,22 @@ bool keep(Reply& reply, News& news) {
         news.direct.push_back(std::move(*direct));
         return true;
     }
-    auto* const addresses = reply.message ? std::get_if<Addresses>(&*reply.message) : nullptr;
-    if (addresses == nullptr) return false;
-    news.addresses = std::move(addresses->addresses);
-    return true;
+    if (!reply.message) return false;
+    if (auto* const addresses = std::get_if<Addresses>(&*reply.message)) {
+        news.addresses = std::move(addresses->addresses);
+        return true;
+    }
+    const auto* const target = std::get_if<XrcTarget>(&*reply.message);
+    if (target != nullptr) news.xrc_targets.push_back(*target);
+    return target != nullptr;
 }
 
 }  // namespace
 
-Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who, News& news) {
+Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who, News& news,
+                    int descriptor) {
     const auto bytes = encode(question);
-    const auto sends = [&] { return send(control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); };
+    const auto sends = [&] { return send_with_descriptor(control.get(), bytes, descriptor); };
     if (uninterrupted(sends) < 0) {
         return failure(errno, fmt::format("{} has ended: {}", who, std::strerror(errno)));
     }
@@ -79,6 +84,22 @@ Result<Message> ask(const FileDescriptor& control, const Message& question, std:
     if (!reply.message) return failure(EPROTO, fmt::format("{} is of another release than this program", who));
     if (const auto* refused = std::get_if<Refused>(&*reply.message)) return failure(refused->code, refused->reason);
     return std::move(*reply.message);
+}
+
+std::unexpected<Error> unexpected_answer(std::string_view who) {
+    return failure(EPROTO, fmt::format("{} sent a reply of the wrong type", who));
+}
+
+std::string_view peer(const Lane& lane) {
+    return lane.member ? "the node" : "the hub";
+}
+
+bool say(const Lane& lane, const Message& message) {
+    const auto bytes = encode(message);
+    const auto sends = [&] {
+        return send(lane.control.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    };
+    return uninterrupted(sends) == static_cast<ssize_t>(bytes.size());
 }
 
 void receive_news(const FileDescriptor& control, News& news) {

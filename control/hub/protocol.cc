@@ -7,39 +7,12 @@
 #include <optional>
 #include <string_view>
 
+#include "control/hub/protocol_layout.h"
 #include "datapath/link/member.h"
 
 namespace verbline::hub {
 namespace {
 
-constexpr std::uint32_t mark = 0x76'6c'68'75;  // "vlhu"
-
-enum class Type : std::uint16_t {
-    join = 1,
-    granted,
-    refused,
-    group,
-    done,
-    reserve,
-    reserved,
-    release,
-    direct,
-    direct_granted,
-    direct_refused,
-    direct_offer,
-    direct_end,
-    resolve,
-    resolved,
-    addresses,
-};
-
-struct [[gnu::packed]] Header {
-    std::uint32_t mark;
-    std::uint16_t version;
-    Type type;
-};
-
-using Mac = std::array<std::byte, 6>;
 template <std::size_t size>
 using Text = std::array<char, size>;  ///< ends at its first zero, if it has one
 
@@ -72,7 +45,6 @@ struct [[gnu::packed]] RefusedMessage {
     std::int32_t code;
     Text<max_reason> reason;
 };
-using GidBytes = std::array<std::byte, 16>;
 struct [[gnu::packed]] GroupMessage {
     Header header;
     Mac mac;
@@ -160,14 +132,6 @@ std::optional<std::vector<InterfaceAddress>> from_list(const AddressList& list) 
     return addresses;
 }
 
-template <class Fields>
-std::vector<std::byte> bytes_of(Fields fields, Type type) {
-    fields.header = {mark, version, type};
-    std::vector<std::byte> bytes(sizeof(fields));
-    std::memcpy(bytes.data(), &fields, sizeof(fields));
-    return bytes;
-}
-
 struct Encoder {
     std::vector<std::byte> operator()(const Join& join) const {
         JoinMessage out{.header = {},
@@ -234,6 +198,10 @@ struct Encoder {
     }
     std::vector<std::byte> operator()(const DirectOffer& offer) const {
         return bytes_of(link_of(offer), Type::direct_offer);
+    }
+    template <XrcMessage Any>
+    std::vector<std::byte> operator()(const Any& message) const {
+        return encode_xrc(message);
     }
     std::vector<std::byte> operator()(const DirectEnd& end) const {
         return bytes_of(DirectEndMessage{.header = {}, .id = static_cast<std::uint32_t>(end.id)}, Type::direct_end);
@@ -333,14 +301,8 @@ std::optional<Message> value_of(const Fields& fields) {
 }
 
 template <class Fields>
-std::expected<Message, Malformed> read(std::span<const std::byte> bytes,
-                                       std::optional<Message> (*to_value)(const Fields&) = value_of<Fields>) {
-    if (bytes.size() != sizeof(Fields)) return std::unexpected(Malformed::foreign);
-    Fields fields;
-    std::memcpy(&fields, bytes.data(), sizeof(fields));
-    auto message = to_value(fields);
-    if (!message) return std::unexpected(Malformed::foreign);
-    return std::move(*message);
+std::expected<Message, Malformed> read(std::span<const std::byte> bytes) {
+    return read_as<Fields>(bytes, value_of<Fields>);
 }
 
 }  // namespace
@@ -365,15 +327,15 @@ std::expected<Message, Malformed> decode(std::span<const std::byte> bytes) {
         case Type::reserved: return read<ReservedMessage>(bytes);
         case Type::release: return read<ReleaseMessage>(bytes);
         case Type::direct: return read<DirectMessage>(bytes);
-        case Type::direct_granted: return read<DirectLinkMessage>(bytes, value<DirectGranted>);
+        case Type::direct_granted: return read_as<DirectLinkMessage>(bytes, value<DirectGranted>);
         case Type::direct_refused: return read<DirectRefusedMessage>(bytes);
-        case Type::direct_offer: return read<DirectLinkMessage>(bytes, value<DirectOffer>);
+        case Type::direct_offer: return read_as<DirectLinkMessage>(bytes, value<DirectOffer>);
         case Type::direct_end: return read<DirectEndMessage>(bytes);
         case Type::resolve: return read<ResolveMessage>(bytes);
         case Type::resolved: return read<ResolvedMessage>(bytes);
         case Type::addresses: return read<AddressesMessage>(bytes);
+        default: return decode_xrc(header.type, bytes);
     }
-    return std::unexpected(Malformed::foreign);
 }
 
 }  // namespace verbline::hub

@@ -22,8 +22,10 @@
 ///                                        offer ──> the other    with the other end; unasked, at any time
 ///       ── direct end (which one) ─────────────>                 no answer
 ///
+///       ── XRC domains and targets ────────────>               of a node: xrc_messages.h
+///
 /// Answers come in the order of the requests; a client may send other requests before the answer to `direct`. Offers
-/// and `addresses` come between answers.
+/// and other unasked messages come between answers.
 ///
 /// The lane ends when either side closes the connection. Messages have one size for each type, the host's byte order,
 /// and a version; `refused` is the same in all versions, so that every client can read the reason. Both sides treat
@@ -37,6 +39,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/hub/xrc_messages.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
 #include "pmd/direct/broker.h"
@@ -46,7 +49,7 @@ namespace verbline::hub {
 using link::InterfaceAddress;
 
 /// To add a message: a struct below, encode and decode in protocol.cc, its handler (apps/EXTENDING.md); increment this.
-constexpr std::uint16_t version = 4;
+constexpr std::uint16_t version = 5;
 constexpr std::size_t max_addresses = 8;  ///< of one client
 constexpr std::size_t max_program = 32;   ///< bytes of a program's name
 constexpr std::size_t max_socket = 107;   ///< sun_path without its end
@@ -150,7 +153,9 @@ struct DirectEnd {
 };
 
 using Message = std::variant<Join, Granted, Refused, GroupMembership, Done, Reserve, Reserved, Release, Resolve,
-                             Resolved, Addresses, Direct, DirectGranted, DirectRefused, DirectOffer, DirectEnd>;
+                             Resolved, Addresses, Direct, DirectGranted, DirectRefused, DirectOffer, DirectEnd,
+                             OpenXrcDomain, XrcDomainOpened, CloseXrcDomain, CreateXrcTarget, XrcTargetMade,
+                             OpenXrcTarget, CloseXrcTarget, XrcTarget, XrcTargetTaken>;
 
 enum class Malformed : std::uint8_t {
     foreign,        ///< not of this protocol: wrong length, mark, type or values

@@ -25,6 +25,10 @@
 namespace verbline::hub {
 
 enum class LaneId : std::uint16_t {};
+/// Of a node, whose lanes have the numbers of its members.
+constexpr link::MemberId member_of(LaneId lane) {
+    return link::MemberId{static_cast<std::uint16_t>(lane)};
+}
 
 struct RegistrySetup {
     std::string name;                       ///< of the hub, for error texts

@@ -19,6 +19,7 @@
 #include "control/hub/directory.h"
 #include "control/hub/identity.h"
 #include "control/hub/server_session.h"
+#include "pmd/base/descriptor_message.h"
 
 namespace verbline::hub {
 namespace {
@@ -124,13 +125,14 @@ void Server::accept(FileDescriptor fd) {
     auto watch = loop_.watch(fd.get(), [this, id](std::uint32_t) { read(id); });
     if (!watch) return;
     std::ignore = setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &most_unread, sizeof(most_unread));
-    sessions_.try_emplace(id, Session{std::move(fd), std::move(*watch), loop_.now(), std::nullopt});
+    sessions_.try_emplace(id, Session{std::move(fd), std::move(*watch), loop_.now(), std::nullopt, {}, {}});
 }
 
 void Server::read(SessionId id) {
     auto& session = sessions_.at(id);
     std::array<std::byte, largest_message> buffer;
-    const auto n = recv(session.fd.get(), buffer.data(), buffer.size(), MSG_TRUNC);
+    auto received = receive_with_descriptor(session.fd.get(), buffer, MSG_TRUNC);
+    const auto n = received.size;
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0 || static_cast<std::size_t>(n) > buffer.size()) return end(id);
     const auto message = decode(std::span(buffer).first(static_cast<std::size_t>(n)));
@@ -139,7 +141,9 @@ void Server::read(SessionId id) {
                                                               "restart it from the same one",
                                                               name_)});
     }
-    if (!message || !serve(session, *message)) end(id);
+    session.descriptor = std::move(received.descriptor);
+    if (!message || !serve(session, *message)) return end(id);
+    session.descriptor = {};
 }
 
 bool Server::serve(Session& session, const Message& message) {
@@ -150,7 +154,7 @@ bool Server::serve(Session& session, const Message& message) {
     if (const auto* wanted = std::get_if<Resolve>(&message)) return serve(session, *wanted);
     if (const auto* wanted = std::get_if<Direct>(&message)) return serve(session, *wanted);
     if (const auto* over = std::get_if<DirectEnd>(&message)) return serve(session, *over);
-    return false;  // messages from hub to client
+    return serve_xrc(session, message);
 }
 
 bool Server::serve(Session& session, const Join& join) {
@@ -216,9 +220,14 @@ void Server::set_addresses(const std::vector<InterfaceAddress>& addresses) {
     }
 }
 
+bool Server::say(const Session& session, const Message& message) {
+    return send_to(session.fd.get(), message);
+}
+
 void Server::end(SessionId id) {
     const auto session = sessions_.extract(id);
     if (const auto lane = session.mapped().lane) {
+        leave_xrc(*lane);
         host_.close_lane(*lane);
         registry_.leave(*lane);
     }

@@ -17,6 +17,8 @@
 #include <string>
 
 #include "control/hub/registry.h"
+#include "control/hub/xrc_host.h"
+#include "control/hub/xrc_registry.h"
 #include "control/loop/acceptor.h"
 #include "control/loop/loop.h"
 #include "pmd/base/counter.h"
@@ -40,6 +42,8 @@ public:
     virtual Result<wire::MacAddress> resolve(const Resolve& /*wanted*/) {
         return failure(EOPNOTSUPP, "a hub's programs resolve themselves");
     }
+    /// Null: members share no XRC targets. Outlives the server.
+    virtual XrcHost* xrc() { return nullptr; }
 };
 
 #define VERBLINE_HUB_DIRECT_COUNTERS(X)                                        \
@@ -74,6 +78,9 @@ public:
 
     /// Of a node: the addresses of its port have changed, and its members are told.
     void set_addresses(const std::vector<InterfaceAddress>& addresses);
+    /// Of a node, a few times a second: tells members of XRC targets that have failed.
+    void look_after_xrc();
+    const XrcRegistry& xrc() const { return xrc_; }
 
 private:
     struct Session;
@@ -95,6 +102,20 @@ private:
     bool serve(Session& session, const Direct& wanted);
     bool serve(Session& session, const DirectEnd& over);
     int introduce(Session& asker, DirectId link);
+    bool serve_xrc(Session& session, const Message& message);
+    bool serve_member(Session& session, const OpenXrcDomain& how);
+    bool serve_member(Session& session, const CloseXrcDomain& which);
+    bool serve_member(Session& session, const CreateXrcTarget& wanted);
+    bool serve_member(Session& session, const OpenXrcTarget& wanted);
+    bool serve_member(Session& session, const CloseXrcTarget& which);
+    bool serve_member(Session& session, const XrcTarget& wanted);
+    bool serve_member(Session& session, const XrcTargetTaken& taken);
+    void leave_xrc(LaneId member);
+    void end_targets(const std::vector<XrcTarget>& gone);
+    void tell_domain(const XrcTarget& target, std::optional<LaneId> but);
+    static void tell(Session& session, const XrcTarget& target);
+    static void tell_rest(Session& session);
+    static bool say(const Session& session, const Message& message);
     void end(SessionId id);
 
     control::Loop& loop_;
@@ -102,6 +123,7 @@ private:
     std::uint16_t mtu_;
     LaneHost& host_;
     Registry registry_;
+    XrcRegistry xrc_;
     control::Acceptor acceptor_;
     SocketFile file_;  ///< path of the listening socket
     control::Timer timer_;

@@ -4,6 +4,7 @@
 /// @file
 /// The server's state of one client.
 
+#include <map>
 #include <optional>
 
 #include "control/hub/server.h"
@@ -15,6 +16,8 @@ struct Server::Session {
     control::Watch watch;
     Time since = 0;
     std::optional<LaneId> lane;
+    std::map<wire::Qpn, XrcTarget> untold;  ///< while its socket is full: the newest of each
+    FileDescriptor descriptor;              ///< that came with the message being served
 };
 
 }  // namespace verbline::hub

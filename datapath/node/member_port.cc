@@ -20,18 +20,19 @@ constexpr bool is_datagram(std::uint8_t opcode) {
 
 }  // namespace
 
-Result<std::unique_ptr<MemberPort>> MemberPort::create(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi,
+Result<std::unique_ptr<MemberPort>> MemberPort::create(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts,
                                                        link::MemberId member, const wire::MacAddress& port) {
-    auto ring = make_ring(gsi, member);
-    if (!ring) return std::unexpected(ring.error());
-    return std::unique_ptr<MemberPort>(new MemberPort(std::move(inner), gsi, member, std::move(*ring), port));
+    auto rings = make_rings(parts, member);
+    if (!rings) return std::unexpected(rings.error());
+    return std::unique_ptr<MemberPort>(new MemberPort(std::move(inner), parts, member, std::move(*rings), port));
 }
 
-MemberPort::MemberPort(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi, link::MemberId member,
-                       pmd::HandoverRing injected, const wire::MacAddress& port)
-    : NodePort(std::move(inner), gsi, member, std::move(injected)),
+MemberPort::MemberPort(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts, link::MemberId member, Rings rings,
+                       const wire::MacAddress& port)
+    : NodePort(std::move(inner), parts, member, std::move(rings)),
       own_(link::mac_of(member)),
-      port_(pmd::mac_number(port)) {}
+      port_(pmd::mac_number(port)),
+      node_(pmd::mac_number(link::mac_of(link::node_itself))) {}
 
 NodePort::Verdict MemberPort::classify(rte_mbuf& frame) noexcept {
     const auto bytes = bytes_of(frame);
@@ -44,11 +45,21 @@ NodePort::Verdict MemberPort::classify(rte_mbuf& frame) noexcept {
         counted().rx_dropped_foreign_qpn.add();
         return Verdict::drop;
     }
-    const auto to = link::transport_header(bytes, *bth_at).get<&Bth::dest>();
+    auto to = link::transport_header(bytes, *bth_at).get<&Bth::dest>();
     if (to == wire::gsi_qpn) return Verdict::gsi;
+    if (link::is_shared_target(to) && is_for_node(frame)) {
+        if (shared_targets().route(frame, member())) return Verdict::taken;
+        to = link::transport_header(bytes_of(frame), *bth_at).get<&Bth::dest>();  // its peer now
+    }
     if (pmd::source_mac(frame) == port_) set_source(frame, own_);  // else the switch objects, unless it is `own_`
     if (pmd::destination_mac(frame) == port_) set_destination(frame, link::mac_of(link::member_of(to)));
     return Verdict::pass;
+}
+
+/// By the port's address, as from any host, or by the node's own, which members' answers have.
+bool MemberPort::is_for_node(const rte_mbuf& frame) const noexcept {
+    const auto destination = pmd::destination_mac(frame);
+    return destination == port_ || destination == node_;
 }
 
 bool MemberPort::foreign(wire::Bytes frame, std::size_t bth_at) const noexcept {

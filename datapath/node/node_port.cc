@@ -11,10 +11,18 @@
 
 namespace verbline::node {
 
-Result<pmd::HandoverRing> NodePort::make_ring(const GsiQueue& gsi, link::MemberId member) {
+Result<NodePort::Rings> NodePort::make_rings(const NodeParts& parts, link::MemberId member) {
     // Names of rings are the process's; so are addresses.
-    return pmd::HandoverRing::create(fmt::format("{}m{}", fmt::ptr(&gsi), std::to_underlying(member)),
-                                     pmd::any_numa_socket, most_injected);
+    const auto name = fmt::format("{}m{}", fmt::ptr(&parts.gsi), std::to_underlying(member));
+    auto injected = pmd::HandoverRing::create(name, pmd::any_numa_socket, most_injected);
+    if (!injected) return std::unexpected(injected.error());
+    auto relayed = pmd::HandoverRing::create(name + "x", pmd::any_numa_socket, most_relayed);
+    if (!relayed) return std::unexpected(relayed.error());
+    return Rings{std::move(*injected), std::move(*relayed)};
+}
+
+NodePort::~NodePort() {
+    rte_pktmbuf_free_bulk(unsent_.data(), static_cast<unsigned>(unsent_.size()));
 }
 
 void NodePort::inject(rte_mbuf* frame) noexcept {
@@ -25,6 +33,7 @@ void NodePort::inject(rte_mbuf* frame) noexcept {
 
 std::uint16_t NodePort::rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
     if (!injected_.empty()) send_injected(queue);
+    if (!unsent_.empty() || !relayed_.empty()) send_relayed(queue);
     for (;;) {
         const auto received = inner().rx_burst(queue, burst);
         const auto kept = keep(burst.first(received));
@@ -42,7 +51,9 @@ std::size_t NodePort::keep(pmd::Burst burst) noexcept {
             burst[kept++] = frame;
         } else if (verdict == Verdict::drop) {
             rte_pktmbuf_free(frame);
-        } else if (gsi_.push(frame, member_)) {
+        } else if (verdict == Verdict::taken) {
+            continue;
+        } else if (parts_.gsi.push(frame, member_)) {
             counters_.gsi_rx_packets.add();
         } else {
             counters_.gsi_rx_dropped_full.add();
@@ -60,6 +71,16 @@ void NodePort::send_injected(std::uint16_t queue) noexcept {
     counters_.gsi_tx_dropped_full.add(waiting.size() - sent);
     const auto rest = waiting.subspan(sent);
     rte_pktmbuf_free_bulk(rest.data(), static_cast<unsigned>(rest.size()));
+}
+
+/// What the device has no room for waits, and what waits behind it in the ring.
+void NodePort::send_relayed(std::uint16_t queue) noexcept {
+    do {
+        if (unsent_.empty()) unsent_ = pmd::Burst(relaying_).first(relayed_.pop(relaying_));
+        const auto sent = tx_burst(queue, unsent_);
+        counters_.xrc_tx_packets.add(sent);
+        unsent_ = unsent_.subspan(sent);
+    } while (unsent_.empty() && !relayed_.empty());
 }
 
 void NodePort::counters(const CounterVisitor& visit) const {

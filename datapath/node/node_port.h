@@ -2,16 +2,20 @@
 #pragma once
 
 /// @file
-/// What the ports of a node have in common: frames for QP1 leave the switch's path for the control thread, and come
-/// back from it past the switch.
+/// What the ports of a node have in common: frames for QP1 leave the switch's path for the control thread, those for
+/// XRC targets that members share for XrcTargets, and both come back past the switch.
 ///
 ///     inner device ── rx_burst ──┬──> the switch
-///                                └── QP1 ──> GsiQueue ──> control thread
+///                                ├── QP1 ────────────> GsiQueue ──> control thread
+///                                └── shared targets ─> XrcTargets
 ///     inner device <─ tx_burst ──┬─── the switch
-///                                └── ring <── inject ──── control thread
+///                                ├── ring <── inject ──── control thread
+///                                └── ring <── relay ───── XrcTargets
 ///
-/// Threads: `inject` by the control thread; bursts by the thread that polls the port, which does both directions.
+/// Threads: `inject` by the control thread; `relay` under the lock of XrcTargets; bursts by the thread that polls the
+/// port, which does both directions.
 
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +24,7 @@
 
 #include "datapath/link/member.h"
 #include "datapath/node/gsi_queue.h"
+#include "datapath/node/xrc_targets.h"
 #include "datapath/wire/bytes.h"
 #include "pmd/base/counter.h"
 #include "pmd/decorator.h"
@@ -35,44 +40,65 @@ namespace verbline::node {
     X(gsi_tx_dropped_full, "such frames that the port had no room for")                       \
     X(rx_dropped_not_rdma, "frames of a process without an RDMA packet")                      \
     X(rx_dropped_foreign_qpn, "datagrams of a process from another's queue pair, or for QP0") \
+    X(xrc_tx_packets, "frames of shared XRC targets that went out by this port")              \
     X(rx_ignored, "frames from the wire for other hosts, or without an RDMA packet, which the kernel serves")
 
 struct NodePortCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_NODE_PORT_COUNTERS)
 };
 
+/// The node's parts that its ports hand frames to.
+struct NodeParts {
+    GsiQueue& gsi;
+    XrcTargets& targets;
+};
+
 class NodePort : public pmd::Decorator {
 public:
-    static constexpr unsigned most_injected = 256;
+    static constexpr unsigned most_injected = 256, most_relayed = 512;
 
     std::uint16_t rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept final;
     void counters(const CounterVisitor& visit) const override;
 
     /// Sends a frame by this port with its next `rx_burst`. Takes ownership.
     void inject(rte_mbuf* frame) noexcept;
+    /// The same, for frames of XrcTargets. False: too many wait, and the frame stays the caller's.
+    bool relay(rte_mbuf* frame) noexcept { return relayed_.push({&frame, 1}) == 1; }
 
 protected:
-    enum class Verdict : std::uint8_t { pass, gsi, drop };
+    enum class Verdict : std::uint8_t { pass, gsi, taken, drop };
+    struct Rings {
+        pmd::HandoverRing injected, relayed;
+    };
 
-    /// `gsi` outlives the port; `member`: whose port it is, node_itself for the wire's.
-    NodePort(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi, link::MemberId member, pmd::HandoverRing injected)
-        : Decorator(std::move(inner)), gsi_(gsi), member_(member), injected_(std::move(injected)) {}
-    static Result<pmd::HandoverRing> make_ring(const GsiQueue& gsi, link::MemberId member);
+    /// `parts` outlive the port; `member`: whose port it is, node_itself for the wire's.
+    NodePort(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts, link::MemberId member, Rings rings)
+        : Decorator(std::move(inner)),
+          parts_(parts),
+          member_(member),
+          injected_(std::move(rings.injected)),
+          relayed_(std::move(rings.relayed)) {}
+    ~NodePort() override;
+    static Result<Rings> make_rings(const NodeParts& parts, link::MemberId member);
 
     /// What to do with a received frame, which holds at least the Ethernet header; may rewrite its MAC addresses. A
-    /// frame that is dropped has been counted.
+    /// frame that is dropped has been counted. Taken: it is not the port's any more.
     virtual Verdict classify(rte_mbuf& frame) noexcept = 0;
 
     link::MemberId member() const { return member_; }
+    XrcTargets& shared_targets() const { return parts_.targets; }
     NodePortCounters& counted() { return counters_; }
 
 private:
     std::size_t keep(pmd::Burst burst) noexcept;
     void send_injected(std::uint16_t queue) noexcept;
+    void send_relayed(std::uint16_t queue) noexcept;
 
-    GsiQueue& gsi_;
+    const NodeParts parts_;
     const link::MemberId member_;
-    pmd::HandoverRing injected_;
+    pmd::HandoverRing injected_, relayed_;
+    std::array<rte_mbuf*, pmd::max_burst> relaying_{};  ///< from the ring, but not taken by the device yet
+    pmd::Burst unsent_;                                 ///< of these
     NodePortCounters counters_;
 };
 

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/node/wire_port.h"
 
+#include <tuple>
+
 #include "datapath/link/transport_header.h"
 #include "datapath/wire/deth.h"
 #include "pmd/bridge/frame.h"
 
 namespace verbline::node {
 
-Result<std::unique_ptr<WirePort>> WirePort::create(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi,
+Result<std::unique_ptr<WirePort>> WirePort::create(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts,
                                                    const wire::MacAddress& port) {
-    auto ring = make_ring(gsi, link::node_itself);
-    if (!ring) return std::unexpected(ring.error());
-    return std::unique_ptr<WirePort>(new WirePort(std::move(inner), gsi, std::move(*ring), port));
+    auto rings = make_rings(parts, link::node_itself);
+    if (!rings) return std::unexpected(rings.error());
+    return std::unique_ptr<WirePort>(new WirePort(std::move(inner), parts, std::move(*rings), port));
 }
 
-WirePort::WirePort(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi, pmd::HandoverRing injected,
-                   const wire::MacAddress& port)
-    : NodePort(std::move(inner), gsi, link::node_itself, std::move(injected)),
+WirePort::WirePort(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts, Rings rings, const wire::MacAddress& port)
+    : NodePort(std::move(inner), parts, link::node_itself, std::move(rings)),
       port_(port),
       port_number_(pmd::mac_number(port)) {}
 
@@ -32,6 +33,10 @@ NodePort::Verdict WirePort::classify(rte_mbuf& frame) noexcept {
     if (pmd::is_group(destination)) return Verdict::pass;
     const auto to = link::transport_header(bytes, *bth_at).get<&wire::Bth::dest>();
     if (to == wire::gsi_qpn) return Verdict::gsi;
+    if (link::is_shared_target(to)) {
+        std::ignore = shared_targets().route(frame, link::node_itself);  // nothing of the wire's goes back there
+        return Verdict::taken;
+    }
     set_destination(frame, link::mac_of(link::member_of(to)));
     return Verdict::pass;
 }

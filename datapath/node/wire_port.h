@@ -14,15 +14,14 @@ namespace verbline::node {
 
 class WirePort final : public NodePort {
 public:
-    /// `port`: the node's MAC address. `gsi` outlives the object.
-    static Result<std::unique_ptr<WirePort>> create(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi,
+    /// `port`: the node's MAC address; `parts` outlive the object.
+    static Result<std::unique_ptr<WirePort>> create(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts,
                                                     const wire::MacAddress& port);
 
     std::uint16_t tx_burst(std::uint16_t queue, pmd::Burst burst) noexcept override;
 
 private:
-    WirePort(std::unique_ptr<pmd::NetDevice> inner, GsiQueue& gsi, pmd::HandoverRing injected,
-             const wire::MacAddress& port);
+    WirePort(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts, Rings rings, const wire::MacAddress& port);
     Verdict classify(rte_mbuf& frame) noexcept override;
 
     const wire::MacAddress port_;

@@ -189,4 +189,8 @@ void Switch::wake() const noexcept {
     for (const auto& shard : shards_) shard->signal.interrupt();
 }
 
+void Switch::wake_waiting() noexcept {
+    for (const auto& shard : shards_) std::ignore = shard->signal.wake_up();
+}
+
 }  // namespace verbline::pmd

@@ -151,6 +151,8 @@ public:
     void run(const std::atomic<bool>& stop, unsigned shard = 0) noexcept;
     /// Any thread: ends `wait` of all shards.
     void wake() const noexcept;
+    /// Any thread, after it has given a port's device work that the next poll finds: ends `wait` where a shard waits.
+    void wake_waiting() noexcept;
 
 private:
     struct Port;

@@ -2,6 +2,7 @@
 #include "apps/libibverbs/objects/queue_pair.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "apps/libibverbs/abi/convert.h"
 #include "apps/libibverbs/objects/retired_handles.h"
@@ -174,7 +175,8 @@ Result<VerbsQueuePair*> VerbsQueuePair::create(Context& context, ibv_qp_init_att
     const auto parts = parts_of(attributes, *type);
     if (!parts) return std::unexpected(parts.error());
     const auto options = native_options(*type, attributes, *parts);
-    auto native = context.device().create_queue_pair(options);
+    auto native = parts->shared_domain() != nullptr ? context.port().xrc().create(*parts->shared_domain())
+                                                    : context.device().create_queue_pair(options);
     if (!native) return std::unexpected(native.error());
     grant(attributes.cap, *type, options, **native);
     return new VerbsQueuePair(context, attributes, *parts, std::move(*native));
@@ -188,7 +190,9 @@ Result<VerbsQueuePair*> VerbsQueuePair::open(Context& context, const ibv_qp_open
         return failure(EINVAL, "XRC targets are opened by domain, number and type");
     }
     auto& domain = XrcDomain::of(attributes.xrcd);
-    auto native = context.device().open_xrc_target(domain.native(), wire::Qpn{attributes.qp_num});
+    const wire::Qpn number{attributes.qp_num};
+    auto native = domain.shared() != nullptr ? context.port().xrc().open(*domain.shared(), number)
+                                             : context.device().open_xrc_target(domain.native(), number);
     if (!native) return std::unexpected(native.error());
     const bool has_context = (attributes.comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0;
     const ibv_qp_init_attr_ex made_with{.qp_context = has_context ? attributes.qp_context : nullptr,
@@ -202,6 +206,7 @@ VerbsQueuePair::~VerbsQueuePair() {
     opened.remove(*this);
     if (handle_.abi.qp_base.qp_type == IBV_QPT_UD) RetiredHandles::get().remove(*native_);
     native_.reset();
+    close_shared();
     opened.port().stop_listening(VerbsPort::identity(qpn), this);
     if (parts_.send_queue != nullptr) parts_.send_queue->purge(qpn);
     if (parts_.receive_queue != nullptr) parts_.receive_queue->purge(qpn);
@@ -212,7 +217,15 @@ VerbsQueuePair::~VerbsQueuePair() {
 }
 
 void VerbsQueuePair::silence() {
+    if (parts_.shared_domain() != nullptr) return close_shared();
     if (!native_->shared()) native_->reset();
+}
+
+/// Gives the handle of a target that other programs may share back to the node.
+void VerbsQueuePair::close_shared() {
+    const auto* const domain = parts_.shared_domain();
+    if (domain == nullptr || std::exchange(closed_, true)) return;
+    context().port().xrc().close(*domain, wire::Qpn{abi()->qp_num});
 }
 
 void VerbsQueuePair::notify(const transport::AsyncEvent& reported) {

@@ -36,6 +36,9 @@ struct QueuePairParts {
     CompletionQueue* receive_queue = nullptr;
     SharedReceiveQueue* shared = nullptr;
     XrcDomain* xrc = nullptr;
+
+    /// Of a target that other programs may share; else null.
+    const SharedDomain* shared_domain() const { return xrc != nullptr ? xrc->shared() : nullptr; }
 };
 
 class VerbsQueuePair {
@@ -83,6 +86,8 @@ private:
     ibv_qp_state state() const { return static_cast<ibv_qp_state>(native_->state()); }
     void remember(const ibv_qp_attr& from, int mask);
     Result<void> move(ibv_qp_state from, ibv_qp_state to, int mask);
+    Result<void> move_shared(ibv_qp_state to);
+    void close_shared();
     Result<void> to_init();
     Result<void> to_rtr();
     Result<void> to_rts(ibv_qp_state from, int mask);
@@ -98,6 +103,7 @@ private:
     std::mutex modify_mutex_;
     std::mutex groups_mutex_;
     std::set<std::pair<wire::Gid, wire::Lid>> groups_;
+    bool closed_ = false;  ///< at the node, which it shares a target by
     ibv_qp_attr attributes_{};
     ibv_qp_init_attr made_with_{};
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ibv_modify_qp and ibv_query_qp.
 #include <algorithm>
+#include <utility>
 
 #include "apps/libibverbs/abi/convert.h"
 #include "apps/libibverbs/abi/qp_transitions.h"
@@ -12,6 +13,16 @@ namespace verbline::verbs {
 namespace {
 
 constexpr std::uint32_t psn_mask = 0xff'ffff;
+
+hub::XrcTargetState to_target_state(ibv_qp_state state) {
+    switch (state) {
+        case IBV_QPS_RESET: return hub::XrcTargetState::reset;
+        case IBV_QPS_INIT: return hub::XrcTargetState::init;
+        case IBV_QPS_RTR: return hub::XrcTargetState::rtr;
+        case IBV_QPS_ERR: return hub::XrcTargetState::error;
+        default: return hub::XrcTargetState::rts;
+    }
+}
 
 wire::PKey pkey_at(const std::vector<wire::PKey>& table, std::uint16_t index) {
     return table.empty() ? wire::PKey{0xffff} : table[index];
@@ -74,6 +85,7 @@ void VerbsQueuePair::remember(const ibv_qp_attr& from, int mask) {
 }
 
 Result<void> VerbsQueuePair::move(ibv_qp_state from, ibv_qp_state to, int mask) {
+    if (parts_.shared_domain() != nullptr) return move_shared(to);
     switch (to) {
         case IBV_QPS_RESET:
             native_->reset();
@@ -88,6 +100,32 @@ Result<void> VerbsQueuePair::move(ibv_qp_state from, ibv_qp_state to, int mask) 
         case IBV_QPS_ERR: native_->error(); return {};
         default: return failure(EINVAL, "state");
     }
+}
+
+/// Of an XRC target that other programs may share, and change.
+Result<void> VerbsQueuePair::move_shared(ibv_qp_state to) {
+    auto& sharing = context().port().xrc();
+    auto target = sharing.find(native_->qpn());
+    if (!target) return failure(EIO, "the XRC target ended with the node, which has been restarted");
+    target->state = to_target_state(to);
+    target->access = std::to_underlying(to_access(attributes_.qp_access_flags));
+    target->pkey_index = attributes_.pkey_index;
+    target->rnr_timer = attributes_.min_rnr_timer;
+    if (to == IBV_QPS_RTR) {
+        const auto path = to_path(context(), attributes_.ah_attr);
+        if (!path) return std::unexpected(path.error());
+        const auto source = context().device().gids().at(path->gid_index);
+        if (!source) return failure(EINVAL, "GID index");
+        target->peer = wire::Qpn{attributes_.dest_qp_num};
+        target->first = wire::Psn{attributes_.rq_psn};
+        target->mtu = static_cast<std::uint16_t>(to_bytes(attributes_.path_mtu));
+        target->max_reads = attributes_.max_dest_rd_atomic;
+        target->source = source->gid;
+        target->roce_v1 = source->type == link::GidType::roce_v1;
+        target->to = path->address;
+        target->mac = path->mac;
+    }
+    return sharing.change(*parts_.shared_domain(), *target);
 }
 
 Result<void> VerbsQueuePair::to_init() {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include <infiniband/verbs.h>
 
@@ -13,20 +14,24 @@
 #include "apps/libibverbs/objects/completion_queue.h"
 #include "apps/libibverbs/objects/protection_domain.h"
 #include "apps/libibverbs/port/spin_lock.h"
+#include "apps/libibverbs/port/xrc_sharing.h"
 #include "datapath/rdma/shared_receive_queue.h"
 
 namespace verbline::verbs {
 
-/// Domains opened on the same file (ibv_open_xrcd) are one, within a process: other processes have devices, and so
-/// domains, of their own.
+/// Domains opened on the same file (ibv_open_xrcd) are one: within a process and, on a node, among all of its programs.
+/// Elsewhere other processes have devices, and so domains, of their own.
 class XrcDomain {
 public:
     XrcDomain(Context& context, rdma::XrcDomain native) : hold_(context), native_(native) {
         handle_ = {{.context = context.abi()}, this};
     }
+    XrcDomain(Context& context, const SharedDomain& shared) : XrcDomain(context, *shared.native) { shared_ = shared; }
     static XrcDomain& of(ibv_xrcd* domain) { return AbiHandle<ibv_xrcd, XrcDomain>::object_of(domain); }
     ibv_xrcd* abi() { return &handle_.abi; }
     const rdma::XrcDomain& native() const { return native_; }
+    /// Null: no other program has it.
+    const SharedDomain* shared() const { return shared_ ? &*shared_ : nullptr; }
 
     std::atomic<unsigned> users{0};
 
@@ -34,6 +39,7 @@ private:
     Context::Hold hold_;
     AbiHandle<ibv_xrcd, XrcDomain> handle_;
     rdma::XrcDomain native_;
+    std::optional<SharedDomain> shared_;
 };
 
 class SharedReceiveQueue {

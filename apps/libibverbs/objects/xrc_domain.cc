@@ -44,6 +44,19 @@ OpenDomain* find(OpenDomains& domains, const Context& context, const File& file)
     return nullptr;
 }
 
+/// The domain of the file, which this process has not open.
+Result<XrcDomain*> make(Context& context, int descriptor, int flags) {
+    const bool create = (flags & O_CREAT) != 0;
+    auto& sharing = context.port().xrc();
+    if (descriptor != -1 && sharing.available()) {
+        const auto shared = sharing.open_domain(descriptor, {.create = create, .exclusive = (flags & O_EXCL) != 0});
+        if (!shared) return std::unexpected(shared.error());
+        return new XrcDomain(context, *shared);
+    }
+    if (!create) return failure(descriptor == -1 ? EINVAL : EAGAIN, "there is no such domain");
+    return new XrcDomain(context, context.device().create_xrc_domain());
+}
+
 }  // namespace
 
 ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes) {
@@ -68,12 +81,10 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes) {
                 return known->domain->abi();
             }
         }
-        if ((attributes->oflags & O_CREAT) == 0) {
-            return failure(attributes->fd == -1 ? EINVAL : EAGAIN, "there is no such domain");
-        }
-        auto* const domain = new XrcDomain(opened, opened.device().create_xrc_domain());
-        domains.all[domain->abi()] = {domain, file};
-        return domain->abi();
+        const auto domain = make(opened, attributes->fd, attributes->oflags);
+        if (!domain) return std::unexpected(domain.error());
+        domains.all[(*domain)->abi()] = {*domain, file};
+        return (*domain)->abi();
     });
 }
 
@@ -84,8 +95,10 @@ int close_xrcd(ibv_xrcd* abi) {
     const auto found = domains.all.find(abi);
     if (found == domains.all.end()) return EINVAL;
     if (found->second.openings > 1) return --found->second.openings, 0;
-    if (found->second.domain->users != 0) return EBUSY;
-    delete found->second.domain;
+    auto* const domain = found->second.domain;
+    if (domain->users != 0) return EBUSY;
+    if (domain->shared() != nullptr) Context::of(abi->context).port().xrc().close_domain(*domain->shared());
+    delete domain;
     domains.all.erase(found);
     return 0;
 }

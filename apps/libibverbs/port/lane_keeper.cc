@@ -57,6 +57,7 @@ Result<void> LaneKeeper::rejoin() {
                                                   link_.text));
     }
     link_.lane = std::move(*lane);
+    xrc_.forget();
     link_.lane_device->move_to(link_.lane.memif_socket);
     // What the hub refuses now is lost to the program, whose lane works without it.
     if (const auto restored = groups_.restore(); !restored) complain_once(restored.error());

@@ -84,6 +84,7 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
                                         .start = monotonic_now()});
     if (!device) return std::unexpected(device.error());
     device_ = std::move(*device);
+    xrc_.use(*device_);
     device_->change_gids([&](link::GidTable& gids) {
         gids.add_interface(link_.ifindex, link_.mac);
         gids.set_addresses(link_.ifindex, gids_of(link_.addresses));
@@ -143,6 +144,7 @@ void VerbsPort::follow_hub() {
         case LaneKeeper::News::returned: set_joined(true); break;
     }
     if (!link_.lane.member) return;
+    xrc_.follow();
     const std::unique_lock lock(hub_mutex_, std::try_to_lock);
     if (!lock) return;
     if (const auto addresses = hub::take_addresses(link_.lane)) set_addresses(*addresses);

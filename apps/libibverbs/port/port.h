@@ -24,6 +24,7 @@
 #include "apps/libibverbs/port/owner.h"
 #include "apps/libibverbs/port/port_counters.h"
 #include "apps/libibverbs/port/progress.h"
+#include "apps/libibverbs/port/xrc_sharing.h"
 #include "control/host/next_hops.h"
 #include "control/mad/gsi.h"
 #include "control/mad/performance.h"
@@ -59,6 +60,7 @@ public:
     const link::GidTable& gids() const { return device_->gids(); }
     LinkGroups& groups() { return groups_; }
     LinkPorts& ports() { return ports_; }
+    XrcSharing& xrc() { return xrc_; }
     Progress& progress() { return *progress_; }
     /// The addresses of the link, of which GIDs are made; they may change. Any thread.
     std::vector<InterfaceAddress> addresses() const;
@@ -156,7 +158,6 @@ private:
     LinkGroups groups_{link_, hub_mutex_};
     LinkPorts ports_{link_, hub_mutex_};
     HubBroker broker_{link_, hub_mutex_};
-    LaneKeeper lane_keeper_{link_, groups_, ports_, broker_, hub_mutex_};
     host::NextHops next_hops_;
     mutable std::mutex addresses_mutex_;
     std::vector<InterfaceAddress> addresses_;
@@ -170,6 +171,8 @@ private:
     std::mutex shared_mutex_;
     std::map<std::pair<SharedKind, std::uint32_t>, void*> shared_;
     std::unique_ptr<rdma::Device> device_;
+    XrcSharing xrc_{link_, hub_mutex_, [this](const transport::AsyncEvent& event) { dispatch(event); }};
+    LaneKeeper lane_keeper_{link_, groups_, ports_, xrc_, broker_, hub_mutex_};
     std::unique_ptr<Progress> progress_;
     std::mutex gsi_mutex_;
     mad::PerformanceAgent performance_;  ///< called by who drains QP1

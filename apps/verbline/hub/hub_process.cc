@@ -71,6 +71,7 @@ public:
     void close_lane(hub::LaneId lane) override;
     Result<void> set_group(hub::LaneId lane, const hub::GroupMembership& group) override;
     Result<wire::MacAddress> resolve(const hub::Resolve& wanted) override;
+    hub::XrcHost* xrc() override { return node_ ? &node_->xrc() : nullptr; }
 
 private:
     Outcome start_dpdk();
@@ -222,8 +223,8 @@ hub::RegistrySetup HubProcess::registry() const {
 Outcome HubProcess::serve() {
     auto tables = telemetry::Server::open(
         hub_tables([this] {
-            return HubView{server_->registry(),        *switch_, lanes_,     uplinks_, server_->counters(),
-                           server_->direct_counters(), *shards_, node_.get()};
+            return HubView{server_->registry(),        *switch_,       lanes_,   uplinks_,   server_->counters(),
+                           server_->direct_counters(), server_->xrc(), *shards_, node_.get()};
         }),
         [this](std::function<void()> task) { loop_.post(std::move(task)); });
     if (!tables) return run_failure(tables.error().what);

@@ -108,6 +108,39 @@ Json shards(const HubView& hub) {
     return rows;
 }
 
+std::string_view word(hub::XrcTargetState state) {
+    switch (state) {
+        case hub::XrcTargetState::reset: return "reset";
+        case hub::XrcTargetState::init: return "init";
+        case hub::XrcTargetState::rtr: return "rtr";
+        case hub::XrcTargetState::rts: return "rts";
+        case hub::XrcTargetState::error: return "error";
+        case hub::XrcTargetState::gone: break;
+    }
+    return "gone";
+}
+
+std::string lane_names(const auto& lanes) {
+    std::vector<std::string> names;
+    for (const auto lane : lanes) names.push_back(lane_name(lane));
+    return fmt::format("{}", fmt::join(names, " "));
+}
+
+Json xrc(const HubView& hub) {
+    auto rows = Json::array();
+    for (const auto& target : hub.xrc.targets()) {
+        const bool connected = is_connected(target.state);
+        rows.push_back({{"target", fmt::format("0x{:06x}", std::to_underlying(target.qpn))},
+                        {"domain", std::to_underlying(target.domain)},
+                        {"state", word(target.state)},
+                        {"peer", connected ? fmt::format("0x{:06x}", std::to_underlying(target.peer)) : ""},
+                        {"gid", connected ? wire::to_string(target.to.dgid) : ""},
+                        {"opened_by", lane_names(hub.xrc.openers(target.qpn))},
+                        {"shared_with", lane_names(hub.xrc.members(target.domain))}});
+    }
+    return rows;
+}
+
 Json counters(const HubView& hub) {
     telemetry::CounterRows rows;
     CounterSums sums;
@@ -134,11 +167,13 @@ Json counters(const HubView& hub) {
 }  // namespace
 
 std::vector<telemetry::Table> hub_tables(const std::function<HubView()>& view) {
-    return {{"hub", "Lanes and uplinks: who has them, what they carry; what removed ones carried. No parameters",
-             [view] { return ports(view()); }},
-            {"shards", "Shards: how busy each lcore is, and what it handed to others. No parameters",
-             [view] { return shards(view()); }},
-            {"counters", "Every counter. No parameters", [view] { return counters(view()); }}};
+    return {
+        {"hub", "Lanes and uplinks: who has them, what they carry; what removed ones carried. No parameters",
+         [view] { return ports(view()); }},
+        {"shards", "Shards: how busy each lcore is, and what it handed to others. No parameters",
+         [view] { return shards(view()); }},
+        {"xrc", "XRC target queue pairs that programs of a node share. No parameters", [view] { return xrc(view()); }},
+        {"counters", "Every counter. No parameters", [view] { return counters(view()); }}};
 }
 
 }  // namespace verbline::cli

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The tables of a running hub, for `verbline show`: its ports, its shards, and every counter.
+/// The tables of a running hub, for `verbline show`: its ports, its shards, shared XRC targets, and every counter.
 
 #include <functional>
 #include <map>
@@ -27,6 +27,7 @@ struct HubView {
     const std::map<std::string, pmd::Switch::PortId>& uplinks;  ///< by device
     const control::AcceptorCounters& clients;
     const hub::DirectCounters& direct;
+    const hub::XrcRegistry& xrc;
     const HubShards& shards;
     const SharedPort* node;  ///< null: it is a hub
 };

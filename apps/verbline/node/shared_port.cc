@@ -19,10 +19,6 @@
 namespace verbline::cli {
 namespace {
 
-constexpr link::MemberId member_of(hub::LaneId lane) {
-    return link::MemberId{static_cast<std::uint16_t>(lane)};
-}
-
 /// For a device that has none: like a hub's, made from the address.
 wire::MacAddress mac_for(const link::InterfaceAddress& address) {
     wire::MacAddress mac;
@@ -68,10 +64,15 @@ Result<void> SharedPort::open(const NodeOptions& options, const Open& open) {
     auto queue = node::GsiQueue::create("node.gsi");
     if (!queue) return std::unexpected(queue.error());
     queue_ = std::move(*queue);
-    auto port = node::WirePort::create(std::move(*device), *queue_, identity_.mac);
+    xrc_targets_.emplace(pool_, [this] {
+        if (fabric_ != nullptr) fabric_->wake_waiting();
+    });
+    xrc_host_.emplace(*xrc_targets_, identity_.mac);
+    auto port = node::WirePort::create(std::move(*device), {*queue_, *xrc_targets_}, identity_.mac);
     if (!port) return std::unexpected(port.error());
     port_ = std::move(*port);
     wire_ = port_.get();
+    xrc_targets_->attach(link::node_itself, *wire_);
     next_hops_.use(neighbours_, [this](const wire::Gid& from, const wire::Gid& to, Time timeout) {
         return host::resolve_kernel_neighbour(ifindex_, from, to, timeout);
     });
@@ -150,14 +151,16 @@ void SharedPort::inject(node::PeerMember to, rte_mbuf* frame) {
 
 Result<std::unique_ptr<pmd::NetDevice>> SharedPort::member(hub::LaneId lane, std::unique_ptr<pmd::NetDevice> device) {
     const auto id = member_of(lane);
-    auto port = node::MemberPort::create(std::move(device), *queue_, id, identity_.mac);
+    auto port = node::MemberPort::create(std::move(device), {*queue_, *xrc_targets_}, id, identity_.mac);
     if (!port) return std::unexpected(port.error());
     members_[id] = port->get();
+    xrc_targets_->attach(id, **port);
     return std::move(*port);
 }
 
 void SharedPort::forget(hub::LaneId lane) {
     members_.erase(member_of(lane));
+    xrc_targets_->detach(member_of(lane));
 }
 
 void SharedPort::leave(hub::LaneId lane) {
@@ -218,6 +221,7 @@ Result<wire::MacAddress> SharedPort::resolve(const hub::Resolve& wanted) {
 }
 
 void SharedPort::upkeep(Time now) {
+    server_->look_after_xrc();
     std::erase_if(left_, [&](const auto& entry) {
         const auto& [member, since] = entry;
         if (now - since < time_wait || gsi_->closing(member)) return false;
@@ -229,6 +233,7 @@ void SharedPort::upkeep(Time now) {
 void SharedPort::counters(const CounterVisitor& visit) const {
     gsi_->counters(visit);
     next_hops_.counters(visit);
+    xrc_targets_->counters(visit);
 }
 
 }  // namespace verbline::cli

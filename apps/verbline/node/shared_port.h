@@ -9,6 +9,7 @@
 ///     QP1       <──> NodeGsi
 ///     next hops <──> the kernel, or our own discovery on the link
 ///     groups    ───> joined on the link once, however many members join
+///     XRC targets that members share <──> XrcTargets
 ///
 /// Control thread.
 
@@ -20,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/verbline/node/xrc_host.h"
 #include "control/host/interface_watch.h"
 #include "control/host/next_hops.h"
 #include "control/host/udp_guard.h"
@@ -60,6 +62,7 @@ public:
     void leave(hub::LaneId lane);
     Result<void> set_group(const hub::GroupMembership& group);
     Result<wire::MacAddress> resolve(const hub::Resolve& wanted);
+    hub::XrcHost& xrc() { return *xrc_host_; }
     /// Call a few times a second: frees numbers of members that have left.
     void upkeep(Time now);
     /// Sets the handler for changed addresses, when members have been told, and for the end of the port, with the
@@ -97,6 +100,8 @@ private:
     std::optional<host::InterfaceWatch> watch_;
     std::optional<host::UdpGuard> guard_;
     std::unique_ptr<node::GsiQueue> queue_;
+    std::optional<node::XrcTargets> xrc_targets_;  ///< before the switch is gone, whose poll threads use it
+    std::optional<NodeXrcHost> xrc_host_;
     std::unique_ptr<node::WirePort> port_;  ///< until the switch has it
     node::WirePort* wire_ = nullptr;
     neighbour::NeighbourDevice* neighbours_ = nullptr;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "datapath/link/member.h"
 #include "tests/control/hub/address.h"
 
 namespace verbline::hub {
@@ -13,6 +14,31 @@ namespace {
 
 constexpr wire::MacAddress mac{{std::byte{6}, std::byte{0x76}, std::byte{10}, std::byte{99}, {}, std::byte{1}}};
 constexpr wire::MacAddress multicast_mac{{std::byte{1}, {}, std::byte{0x5e}, {}, std::byte{1}, std::byte{1}}};
+
+constexpr wire::Qpn target_number{link::own_queue_pairs + 5};
+
+XrcTarget connected_target() {
+    return {.domain = XrcDomainId{3},
+            .qpn = target_number,
+            .change = 7,
+            .state = XrcTargetState::rts,
+            .access = 0x1f,
+            .pkey_index = 2,
+            .peer = wire::Qpn{0x12'3456},
+            .first = wire::Psn{0xff'fffe},
+            .mtu = 4096,
+            .max_reads = 16,
+            .rnr_timer = 31,
+            .source = address("10.1.0.1/24").gid,
+            .roce_v1 = true,
+            .to = {.sl = 3,
+                   .global = true,
+                   .dgid = address("10.1.0.2/24").gid,
+                   .hop_limit = 64,
+                   .traffic_class = 0x68,
+                   .flow_label = 0xf'ffff},
+            .mac = mac};
+}
 
 std::vector<Message> one_of_each() {
     return {Join{mac, {address("10.0.0.1/24"), address("fd00::1/64")}, "ib_send_bw"},
@@ -31,7 +57,22 @@ std::vector<Message> one_of_each() {
             DirectGranted{mac, DirectId{1}},
             DirectRefused{mac, EPERM},
             DirectOffer{mac, DirectId{0xffff'ffff}},
-            DirectEnd{DirectId{7}}};
+            DirectEnd{DirectId{7}},
+            OpenXrcDomain{.create = true},
+            OpenXrcDomain{.exclusive = true},
+            XrcDomainOpened{XrcDomainId{3}},
+            CloseXrcDomain{XrcDomainId{3}},
+            CreateXrcTarget{XrcDomainId{3}},
+            XrcTargetMade{target_number},
+            OpenXrcTarget{XrcDomainId{3}, wire::Qpn{0xff'ffff}},
+            CloseXrcTarget{target_number},
+            XrcTarget{.domain = XrcDomainId{3},
+                      .qpn = target_number,
+                      .change = 1,
+                      .state = XrcTargetState::init,
+                      .to = {.global = true}},
+            connected_target(),
+            XrcTargetTaken{target_number, 0x1234'5678}};
 }
 
 /// With one byte changed.
@@ -111,6 +152,33 @@ TEST(HubProtocol, RejectsInvalidValues) {
     EXPECT_EQ(decode(encode(DirectOffer{mac, {}})), foreign);
     EXPECT_EQ(decode(encode(DirectEnd{})), foreign);
     EXPECT_EQ(decode(encode(DirectRefused{mac, 0})), foreign);
+}
+
+TEST(HubProtocol, RejectsXrcTargetsThatCannotBe) {
+    const auto refused = [](auto change) {
+        auto target = connected_target();
+        change(target);
+        return decode(encode(target)) == std::unexpected(Malformed::foreign);
+    };
+    EXPECT_FALSE(refused([](XrcTarget&) {}));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.domain = {}; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.qpn = wire::Qpn{1}; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.qpn = wire::Qpn{link::first_qpn(link::MemberId{1}) + 5}; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.state = XrcTargetState{6}; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.failure = wire::NakCode{4}; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.peer = wire::Qpn{0x100'0000}; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.mtu = 1000; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.mtu = 8192; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.rnr_timer = 32; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.to.sl = 16; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.to.flow_label = 0x10'0000; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.mac = multicast_mac; }));
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.mac = {}; })) << "where it is connected";
+    EXPECT_FALSE(refused([](XrcTarget& t) { t.mac = {}, t.mtu = 0, t.state = XrcTargetState::reset; }));
+    const std::unexpected foreign(Malformed::foreign);
+    EXPECT_EQ(decode(encode(CreateXrcTarget{})), foreign);
+    EXPECT_EQ(decode(encode(CloseXrcTarget{wire::Qpn{1}})), foreign);
+    EXPECT_EQ(decode_changed(encode(OpenXrcDomain{}), body_at, 2), foreign);
 }
 
 TEST(HubProtocol, TextsAreBoundedAndHarmless) {

@@ -9,7 +9,7 @@ namespace {
 using test::datagram, test::frame_to, test::member_5, test::member_6, test::our_mac, test::their_mac, test::with_macs;
 
 struct MemberPortTest : test::PortTest {
-    std::unique_ptr<MemberPort> port = MemberPort::create(make_device(), *queue, member_5, our_mac).value();
+    std::unique_ptr<MemberPort> port = MemberPort::create(make_device(), {*queue, targets}, member_5, our_mac).value();
 
     std::uint64_t counter(std::string_view name) { return test::counter(*port, name); }
 };
@@ -76,7 +76,7 @@ TEST_F(MemberPortTest, CarriesNothingButRdma) {
 
 TEST_F(MemberPortTest, AFloodOfMadsLeavesRoomForOthers) {
     auto* const floods = device;
-    const auto other = MemberPort::create(make_device(), *queue, member_6, our_mac).value();
+    const auto other = MemberPort::create(make_device(), {*queue, targets}, member_6, our_mac).value();
     std::array<rte_mbuf*, 8> burst;
     const auto flood = [&] {
         floods->receive(datagram(wire::gsi_qpn, wire::gsi_qpn));

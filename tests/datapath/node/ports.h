@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "datapath/node/gsi_queue.h"
+#include "datapath/node/xrc_targets.h"
 #include "tests/datapath/node/frames.h"
 #include "tests/support/counter.h"
 #include "tests/support/fake_netdev.h"
@@ -41,6 +42,7 @@ struct PortTest : ::testing::Test {
 
     const int eal = (packet_pool(), 0);
     std::unique_ptr<node::GsiQueue> queue = node::GsiQueue::create("test.gsi").value();
+    node::XrcTargets targets{packet_pool(), [] {}};
     FakeNetDevice* device = nullptr;
 };
 

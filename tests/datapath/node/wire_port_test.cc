@@ -9,7 +9,7 @@ namespace {
 using test::datagram, test::frame_to, test::member_6, test::our_mac, test::their_mac, test::with_macs;
 
 struct WirePortTest : test::PortTest {
-    std::unique_ptr<WirePort> port = WirePort::create(make_device(), *queue, our_mac).value();
+    std::unique_ptr<WirePort> port = WirePort::create(make_device(), {*queue, targets}, our_mac).value();
 };
 
 TEST_F(WirePortTest, TheQueuePairNumberNamesTheMember) {

@@ -70,7 +70,8 @@ struct LaneKeeperTest : ::testing::Test {
     LinkGroups groups{link, mutex};
     LinkPorts ports{link, mutex};
     HubBroker broker{link, mutex};
-    LaneKeeper keeper{link, groups, ports, broker, mutex};
+    XrcSharing xrc{link, mutex, {}};
+    LaneKeeper keeper{link, groups, ports, xrc, broker, mutex};
     std::optional<hub::Lane> returned;
     Error refusal{ENOENT, "no hub `default` runs here"};
     unsigned attempts = 0;

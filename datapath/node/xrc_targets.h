@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The XRC target queue pairs that members of a node share: their packets on the way between peer and members.
+///
+///     peer's requests   WirePort, MemberPort ── route ──> XrcRelay ──┬──> ring of the member's port
+///                                                                    └──> held, until the member before has answered
+///     members' answers  MemberPort ── route ──> XrcRelay ──> back to the port, now addressed to the peer
+///
+/// QPN, PSN and MSN are changed together with the ICRC, which stays the sender's check (wire/icrc_patch.h).
+///
+/// Threads: `route` by all poll threads, the rest by the control thread. One lock, taken for packets of shared targets
+/// alone and held while the headers of one are changed.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "datapath/link/envelope.h"
+#include "datapath/link/member.h"
+#include "datapath/node/xrc_relay.h"
+#include "pmd/base/counter.h"
+
+struct rte_mbuf;
+struct rte_mempool;
+
+namespace verbline::transport {
+struct Packet;
+}
+
+namespace verbline::node {
+
+class NodePort;
+
+#define VERBLINE_XRC_TARGET_COUNTERS(X)                                                             \
+    X(xrc_requests, "packets of peers passed to the member that has the shared receive queue")      \
+    X(xrc_answers, "packets of members passed to peers")                                            \
+    X(xrc_held, "packets of peers held until another member had answered")                          \
+    X(xrc_dropped_full, "such packets while too many were held")                                    \
+    X(xrc_dropped_order, "packets of peers out of order, or after the target's failure")            \
+    X(xrc_dropped_unknown, "packets for a shared target that is not connected, or not by its peer") \
+    X(xrc_dropped_answer, "packets of members that answer nothing")                                 \
+    X(xrc_dropped_malformed, "packets for shared targets with headers that are none of XRC's")      \
+    X(xrc_dropped_port, "packets for members whose port had no room or was closed")                 \
+    X(xrc_naks, "NAKs of the node itself: gaps, shared receive queues and members that do not exist")
+
+struct XrcTargetCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_XRC_TARGET_COUNTERS)
+};
+
+class XrcTargets {
+public:
+    static constexpr std::size_t most_held = 1024;  ///< of all targets
+
+    /// The other end of a target's connection.
+    struct Peer {
+        wire::Qpn qpn{};
+        wire::Psn first;  ///< expected in its first request
+        wire::PKey pkey{0xffff};
+        std::uint8_t mtu_shift = 10;
+        link::Envelope envelope{};  ///< towards it
+    };
+
+    /// `wake` makes the poll threads look at their ports, and is called by any of them; `pool` is for NAKs.
+    XrcTargets(rte_mempool* pool, std::function<void()> wake);
+    ~XrcTargets();
+    XrcTargets(const XrcTargets&) = delete;
+    XrcTargets& operator=(const XrcTargets&) = delete;
+
+    /// Until `detach`. The link's port is that of link::node_itself.
+    void attach(link::MemberId member, NodePort& port);
+    /// The member is gone: it leaves all targets.
+    void detach(link::MemberId member);
+
+    /// Connects the target, with no members as yet. Replaces an earlier connection.
+    void start(wire::Qpn target, const Peer& peer);
+    void stop(wire::Qpn target);
+    /// Does nothing if the target is not connected. `ready`: the member has its leg; until then its packets are held.
+    void join(wire::Qpn target, link::MemberId member, bool ready);
+    void leave(wire::Qpn target, link::MemberId member);
+
+    /// Of a connection that has failed since the last call, the NAK.
+    using Failure = std::pair<wire::Qpn, wire::NakCode>;
+    std::vector<Failure> take_failures();
+
+    /// A received frame for a shared target of this node (link::is_shared_target), or to its peer: members address
+    /// their answers to the target's number at the node's own MAC address, and to the peer's GID. `origin`: whose port
+    /// received it, node_itself for the link's, whose frames are always taken. True: taken. False: it is for the
+    /// target's peer now, and goes on by its addresses.
+    bool route(rte_mbuf& frame, link::MemberId origin) noexcept;
+
+    void counters(const CounterVisitor& visit) const { counters_.each(visit); }
+
+private:
+    struct Held {
+        rte_mbuf* frame = nullptr;
+        XrcRequest request;
+    };
+    struct Target {
+        Target(const Peer& to, wire::Qpn number) : peer(to), qpn(number), relay(to.first) {}
+        Peer peer;
+        wire::Qpn qpn;
+        XrcRelay relay;
+        link::MemberId origin = link::node_itself;  ///< whose port its requests come by
+        std::vector<Held> held;                     ///< a queue from `held_first`; memory for all at the first
+        std::size_t held_first = 0;
+        bool failure_told = false;
+    };
+
+    void receive(Target& target, const transport::Packet& packet, rte_mbuf& frame) noexcept;
+    bool answer(Target& target, const transport::Packet& packet, rte_mbuf& frame, link::MemberId member) noexcept;
+    void act(Target& target, const XrcRelay::Decision& decision, rte_mbuf* frame, bool last) noexcept;
+    void hold(Target& target, rte_mbuf& frame, const XrcRequest& request);
+    void release(Target& target) noexcept;
+    void drop_held(Target& target) noexcept;
+    void tell(const Target& target, wire::Psn psn, const wire::Aeth& aeth) noexcept;
+    void send(link::MemberId to, rte_mbuf* frame) noexcept;
+    void depart(Target& target, link::MemberId member) noexcept;
+
+    rte_mempool* pool_;
+    std::function<void()> wake_;
+    std::mutex mutex_;
+    std::map<wire::Qpn, std::unique_ptr<Target>> targets_;
+    std::map<link::MemberId, NodePort*> ports_;
+    std::size_t held_ = 0;
+    XrcTargetCounters counters_;
+};
+
+}  // namespace verbline::node
