@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/node/xrc_relay.h"
 
+#include <random>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
+
+#include "tests/datapath/node/xrc_model.h"
 
 namespace verbline::node {
 namespace {
@@ -221,6 +227,38 @@ TEST_F(XrcRelayTest, HoldsSoManyAndNoMore) {
     expect_pass(relay.release(request(1, six)), six, 0);
     EXPECT_EQ(relay.receive(request(psn, six)).verdict, Verdict::hold) << "the same again";
     EXPECT_EQ(relay.receive(request(psn + 1, six), false).verdict, Verdict::drop_full) << "the caller has no room";
+}
+
+TEST(XrcRelayModel, KeepsItsPromisesOnEveryWay) {
+    for (unsigned seed = 0; seed < 400; ++seed) {
+        std::mt19937 random(seed);
+        const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+        std::vector<unsigned> members;
+        std::vector<std::uint32_t> psns;
+        for (unsigned i = 0; i < 40; ++i) {
+            members.push_back(below(4) == 0 || members.empty() ? below(test::XrcModel::legs) : members.back());
+            psns.push_back(below(5) == 0 ? 2 + below(3) : 1);
+        }
+        bool kept = true;
+        test::XrcModel model(Psn{static_cast<std::uint32_t>(random())}, members, psns,
+                             [&](bool good, const char* what) {
+                                 if (!good && std::exchange(kept, false))
+                                     ADD_FAILURE() << "seed " << seed << ": " << what;
+                             });
+        for (unsigned step = 0; step < 1000 && kept; ++step) {
+            const auto leg = below(test::XrcModel::legs);
+            const bool lost = below(10) == 0;
+            switch (below(8)) {
+                case 0:
+                case 1: model.send(lost); break;
+                case 2: below(20) == 0 ? model.go_back() : (void)model.refuse_request(leg); break;
+                case 3:
+                case 4: model.deliver_request(leg, lost); break;
+                default: model.deliver_answer(leg, lost); break;
+            }
+        }
+        if (kept) model.finish();
+    }
 }
 
 TEST_F(XrcRelayTest, OfSpansLongPastTheNodeItselfTells) {

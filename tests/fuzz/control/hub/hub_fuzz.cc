@@ -9,6 +9,7 @@
 
 #include "control/hub/protocol.h"
 #include "control/hub/registry.h"
+#include "control/hub/xrc_registry.h"
 #include "datapath/wire/bytes.h"
 #include "tests/fuzz/datapath/packets.h"
 
@@ -58,9 +59,41 @@ void play_ports(hub::Registry& registry, hub::LaneId speaker, const hub::Message
     }
 }
 
+/// Targets are only in domains that somebody has open, and each has a handle of a member of its domain.
+void check(const hub::XrcRegistry& registry) {
+    for (const auto& target : registry.targets()) {
+        const auto members = registry.members(target.domain);
+        const auto openers = registry.openers(target.qpn);
+        expect(target.state != hub::XrcTargetState::gone && !openers.empty());
+        for (const auto opener : openers) expect(members.contains(opener));
+        expect(registry.find(target.qpn) != nullptr && *registry.find(target.qpn) == target);
+    }
+}
+
+void play_xrc(hub::XrcRegistry& registry, hub::LaneId speaker, const hub::Message& message) {
+    if (const auto* how = std::get_if<hub::OpenXrcDomain>(&message)) {
+        (void)registry.open_domain(speaker, {1, how->exclusive ? 2 : 3}, *how);
+    }
+    if (const auto* which = std::get_if<hub::CloseXrcDomain>(&message)) {
+        (void)registry.close_domain(speaker, which->domain);
+        expect(!registry.members(which->domain).contains(speaker));
+    }
+    if (const auto* wanted = std::get_if<hub::CreateXrcTarget>(&message)) {
+        (void)registry.create(speaker, wanted->domain);
+    }
+    if (const auto* wanted = std::get_if<hub::OpenXrcTarget>(&message)) (void)registry.open(speaker, *wanted);
+    if (const auto* which = std::get_if<hub::CloseXrcTarget>(&message)) (void)registry.close(speaker, which->qpn);
+    if (const auto* wanted = std::get_if<hub::XrcTarget>(&message)) (void)registry.set(speaker, *wanted);
+    if (const auto* taken = std::get_if<hub::XrcTargetTaken>(&message)) {
+        (void)registry.fail(taken->qpn, wire::NakCode::remote_access);
+    }
+    check(registry);
+}
+
 /// The messages come one after the other, each behind a byte of its length and one that says who speaks.
 void play(wire::Bytes bytes) {
     hub::Registry registry({.name = "fuzz", .subnets = hub::default_subnets(), .max_lanes = 4, .max_groups = 2});
+    hub::XrcRegistry xrc;
     while (bytes.size() >= 2) {
         const auto size = std::min<std::size_t>(static_cast<std::size_t>(bytes[0]), bytes.size() - 2);
         const auto speaker = hub::LaneId{static_cast<std::uint16_t>(static_cast<unsigned>(bytes[1]) % 8)};
@@ -69,9 +102,12 @@ void play(wire::Bytes bytes) {
         const bool known = registry.tenants().contains(speaker);
         if (!message) {
             if (known) registry.leave(speaker);
+            (void)xrc.leave(speaker);
+            check(xrc);
             continue;
         }
         check(*message);
+        play_xrc(xrc, speaker, *message);
         if (const auto* join = std::get_if<hub::Join>(&*message)) (void)registry.join(*join, {.pid = 1, .uid = 1});
         if (const auto* group = std::get_if<hub::GroupMembership>(&*message); group != nullptr && known) {
             (void)registry.set_group(speaker, *group);
