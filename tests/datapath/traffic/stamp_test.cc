@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/traffic/stamp.h"
+
+#include <gtest/gtest.h>
+
+#include "datapath/traffic/frame_writer.h"
+#include "tests/support/packet.h"
+
+namespace verbline::traffic {
+namespace {
+
+using test::ByteVector;
+
+constexpr Stamp written{.run = 3, .stream = 4, .sequence = 0, .time = 0xfedc'ba98'7654'3210};
+
+ByteVector frame(const FrameSpec& spec) {
+    const auto frames = FrameTemplate::make(spec, SizeMix::parse("128").value()).value();
+    FrameWriter writer(frames, {}, written.run, written.stream);
+    ByteVector bytes(124);
+    writer.write(std::span(bytes).first<FrameWriter::room>(), written.time);
+    return bytes;
+}
+
+TEST(Stamp, IsWhatWasEmitted) {
+    std::array<std::byte, Stamp::size> bytes;
+    const Stamp stamp{.run = 255, .stream = 1, .sequence = 0xffff'ffff'ffff, .time = 5};
+    stamp.emit(bytes);
+    EXPECT_EQ(Stamp::parse(bytes), stamp);
+    EXPECT_FALSE(Stamp::parse(std::span(bytes).first(Stamp::size - 1)));
+}
+
+TEST(FindStamp, FindsItBehindAllHeaders) {
+    for (const bool ipv6 : {false, true}) {
+        for (const auto transport : {Transport::udp, Transport::tcp}) {
+            FrameSpec spec{.ipv6 = ipv6, .transport = transport};
+            EXPECT_EQ(find_stamp(frame(spec)), written);
+            spec.vlan = {5};
+            EXPECT_EQ(find_stamp(frame(spec)), written);
+        }
+    }
+}
+
+TEST(FindStamp, FrameThatIsCutOffHasNone) {
+    for (const bool ipv6 : {false, true}) {
+        const FrameSpec spec{.vlan = {{5}}, .ipv6 = ipv6, .transport = Transport::tcp};
+        const auto whole = frame(spec);
+        const std::size_t enough = 18 + (ipv6 ? 40 : 20) + 20 + Stamp::size;
+        for (std::size_t size = 0; size < enough; ++size) {
+            const ByteVector part(whole.begin(),
+                                  whole.begin() + static_cast<std::ptrdiff_t>(size));  // to be seen by ASan
+            EXPECT_FALSE(find_stamp(part)) << size;
+        }
+        EXPECT_TRUE(find_stamp(std::span(whole).first(enough)));
+    }
+}
+
+TEST(FindStamp, HeaderLengthsOfTheWireAreNotTrusted) {
+    auto bytes = frame({.transport = Transport::tcp});
+    bytes[14] = std::byte{0x4f};  // 60 bytes of IPv4 header, which the frame has: then something else is the TCP header
+    EXPECT_FALSE(find_stamp(bytes));
+    bytes = frame({.transport = Transport::tcp});
+    bytes[46] = std::byte{0xf0};
+    EXPECT_FALSE(find_stamp(bytes));
+}
+
+TEST(FindStamp, OtherFramesHaveNone) {
+    auto bytes = frame({});
+    bytes[42] ^= std::byte{1};  // signature
+    EXPECT_FALSE(find_stamp(bytes));
+    bytes = frame({});
+    bytes[12] = std::byte{0x88};  // EtherType
+    EXPECT_FALSE(find_stamp(bytes));
+    bytes = frame({});
+    bytes[23] = std::byte{1};  // protocol
+    EXPECT_FALSE(find_stamp(bytes));
+    EXPECT_FALSE(find_stamp(test::pattern(200)));
+}
+
+}  // namespace
+}  // namespace verbline::traffic
