@@ -114,7 +114,7 @@ Prototype prototype(const FrameSpec& spec, const Offsets& at, std::uint32_t size
     auto l4_sum = emit_ip_header(spec, l4_length, head.subspan(at.ip));
     emit_l4_header(spec, l4_length, head.subspan(at.l4));
     made.ip_sum = sum_of(wire::InternetChecksum().add(head.subspan(at.ip, at.l4 - at.ip)));
-    made.l4_sum = sum_of(l4_sum.add(head.subspan(at.l4, at.stamp - at.l4)));
+    made.l4_sum = sum_of(l4_sum.add(head.subspan(at.l4, at.stamp - at.l4)).add(Stamp::sum));
     return made;
 }
 

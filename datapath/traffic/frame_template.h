@@ -36,7 +36,7 @@ struct VaryingField {
 struct Prototype {
     std::array<std::byte, max_head> head{};  ///< fields that vary, checksums and stamp are zero
     std::uint16_t length = 0;                ///< of the frame without its FCS
-    std::uint32_t ip_sum = 0, l4_sum = 0;    ///< one's complement, 16 bits, of all that is not zero
+    std::uint32_t ip_sum = 0, l4_sum = 0;    ///< one's complement, 16 bits, of all that is not zero, the stamp included
 };
 
 class FrameTemplate {

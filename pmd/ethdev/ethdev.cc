@@ -100,8 +100,8 @@ Result<void> EthDevice::configure(const PacketPools& pools, const EthDeviceOptio
                      .rx_queues = std::clamp<std::uint16_t>(options.rx_queues, 1, std::min(most, info.max_rx_queues)),
                      .tx_queues = std::clamp<std::uint16_t>(options.tx_queues, 1, std::min(most, info.max_tx_queues)),
                      .max_packet = mtu + std::uint32_t{RTE_ETHER_HDR_LEN},
-                     .tx_offloads = wanted_tx & info.tx_offload_capa,
-                     .rx_offloads = wanted_rx & info.rx_offload_capa,
+                     .tx_offloads = options.offloads ? wanted_tx & info.tx_offload_capa : 0,
+                     .rx_offloads = options.offloads ? wanted_rx & info.rx_offload_capa : 0,
                      .min_tso_segment = min_tso_segment,
                      .max_tso_segments = chain_limit(info.tx_desc_lim.nb_seg_max),
                      .max_segments = chain_limit(info.tx_desc_lim.nb_mtu_seg_max)};

@@ -29,6 +29,7 @@ struct EthDeviceOptions {
     std::uint16_t tx_queues = 1;
     std::uint16_t descriptors = 1024;  ///< in each queue; adjusted to the device's limits
     std::uint16_t mtu = 1500;          ///< bytes behind the Ethernet header
+    bool offloads = true;              ///< those that the driver has; few drivers use their fastest code with any
 };
 
 #define VERBLINE_ETHDEV_COUNTERS(X)                                           \

@@ -47,7 +47,10 @@ struct Opener {
     }
     Result<std::unique_ptr<NetDevice>> operator()(const DpdkSpec& spec) const {
         return EthDevice::create(spec.devargs, options.pool,
-                                 {.rx_queues = options.queues, .tx_queues = options.queues, .mtu = options.mtu});
+                                 {.rx_queues = options.queues,
+                                  .tx_queues = options.queues,
+                                  .mtu = options.mtu,
+                                  .offloads = options.offloads});
     }
 };
 

@@ -32,6 +32,7 @@ struct OpenOptions {
     std::uint32_t memif_slot = 2304;  ///< bytes; a longer frame takes several slots
     unsigned memif_log2_ring =
         tunables::memif_log2_ring;  ///< slots; unused by a server, since the client creates the rings
+    bool offloads = true;           ///< a DPDK port is set up with the offloads that its driver has; without, with none
     bool persistent = true;         ///< a tap outlives the process, so that its addresses survive a restart
     bool bridged = false;  ///< frames go on to other devices as they are: a tap's kernel leaves no work to them
 };

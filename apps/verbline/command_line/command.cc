@@ -50,10 +50,9 @@ Outcome run(std::span<const std::string> words, const CommandContext& context) {
         fmt::print("verbline {} ({})\n", version, rte_version());
         return {};
     }
-    const auto found = std::ranges::find(commands, words[0], [](const auto& c) { return c->manual().name; });
-    if (found == commands.end())
-        return usage_failure(fmt::format("{} is no command of verbline; see verbline --help", words[0]));
-    return run(**found, words.subspan(1), context);
+    const auto found = find_command(commands, words);
+    if (!found) return std::unexpected(found.error());
+    return run(**found, words.subspan(name_words(**found)), context);
 }
 
 }  // namespace verbline::cli

@@ -6,6 +6,7 @@
 ///
 /// Help and man page are made from the same manual and the same option declarations (help.h), so they cannot disagree.
 
+#include <cstddef>
 #include <expected>
 #include <memory>
 #include <span>
@@ -43,7 +44,7 @@ struct Example {
 };
 
 struct Manual {
-    std::string_view name;
+    std::string_view name;                      ///< one word, or two: "bench packet"
     std::string_view summary;                   ///< one line, lower case, no full stop
     std::string_view synopsis;                  ///< what follows the name; one line per form
     std::vector<std::string_view> description;  ///< paragraphs
@@ -72,6 +73,12 @@ public:
 
 /// Every subcommand, in the order in which help lists them.
 std::vector<std::unique_ptr<Command>> all_commands();
+
+/// The command whose name `words` begin with. The error lists the second words of a name that is not complete.
+std::expected<Command*, Failure> find_command(std::span<const std::unique_ptr<Command>> commands,
+                                              std::span<const std::string> words);
+/// Words of its name.
+std::size_t name_words(const Command& command);
 
 /// Runs `words` (the command and its arguments); no word, --help and --version are handled here.
 Outcome run(std::span<const std::string> words, const CommandContext& context);

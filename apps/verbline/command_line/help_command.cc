@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/command_line/help_command.h"
 
-#include <algorithm>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -26,25 +27,24 @@ public:
 
     void declare(CLI::App& app) override {
         app.set_help_flag("-h,--help", "print this help");
-        app.add_option("COMMAND", name_, "the command; without one, verbline itself");
+        app.add_option("COMMAND", words_, "the command; without one, verbline itself");
         app.add_flag("--man", man_, "write a man page (roff) to standard output");
     }
 
     Outcome run(const CommandContext& /*context*/) override {
         const auto commands = all_commands();
-        if (name_.empty()) {
+        if (words_.empty()) {
             fmt::print("{}", man_ ? program_man_page(commands) : program_help(commands));
             return {};
         }
-        const auto found = std::ranges::find(commands, name_, [](const auto& c) { return c->manual().name; });
-        if (found == commands.end())
-            return usage_failure(fmt::format("{} is no command of verbline; see verbline --help", name_));
+        const auto found = find_command(commands, words_);
+        if (!found) return std::unexpected(found.error());
         fmt::print("{}", man_ ? command_man_page(**found) : command_help(**found));
         return {};
     }
 
 private:
-    std::string name_;
+    std::vector<std::string> words_;
     bool man_ = false;
 };
 

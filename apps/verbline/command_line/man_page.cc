@@ -75,7 +75,9 @@ std::string tail(const Manual& manual, std::string see_also) {
 }
 
 std::string page_name(const Command& command) {
-    return fmt::format("verbline-{}", command.manual().name);
+    auto name = fmt::format("verbline-{}", command.manual().name);
+    std::ranges::replace(name, ' ', '-');
+    return name;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "datapath/traffic/frame_writer.h"
+#include "tests/support/checksum.h"
 #include "tests/support/packet.h"
 
 namespace verbline::traffic {
@@ -27,6 +28,28 @@ TEST(Stamp, IsWhatWasEmitted) {
     stamp.emit(bytes);
     EXPECT_EQ(Stamp::parse(bytes), stamp);
     EXPECT_FALSE(Stamp::parse(std::span(bytes).first(Stamp::size - 1)));
+}
+
+TEST(Stamp, DamagedOneIsNone) {
+    std::array<std::byte, Stamp::size> bytes;
+    Stamp{.run = 1, .stream = 2, .sequence = 0x0123'4567'89ab, .time = ~std::uint64_t{0}}.emit(bytes);
+    for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+        bytes[bit / 8] ^= std::byte{1} << bit % 8;
+        EXPECT_FALSE(Stamp::parse(bytes)) << bit;
+        bytes[bit / 8] ^= std::byte{1} << bit % 8;
+    }
+    EXPECT_TRUE(Stamp::parse(bytes));
+    bytes.fill({});
+    EXPECT_FALSE(Stamp::parse(bytes));
+}
+
+TEST(Stamp, EveryOneHasTheSameSum) {
+    for (std::uint64_t number = 0; number < 200'000; number += 7) {
+        std::array<std::byte, Stamp::size> bytes;
+        const Stamp stamp{.run = 9, .stream = 3, .sequence = number, .time = number * 0x9e37'79b9'7f4a'7c15};
+        stamp.emit(bytes);
+        ASSERT_EQ(test::naive_checksum(bytes), static_cast<std::uint16_t>(~Stamp::sum));
+    }
 }
 
 TEST(FindStamp, FindsItBehindAllHeaders) {
@@ -65,7 +88,7 @@ TEST(FindStamp, HeaderLengthsOfTheWireAreNotTrusted) {
 
 TEST(FindStamp, OtherFramesHaveNone) {
     auto bytes = frame({});
-    bytes[42] ^= std::byte{1};  // signature
+    bytes[42] ^= std::byte{1};  // check
     EXPECT_FALSE(find_stamp(bytes));
     bytes = frame({});
     bytes[12] = std::byte{0x88};  // EtherType

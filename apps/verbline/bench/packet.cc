@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/bench/packet.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "apps/verbline/bench/packet_process.h"
+#include "datapath/traffic/stamp.h"
+
+namespace verbline::cli {
+namespace {
+
+class BenchPacket final : public Command {
+public:
+    Manual manual() const override {
+        return {
+            .name = "bench packet",
+            .summary = "send, receive, forward and measure Ethernet frames on any port",
+            .synopsis =
+                "DEVICE [DEVICE] [--role ROLE] [--size MIX] [--flows N] [--rate RATE] [--seconds S] [--frames N] "
+                "[--queues N] [--lcores LIST] [--rfc2544 TEST] [--soak] [--json | --csv] [OPTION...]",
+            .description =
+                {"Sends generated frames out of DEVICE, receives and checks them, or forwards. DEVICE is dpdk:DEVARGS, "
+                 "any port of DPDK by its PCI address or name; eth:IFNAME; tap:IFNAME; or memif:SOCKET[,server].",
+                 "Roles: a generator sends. A sink receives, and counts what is missing in the generator's sequence "
+                 "numbers. A forwarder sends each frame out of the other DEVICE, or back out of the only one. loopback "
+                 "sends out of the first DEVICE and receives from the second, or from the same, and so knows what was "
+                 "lost, repeated and reordered, and measures latency.",
+                 "Sizes include the frame check sequence, as in RFC 2544. Each frame is valid, with right checksums, "
+                 "and "
+                 "carries sequence number and time behind its UDP or TCP header. Latency is that from the making of a "
+                 "frame's burst to its receipt.",
+                 "Each queue of each device is polled by one lcore; lcores are taken in turns. EAL arguments in front "
+                 "choose them: all of -l but the first carry packets. Without EAL arguments threads may run on every "
+                 "CPU, which measures little.",
+                 "--rfc2544 searches: throughput is the highest rate without loss (26.1), with its latency (26.2); "
+                 "loss "
+                 "the share of frames lost at 100 %, 90 %, ... (26.3); back-to-back the longest burst without loss "
+                 "(26.4). The highest rate is --rate, or else the line's.",
+                 "`verbline doctor` looks at the machine first: what it finds is in the JSON, beside versions, CPU, "
+                 "NUMA nodes, kernel and EAL arguments.",
+                 "Cycles are of the time stamp counter. The exit status is 1, too, if a soak lost, repeated or "
+                 "reordered a frame."},
+            .examples = {{"verbline -l 0,1 --no-pci --vdev net_null0 -- bench packet dpdk:net_null0 --role generator",
+                          "how fast frames of 64 bytes are made on one core"},
+                         {"verbline -l 0-2 -a 3b:00.0 -a 3b:00.1 -- bench packet dpdk:3b:00.0 dpdk:3b:00.1 --rfc2544 "
+                          "throughput --trial 60",
+                          "what a device under test between two ports forwards without loss"},
+                         {"verbline bench packet dpdk:net_ring0 --frames 100000 --impair loss=0.01,delay=1ms",
+                          "try loss and latency without hardware"},
+                         {"verbline -l 2-6 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role sink --queues 4 --soak",
+                          "how receive-side scaling spreads, until SIGINT"}},
+            .see_also = {"verbline-doctor(1)", "dpdk-testpmd(1)"},
+        };
+    }
+
+    void declare(CLI::App& app) override {
+        app.set_help_flag("-h,--help", "print this help");
+        app.add_option("DEVICE", texts_.devices, "one or two devices, see above");
+        app.add_option("--role", texts_.role, "generator, sink, forwarder or loopback; without it, loopback")
+            ->type_name("ROLE")
+            ->check(CLI::IsMember({"generator", "sink", "forwarder", "loopback"}));
+        declare_frames(app);
+        declare_traffic(app);
+        declare_measurement(app);
+    }
+
+    Outcome run(const CommandContext& context) override {
+        auto plan = bench::make_plan(texts_);
+        if (!plan) return usage_failure("bench packet: " + plan.error().what);
+        return bench::run_packet({.plan = std::move(*plan),
+                                  .eal_arguments = context.eal_arguments,
+                                  .format = json_  ? bench::Format::json
+                                            : csv_ ? bench::Format::csv
+                                                   : bench::Format::text,
+                                  .interval = static_cast<Time>(interval_ * second)});
+    }
+
+private:
+    void declare_frames(CLI::App& app) {
+        app.add_option("--size", texts_.size, "64 to 9216; several as SIZE:WEIGHT,...; or imix; without it, 64")
+            ->type_name("MIX");
+        app.add_option("--mtu", texts_.mtu, "of the devices; without it, what the largest size needs, at least 1500")
+            ->type_name("N")
+            ->check(CLI::Range(68, 9216));
+        app.add_option("--flows", texts_.flows, "by source ports, then source addresses, unless these are given")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1'000'000));
+        app.add_flag("--ipv6", texts_.ipv6, "IPv6 in place of IPv4");
+        app.add_option("--protocol", texts_.protocol, "udp or tcp; without it, udp")
+            ->type_name("NAME")
+            ->check(CLI::IsMember({"udp", "tcp"}));
+        app.add_option("--vlan", texts_.vlan, "802.1Q tag: an id, or FIRST-LAST")->type_name("RANGE");
+        app.add_option("--source-mac", texts_.source_mac, "an address, or FIRST-LAST")->type_name("RANGE");
+        app.add_option("--destination-mac", texts_.destination_mac, "the same")->type_name("RANGE");
+        app.add_option("--source-ip", texts_.source_ip, "the same")->type_name("RANGE");
+        app.add_option("--destination-ip", texts_.destination_ip, "the same")->type_name("RANGE");
+        app.add_option("--source-port", texts_.source_port, "a port, or FIRST-LAST")->type_name("RANGE");
+        app.add_option("--destination-port", texts_.destination_port, "the same")->type_name("RANGE");
+    }
+
+    void declare_traffic(CLI::App& app) {
+        app.add_option("--rate", texts_.rate,
+                       "1.5Mpps, 10Gbps (of frames) or 50% (of the line); without it, as fast as it goes")
+            ->type_name("RATE");
+        app.add_option("--burst", texts_.burst, "frames sent or received at a time; without it, 32")
+            ->type_name("N")
+            ->check(CLI::Range(std::size_t{1}, pmd::max_burst));
+        app.add_option("--frames", texts_.frames, "to send in all")
+            ->type_name("N")
+            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 47));
+        app.add_option("--queues", texts_.queues, "of each device, in each direction; without it, 1")
+            ->type_name("N")
+            ->check(CLI::Range(std::size_t{1}, traffic::Stamp::max_streams));
+        app.add_option("--lcores", texts_.lcores, "those of the EAL that poll, such as 1,3-5; without it, all")
+            ->type_name("LIST");
+        app.add_flag("--software-rss", texts_.software_rss, "spread packets in software if a device has fewer queues");
+        app.add_flag("--offloads", texts_.offloads, "set DPDK's ports up with the offloads that their drivers have");
+        app.add_option("--forward", texts_.forward, "forwarder: io, or macswap to swap MACs; without it, io")
+            ->type_name("MODE")
+            ->check(CLI::IsMember({"io", "macswap"}));
+        app.add_option("--impair", texts_.impair, "worsen the devices, such as loss=0.01,delay=1ms,seed=7")
+            ->type_name("SPEC");
+    }
+
+    void declare_measurement(CLI::App& app) {
+        app.add_option("--seconds", texts_.seconds, "how long; without it, 10, or until all --frames are sent")
+            ->type_name("S")
+            ->check(CLI::Range(0.001, 1e9));
+        app.add_option("--rfc2544", texts_.search, "throughput, loss or back-to-back")
+            ->type_name("TEST")
+            ->check(CLI::IsMember({"throughput", "loss", "back-to-back"}));
+        app.add_option("--trial", texts_.trial_seconds, "seconds of each trial of a search; without it, 2")
+            ->type_name("S")
+            ->check(CLI::Range(0.01, 1e6));
+        app.add_option("--resolution", texts_.resolution_percent,
+                       "per cent to which a throughput is to be known; without it, 0.5")
+            ->type_name("P")
+            ->check(CLI::Range(0.001, 50.));
+        app.add_option("--accept-loss", texts_.accepted_loss_percent,
+                       "per cent of frames that a throughput may lose; without it, none")
+            ->type_name("P")
+            ->check(CLI::Range(0., 50.));
+        app.add_flag("--soak", texts_.soak, "until --seconds or a signal; any loss or disorder is a failure");
+        app.add_option("--interval", interval_, "print a line of progress every so many seconds")
+            ->type_name("S")
+            ->check(CLI::Range(0.1, 1e6));
+        auto* const json = app.add_flag("--json", json_, "print JSON: everything that was measured and recorded");
+        app.add_flag("--csv", csv_, "print a line of names, and one for each trial")->excludes(json);
+    }
+
+    bench::PacketTexts texts_;
+    double interval_ = 0;
+    bool json_ = false, csv_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_bench_packet() {
+    return std::make_unique<BenchPacket>();
+}
+
+}  // namespace verbline::cli

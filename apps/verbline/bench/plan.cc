@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/bench/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "datapath/wire/ethernet.h"
+
+namespace verbline::bench {
+namespace {
+
+constexpr double default_seconds = 10;
+constexpr std::uint16_t default_mtu = 1500, max_vlan = 4094;
+constexpr std::uint32_t dynamic_ports = 16384;  ///< 49152 to 65535 (RFC 6335 6)
+
+Time nanoseconds(double seconds) {
+    return static_cast<Time>(seconds * second);
+}
+
+/// Parses what was given into `value`.
+template <class Value>
+Result<void> read(const std::string& text, Value& value, auto&& parse) {
+    if (text.empty()) return {};
+    auto parsed = parse(text);
+    if (!parsed) return std::unexpected(parsed.error());
+    value = std::move(*parsed);
+    return {};
+}
+
+Result<void> read_fields(const PacketTexts& texts, traffic::FrameSpec& spec) {
+    const auto ports = [](std::string_view option) {
+        return [=](std::string_view text) { return parse_numbers(option, text, 0, UINT16_MAX); };
+    };
+    const auto with = [](std::string_view option, auto parse) {
+        return [=](std::string_view text) { return parse(option, text); };
+    };
+    const auto vlan = [](std::string_view text) { return parse_numbers("--vlan", text, 1, max_vlan); };
+    std::vector<Result<void>> results{
+        read(texts.vlan, spec.vlan, vlan),
+        read(texts.source_mac, spec.source_mac, with("--source-mac", parse_macs)),
+        read(texts.destination_mac, spec.destination_mac, with("--destination-mac", parse_macs)),
+        read(texts.source_port, spec.source_port, ports("--source-port")),
+        read(texts.destination_port, spec.destination_port, ports("--destination-port")),
+        spec.ipv6 ? read(texts.source_ip, spec.source_ipv6, with("--source-ip", parse_ipv6))
+                  : read(texts.source_ip, spec.source_ipv4, with("--source-ip", parse_ipv4)),
+        spec.ipv6 ? read(texts.destination_ip, spec.destination_ipv6, with("--destination-ip", parse_ipv6))
+                  : read(texts.destination_ip, spec.destination_ipv4, with("--destination-ip", parse_ipv4))};
+    const auto wrong = std::ranges::find_if(results, [](const auto& result) { return !result; });
+    return wrong == results.end() ? Result<void>() : *wrong;
+}
+
+/// Makes as many flows as are asked for out of fields that were not given: source ports, then source addresses.
+void spread_flows(const PacketTexts& texts, traffic::FrameSpec& spec) {
+    if (texts.source_port.empty()) spec.source_port.count = std::min(texts.flows, dynamic_ports);
+    if (!texts.source_ip.empty()) return;
+    const auto addresses = (texts.flows + spec.source_port.count - 1) / spec.source_port.count;
+    spec.source_ipv4.count = spec.source_ipv6.count = std::max(1u, addresses);
+}
+
+Result<void> make_frames(const PacketTexts& texts, PacketPlan& plan) {
+    auto sizes = traffic::SizeMix::parse(texts.size);
+    if (!sizes) return failure(EINVAL, "--size: " + sizes.error().what);
+    plan.sizes = std::move(*sizes);
+    traffic::FrameSpec spec{.ipv6 = texts.ipv6,
+                            .transport = texts.protocol == "tcp" ? traffic::Transport::tcp : traffic::Transport::udp};
+    if (auto good = read_fields(texts, spec); !good) return good;
+    if (texts.flows > 0) spread_flows(texts, spec);
+    auto frames = traffic::FrameTemplate::make(spec, plan.sizes);
+    if (!frames) return failure(EINVAL, "--size: " + frames.error().what);
+    plan.frames = std::move(*frames);
+    plan.flows = plan.frames.flows();
+    if (texts.flows > plan.flows)
+        return failure(EINVAL,
+                       fmt::format("--flows: the ranges given make {} flows only; widen one of them", plan.flows));
+    if (texts.flows > 0) plan.flows = texts.flows;
+    return {};
+}
+
+/// The MTU that the largest frame needs, or the one given, if it does.
+Result<void> check_mtu(const PacketTexts& texts, PacketPlan& plan) {
+    const auto headers = wire::Ethernet::size + traffic::fcs + (texts.vlan.empty() ? 0 : wire::Vlan::size);
+    const auto needed = static_cast<std::uint16_t>(plan.sizes.largest() - headers);
+    plan.mtu = texts.mtu != 0 ? static_cast<std::uint16_t>(texts.mtu) : std::max(default_mtu, needed);
+    if (needed <= plan.mtu || !plan.sends()) return {};
+    return failure(EINVAL, fmt::format("--size: frames of {} bytes are above the MTU of {}, which allows {}",
+                                       plan.sizes.largest(), plan.mtu, plan.mtu + headers));
+}
+
+Result<void> read_devices(const PacketTexts& texts, PacketPlan& plan) {
+    const bool one = plan.role == Role::generator || plan.role == Role::sink;
+    if (texts.devices.empty() || texts.devices.size() > (one ? 1 : 2))
+        return failure(EINVAL, fmt::format("a {} has {}", texts.role, one ? "one DEVICE" : "one DEVICE or two"));
+    for (const auto& text : texts.devices) {
+        auto spec = pmd::parse_device_spec(text);
+        if (!spec) return std::unexpected(spec.error());
+        plan.devices.push_back(std::move(*spec));
+    }
+    plan.device_texts = texts.devices;
+    return {};
+}
+
+Result<void> read_run(const PacketTexts& texts, PacketPlan& plan) {
+    if (auto good = read(texts.rate, plan.rate, parse_rate); !good) return good;
+    if (auto good = read(texts.lcores, plan.lcores, parse_lcores); !good) return good;
+    if (auto good = read(texts.impair, plan.impair, pmd::parse_impairments); !good) return good;
+    if (texts.frames != 0) plan.frame_limit = texts.frames;
+    if (texts.seconds > 0) {
+        plan.duration = nanoseconds(texts.seconds);
+    } else if (texts.frames == 0 && !texts.soak) {
+        plan.duration = nanoseconds(default_seconds);
+    }
+    plan.trial = nanoseconds(texts.trial_seconds);
+    plan.resolution = texts.resolution_percent / 100;
+    plan.accepted_loss = texts.accepted_loss_percent / 100;
+    plan.search = texts.search == "throughput"     ? Search::throughput
+                  : texts.search == "loss"         ? Search::loss
+                  : texts.search == "back-to-back" ? Search::back_to_back
+                                                   : Search::none;
+    if (plan.search != Search::none && plan.role != Role::loopback)
+        return failure(EINVAL, "--rfc2544 needs --role loopback, which knows what was sent and what arrived");
+    if (plan.search != Search::none && (texts.soak || texts.frames != 0))
+        return failure(EINVAL, "--rfc2544 decides itself how long to send: leave out --soak and --frames");
+    return {};
+}
+
+}  // namespace
+
+Result<PacketPlan> make_plan(const PacketTexts& texts) {
+    PacketPlan plan;
+    plan.role = texts.role == "generator"   ? Role::generator
+                : texts.role == "sink"      ? Role::sink
+                : texts.role == "forwarder" ? Role::forwarder
+                                            : Role::loopback;
+    plan.rewrite = texts.forward == "macswap" ? traffic::Rewrite::swap_macs : traffic::Rewrite::none;
+    plan.queues = texts.queues, plan.burst = texts.burst;
+    plan.software_rss = texts.software_rss, plan.offloads = texts.offloads, plan.soak = texts.soak;
+    for (const auto& step : {read_devices, make_frames, check_mtu, read_run}) {
+        if (auto good = step(texts, plan); !good) return std::unexpected(good.error());
+    }
+    return plan;
+}
+
+}  // namespace verbline::bench

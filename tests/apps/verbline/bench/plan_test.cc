@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/bench/plan.h"
+
+#include <gtest/gtest.h>
+
+namespace verbline::bench {
+namespace {
+
+PacketTexts texts(auto&& change) {
+    PacketTexts made{.devices = {"dpdk:net_null0"}};
+    change(made);
+    return made;
+}
+PacketPlan plan(auto&& change) {
+    return make_plan(texts(change)).value();
+}
+std::string refusal(auto&& change) {
+    const auto made = make_plan(texts(change));
+    return made ? "" : made.error().what;
+}
+
+TEST(PacketPlan, DefaultsAreALoopOfSmallFramesForTenSeconds) {
+    const auto made = plan([](auto&) {});
+    EXPECT_EQ(made.role, Role::loopback);
+    EXPECT_EQ(made.sizes.sizes(), std::vector<std::uint32_t>{64});
+    EXPECT_EQ(made.flows, 1u);
+    EXPECT_EQ(made.duration, 10 * second);
+    EXPECT_EQ(made.mtu, 1500);
+    EXPECT_FALSE(made.rate);
+}
+
+TEST(PacketPlan, FlowsAreMadeOfPortsThenAddresses) {
+    const auto few = plan([](auto& t) { t.flows = 100; });
+    EXPECT_EQ(few.frames.fields().size(), 1u);
+    EXPECT_EQ(few.flows, 100u);
+    const auto many = plan([](auto& t) { t.flows = 1'000'000; });
+    EXPECT_EQ(many.flows, 1'000'000u);
+    EXPECT_GE(many.frames.flows(), 1'000'000u);
+    EXPECT_EQ(many.frames.fields().size(), 2u);
+    const auto one_port = plan([](auto& t) { t.flows = 1000, t.source_port = "5"; });
+    EXPECT_EQ(one_port.frames.fields().size(), 1u);
+    EXPECT_EQ(one_port.frames.fields()[0].width, 4);
+}
+
+TEST(PacketPlan, RangesMakeFlows) {
+    EXPECT_EQ(plan([](auto& t) { t.source_port = "1-10", t.destination_ip = "10.0.0.1-10.0.0.7"; }).flows, 70u);
+    EXPECT_EQ(refusal([](auto& t) { t.source_port = "1-10", t.source_ip = "10.0.0.1", t.flows = 11; }),
+              "--flows: the ranges given make 10 flows only; widen one of them");
+}
+
+TEST(PacketPlan, MtuIsWhatTheLargestFrameNeeds) {
+    EXPECT_EQ(plan([](auto& t) { t.size = "1518"; }).mtu, 1500);
+    EXPECT_EQ(plan([](auto& t) { t.size = "9216"; }).mtu, 9198);
+    EXPECT_EQ(plan([](auto& t) { t.size = "1522", t.vlan = "1-3"; }).mtu, 1500);
+    EXPECT_EQ(refusal([](auto& t) { t.size = "imix", t.mtu = 1499; }),
+              "--size: frames of 1518 bytes are above the MTU of 1499, which allows 1517");
+}
+
+TEST(PacketPlan, FramesWithoutASecondsEndByThemselves) {
+    EXPECT_FALSE(plan([](auto& t) { t.frames = 100; }).duration);
+    EXPECT_EQ(plan([](auto& t) { t.frames = 100, t.seconds = 1.5; }).duration, 1500 * millisecond);
+    EXPECT_FALSE(plan([](auto& t) { t.soak = true; }).duration);
+}
+
+TEST(PacketPlan, RefusesWhatDoesNotFit) {
+    EXPECT_EQ(refusal([](auto& t) { t.devices.clear(); }), "a loopback has one DEVICE or two");
+    EXPECT_EQ(refusal([](auto& t) { t.role = "sink", t.devices.push_back("eth:x"); }), "a sink has one DEVICE");
+    EXPECT_EQ(refusal([](auto& t) { t.size = "63"; }),
+              "--size: 63 is no frame size: give 64 to 9216, several as SIZE:WEIGHT,..., or imix");
+    EXPECT_EQ(refusal([](auto& t) { t.ipv6 = true; }),
+              "--size: frames of 64 bytes have no room for their headers and the stamp behind them: give 84 or more");
+    EXPECT_EQ(refusal([](auto& t) { t.search = "loss", t.role = "sink"; }),
+              "--rfc2544 needs --role loopback, which knows what was sent and what arrived");
+    EXPECT_EQ(refusal([](auto& t) { t.search = "loss", t.soak = true; }),
+              "--rfc2544 decides itself how long to send: leave out --soak and --frames");
+    for (const auto* wrong : {"x", "dpdk"}) EXPECT_NE(refusal([=](auto& t) { t.devices = {wrong}; }), "") << wrong;
+    EXPECT_NE(refusal([](auto& t) { t.impair = "loss=2"; }), "");
+    EXPECT_NE(refusal([](auto& t) { t.rate = "1"; }), "");
+    EXPECT_NE(refusal([](auto& t) { t.lcores = "x"; }), "");
+    EXPECT_NE(refusal([](auto& t) { t.vlan = "4095"; }), "");
+    EXPECT_NE(refusal([](auto& t) { t.source_ip = "fd00::1"; }), "");
+}
+
+}  // namespace
+}  // namespace verbline::bench
