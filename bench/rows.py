@@ -13,6 +13,7 @@ from collections.abc import Callable
 import busy_machine
 import l3fwd
 import mpi_ranks
+import testpmd
 import verbs_pairs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -168,6 +169,19 @@ def forwarding(flows):
 
     return Row(f"Ethernet forwarding, {flows:,} flow{'s' * (flows > 1)}, l3fwd", "M/s", "DPDK's l3fwd, LPM", 0.9, measure,
                less_is_better=False, over_network=True)
+
+
+def bench_packet(role, mode, goal, *arguments):
+    """Millions of frames of 64 B that one core sends or forwards on a port that costs little."""
+    def measure(_):
+        try:
+            peer = testpmd.peer_rate(mode)
+            return testpmd.our_rate(built("apps/verbline/verbline"), ["--role", role, *arguments]), peer
+        except l3fwd.Failed as reason:
+            raise CannotRun(reason) from reason
+
+    return Row(f"bench packet, {role}, testpmd {mode}", "M/s", f"testpmd {mode}", goal, measure, less_is_better=False,
+               over_network=True)
 
 
 def against_ethernet(link):
@@ -424,6 +438,9 @@ def all_rows():
         Row("IPoIB against Ethernet, routed, CRCs by the device", "ns", "routed to Ethernet", 0.95,
             against_ethernet("to_ipoib_of_device")),
         *(forwarding(flows) for flows in (1, 10_000)),
+        bench_packet("generator", "txonly", 0.9),
+        bench_packet("forwarder", "io", 0.95, "--forward", "io"),
+        bench_packet("forwarder", "macswap", 0.95, "--forward", "macswap"),
         two_shards("two shards to Ethernet, for a CPU's second", "shards/to_ethernet", "packets_per_cpu_second", 1.8),
         two_shards("two shards to IPoIB, for a CPU's second", "shards/to_ipoib", "packets_per_cpu_second", 1.8),
         two_shards("two shards to Ethernet, in wall time", "shards/to_ethernet", "packets_per_second", None),

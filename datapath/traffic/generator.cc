@@ -15,9 +15,13 @@ namespace {
 
 constexpr unsigned pool_cache = 256;
 
-/// Credit of the pacer: a poll that comes late makes up for one burst.
+/// Credit of the pacer: what a poll that comes late makes up for.
 std::uint32_t credit(const GeneratorSettings& settings) {
-    return settings.rate ? settings.burst * settings.rate->cost(min_frame) : 0;
+    if (!settings.rate) return 0;
+    const double burst = static_cast<double>(settings.burst) * settings.rate->cost(min_frame);
+    const double late =
+        static_cast<double>(settings.rate->pacer_rate()) / 8 * static_cast<double>(settings.catch_up) / second;
+    return static_cast<std::uint32_t>(std::min(std::max(burst, late), 4e9));
 }
 
 }  // namespace

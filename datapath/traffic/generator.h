@@ -39,6 +39,7 @@ struct GeneratorSettings {
     std::uint8_t run = 0, stream = 0;  ///< of the stamp
     std::uint16_t burst = 32;          ///< frames sent back to back
     std::optional<Rate> rate;          ///< of this queue; none: as fast as the device takes them
+    Time catch_up = 0;                 ///< a poll that is late by up to this, or by a burst, makes up for it
     std::uint64_t frames = std::numeric_limits<std::uint64_t>::max();  ///< to send in all
 };
 

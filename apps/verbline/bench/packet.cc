@@ -103,6 +103,10 @@ private:
         app.add_option("--rate", texts_.rate,
                        "1.5Mpps, 10Gbps (of frames) or 50% (of the line); without it, as fast as it goes")
             ->type_name("RATE");
+        app.add_option("--catch-up", texts_.catch_up_ms,
+                       "milliseconds that a generator whose CPU was taken makes up for at once; without it, one burst")
+            ->type_name("MS")
+            ->check(CLI::Range(0., 1000.));
         app.add_option("--burst", texts_.burst, "frames sent or received at a time; without it, 32")
             ->type_name("N")
             ->check(CLI::Range(std::size_t{1}, pmd::max_burst));

@@ -112,6 +112,7 @@ Result<void> read_run(const PacketTexts& texts, PacketPlan& plan) {
         plan.duration = nanoseconds(default_seconds);
     }
     plan.trial = nanoseconds(texts.trial_seconds);
+    plan.catch_up = nanoseconds(texts.catch_up_ms / 1000);
     plan.resolution = texts.resolution_percent / 100;
     plan.accepted_loss = texts.accepted_loss_percent / 100;
     plan.search = texts.search == "throughput"     ? Search::throughput

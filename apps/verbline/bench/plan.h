@@ -32,7 +32,7 @@ struct PacketTexts {
     std::uint32_t flows = 0, mtu = 0;
     std::uint16_t queues = 1, burst = 32;
     std::uint64_t frames = 0;
-    double seconds = 0, trial_seconds = 2, resolution_percent = 0.5, accepted_loss_percent = 0;
+    double seconds = 0, trial_seconds = 2, resolution_percent = 0.5, accepted_loss_percent = 0, catch_up_ms = 0;
     bool ipv6 = false, software_rss = false, offloads = false, soak = false;
 };
 
@@ -52,7 +52,7 @@ struct PacketPlan {
     std::optional<pmd::ImpairSpec> impair;
     bool software_rss = false, offloads = false, soak = false;
     Search search = Search::none;
-    Time trial = 2 * second;
+    Time trial = 2 * second, catch_up = 0;
     double resolution = 0.005, accepted_loss = 0;
 
     bool sends() const { return role == Role::generator || role == Role::loopback; }

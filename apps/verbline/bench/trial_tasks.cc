@@ -11,7 +11,8 @@ traffic::GeneratorSettings generator_settings(const PacketPlan& plan, const Tria
     traffic::GeneratorSettings made{.flows = traffic::FlowSlice::of(plan.flows, queue, plan.queues),
                                     .run = settings.run,
                                     .stream = static_cast<std::uint8_t>(queue),
-                                    .burst = plan.burst};
+                                    .burst = plan.burst,
+                                    .catch_up = plan.catch_up};
     if (settings.rate) made.rate = *settings.rate * (1. / plan.queues);
     constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
     // Parts of all frames, of which the first queues have one more if they are not even.

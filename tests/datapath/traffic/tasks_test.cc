@@ -85,6 +85,23 @@ TEST_F(TrafficTasks, GeneratorKeepsItsRate) {
     EXPECT_GE(clock.now(), 18 * millisecond);  // the first two at once
 }
 
+TEST_F(TrafficTasks, GeneratorMakesUpForLostTime) {
+    const auto sent_after_a_pause = [&](Time catch_up) {
+        auto sender = generator({.burst = 1, .rate = Rate{RateUnit::frames, 10'000}, .catch_up = catch_up});
+        const CycleClock clock;
+        sender.poll();
+        while (clock.now() < 20 * millisecond) {}
+        std::size_t sent = 0;  // at once, or nearly so
+        while (sender.poll()) ++sent;
+        device.sent.clear();
+        return sent;
+    };
+    EXPECT_LE(sent_after_a_pause(0), 10u);
+    const auto made_up = sent_after_a_pause(10 * millisecond);
+    EXPECT_GE(made_up, 100u);
+    EXPECT_LE(made_up, 120u);
+}
+
 TEST_F(TrafficTasks, GeneratorThatStoppedOnlySendsWhatTheDeviceHoldsBack) {
     auto sender = generator({.burst = 8});
     sender.poll();
