@@ -25,7 +25,8 @@ def peer_rate(mode):
     prefix = f"testpmd-{os.getpid()}"
     # With a period for statistics it does not wait for a key, and so not end without a terminal.
     command = [program(), *EAL, "--file-prefix", prefix, f"--vdev={PORT},size=60", "--", f"--forward-mode={mode}",
-               "--txpkts=60", "--burst=32", "--port-topology=loop", "--no-mlockall", "--stats-period=60"]
+               "--txpkts=60", "--total-num-mbufs=16384", "--burst=32", "--port-topology=loop", "--no-mlockall",
+               "--stats-period=60"]
     with running(command) as process:
         return rate(process, prefix)
 

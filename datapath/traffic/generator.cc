@@ -6,6 +6,7 @@
 
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
+#include <rte_prefetch.h>
 
 #include "pmd/allocate.h"
 #include "pmd/packet_pool.h"
@@ -69,6 +70,7 @@ bool Generator::fill() noexcept {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(settings_.burst, left_));
     const auto count = pmd::allocate(pool_, pmd::Burst(staged_).first(wanted));
     if (count < wanted) counters_.tx_no_buffers.add();
+    for (std::size_t i = 0; i < count; ++i) rte_prefetch0(rte_pktmbuf_mtod(staged_[i], void*));
     std::uint32_t cost = 0;
     const auto time = rte_rdtsc();
     for (std::size_t i = 0; i < count; ++i) {

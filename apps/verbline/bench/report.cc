@@ -225,8 +225,8 @@ std::string to_csv(const PacketPlan& plan, const Report& report) {
         const auto row = trial_row(plan, *trial);
         std::string names, values;
         for (const auto& [key, value] : row.items()) {
-            names += (names.empty() ? "" : ",") + csv_cell(key);
-            values += (values.empty() ? "" : ",") + csv_cell(value);
+            names += fmt::format("{}{}", names.empty() ? "" : ",", csv_cell(key));
+            values += fmt::format("{}{}", values.empty() ? "" : ",", csv_cell(value));
         }
         if (out.empty()) out = names + "\n";
         out += values + "\n";

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/traffic/stamp.h"
 
+#include <algorithm>
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "datapath/traffic/frame_writer.h"
@@ -28,6 +31,14 @@ TEST(Stamp, IsWhatWasEmitted) {
     stamp.emit(bytes);
     EXPECT_EQ(Stamp::parse(bytes), stamp);
     EXPECT_FALSE(Stamp::parse(std::span(bytes).first(Stamp::size - 1)));
+}
+
+TEST(Stamp, IsLaidOutAsItsLayoutSays) {
+    const Stamp stamp{.run = 0x12, .stream = 0x34, .sequence = 0x5678'9abc'def0, .time = 0x0123'4567'89ab'cdef};
+    std::array<std::byte, Stamp::size> emitted, laid_out;
+    stamp.emit(emitted);
+    wire::write(stamp, std::span(laid_out));
+    EXPECT_TRUE(std::ranges::equal(std::span(emitted).subspan(2), std::span(laid_out).subspan(2)));
 }
 
 TEST(Stamp, DamagedOneIsNone) {
