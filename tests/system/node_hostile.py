@@ -15,6 +15,8 @@ from hub_hostile import SLOTS, HubProcess, Lane, check, within
 QUEUE_PAIR_BITS, ID_BITS = 14, 22  # of a member: its queue pairs' numbers, its communication ids
 GSI, QP0 = 1, 0
 REQ, DREQ = 0x10, 0x15
+SHARED_TARGET = 12300  # of the node's own numbers
+RC_SEND_ONLY, XRC_SEND_ONLY, XRC_ACKNOWLEDGE = 0x04, 0xA4, 0xB1
 
 
 class Attacker(Lane):
@@ -51,6 +53,13 @@ def lies(node, attacker, victim, honest):
         ("a frame that is not RDMA", "rx_dropped_not_rdma",
          lambda: attacker.send(frames.ethernet(attacker.mac, attacker.mac, frames.ETHERTYPE_IPV4,
                                                frames.ipv4(attacker.ip, attacker.ip, frames.icmp_echo())))),
+        ("a request for an XRC target that nobody has", "xrc_dropped_unknown",
+         lambda: attacker.datagram(SHARED_TARGET, struct.pack("!I", victim[2]), opcode=XRC_SEND_ONLY)),
+        ("an answer in the name of such a target", "xrc_dropped_unknown",
+         lambda: attacker.datagram(SHARED_TARGET, opcode=XRC_ACKNOWLEDGE)),
+        ("an RC packet for such a target", "xrc_dropped_unknown", lambda: attacker.datagram(SHARED_TARGET, opcode=RC_SEND_ONLY)),
+        ("a datagram in the name of another's queue pair for such a target", "rx_dropped_foreign_qpn",
+         lambda: attacker.datagram(SHARED_TARGET, source_qpn=qpn)),
         ("a MAD too short", "gsi_dropped_malformed", lambda: attacker.datagram(GSI, b"short MAD")),
         ("a DREQ with the victim's id", "gsi_dropped_foreign_id", lambda: attacker.message(DREQ, local, remote, qpn_field)),
         ("a DREQ with the id of the victim's peer", "gsi_dropped_foreign_id", lambda: attacker.message(DREQ, remote, local, qpn_field)),

@@ -13,14 +13,14 @@ namespace {
 // Object counts that are limited by memory only.
 constexpr int plenty = 1 << 20;
 
-ibv_device_attr base() {
+ibv_device_attr base(int pairs) {
     return {
         .max_mr_size = std::numeric_limits<std::uint64_t>::max(),
         .page_size_cap = ~std::uint64_t{0} << 12,
         .vendor_id = 0xffffff,  // software: no vendor
         .vendor_part_id = 0,
         .hw_ver = 0,
-        .max_qp = queue_pairs,
+        .max_qp = pairs,
         .max_qp_wr = work_requests,
         .device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_CHANGE_PHY_PORT |
                             IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
@@ -34,7 +34,7 @@ ibv_device_attr base() {
         .max_pd = plenty,
         .max_qp_rd_atom = reads,
         .max_ee_rd_atom = 0,
-        .max_res_rd_atom = reads * queue_pairs,
+        .max_res_rd_atom = reads * pairs,
         .max_qp_init_rd_atom = reads,
         .max_ee_init_rd_atom = 0,
         .atomic_cap = IBV_ATOMIC_HCA,
@@ -44,8 +44,8 @@ ibv_device_attr base() {
         .max_raw_ipv6_qp = 0,
         .max_raw_ethy_qp = 0,
         .max_mcast_grp = plenty,
-        .max_mcast_qp_attach = queue_pairs,
-        .max_total_mcast_qp_attach = queue_pairs,
+        .max_mcast_qp_attach = pairs,
+        .max_total_mcast_qp_attach = pairs,
         .max_ah = plenty,
         .max_fmr = 0,
         .max_map_per_fmr = 0,
@@ -60,9 +60,9 @@ ibv_device_attr base() {
 
 }  // namespace
 
-ibv_device_attr_ex device_attributes() {
+ibv_device_attr_ex device_attributes(int pairs) {
     ibv_device_attr_ex attributes{};
-    attributes.orig_attr = base();
+    attributes.orig_attr = base(pairs);
     // Every access handles unmapped pages, so registration pins none.
     auto& odp = attributes.odp_caps;
     odp.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;

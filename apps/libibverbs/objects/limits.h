@@ -9,9 +9,13 @@
 
 #include <infiniband/verbs.h>
 
+#include "datapath/link/member.h"
+
 namespace verbline::verbs::limits {
 
-constexpr int queue_pairs = 1 << 14;    ///< VerbsPort's engine has as many slots
+constexpr int queue_pairs = 1 << 14;  ///< VerbsPort's engine has as many slots
+/// Of a member of a node, some of whose slots are of XRC targets that members share; and a few that a node has itself.
+constexpr int member_queue_pairs = static_cast<int>(link::own_queue_pairs) - 16;
 constexpr int work_requests = 1 << 15;  ///< of each queue
 constexpr int segments = 64;            ///< of a work request
 constexpr std::uint32_t inline_bytes = 1024;
@@ -19,6 +23,6 @@ constexpr int completions = (1 << 22) - 1;  ///< of a completion queue
 constexpr int reads = 128;                  ///< READs and atomics under way, each direction
 constexpr std::size_t device_memory = 64 << 20;
 
-ibv_device_attr_ex device_attributes();
+ibv_device_attr_ex device_attributes(int pairs);
 
 }  // namespace verbline::verbs::limits

@@ -88,7 +88,8 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input, i
                  std::size_t size) {
     if ((input != nullptr && input->comp_mask != 0) || size < sizeof to->orig_attr) return EINVAL;
     auto& opened = Context::of(context);  // also of a dead context: the attributes are constant
-    auto attributes = limits::device_attributes();
+    const bool member = opened.port().link().lane.member.has_value();
+    auto attributes = limits::device_attributes(member ? limits::member_queue_pairs : limits::queue_pairs);
     std::strncpy(attributes.orig_attr.fw_ver, VERBLINE_VERSION, sizeof attributes.orig_attr.fw_ver - 1);
     attributes.orig_attr.node_guid = attributes.orig_attr.sys_image_guid =
         htobe64(static_cast<std::uint64_t>(opened.port().guid()));

@@ -67,7 +67,7 @@ Result<void> SharedPort::open(const NodeOptions& options, const Open& open) {
     xrc_targets_.emplace(pool_, [this] {
         if (fabric_ != nullptr) fabric_->wake_waiting();
     });
-    xrc_host_.emplace(*xrc_targets_, identity_.mac);
+    xrc_host_.emplace(*xrc_targets_, identity_);
     auto port = node::WirePort::create(std::move(*device), {*queue_, *xrc_targets_}, identity_.mac);
     if (!port) return std::unexpected(port.error());
     port_ = std::move(*port);

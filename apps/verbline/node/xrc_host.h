@@ -8,15 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "control/hub/identity.h"
 #include "control/hub/xrc_host.h"
 #include "datapath/node/xrc_targets.h"
 
 namespace verbline::cli {
 
-/// Control thread. `mac` is the port's.
+/// Control thread. `port` outlives the object; its addresses may change.
 class NodeXrcHost final : public hub::XrcHost {
 public:
-    NodeXrcHost(node::XrcTargets& targets, const wire::MacAddress& mac) : targets_(targets), mac_(mac) {}
+    NodeXrcHost(node::XrcTargets& targets, const hub::NodeIdentity& port) : targets_(targets), port_(port) {}
 
     Result<void> start(const hub::XrcTarget& target) override;
     void stop(wire::Qpn target) override { targets_.stop(target); }
@@ -25,8 +26,10 @@ public:
     std::vector<std::pair<wire::Qpn, wire::NakCode>> take_failures() override { return targets_.take_failures(); }
 
 private:
+    bool is_own(const wire::Gid& gid) const;
+
     node::XrcTargets& targets_;
-    const wire::MacAddress mac_;
+    const hub::NodeIdentity& port_;
 };
 
 }  // namespace verbline::cli
