@@ -21,8 +21,9 @@ using Verdict = XrcRelay::Verdict;
 // Where fields are from the BTH's begin.
 constexpr std::size_t destination_at = 5, psn_at = 8, msn_at = wire::Bth::size + 1;
 
-wire::MutableBytes through_icrc(rte_mbuf& frame, const Packet& packet) {
-    return {rte_pktmbuf_mtod(&frame, std::byte*), packet.arrival.end + wire::icrc_size};
+/// The frame from its begin through the ICRC of the packet in it.
+wire::MutableBytes through_icrc(rte_mbuf& frame, std::size_t end) {
+    return {rte_pktmbuf_mtod(&frame, std::byte*), end + wire::icrc_size};
 }
 
 /// Opens the frame's headers; false if they are none of a whole packet. The ICRC is left to the receiver.
@@ -48,15 +49,6 @@ XrcRequest request_of(const Packet& packet, std::uint8_t mtu_shift) {
 XrcResponse response_of(const Packet& packet) {
     if (packet.headers.empty()) return {.psn = packet.psn, .aeth = {}};
     return {.psn = packet.psn, .aeth = *wire::Aeth::parse(packet.headers)};
-}
-
-/// Changes the PSN. The last packet of a message asks for an ACK, for which the next member's request may be waiting.
-void readdress(rte_mbuf& frame, wire::Psn psn, bool last) {
-    Packet packet;
-    parse(frame, packet);  // as before
-    std::array<std::byte, 4> word;
-    wire::store32(word, 0, std::uint32_t{packet.ack_request || last} << 31 | psn.value());
-    wire::patch_with_icrc(through_icrc(frame, packet), packet.arrival.bth_at + psn_at, word);
 }
 
 }  // namespace
@@ -104,7 +96,7 @@ void XrcTargets::leave(wire::Qpn target, link::MemberId member) {
 }
 
 void XrcTargets::depart(Target& target, link::MemberId member) noexcept {
-    if (const auto nak = target.relay.leave(member)) act(target, *nak, nullptr, false);
+    if (const auto nak = target.relay.leave(member)) act(target, *nak, {});
     release(target);
 }
 
@@ -137,67 +129,69 @@ bool XrcTargets::route(rte_mbuf& frame, link::MemberId origin) noexcept {
     }
     // A target sends no data unasked, so that a notification of its peer is for nothing.
     if (congestion || !packet.traits->is_request()) return dropped(counters_.xrc_dropped_malformed);
-    if (!link::answers(packet.frame(), packet.arrival, target.peer.envelope)) {
+    if (origin != target.peer.port || !link::answers(packet.frame(), packet.arrival, target.peer.envelope)) {
         return dropped(counters_.xrc_dropped_unknown);
     }
-    target.origin = origin;
     receive(target, packet, frame);
     return true;
 }
 
 void XrcTargets::receive(Target& target, const Packet& packet, rte_mbuf& frame) noexcept {
-    const auto request = request_of(packet, target.peer.mtu_shift);
-    const auto decision = target.relay.receive(request, held_ < most_held);
-    if (decision.verdict == Verdict::hold) return hold(target, frame, request);
-    act(target, decision, &frame, request.last);
+    const Held request{.frame = &frame,
+                       .request = request_of(packet, target.peer.mtu_shift),
+                       .bth_at = packet.arrival.bth_at,
+                       .end = packet.arrival.end,
+                       .ack_request = packet.ack_request};
+    const auto decision = target.relay.receive(request.request, held_ < most_held);
+    decision.verdict == Verdict::hold ? hold(target, request) : act(target, decision, request);
 }
 
-/// What becomes of a request's frame; null: there is none.
-void XrcTargets::act(Target& target, const XrcRelay::Decision& decision, rte_mbuf* frame, bool last) noexcept {
+/// What becomes of a request; its frame is null if there is none.
+void XrcTargets::act(const Target& target, const XrcRelay::Decision& decision, const Held& request) noexcept {
     switch (decision.verdict) {
-        case Verdict::pass:
-            readdress(*frame, decision.psn, last);
-            set_destination(*frame, link::mac_of(decision.member));
-            counters_.xrc_requests.add();
-            return send(decision.member, frame);
+        case Verdict::pass: return pass(decision, request);
         case Verdict::answer: tell(target, decision.psn, decision.aeth); break;
         case Verdict::drop_full: counters_.xrc_dropped_full.add(); break;
         case Verdict::drop: counters_.xrc_dropped_order.add(); break;
         case Verdict::hold: return;
     }
-    rte_pktmbuf_free(frame);
+    rte_pktmbuf_free(request.frame);
 }
 
-void XrcTargets::hold(Target& target, rte_mbuf& frame, const XrcRequest& request) {
-    if (target.held.capacity() == 0) target.held.reserve(XrcRelay::most_held);
-    if (target.held_first == target.held.size()) target.held.clear(), target.held_first = 0;
-    target.held.push_back({&frame, request});
+/// With the PSN of its leg. The last packet of a message asks for an ACK, for which the next member's request may wait.
+void XrcTargets::pass(const XrcRelay::Decision& decision, const Held& request) noexcept {
+    std::array<std::byte, 4> word;
+    wire::store32(word, 0, std::uint32_t{request.ack_request || request.request.last} << 31 | decision.psn.value());
+    wire::patch_with_icrc(through_icrc(*request.frame, request.end), request.bth_at + psn_at, word);
+    set_destination(*request.frame, link::mac_of(decision.member));
+    counters_.xrc_requests.add();
+    send(decision.member, request.frame);
+}
+
+void XrcTargets::hold(Target& target, const Held& request) {
+    target.held.push(request);
     ++held_;
     counters_.xrc_held.add();
 }
 
 void XrcTargets::release(Target& target) noexcept {
-    while (target.held_first < target.held.size()) {
-        const auto& oldest = target.held[target.held_first];
+    while (!target.held.empty()) {
+        const auto oldest = target.held.front();
         const auto decision = target.relay.release(oldest.request);
         if (decision.verdict == Verdict::hold) return;
-        auto* const frame = oldest.frame;
-        const bool last = oldest.request.last;
-        ++target.held_first;
+        target.held.pop();
         --held_;
-        act(target, decision, frame, last);
+        act(target, decision, oldest);
     }
 }
 
 void XrcTargets::drop_held(Target& target) noexcept {
-    for (; target.held_first < target.held.size(); ++target.held_first, --held_) {
-        rte_pktmbuf_free(target.held[target.held_first].frame);
-    }
+    for (; !target.held.empty(); target.held.pop(), --held_) rte_pktmbuf_free(target.held.front().frame);
 }
 
 /// Addresses a member's answer to the peer. False: it answers nothing.
 bool XrcTargets::answer(Target& target, const Packet& packet, rte_mbuf& frame, link::MemberId member) noexcept {
-    const auto place = through_icrc(frame, packet);
+    const auto place = through_icrc(frame, packet.arrival.end);
     const auto at = packet.arrival.bth_at + destination_at;
     constexpr auto through_psn = psn_at + 4 - destination_at, through_msn = msn_at + 3 - destination_at;
     std::array<std::byte, through_msn> fields;
@@ -238,7 +232,7 @@ void XrcTargets::tell(const Target& target, wire::Psn psn, const wire::Aeth& aet
     link::write_headers(bytes, envelope, 0);
     link::write_crcs(bytes, link::sealing_of(envelope));
     counters_.xrc_naks.add();
-    send(target.origin, frame);
+    send(target.peer.port, frame);
 }
 
 void XrcTargets::send(link::MemberId to, rte_mbuf* frame) noexcept {

@@ -13,6 +13,8 @@
 /// Threads: `route` by all poll threads, the rest by the control thread. One lock, taken for packets of shared targets
 /// alone and held while the headers of one are changed.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -65,6 +67,7 @@ public:
         wire::PKey pkey{0xffff};
         std::uint8_t mtu_shift = 10;
         link::Envelope envelope{};  ///< towards it
+        link::MemberId port{};      ///< by which its packets come: a member's, or node_itself for the link's
     };
 
     /// `wake` makes the poll threads look at their ports, and is called by any of them; `pool` is for NAKs.
@@ -98,25 +101,43 @@ public:
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 
 private:
+    /// A request's frame, and where its parts are.
     struct Held {
         rte_mbuf* frame = nullptr;
         XrcRequest request;
+        std::uint32_t bth_at = 0, end = 0;  ///< as link::Arrival
+        bool ack_request = false;
+    };
+    /// As many as a relay holds, which counts them. Takes memory with the first.
+    class HeldQueue {
+    public:
+        bool empty() const { return count_ == 0; }
+        const Held& front() const { return (*slots_)[first_]; }
+        void pop() { first_ = (first_ + 1) % XrcRelay::most_held, --count_; }
+        void push(const Held& request) {
+            if (slots_ == nullptr) slots_ = std::make_unique<Slots>();
+            (*slots_)[(first_ + count_++) % XrcRelay::most_held] = request;
+        }
+
+    private:
+        using Slots = std::array<Held, XrcRelay::most_held>;
+        std::unique_ptr<Slots> slots_;
+        std::size_t first_ = 0, count_ = 0;
     };
     struct Target {
         Target(const Peer& to, wire::Qpn number) : peer(to), qpn(number), relay(to.first) {}
         Peer peer;
         wire::Qpn qpn;
         XrcRelay relay;
-        link::MemberId origin = link::node_itself;  ///< whose port its requests come by
-        std::vector<Held> held;                     ///< a queue from `held_first`; memory for all at the first
-        std::size_t held_first = 0;
+        HeldQueue held;
         bool failure_told = false;
     };
 
     void receive(Target& target, const transport::Packet& packet, rte_mbuf& frame) noexcept;
     bool answer(Target& target, const transport::Packet& packet, rte_mbuf& frame, link::MemberId member) noexcept;
-    void act(Target& target, const XrcRelay::Decision& decision, rte_mbuf* frame, bool last) noexcept;
-    void hold(Target& target, rte_mbuf& frame, const XrcRequest& request);
+    void act(const Target& target, const XrcRelay::Decision& decision, const Held& request) noexcept;
+    void pass(const XrcRelay::Decision& decision, const Held& request) noexcept;
+    void hold(Target& target, const Held& request);
     void release(Target& target) noexcept;
     void drop_held(Target& target) noexcept;
     void tell(const Target& target, wire::Psn psn, const wire::Aeth& aeth) noexcept;

@@ -27,7 +27,8 @@ Result<void> NodeXrcHost::start(const hub::XrcTarget& target) {
     targets_.start(target.qpn, {.qpn = target.peer,
                                 .first = target.first,
                                 .mtu_shift = static_cast<std::uint8_t>(std::countr_zero(target.mtu)),
-                                .envelope = link::make_envelope(from, target.to, target.mac, port)});
+                                .envelope = link::make_envelope(from, target.to, target.mac, port),
+                                .port = is_own(target.to.dgid) ? link::member_of(target.peer) : link::node_itself});
     return {};
 }
 

@@ -197,7 +197,7 @@ TEST_P(XrcTargetsTest, APeerOnThisNodeHasItsAnswersByItsOwnPort) {
     own.to.dgid = own.from.gid;
     const auto envelope = link::make_envelope(own.from, own.to, our_mac, 0xc111);
     const wire::Qpn initiator{link::first_qpn(member_6) + 9};
-    targets.start(target, {.qpn = initiator, .first = first, .envelope = envelope});
+    targets.start(target, {.qpn = initiator, .first = first, .envelope = envelope, .port = member_6});
     targets.join(target, member_5, true);
     ByteVector xrceth(wire::XrcEth::size);
     wire::store32(xrceth, 0, link::first_qpn(member_5) + 1);
@@ -210,6 +210,29 @@ TEST_P(XrcTargetsTest, APeerOnThisNodeHasItsAnswersByItsOwnPort) {
     EXPECT_EQ(bth_of(bytes_of(answers[0])).destination, initiator);
     six.receive(packet(envelope, opcode::send_only, target, first + 5, xrceth));
     EXPECT_EQ(six.sent().size(), 1u) << "the NAK for the gap";
+}
+
+TEST_P(XrcTargetsTest, AMemberCannotSpeakForThePeer) {
+    auto frame = test::with_macs(send(0, member_6), our_mac, our_mac);
+    EXPECT_TRUE(five.receive(frame).empty());
+    EXPECT_EQ(counter("xrc_dropped_unknown"), 1u) << "its packets come by the link's port";
+    EXPECT_TRUE(six.sent().empty());
+}
+
+TEST_P(XrcTargetsTest, SomethingMayBeHeldAllTheTime) {
+    // For two members in turn, longer than the queue of those held.
+    std::uint32_t sent = 0, of_five = 0, of_six = 0;
+    const auto request = [&] { wire_tap.receive(send(sent, sent % 2 == 0 ? member_5 : member_6)), ++sent; };
+    for (int i = 0; i < 20; ++i) request();
+    for (std::uint32_t answered = 0; answered < 2000; ++answered) {
+        auto& member = answered % 2 == 0 ? five : six;
+        auto& own = answered % 2 == 0 ? of_five : of_six;
+        ASSERT_EQ(member.sent().size(), 1u) << answered;
+        ASSERT_EQ(member.receive(ack(own, own + 1)).size(), 1u);
+        ++own;
+        request();
+    }
+    EXPECT_EQ(counter("xrc_dropped_full"), 0u);
 }
 
 TEST_P(XrcTargetsTest, WhatIsNotThePeersOrNoXrcIsDropped) {
