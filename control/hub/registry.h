@@ -35,12 +35,13 @@ struct RegistrySetup {
     std::vector<InterfaceAddress> subnets;  ///< a client that names no address gets one of each; at most 8
     uid_t owner = 0;                        ///< the hub's user, who may have all lanes
     std::size_t max_lanes = 256;
-    std::size_t max_user_lanes = 64;   ///< of any other user
-    std::size_t max_groups = 256;      ///< of one lane
-    std::size_t max_ports = 8192;      ///< of one lane, in all port spaces; a space has 28,232 ephemeral ones
-    std::size_t max_direct = 16;       ///< direct links of one lane at a time; 0: none on this hub
-    std::vector<wire::Gid> routers;    ///< lanes with one of these addresses have no direct links
-    std::optional<NodeIdentity> node;  ///< a node's registry, whose lanes are its members; none: a hub's
+    std::size_t max_user_lanes = 64;      ///< of any other user
+    std::size_t max_groups = 256;         ///< of one lane
+    std::size_t max_user_targets = 1024;  ///< XRC targets of a node that one other user's programs have open
+    std::size_t max_ports = 8192;         ///< of one lane, in all port spaces; a space has 28,232 ephemeral ones
+    std::size_t max_direct = 16;          ///< direct links of one lane at a time; 0: none on this hub
+    std::vector<wire::Gid> routers;       ///< lanes with one of these addresses have no direct links
+    std::optional<NodeIdentity> node;     ///< a node's registry, whose lanes are its members; none: a hub's
     /// The next member gets the number behind it. A random one: members of the node that ran here before want theirs
     /// back.
     std::uint16_t last_member = 0;
@@ -109,6 +110,10 @@ public:
 
     /// Null: it is a hub's.
     const NodeIdentity* node() const { return setup_.node ? &*setup_.node : nullptr; }
+    /// More targets than a user other than the hub's may have, if `open` is how many its programs have.
+    bool too_many_targets(LaneId lane, std::size_t open) const {
+        return tenants_.at(lane).peer.uid != setup_.owner && open >= setup_.max_user_targets;
+    }
     const Tenant& tenant(LaneId lane) const { return tenants_.at(lane); }
     const std::map<LaneId, Tenant>& tenants() const { return tenants_; }
 

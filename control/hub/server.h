@@ -110,6 +110,7 @@ private:
     bool serve_member(Session& session, const CloseXrcTarget& which);
     bool serve_member(Session& session, const XrcTarget& wanted);
     bool serve_member(Session& session, const XrcTargetTaken& taken);
+    std::size_t targets_of_user(LaneId member) const;
     void leave_xrc(LaneId member);
     void end_targets(const std::vector<XrcTarget>& gone);
     void tell_domain(const XrcTarget& target, std::optional<LaneId> but);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // XRC domains and targets that members of a node share.
+#include <algorithm>
 #include <cerrno>
 #include <tuple>
 #include <utility>
@@ -56,7 +57,19 @@ bool Server::serve_member(Session& session, const CloseXrcDomain& which) {
     return say(session, Done{});
 }
 
+/// Targets that programs of the member's user have open.
+std::size_t Server::targets_of_user(LaneId member) const {
+    const auto user = registry_.tenant(member).peer.uid;
+    const auto is_theirs = [&](LaneId opener) { return registry_.tenant(opener).peer.uid == user; };
+    const auto targets = xrc_.targets();
+    return static_cast<std::size_t>(std::ranges::count_if(
+        targets, [&](const auto& target) { return std::ranges::any_of(xrc_.openers(target.qpn), is_theirs); }));
+}
+
 bool Server::serve_member(Session& session, const CreateXrcTarget& wanted) {
+    if (registry_.too_many_targets(*session.lane, targets_of_user(*session.lane))) {
+        return say(session, Refused{ENOMEM, "this user's programs have too many XRC targets of the node open"});
+    }
     const auto qpn = xrc_.create(*session.lane, wanted.domain);
     if (!qpn) return say(session, qpn.error());
     tell_domain(*xrc_.find(*qpn), session.lane);

@@ -48,6 +48,8 @@ struct XrcServerTest : ::testing::Test {
         server = Server::open(*loop,
                               {.name = name,
                                .subnets = {},
+                               .owner = owner,
+                               .max_user_targets = 3,
                                .node = NodeIdentity{.mac = *wire::from_string<wire::MacAddress>("02:00:00:00:00:07"),
                                                     .addresses = {address("10.1.0.1/24")}}},
                               4200, host)
@@ -100,6 +102,7 @@ struct XrcServerTest : ::testing::Test {
     }
 
     const std::string name = "test-" + std::to_string(getpid()) + "-xrc";
+    uid_t owner = geteuid();
     XrcFakeHost host;
     std::unique_ptr<control::Loop> loop;
     std::unique_ptr<Server> server;
@@ -222,6 +225,23 @@ TEST_F(XrcServerTest, DescriptorsAreClosedWithWhateverTheyCome) {
     for (int i = 0; i < 50; ++i) ASSERT_GT(send_with_descriptor(one.control.get(), taken, file.get()), 0);
     ASSERT_TRUE(open_xrc_domain(one, file.get(), {})) << "an answer, after all that";
     EXPECT_EQ(descriptors(), before);
+}
+
+struct XrcOfOtherUserTest : XrcServerTest {
+    XrcOfOtherUserTest() { owner = geteuid() + 1; }
+};
+
+TEST_F(XrcOfOtherUserTest, AUserHasSoManyTargetsInAllItsPrograms) {
+    open_xrc_domain(two, file.get(), {}).value();
+    const auto first = create_xrc_target(one, domain).value();
+    EXPECT_TRUE(create_xrc_target(one, domain));
+    EXPECT_TRUE(create_xrc_target(two, domain));
+    EXPECT_EQ(create_xrc_target(two, domain).error().code, ENOMEM);
+    EXPECT_TRUE(open_xrc_target(two, domain, first)) << "it is counted already";
+    EXPECT_TRUE(close_xrc_target(one, first));
+    EXPECT_EQ(create_xrc_target(one, domain).error().code, ENOMEM) << "two has it still";
+    EXPECT_TRUE(close_xrc_target(two, first));
+    EXPECT_TRUE(create_xrc_target(one, domain));
 }
 
 struct XrcOfHubTest : HubServerTest {};
