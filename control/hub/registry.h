@@ -110,9 +110,10 @@ public:
 
     /// Null: it is a hub's.
     const NodeIdentity* node() const { return setup_.node ? &*setup_.node : nullptr; }
-    /// More targets than a user other than the hub's may have, if `open` is how many its programs have.
-    bool too_many_targets(LaneId lane, std::size_t open) const {
-        return tenants_.at(lane).peer.uid != setup_.owner && open >= setup_.max_user_targets;
+    /// XRC targets that programs of the lane's user may have open; nullopt: it is the hub's own user.
+    std::optional<std::size_t> most_targets(LaneId lane) const {
+        if (tenants_.at(lane).peer.uid == setup_.owner) return std::nullopt;
+        return setup_.max_user_targets;
     }
     const Tenant& tenant(LaneId lane) const { return tenants_.at(lane); }
     const std::map<LaneId, Tenant>& tenants() const { return tenants_; }

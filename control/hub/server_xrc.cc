@@ -67,7 +67,7 @@ std::size_t Server::targets_of_user(LaneId member) const {
 }
 
 bool Server::serve_member(Session& session, const CreateXrcTarget& wanted) {
-    if (registry_.too_many_targets(*session.lane, targets_of_user(*session.lane))) {
+    if (const auto most = registry_.most_targets(*session.lane); most && targets_of_user(*session.lane) >= *most) {
         return say(session, Refused{ENOMEM, "this user's programs have too many XRC targets of the node open"});
     }
     const auto qpn = xrc_.create(*session.lane, wanted.domain);

@@ -108,20 +108,16 @@ private:
         std::uint32_t bth_at = 0, end = 0;  ///< as link::Arrival
         bool ack_request = false;
     };
-    /// As many as a relay holds, which counts them. Takes memory with the first.
+    /// As many as a relay holds, which counts them.
     class HeldQueue {
     public:
         bool empty() const { return count_ == 0; }
-        const Held& front() const { return (*slots_)[first_]; }
+        const Held& front() const { return slots_[first_]; }
         void pop() { first_ = (first_ + 1) % XrcRelay::most_held, --count_; }
-        void push(const Held& request) {
-            if (slots_ == nullptr) slots_ = std::make_unique<Slots>();
-            (*slots_)[(first_ + count_++) % XrcRelay::most_held] = request;
-        }
+        void push(const Held& request) { slots_[(first_ + count_++) % XrcRelay::most_held] = request; }
 
     private:
-        using Slots = std::array<Held, XrcRelay::most_held>;
-        std::unique_ptr<Slots> slots_;
+        std::array<Held, XrcRelay::most_held> slots_{};
         std::size_t first_ = 0, count_ = 0;
     };
     struct Target {

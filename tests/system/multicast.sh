@@ -6,7 +6,7 @@
 multicast_in=()
 
 # multicast_program: $bed/multicast.
-multicast_program() { c++ -std=c++20 -O1 -o "$bed/multicast" "$(dirname "$0")/verbs_multicast.cc" -libverbs; }
+multicast_program() { c++ -std=c++20 -O1 -I"$root" -o "$bed/multicast" "$(dirname "$0")/verbs_multicast.cc" -libverbs; }
 
 # listener NAME ROLE TOPIC LAST DEVICE GID-INDEX RUN-ARGUMENT...: in the background, returns when it listens.
 listener() {

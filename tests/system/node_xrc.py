@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""node_xrc.py [--first] PROGRAM FILE SHOW HERE... and THERE...: XRC among processes of two nodes. HERE and THERE are the commands by which PROGRAM
-(verbs_xrc) is run on each; SHOW prints the table of targets there. Three processes there share a target queue pair, to which one here is connected. With --first, only the first story of all."""
+"""node_xrc.py [--first] PROGRAM FILE VERBLINE HERE... and THERE...: XRC among processes of two nodes. HERE and THERE are the commands by which PROGRAM
+(verbs_xrc) is run on each, and end in `node:NAME`. Three processes there share a target queue pair, to which one here is connected. With --first, only the first story of all."""
 
 import atexit
 import json
@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 LIMIT = 60  # seconds; a hang ends the test
 INTRODUCTION = re.compile(r"qpn (\d+) psn (\d+) gid (\S+) srq (\d+) key (\d+) address (\d+)")
@@ -71,6 +72,29 @@ def expect(what, got, wanted):
     print(f"    {what}", flush=True)
 
 
+class Node:
+    """One by its name in the command that runs a program on it."""
+
+    verbline = None
+
+    def __init__(self, command):
+        self.name = command[-1].removeprefix("node:")
+
+    def show(self, table):
+        command = [Node.verbline, "show", self.name, table, "--json"]
+        return json.loads(subprocess.run(command, check=True, timeout=20, capture_output=True).stdout)
+
+    def requests(self):
+        """Packets passed to processes that share a target, those that came again included."""
+        return sum(row["value"] for row in self.show("counters") if row["name"] == "xrc_requests")
+
+    def await_requests(self, count):
+        until = time.monotonic() + 20
+        while self.requests() < count:
+            if time.monotonic() > until:
+                sys.exit("node_xrc: no messages come")
+
+
 def connect(initiator, target):
     expect("  the target is connected", target.ask("connect", initiator.qpn, initiator.psn, initiator.gid), "connected")
     expect("  and the initiator", initiator.ask("connect", target.qpn, target.psn, target.gid), "connected")
@@ -103,13 +127,13 @@ class Scene:
             process.kill()
 
 
-def together(here, there, program, file, show):
+def together(here, there, program, file):
     """All that XRC has, to each of three processes over one connection."""
     scene = Scene(here, there, program, file)
     expect("the number is the target's in all processes", scene.first.qpn, scene.target.qpn)
     expect("queues have different numbers", len({process.srq for process in scene.all}), 3)
     if here != there:
-        (row,) = json.loads(subprocess.run(show, check=True, timeout=20, capture_output=True).stdout)
+        (row,) = Node(there).show("xrc")
         expect("an operator sees the target", row["target"], f"0x{scene.target.qpn:06x}")
         expect("  and its peer", row["peer"], f"0x{scene.initiator.qpn:06x}")
         expect("  its state", row["state"], "rts")
@@ -161,12 +185,10 @@ def member_ends(here, there, program, file):
     scene.end()
 
     scene = Scene(here, there, program, file)
-    # So that the receiver has no requests left, and the sender waits for it.
+    # The receiver has no requests left, and the sender waits for it.
+    before = Node(there).requests()
     scene.initiator.tell("send", scene.second.srq, 0, 1000, 64)
-    try:
-        scene.target.child.wait(0.5)
-    except subprocess.TimeoutExpired:
-        pass
+    Node(there).await_requests(before + 300)
     scene.second.kill()
     expect("what is under way to a process that is killed fails",
            scene.initiator.answer() in ("remote operation error", "remote invalid request error"), True)
@@ -195,11 +217,11 @@ def main():
     only_first = sys.argv[1] == "--first"
     if only_first:
         del sys.argv[1]
-    program, file, show = sys.argv[1:4]
+    program, file, Node.verbline = sys.argv[1:4]
     split = sys.argv.index("and")
     here, there = sys.argv[4:split], sys.argv[split + 1 :]
     stories = (
-        ("three processes share a target", lambda *all: together(*all, show.split())),
+        ("three processes share a target", together),
         ("its maker is killed", lambda *all: owner_ends(*all, "killed")),
         ("its maker ends", lambda *all: owner_ends(*all, "ended")),
         ("its maker closes it", lambda *all: owner_ends(*all, "closed")),

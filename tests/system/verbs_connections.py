@@ -40,6 +40,7 @@ REPEATS = 4
 RACES = {  # by a word of the server's command line: what its own race looks like
     " -R": re.compile(r"RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.$", re.MULTILINE),
     " -P": re.compile(r"^rdma_accept: Invalid argument$", re.MULTILINE),
+    "rping ": re.compile(r"^rdma_get_cm_event: Bad file descriptor$", re.MULTILINE),
 }
 ENDLESS = ("rping -s -P", "cmtime", "rcopy", "udpong")
 # They cannot be told a port: theirs is always the same, and -p is the port space.
@@ -308,11 +309,12 @@ def run_row(row, what, number, directory):
 
 
 def run_again_if_they_raced(row, what, number, directory):
-    """Two programs have races of their own, which they do not survive and the kernel's rdma_cm does not prevent.
+    """Programs have races of their own, which they do not survive and the kernel's rdma_cm does not prevent.
     perftest -R connects twice, the second time without knowing whether its server listens again: after their last handshake both
     go on at once, and a server that has to wait for a processor then has not called rdma_listen when the request comes, which is
     refused (no such service). rping -s -P keeps the last connection request in one variable: of two that come at once it accepts
-    the second one twice, and the first one never."""
+    the second one twice, and the first one never. rping closes the event channel in one thread while another, which has just
+    acknowledged the last event, is about to wait on it: if it comes too late, the program ends with an error."""
     for repeated in range(REPEATS + 1):
         try:
             return run_row(row, what, number, directory) + (f", repeated {repeated} times" if repeated else "")

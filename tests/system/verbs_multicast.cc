@@ -23,26 +23,14 @@
 
 #include <arpa/inet.h>
 
+#include "tests/system/verbs_checks.h"
+
 namespace {
 
 constexpr unsigned messages = 50, depth = 128, slot_size = 64, grh_size = 40;
 constexpr unsigned last_word = messages, nothing = messages + 1;
 constexpr std::uint32_t qkey = 0x1234, multicast_qpn = 0xffffff;
 constexpr std::chrono::seconds limit{20};
-
-[[noreturn]] void give_up(const char* what, int error = errno) {
-    std::fprintf(stderr, "%s: %s\n", what, std::strerror(error));
-    std::exit(1);
-}
-
-template <class T>
-T* made(T* object, const char* what) {
-    return object != nullptr ? object : (give_up(what), nullptr);
-}
-
-void done(int error, const char* what) {
-    if (error != 0) give_up(what, error);
-}
 
 struct Group {
     ibv_gid mgid{};

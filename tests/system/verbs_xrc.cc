@@ -30,23 +30,14 @@
 
 #include <arpa/inet.h>
 
+#include "tests/system/verbs_checks.h"
+
 namespace {
 
 constexpr std::uint32_t depth = 256, slot_size = 8192;
 constexpr std::uint32_t our_psn = 0xfffff0;  // wraps
 constexpr std::chrono::seconds limit{20};
 
-[[noreturn]] void give_up(const std::string& what, int error = errno) {
-    std::fprintf(stderr, "%s: %s\n", what.c_str(), std::strerror(error));
-    std::exit(1);
-}
-template <class T>
-T* made(T* object, const char* what) {
-    return object != nullptr ? object : (give_up(what), nullptr);
-}
-void done(int error, const char* what) {
-    if (error != 0) give_up(what, error);
-}
 void say(const std::string& line) {
     std::cout << line << std::endl;
 }
@@ -274,7 +265,7 @@ void serve(Peer& peer, const std::string& line) {
         say(ibv_wc_status_str(
             peer.transfer(operation, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b), c, d)));
     } else {
-        give_up(line, EINVAL);
+        give_up(line.c_str(), EINVAL);
     }
 }
 

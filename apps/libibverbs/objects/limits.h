@@ -14,8 +14,8 @@
 namespace verbline::verbs::limits {
 
 constexpr int queue_pairs = 1 << 14;  ///< VerbsPort's engine has as many slots
-/// Of a member of a node, some of whose slots are of XRC targets that members share; and a few that a node has itself.
-constexpr int member_queue_pairs = static_cast<int>(link::own_queue_pairs) - 16;
+/// Of a member of a node: the rest of its slots are of XRC targets that members share, and one is QP1's.
+constexpr int member_queue_pairs = static_cast<int>(link::own_queue_pairs) - 1;
 constexpr int work_requests = 1 << 15;  ///< of each queue
 constexpr int segments = 64;            ///< of a work request
 constexpr std::uint32_t inline_bytes = 1024;

@@ -26,7 +26,7 @@ public:
     XrcDomain(Context& context, rdma::XrcDomain native) : hold_(context), native_(native) {
         handle_ = {{.context = context.abi()}, this};
     }
-    XrcDomain(Context& context, const SharedDomain& shared) : XrcDomain(context, *shared.native) { shared_ = shared; }
+    XrcDomain(Context& context, const SharedDomain& shared) : XrcDomain(context, shared.native) { shared_ = shared; }
     static XrcDomain& of(ibv_xrcd* domain) { return AbiHandle<ibv_xrcd, XrcDomain>::object_of(domain); }
     ibv_xrcd* abi() { return &handle_.abi; }
     const rdma::XrcDomain& native() const { return native_; }

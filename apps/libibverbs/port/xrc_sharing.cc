@@ -57,7 +57,7 @@ Result<std::unique_ptr<rdma::QueuePair>> XrcSharing::create(const SharedDomain& 
     const auto number = hub::create_xrc_target(link_.lane, domain.id);
     if (!number) return std::unexpected(number.error());
     const auto target = target_of({.domain = domain.id, .qpn = *number});
-    auto handle = target ? device_->open_xrc_target(*domain.native, *number) : std::unexpected(target.error());
+    auto handle = target ? device_->open_xrc_target(domain.native, *number) : std::unexpected(target.error());
     if (!handle) std::ignore = hub::close_xrc_target(link_.lane, *number);
     return handle;
 }
@@ -69,7 +69,7 @@ Result<std::unique_ptr<rdma::QueuePair>> XrcSharing::open(const SharedDomain& do
         return std::unexpected(opened.error());
     }
     Result<std::unique_ptr<rdma::QueuePair>> handle = failure(ETIMEDOUT, "the node does not tell of the XRC target");
-    if (await(target)) handle = device_->open_xrc_target(*domain.native, target);
+    if (await(target)) handle = device_->open_xrc_target(domain.native, target);
     if (!handle) std::ignore = hub::close_xrc_target(link_.lane, target);
     return handle;
 }

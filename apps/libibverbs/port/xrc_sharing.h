@@ -6,9 +6,8 @@
 ///
 ///     program ── create, open, change ──> XrcSharing ──> the node ──> XrcSharing of the others
 ///                                             │                            │
-///                                             └── the target's queue pair, of the same number in each program, to
-///                                             which
-///                                                 the node passes requests for that program's shared receive queues
+///                                             └── a queue pair of the target's number in each, to which the
+///                                                 node passes requests for its shared receive queues
 ///
 /// Each program of a domain has each of its targets, whether it has opened that or not.
 ///
@@ -32,7 +31,7 @@ namespace verbline::verbs {
 struct SharedDomain {
     hub::XrcDomainId id{};
     unsigned epoch = 0;
-    std::optional<rdma::XrcDomain> native;  ///< always
+    rdma::XrcDomain native;
 };
 
 class XrcSharing {

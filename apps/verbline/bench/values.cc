@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/verbline/doctor/cpu_list.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::bench {
@@ -99,17 +100,9 @@ Result<traffic::Values<wire::Ipv6Address>> parse_ipv6(std::string_view option, s
 }
 
 Result<std::vector<unsigned>> parse_lcores(std::string_view text) {
-    std::vector<unsigned> lcores;
-    for (auto rest = text;;) {
-        const auto part = rest.substr(0, rest.find(','));
-        const auto [first_text, last_text] = ends(part);
-        const auto first = whole_number<unsigned>(first_text), last = whole_number<unsigned>(last_text);
-        if (!first || !last || *first > *last || *last > max_lcore)
-            return failure(EINVAL, fmt::format("--lcores: {} is no list such as 1,3-5", text));
-        for (auto lcore = *first; lcore <= *last; ++lcore) lcores.push_back(lcore);
-        if (part.size() == rest.size()) return lcores;
-        rest.remove_prefix(part.size() + 1);
-    }
+    const auto lcores = doctor::parse_cpu_list(text, max_lcore);
+    if (!lcores) return failure(EINVAL, fmt::format("--lcores: {} is no list such as 1,3-5", text));
+    return std::vector<unsigned>(lcores->begin(), lcores->end());
 }
 
 }  // namespace verbline::bench

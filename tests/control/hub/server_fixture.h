@@ -5,11 +5,11 @@
 /// What the tests of a hub's server share: one that runs on a thread of its own, and clients that say anything.
 
 #include <array>
-#include <atomic>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +23,9 @@
 #include "control/hub/client.h"
 #include "control/hub/directory.h"
 #include "control/hub/server.h"
+#include "datapath/wire/text.h"
+#include "tests/control/hub/address.h"
+#include "tests/support/loop_thread.h"
 
 namespace verbline::hub {
 
@@ -44,23 +47,43 @@ struct FakeHost : LaneHost {
     std::vector<GroupMembership> groups;
 };
 
-struct HubServerTest : ::testing::Test {
-    void SetUp() override {
-        std::filesystem::remove_all(directory(name));
-        loop = control::Loop::create().value();
-        server = Server::open(*loop, {.name = name, .subnets = default_subnets(), .max_lanes = 2}, 4200, host).value();
-        thread = std::thread([this] { loop->run(); });
-    }
+/// A server on a thread of its own.
+struct ServerTest : ::testing::Test {
     void TearDown() override {
         stop();
         std::filesystem::remove_all(directory(name));
     }
+    /// `setup` but for the name.
+    void serve(RegistrySetup setup, LaneHost& host) {
+        std::filesystem::remove_all(directory(name));
+        setup.name = name;
+        loop = control::Loop::create().value();
+        server = Server::open(*loop, setup, 4200, host).value();
+        thread.emplace(*loop);
+    }
     void stop() {
-        if (!thread.joinable()) return;
-        loop->stop();
-        thread.join();
+        thread.reset();
         server.reset();
     }
+    /// Runs on the server's thread, after all that it has received before.
+    template <class Task>
+    void on_server(Task task) {
+        std::binary_semaphore done{0};
+        loop->post([&] {
+            task();
+            done.release();
+        });
+        done.acquire();
+    }
+
+    const std::string name = "test-" + std::to_string(getpid());
+    std::unique_ptr<control::Loop> loop;
+    std::unique_ptr<Server> server;
+    std::optional<test::LoopThread> thread;
+};
+
+struct HubServerTest : ServerTest {
+    void SetUp() override { serve({.subnets = default_subnets(), .max_lanes = 2}, host); }
     Result<Lane> join(std::vector<InterfaceAddress> addresses = {}, bool direct = false) {
         return hub::join({.hub = name, .addresses = std::move(addresses), .program = "test", .direct = direct});
     }
@@ -84,23 +107,16 @@ struct HubServerTest : ::testing::Test {
     static void say(const FileDescriptor& fd, std::span<const std::byte> bytes) {
         EXPECT_EQ(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
     }
-    /// Runs on the server's thread, after all that it has received before.
-    template <class Task>
-    void on_server(Task task) {
-        std::atomic<bool> done{false};
-        loop->post([&] {
-            task();
-            done = true;
-            done.notify_one();
-        });
-        done.wait(false);
-    }
 
-    const std::string name = "test-" + std::to_string(getpid());
     FakeHost host;
-    std::unique_ptr<control::Loop> loop;
-    std::unique_ptr<Server> server;
-    std::thread thread;
+};
+
+/// A node's.
+struct NodeTest : ServerTest {
+    NodeIdentity identity() const { return {.mac = port_mac, .addresses = {address("10.1.0.1/24")}}; }
+    Lane join() const { return hub::join({.hub = name, .kind = ServerKind::node}).value(); }
+
+    const wire::MacAddress port_mac = *wire::from_string<wire::MacAddress>("02:00:00:00:00:07");
 };
 
 }  // namespace verbline::hub

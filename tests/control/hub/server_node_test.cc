@@ -24,50 +24,19 @@ struct NodeHost : FakeHost {
     std::vector<Resolve> asked;
 };
 
-struct NodeServerTest : ::testing::Test {
-    void SetUp() override {
-        std::filesystem::remove_all(directory(name));
-        loop = control::Loop::create().value();
-        server = Server::open(*loop,
-                              {.name = name,
-                               .subnets = {},
-                               .node = NodeIdentity{.mac = port_mac, .addresses = {address("10.1.0.1/24")}}},
-                              4200, host)
-                     .value();
-        thread = std::thread([this] { loop->run(); });
-    }
-    void TearDown() override {
-        loop->stop();
-        thread.join();
-        server.reset();
-        std::filesystem::remove_all(directory(name));
-    }
-    Lane join() { return hub::join({.hub = name, .kind = ServerKind::node}).value(); }
-    /// On the server's thread.
-    void with_server(const std::function<void()>& act) {
-        std::promise<void> done;
-        loop->post([&] {
-            act();
-            done.set_value();
-        });
-        done.get_future().wait();
-    }
+struct NodeServerTest : NodeTest {
+    void SetUp() override { serve({.subnets = {}, .node = identity()}, host); }
 
-    const wire::MacAddress port_mac = *wire::from_string<wire::MacAddress>("02:00:00:00:00:07");
-    const std::string name = "test-" + std::to_string(getpid()) + "-node";
     NodeHost host;
-    std::unique_ptr<control::Loop> loop;
-    std::unique_ptr<Server> server;
-    std::thread thread;
 };
 
 TEST_F(NodeServerTest, ShowsWhoItIsWithoutAMember) {
     NodeIdentity expected{.mac = port_mac, .addresses = {address("10.1.0.1/24")}};
     EXPECT_EQ(read_identity(name), expected);
     expected.addresses = {address("10.1.0.9/16"), address("fd76::9/64")};
-    with_server([&] { server->set_addresses(expected.addresses); });
+    on_server([&] { server->set_addresses(expected.addresses); });
     EXPECT_EQ(read_identity(name), expected);
-    with_server([&] { server.reset(); });
+    on_server([&] { server.reset(); });
     EXPECT_EQ(read_identity(name), std::nullopt);
 }
 
@@ -100,7 +69,7 @@ TEST_F(NodeServerTest, AndAreToldOfItsAddresses) {
     const auto lane = join();
     EXPECT_FALSE(take_addresses(lane));
     const std::vector now{address("10.1.0.1/24"), address("10.1.0.9/24")};
-    with_server([&] { server->set_addresses(now); });
+    on_server([&] { server->set_addresses(now); });
     // Also one that comes in front of an answer.
     EXPECT_TRUE(reserve_port(lane, 0x106, 4000));
     EXPECT_EQ(take_addresses(lane), now);
@@ -116,25 +85,25 @@ TEST_F(NodeServerTest, TheLinkIsToldOfAGroupOnceForEachMember) {
     EXPECT_TRUE(join_group(lane, group, mgid));
     EXPECT_TRUE(leave_group(lane, group, mgid));
     EXPECT_TRUE(leave_group(lane, group, mgid));
-    with_server([&] { host.broken = true; });
+    on_server([&] { host.broken = true; });
     EXPECT_EQ(join_group(lane, group, mgid).error().code, EIO);
-    with_server([&] { EXPECT_TRUE(server->registry().tenant(LaneId{1}).groups.empty()); });
+    on_server([&] { EXPECT_TRUE(server->registry().tenant(LaneId{1}).groups.empty()); });
     ASSERT_EQ(host.groups.size(), 2u);
     EXPECT_EQ(host.groups[0].mgid, mgid);
 }
 
 TEST_F(NodeServerTest, ANumberThatNobodyHasHadIsFree) {
-    with_server([&] { host.broken = true; });
+    on_server([&] { host.broken = true; });
     EXPECT_FALSE(hub::join({.hub = name, .kind = ServerKind::node}));
-    with_server([&] {
+    on_server([&] {
         EXPECT_FALSE(server->registry().retired(LaneId{1}));
         host.broken = false;
     });
     { const auto lane = join(); }
     for (bool there = true; there;) {  // until the server has seen its end
-        with_server([&] { there = !server->registry().tenants().empty(); });
+        on_server([&] { there = !server->registry().tenants().empty(); });
     }
-    with_server([&] { EXPECT_TRUE(server->registry().retired(LaneId{2})) << "one that had a member is not, yet"; });
+    on_server([&] { EXPECT_TRUE(server->registry().retired(LaneId{2})) << "one that had a member is not, yet"; });
 }
 
 }  // namespace

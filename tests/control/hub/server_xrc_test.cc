@@ -41,40 +41,12 @@ struct XrcFakeHost : FakeHost {
     XrcLog log;
 };
 
-struct XrcServerTest : ::testing::Test {
+struct XrcServerTest : NodeTest {
     void SetUp() override {
-        std::filesystem::remove_all(directory(name));
-        loop = control::Loop::create().value();
-        server = Server::open(*loop,
-                              {.name = name,
-                               .subnets = {},
-                               .owner = owner,
-                               .max_user_targets = 3,
-                               .node = NodeIdentity{.mac = *wire::from_string<wire::MacAddress>("02:00:00:00:00:07"),
-                                                    .addresses = {address("10.1.0.1/24")}}},
-                              4200, host)
-                     .value();
-        thread = std::thread([this] { loop->run(); });
+        serve({.subnets = {}, .owner = owner, .max_user_targets = 3, .node = identity()}, host);
         one = join();
         two = join();
         domain = open_xrc_domain(one, file.get(), {.create = true}).value();
-    }
-    void TearDown() override {
-        loop->stop();
-        thread.join();
-        server.reset();
-        std::filesystem::remove_all(directory(name));
-    }
-    Lane join() const { return hub::join({.hub = name, .kind = ServerKind::node}).value(); }
-    template <class Task>
-    void on_server(Task task) {
-        std::atomic<bool> done{false};
-        loop->post([&] {
-            task();
-            done = true;
-            done.notify_one();
-        });
-        done.wait(false);
     }
     /// What the datapath has been told since the last call.
     std::vector<std::string> said() {
@@ -101,12 +73,8 @@ struct XrcServerTest : ::testing::Test {
                 .mac = *wire::from_string<wire::MacAddress>("02:00:00:00:00:08")};
     }
 
-    const std::string name = "test-" + std::to_string(getpid()) + "-xrc";
     uid_t owner = geteuid();
     XrcFakeHost host;
-    std::unique_ptr<control::Loop> loop;
-    std::unique_ptr<Server> server;
-    std::thread thread;
     FileDescriptor file{open("/dev/null", O_RDONLY | O_CLOEXEC)}, other_file{open("/dev/zero", O_RDONLY | O_CLOEXEC)};
     Lane one, two;
     XrcDomainId domain{};

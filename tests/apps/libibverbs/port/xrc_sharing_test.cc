@@ -146,7 +146,7 @@ TEST_F(XrcSharingTest, TargetsOfOthersAreMadeAsTheyAre) {
     say(target);
     sharing.follow();
     EXPECT_EQ(heard(), std::vector<hub::Message>{(hub::XrcTargetTaken{other_number, target.change})});
-    const auto handle = device->open_xrc_target(*domain.native, other_number).value();
+    const auto handle = device->open_xrc_target(domain.native, other_number).value();
     EXPECT_EQ(handle->state(), QueuePairState::rtr);
     say(ready(other_number, XrcTargetState::rts));
     say(XrcTarget{.domain = hub::XrcDomainId{99}, .qpn = number});
@@ -185,10 +185,10 @@ TEST_F(XrcSharingTest, ATargetThatIsGoneFreesItsNumber) {
     say(ready(other_number, XrcTargetState::gone));
     sharing.follow();
     EXPECT_FALSE(sharing.find(other_number));
-    EXPECT_FALSE(device->open_xrc_target(*domain.native, other_number));
+    EXPECT_FALSE(device->open_xrc_target(domain.native, other_number));
     say(ready(other_number));
     sharing.follow();
-    EXPECT_TRUE(device->open_xrc_target(*domain.native, other_number)) << "another one";
+    EXPECT_TRUE(device->open_xrc_target(domain.native, other_number)) << "another one";
 }
 
 TEST_F(XrcSharingTest, WithTheDomainItsTargetsAreGone) {
