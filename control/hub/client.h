@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "control/hub/protocol.h"
@@ -45,11 +46,21 @@ struct JoinRequest {
     bool direct = false;                      ///< accepts offers of direct links: polls `take_direct_news`
 };
 
+/// What a node has found on its subnet, in order.
+struct SubnetNews {
+    std::optional<SubnetPort> port;  ///< it has changed
+    std::vector<NeighbourFound> neighbours;
+    std::vector<PathFound> paths;
+    std::vector<SubnetGroup> groups;
+};
+using SubnetQuestion = std::variant<FindNeighbour, FindPath, JoinSubnetGroup, LeaveSubnetGroup>;
+
 /// Unasked messages, received before an answer.
 struct News {
     std::vector<DirectNews> direct;                          ///< `take_direct_news` returns them
     std::optional<std::vector<InterfaceAddress>> addresses;  ///< `take_addresses` returns them
     std::vector<XrcTarget> xrc_targets;                      ///< `take_xrc_targets` returns them
+    SubnetNews subnet;                                       ///< `take_subnet_news` returns them
 };
 
 struct Lane {
@@ -115,6 +126,14 @@ Result<void> set_xrc_target(const Lane& lane, const XrcTarget& target);
 std::vector<XrcTarget> take_xrc_targets(const Lane& lane);
 /// The lane has a queue pair as this target is. Never blocks.
 void tell_xrc_target_taken(const Lane& lane, const XrcTarget& target);
+
+// The subnet of a node whose port is on a soft fabric (subnet_messages.h).
+
+/// None: the port is on none.
+Result<std::optional<SubnetPort>> ask_subnet_port(const Lane& lane);
+/// Never blocks; what is found comes by `take_subnet_news`. False: cannot be sent now, ask again.
+bool ask_subnet(const Lane& lane, const SubnetQuestion& question);
+SubnetNews take_subnet_news(const Lane& lane);
 
 /// Whether a hub or node of this name runs and answers.
 bool runs(std::string_view name, ServerKind kind = ServerKind::hub);

@@ -49,6 +49,22 @@ std::optional<DirectNews> to_news(Reply& reply) {
     return std::nullopt;
 }
 
+/// False: it is nothing of a subnet.
+bool keep_found(const Message& message, SubnetNews& news) {
+    if (const auto* const port = std::get_if<SubnetPort>(&message)) {
+        news.port = *port;
+    } else if (const auto* const neighbour = std::get_if<NeighbourFound>(&message)) {
+        news.neighbours.push_back(*neighbour);
+    } else if (const auto* const path = std::get_if<PathFound>(&message)) {
+        news.paths.push_back(*path);
+    } else if (const auto* const group = std::get_if<SubnetGroup>(&message)) {
+        news.groups.push_back(*group);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /// False: it is an answer.
 bool keep(Reply& reply, News& news) {
     if (auto direct = to_news(reply)) {
@@ -60,9 +76,11 @@ bool keep(Reply& reply, News& news) {
         news.addresses = std::move(addresses->addresses);
         return true;
     }
-    const auto* const target = std::get_if<XrcTarget>(&*reply.message);
-    if (target != nullptr) news.xrc_targets.push_back(*target);
-    return target != nullptr;
+    if (const auto* const target = std::get_if<XrcTarget>(&*reply.message)) {
+        news.xrc_targets.push_back(*target);
+        return true;
+    }
+    return keep_found(*reply.message, news.subnet);
 }
 
 }  // namespace

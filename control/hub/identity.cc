@@ -24,6 +24,7 @@ Result<void> write_identity(std::string_view node, const NodeIdentity& identity)
     std::ofstream out(next, std::ios::trunc);
     out << "mac " << wire::to_string(identity.mac) << '\n';
     for (const auto& address : identity.addresses) out << "address " << link::to_string(address) << '\n';
+    if (identity.fabric) out << "host " << identity.fabric->host << "\nfabric " << identity.fabric->fabric << '\n';
     out.close();
     std::error_code problem;
     if (out) std::filesystem::rename(next, file, problem);
@@ -40,6 +41,10 @@ std::optional<NodeIdentity> read_identity(std::string_view node) {
             const auto mac = wire::from_string<wire::MacAddress>(text);
             if (!mac) return std::nullopt;
             found.emplace().mac = *mac;
+        } else if (found && kind == "host") {
+            found->fabric = FabricPlace{text, {}};
+        } else if (found && found->fabric && kind == "fabric") {
+            found->fabric->fabric = text;
         } else if (const auto address = link::parse_interface_address(text); found && kind == "address" && address) {
             found->addresses.push_back(*address);
         }

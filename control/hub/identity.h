@@ -7,10 +7,13 @@
 ///
 ///     mac 02:00:00:00:00:07
 ///     address 10.1.0.1/24
+///     host H2                      only of a port on a soft fabric, which is that host's
+///     fabric vl
 ///
 /// Errors are errno values with the path.
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,10 +22,17 @@
 
 namespace verbline::hub {
 
+/// A port of a soft fabric.
+struct FabricPlace {
+    std::string host, fabric;
+    bool operator==(const FabricPlace&) const = default;
+};
+
 /// The addresses of a node's port, which all its members have.
 struct NodeIdentity {
     wire::MacAddress mac{};
-    std::vector<link::InterfaceAddress> addresses;
+    std::vector<link::InterfaceAddress> addresses;  ///< on a soft fabric those of IPoIB
+    std::optional<FabricPlace> fabric;              ///< none: Ethernet
     bool operator==(const NodeIdentity&) const = default;
 };
 

@@ -203,6 +203,10 @@ struct Encoder {
     std::vector<std::byte> operator()(const Any& message) const {
         return encode_xrc(message);
     }
+    template <SubnetMessage Any>
+    std::vector<std::byte> operator()(const Any& message) const {
+        return encode_subnet(message);
+    }
     std::vector<std::byte> operator()(const DirectEnd& end) const {
         return bytes_of(DirectEndMessage{.header = {}, .id = static_cast<std::uint32_t>(end.id)}, Type::direct_end);
     }
@@ -334,7 +338,9 @@ std::expected<Message, Malformed> decode(std::span<const std::byte> bytes) {
         case Type::resolve: return read<ResolveMessage>(bytes);
         case Type::resolved: return read<ResolvedMessage>(bytes);
         case Type::addresses: return read<AddressesMessage>(bytes);
-        default: return decode_xrc(header.type, bytes);
+        default:
+            return header.type < Type::ask_subnet_port ? decode_xrc(header.type, bytes)
+                                                       : decode_subnet(header.type, bytes);
     }
 }
 

@@ -23,6 +23,7 @@
 ///       ── direct end (which one) ─────────────>                 no answer
 ///
 ///       ── XRC domains and targets ────────────>               of a node: xrc_messages.h
+///       ── neighbours, paths, groups ──────────>               of a node on a soft fabric: subnet_messages.h
 ///
 /// Answers come in the order of the requests; a client may send other requests before the answer to `direct`. Offers
 /// and other unasked messages come between answers.
@@ -39,6 +40,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/hub/subnet_messages.h"
 #include "control/hub/xrc_messages.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
@@ -49,7 +51,7 @@ namespace verbline::hub {
 using link::InterfaceAddress;
 
 /// To add a message: a struct below, encode and decode in protocol.cc, its handler (apps/EXTENDING.md); increment this.
-constexpr std::uint16_t version = 5;
+constexpr std::uint16_t version = 6;
 constexpr std::size_t max_addresses = 8;  ///< of one client
 constexpr std::size_t max_program = 32;   ///< bytes of a program's name
 constexpr std::size_t max_socket = 107;   ///< sun_path without its end
@@ -152,10 +154,12 @@ struct DirectEnd {
     bool operator==(const DirectEnd&) const = default;
 };
 
-using Message = std::variant<Join, Granted, Refused, GroupMembership, Done, Reserve, Reserved, Release, Resolve,
-                             Resolved, Addresses, Direct, DirectGranted, DirectRefused, DirectOffer, DirectEnd,
-                             OpenXrcDomain, XrcDomainOpened, CloseXrcDomain, CreateXrcTarget, XrcTargetMade,
-                             OpenXrcTarget, CloseXrcTarget, XrcTarget, XrcTargetTaken>;
+using Message =
+    std::variant<Join, Granted, Refused, GroupMembership, Done, Reserve, Reserved, Release, Resolve, Resolved,
+                 Addresses, Direct, DirectGranted, DirectRefused, DirectOffer, DirectEnd, OpenXrcDomain,
+                 XrcDomainOpened, CloseXrcDomain, CreateXrcTarget, XrcTargetMade, OpenXrcTarget, CloseXrcTarget,
+                 XrcTarget, XrcTargetTaken, AskSubnetPort, SubnetPort, FindNeighbour, NeighbourFound, FindPath,
+                 PathFound, JoinSubnetGroup, SubnetGroup, LeaveSubnetGroup>;
 
 enum class Malformed : std::uint8_t {
     foreign,        ///< not of this protocol: wrong length, mark, type or values

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What all messages have in common: the header, and how fixed layouts become bytes and values. Internal to protocol.cc
-/// and protocol_xrc.cc.
+/// What all messages have in common: the header, and how fixed layouts become bytes and values. Internal to
+/// protocol.cc, protocol_subnet.cc and protocol_xrc.cc.
 
 #include <array>
 #include <concepts>
@@ -48,6 +48,15 @@ enum class Type : std::uint16_t {
     close_xrc_target,
     xrc_target,
     xrc_target_taken,
+    ask_subnet_port,
+    subnet_port,
+    find_neighbour,
+    neighbour_found,
+    find_path,
+    path_found,
+    join_subnet_group,
+    subnet_group,
+    leave_subnet_group,
 };
 
 struct [[gnu::packed]] Header {
@@ -97,5 +106,24 @@ std::vector<std::byte> encode_xrc(const XrcTarget& message);
 std::vector<std::byte> encode_xrc(const XrcTargetTaken& message);
 /// Foreign, if `type` is none of theirs.
 std::expected<Message, Malformed> decode_xrc(Type type, std::span<const std::byte> bytes);
+
+/// Those of subnet_messages.h.
+template <class T>
+concept SubnetMessage =
+    std::same_as<T, AskSubnetPort> || std::same_as<T, SubnetPort> || std::same_as<T, FindNeighbour> ||
+    std::same_as<T, NeighbourFound> || std::same_as<T, FindPath> || std::same_as<T, PathFound> ||
+    std::same_as<T, JoinSubnetGroup> || std::same_as<T, SubnetGroup> || std::same_as<T, LeaveSubnetGroup>;
+
+std::vector<std::byte> encode_subnet(const AskSubnetPort& message);
+std::vector<std::byte> encode_subnet(const SubnetPort& message);
+std::vector<std::byte> encode_subnet(const FindNeighbour& message);
+std::vector<std::byte> encode_subnet(const NeighbourFound& message);
+std::vector<std::byte> encode_subnet(const FindPath& message);
+std::vector<std::byte> encode_subnet(const PathFound& message);
+std::vector<std::byte> encode_subnet(const JoinSubnetGroup& message);
+std::vector<std::byte> encode_subnet(const SubnetGroup& message);
+std::vector<std::byte> encode_subnet(const LeaveSubnetGroup& message);
+/// Foreign, if `type` is none of theirs.
+std::expected<Message, Malformed> decode_subnet(Type type, std::span<const std::byte> bytes);
 
 }  // namespace verbline::hub

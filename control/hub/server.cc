@@ -18,7 +18,9 @@
 #include "control/hub/client.h"
 #include "control/hub/directory.h"
 #include "control/hub/identity.h"
+#include "control/hub/protocol_layout.h"
 #include "control/hub/server_session.h"
+#include "control/hub/subnet_host.h"
 #include "pmd/base/descriptor_message.h"
 
 namespace verbline::hub {
@@ -154,7 +156,22 @@ bool Server::serve(Session& session, const Message& message) {
     if (const auto* wanted = std::get_if<Resolve>(&message)) return serve(session, *wanted);
     if (const auto* wanted = std::get_if<Direct>(&message)) return serve(session, *wanted);
     if (const auto* over = std::get_if<DirectEnd>(&message)) return serve(session, *over);
-    return serve_xrc(session, message);
+    return serve_node(session, message);
+}
+
+/// What members of a node say, and no client of a hub. False: close the connection, also after what only a node says.
+bool Server::serve_node(Session& session, const Message& message) {
+    if (!session.lane) return false;
+    return std::visit(
+        [&]<class Said>(const Said& said) {
+            if constexpr (requires { serve_member(session, said); }) {
+                if (!XrcMessage<Said> || host_.xrc() != nullptr) return serve_member(session, said);
+                return say(session, Refused{EOPNOTSUPP, "this port's programs have XRC domains of their own"});
+            } else {
+                return false;
+            }
+        },
+        message);
 }
 
 bool Server::serve(Session& session, const Join& join) {
@@ -228,6 +245,7 @@ void Server::end(SessionId id) {
     const auto session = sessions_.extract(id);
     if (const auto lane = session.mapped().lane) {
         leave_xrc(*lane);
+        if (host_.subnet() != nullptr) host_.subnet()->forget(*lane);
         host_.close_lane(*lane);
         registry_.leave(*lane);
     }

@@ -29,6 +29,8 @@
 
 namespace verbline::hub {
 
+class SubnetHost;
+
 /// Owner of the switch's devices, which opens and closes lanes. Called on the control thread.
 class LaneHost {
 public:
@@ -44,6 +46,8 @@ public:
     }
     /// Null: members share no XRC targets. Outlives the server.
     virtual XrcHost* xrc() { return nullptr; }
+    /// Null: the port is on no soft fabric. Outlives the server.
+    virtual SubnetHost* subnet() { return nullptr; }
 };
 
 #define VERBLINE_HUB_DIRECT_COUNTERS(X)                                        \
@@ -81,6 +85,9 @@ public:
     /// Of a node, a few times a second: tells members of XRC targets that have failed.
     void look_after_xrc();
     const XrcRegistry& xrc() const { return xrc_; }
+    /// Of a node on a soft fabric: tells a member what it has asked for, and all of them that the port has changed.
+    void tell_subnet(LaneId member, const Message& what);
+    void tell_subnet_port();
 
 private:
     struct Session;
@@ -102,7 +109,7 @@ private:
     bool serve(Session& session, const Direct& wanted);
     bool serve(Session& session, const DirectEnd& over);
     int introduce(Session& asker, DirectId link);
-    bool serve_xrc(Session& session, const Message& message);
+    bool serve_node(Session& session, const Message& message);
     bool serve_member(Session& session, const OpenXrcDomain& how);
     bool serve_member(Session& session, const CloseXrcDomain& which);
     bool serve_member(Session& session, const CreateXrcTarget& wanted);
@@ -110,6 +117,11 @@ private:
     bool serve_member(Session& session, const CloseXrcTarget& which);
     bool serve_member(Session& session, const XrcTarget& wanted);
     bool serve_member(Session& session, const XrcTargetTaken& taken);
+    bool serve_member(Session& session, const AskSubnetPort& asked);
+    bool serve_member(Session& session, const FindNeighbour& wanted);
+    bool serve_member(Session& session, const FindPath& wanted);
+    bool serve_member(Session& session, const JoinSubnetGroup& wanted);
+    bool serve_member(Session& session, const LeaveSubnetGroup& which);
     std::size_t targets_of_user(LaneId member) const;
     void leave_xrc(LaneId member);
     void end_targets(const std::vector<XrcTarget>& gone);

@@ -19,21 +19,6 @@ Message answer_to(const std::expected<void, Refused>& done) {
 
 }  // namespace
 
-/// False: close the connection, also after what only a node says.
-bool Server::serve_xrc(Session& session, const Message& message) {
-    if (!session.lane) return false;
-    return std::visit(
-        [&](const auto& said) {
-            if constexpr (requires { serve_member(session, said); }) {
-                if (host_.xrc() != nullptr) return serve_member(session, said);
-                return say(session, Refused{EOPNOTSUPP, "a hub's programs have XRC domains of their own"});
-            } else {
-                return false;
-            }
-        },
-        message);
-}
-
 /// The descriptor proves that the member may open the file, whatever its name in the member's file systems.
 bool Server::serve_member(Session& session, const OpenXrcDomain& how) {
     struct stat status{};

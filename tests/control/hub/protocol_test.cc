@@ -40,6 +40,48 @@ XrcTarget connected_target() {
             .mac = mac};
 }
 
+sa::Group group() {
+    return {.mlid = wire::Lid{0xc001},
+            .qkey = wire::QKey{0xb1b},
+            .pkey = wire::PKey{0xffff},
+            .mtu = wire::IbMtu::bytes_2048,
+            .rate = 3,
+            .lifetime = 18,
+            .service_level = 15,
+            .hop_limit = 255,
+            .traffic_class = 0xb8,
+            .flow_label = 0xf'ffff};
+}
+
+SubnetPort subnet_port() {
+    return {.facts = {.lid = wire::Lid{0xbfff},
+                      .sm_lid = wire::Lid{1},
+                      .sm_sl = 15,
+                      .lmc = 7,
+                      .guid = wire::Guid{0x1234'5678'9abc'def0},
+                      .node_guid = wire::Guid{0x1234'5678'9abc'def1},
+                      .capabilities = wire::port_capability::client_reregistration,
+                      .subnet_prefix = 0xfec0'0000'0000'0001,
+                      .pkeys = std::vector<wire::PKey>(max_pkeys, wire::PKey{0x7fff}),
+                      .state = wire::PortState::active,
+                      .mtu = 4096},
+            .broadcast = group()};
+}
+
+wire::PathRecord path_record() {
+    return {.destination_gid = address("fe80::10:3/64").gid,
+            .source_gid = address("fe80::10:2/64").gid,
+            .destination_lid = wire::Lid{3},
+            .source_lid = wire::Lid{2},
+            .hop_limit = 1,
+            .reversible = true,
+            .path_count = 1,
+            .pkey = wire::PKey{0x8001},
+            .mtu = wire::IbMtu::bytes_2048,
+            .rate = 3,
+            .lifetime = 18};
+}
+
 std::vector<Message> one_of_each() {
     return {Join{mac, {address("10.0.0.1/24"), address("fd00::1/64")}, "ib_send_bw"},
             Join{{}, {}, ""},
@@ -72,7 +114,21 @@ std::vector<Message> one_of_each() {
                       .state = XrcTargetState::init,
                       .to = {.global = true}},
             connected_target(),
-            XrcTargetTaken{target_number, 0x1234'5678}};
+            XrcTargetTaken{target_number, 0x1234'5678},
+            AskSubnetPort{},
+            SubnetPort{.facts = {.lid = wire::Lid{3}, .mtu = 2048}, .broadcast = std::nullopt},
+            subnet_port(),
+            FindNeighbour{address("10.1.0.9/24").gid},
+            NeighbourFound{address("10.1.0.9/24").gid, address("fe80::10:3/64").gid, 0},
+            NeighbourFound{address("10.1.0.9/24").gid, {}, EHOSTUNREACH},
+            FindPath{address("fe80::10:3/64").gid, wire::PKey{0x8001}},
+            PathFound{address("fe80::10:3/64").gid, wire::PKey{0x8001}, path_record(), 0},
+            PathFound{address("fe80::10:3/64").gid, wire::PKey{0x8001}, {}, ETIMEDOUT},
+            JoinSubnetGroup{.mgid = address("fe80::1/64").gid, .user = 5},
+            JoinSubnetGroup{.mgid = address("fe80::1/64").gid, .user = 6, .send_only = true, .qkey = wire::QKey{7}},
+            SubnetGroup{address("fe80::1/64").gid, 5, group(), 0},
+            SubnetGroup{address("fe80::1/64").gid, 5, {}, EINVAL},
+            LeaveSubnetGroup{address("fe80::1/64").gid, 5}};
 }
 
 /// With one byte changed.
@@ -152,6 +208,26 @@ TEST(HubProtocol, RejectsInvalidValues) {
     EXPECT_EQ(decode(encode(DirectOffer{mac, {}})), foreign);
     EXPECT_EQ(decode(encode(DirectEnd{})), foreign);
     EXPECT_EQ(decode(encode(DirectRefused{mac, 0})), foreign);
+}
+
+TEST(HubProtocol, RejectsSubnetsThatCannotBe) {
+    const auto refused = [](const auto& change) {
+        auto port = subnet_port();
+        change(port);
+        return !decode(encode(port));
+    };
+    EXPECT_FALSE(refused([](SubnetPort&) {}));
+    EXPECT_TRUE(refused([](SubnetPort& port) { port.facts.lid = wire::Lid{0}; }));
+    EXPECT_TRUE(refused([](SubnetPort& port) { port.facts.lid = wire::Lid{0xc000}; }));
+    EXPECT_TRUE(refused([](SubnetPort& port) { port.facts.state = wire::PortState{5}; }));
+    EXPECT_TRUE(refused([](SubnetPort& port) { port.facts.sm_sl = 16; }));
+    EXPECT_TRUE(refused([](SubnetPort& port) { port.facts.lmc = 8; }));
+    EXPECT_TRUE(refused([](SubnetPort& port) { port.broadcast->mlid = wire::Lid{0xbfff}; }));
+    EXPECT_TRUE(refused([](SubnetPort& port) { port.broadcast->mtu = wire::IbMtu{6}; }));
+    EXPECT_TRUE(refused([](SubnetPort& port) { port.broadcast->flow_label = 0x10'0000; }));
+    EXPECT_FALSE(decode(encode(SubnetGroup{address("fe80::1/64").gid, 5, {}, 0}))) << "a group without a record";
+    EXPECT_FALSE(decode(encode(PathFound{{}, {}, {}, -1})));
+    EXPECT_FALSE(decode(encode(NeighbourFound{{}, {}, -1})));
 }
 
 TEST(HubProtocol, RejectsXrcTargetsThatCannotBe) {

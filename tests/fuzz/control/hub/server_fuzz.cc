@@ -10,11 +10,13 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include <unistd.h>
 
 #include "control/hub/directory.h"
 #include "control/hub/server.h"
+#include "control/hub/subnet_host.h"
 #include "tests/fuzz/datapath/packets.h"
 #include "tests/support/unix_socket.h"
 
@@ -28,6 +30,30 @@ constexpr std::size_t max_lanes = 4, max_groups = 2, max_ports = 3, max_direct =
 std::size_t open_descriptors() {
     return static_cast<std::size_t>(std::ranges::distance(std::filesystem::directory_iterator("/proc/self/fd")));
 }
+
+/// A subnet whose answers are there at once.
+struct Subnet : hub::SubnetHost {
+    hub::SubnetPort port() const override { return {.facts = {.lid = wire::Lid{3}, .mtu = 2048}, .broadcast = {}}; }
+    void find(hub::LaneId member, const hub::FindNeighbour& wanted) override {
+        server->tell_subnet(member, hub::NeighbourFound{wanted.to, wanted.to, 0});
+    }
+    void find(hub::LaneId member, const hub::FindPath& wanted) override {
+        server->tell_subnet(member, hub::PathFound{wanted.to, wanted.pkey, {}, 0});
+    }
+    void join(hub::LaneId member, const hub::JoinSubnetGroup& wanted) override {
+        joins.emplace(member, wanted.mgid, wanted.user);
+        server->tell_subnet(member, hub::SubnetGroup{wanted.mgid, wanted.user, {}, EINVAL});
+    }
+    void leave(hub::LaneId member, const hub::LeaveSubnetGroup& which) override {
+        joins.erase({member, which.mgid, which.user});
+    }
+    void forget(hub::LaneId member) override {
+        std::erase_if(joins, [&](const auto& join) { return std::get<0>(join) == member; });
+    }
+
+    hub::Server* server = nullptr;
+    std::set<std::tuple<hub::LaneId, wire::Gid, std::uint32_t>> joins;
+};
 
 /// Lanes without devices; now and then none is to be had.
 struct Host : hub::LaneHost {
@@ -43,8 +69,11 @@ struct Host : hub::LaneHost {
         return {};
     }
 
+    hub::SubnetHost* subnet() override { return &fabric; }
+
     bool broken = false;
     std::map<hub::LaneId, std::set<wire::MacAddress>> lanes;
+    Subnet fabric;
 };
 
 class Conversation {
@@ -76,6 +105,18 @@ private:
         one.gid.bytes[15] = std::byte{input.byte()};
         return one;
     }
+    static hub::Message subnet_message(fuzz::Input& input) {
+        wire::Gid gid{};
+        gid.bytes[15] = std::byte{input.byte()};
+        const std::uint32_t user = input.byte() % 4;
+        switch (input.byte() % 5) {
+            case 0: return hub::AskSubnetPort{};
+            case 1: return hub::FindNeighbour{gid};
+            case 2: return hub::FindPath{gid, wire::PKey{0xffff}};
+            case 3: return hub::JoinSubnetGroup{.mgid = gid, .user = user};
+            default: return hub::LeaveSubnetGroup{gid, user};
+        }
+    }
     static hub::Message message(fuzz::Input& input) {
         const wire::MacAddress mac{{std::byte(input.byte() % 4), {}, {}, {}, {}, std::byte(input.byte() % 8)}};
         const std::uint16_t space = input.byte() % 2, port = input.byte() % 4;
@@ -89,6 +130,7 @@ private:
             case 2: return hub::GroupMembership{mac, input.byte() % 3 != 0};
             case 3: return hub::Reserve{space, port};
             case 4: return hub::Release{space, port};
+            case 5: return subnet_message(input);
             case 6: return hub::Direct{mac};
             case 7: return hub::DirectEnd{hub::DirectId{1u + port}};
             default: return hub::Done{};
@@ -105,6 +147,7 @@ private:
         check();
     }
     void check() const {
+        for (const auto& [lane, mgid, user] : host_.fabric.joins) expect(host_.lanes.contains(lane));
         std::set<wire::MacAddress> macs;
         std::set<wire::Gid> addresses;
         expect(server_.registry().tenants().size() == host_.lanes.size() && host_.lanes.size() <= max_lanes);
@@ -138,6 +181,7 @@ void play(fuzz::Input input) {
                                        .max_ports = max_ports,
                                        .max_direct = max_direct};
         const auto server = hub::Server::open(*loop, setup, 4200, host).value();
+        host.fabric.server = server.get();
         Conversation(*loop, *server, host, hub::control_socket(name)).play(input);
     }
     expect(host.lanes.empty());
