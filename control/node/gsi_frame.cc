@@ -14,8 +14,6 @@ namespace {
 
 using wire::Bth, wire::Deth;
 
-constexpr std::uint8_t ud_send_only = 0x64;  // IBTA volume 1, 9.2.1
-
 /// Exchanges two fields of `size` bytes.
 void swap_fields(GsiHeaders& headers, std::size_t one, std::size_t other, std::size_t size) {
     const auto at = [&](std::size_t offset) { return headers.bytes.begin() + static_cast<std::ptrdiff_t>(offset); };
@@ -41,7 +39,7 @@ std::optional<GsiFrame> open_gsi_frame(wire::Bytes frame) {
     if (arrival.end != mad_at + wire::mad_size || mad_at > GsiHeaders::capacity) return std::nullopt;
     const auto bth = link::part_at<Bth>(frame, arrival.bth_at);
     const auto deth = link::part_at<Deth>(frame, arrival.bth_at + Bth::size);
-    if (bth.get<&Bth::opcode>() != ud_send_only || bth.get<&Bth::dest>() != wire::gsi_qpn ||
+    if (bth.get<&Bth::opcode>() != wire::ud_send_only || bth.get<&Bth::dest>() != wire::gsi_qpn ||
         deth.get<&Deth::qkey>() != wire::gsi_qkey) {
         return std::nullopt;
     }

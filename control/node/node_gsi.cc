@@ -6,13 +6,20 @@
 
 #include <rte_mbuf.h>
 
+#include "datapath/link/transport_header.h"
 #include "datapath/node/node_port.h"
+#include "datapath/wire/deth.h"
 #include "pmd/bridge/frame.h"
 
 namespace verbline::node {
 namespace {
 
 constexpr std::size_t rounds_at_once = 4;  ///< bursts before the loop serves others again
+
+bool is_for_gsi(wire::Bytes frame) {
+    const auto bth_at = link::transport_header_at(frame);
+    return bth_at && link::transport_header(frame, *bth_at).get<&wire::Bth::dest>() == wire::gsi_qpn;
+}
 
 }  // namespace
 
@@ -48,6 +55,7 @@ void NodeGsi::receive() {
 void NodeGsi::take(rte_mbuf* frame) {
     const auto origin = GsiQueue::origin(*frame);
     const auto from = origin == link::node_itself ? PeerMember() : PeerMember(origin);
+    if (!is_for_gsi(bytes_of(*frame))) return take_datagram(frame);
     const auto opened = open_gsi_frame(bytes_of(*frame));
     if (!opened) return drop(frame, GsiDrop::gsi_dropped_malformed);
     const auto message = cm::ReceivedMessage::parse(opened->mad);
@@ -64,6 +72,12 @@ void NodeGsi::take(rte_mbuf* frame) {
     if (std::holds_alternative<GsiRouter::Transmit>(verdict)) return setup_.inject(std::nullopt, frame);
     answers_.add();
     send(from, reversed(opened->headers), std::get<GsiRouter::Answer>(verdict).mad);
+    rte_pktmbuf_free(frame);
+}
+
+void NodeGsi::take_datagram(rte_mbuf* frame) {
+    if (!setup_.ipoib) return drop(frame, GsiDrop::gsi_dropped_malformed);
+    setup_.ipoib(bytes_of(*frame));
     rte_pktmbuf_free(frame);
 }
 

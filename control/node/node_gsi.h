@@ -4,8 +4,9 @@
 /// @file
 /// QP1 of a node: takes frames out of the ports' queue, has them routed, and puts them into other ports.
 ///
-///     GsiQueue ──> open_gsi_frame ──> GsiRouter ──┬── Deliver, Transmit: the frame itself
-///                                                  └── Answer, Teardown: a frame of our own
+///     GsiQueue ──┬── IPoIB ──> Setup::ipoib
+///                └─> open_gsi_frame ──> GsiRouter ──┬── Deliver, Transmit: the frame itself
+///                                                   └── Answer, Teardown: a frame of our own
 ///
 /// Runs on the control thread's loop.
 
@@ -27,6 +28,8 @@ public:
         GsiRouter::Setup router;
         wire::MacAddress mac{};       ///< the port's
         rte_mempool* pool = nullptr;  ///< for frames of our own
+        /// Takes a frame of the queue that is not for QP1, but for IPoIB's queue pair; none on Ethernet.
+        std::function<void(wire::Bytes frame)> ipoib;
         /// Puts a frame into the port of a member, or, for none, into the link's; frees it if the member has left.
         std::function<void(PeerMember to, rte_mbuf* frame)> inject;
     };
@@ -45,6 +48,7 @@ private:
     NodeGsi(control::Loop& loop, GsiQueue& queue, Setup setup);
     void receive();
     void take(rte_mbuf* frame);
+    void take_datagram(rte_mbuf* frame);
     void drop(rte_mbuf* frame, GsiDrop why);
     bool for_this_node(const rte_mbuf& frame) const;
     void deliver(PeerMember from, link::MemberId to, rte_mbuf* frame);

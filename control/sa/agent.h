@@ -52,7 +52,9 @@ public:
     const mad::PortFacts& port() const { return transport_.port(); }
     Client& client() { return client_; }
     Paths& paths() { return paths_; }
+    const Paths& paths() const { return paths_; }
     Groups& groups() { return groups_; }
+    const Groups& groups() const { return groups_; }
     /// Whether the SA answered the last query of SubnetWatch.
     bool sm_answering() const { return watch_.answering(); }
 

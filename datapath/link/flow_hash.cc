@@ -22,8 +22,7 @@ namespace {
 using wire::Bth, wire::Deth, wire::Ethernet, wire::Grh, wire::IpoibHeader, wire::IpProtocol, wire::Ipv4, wire::Ipv6;
 using wire::Lrh, wire::Vlan;
 
-constexpr std::size_t ports_size = 4;        // both, at the front of TCP's header and of UDP's
-constexpr std::uint8_t ud_send_only = 0x64;  // IBTA volume 1, 9.2.1
+constexpr std::size_t ports_size = 4;  // both, at the front of TCP's header and of UDP's
 
 bool has_ports(IpProtocol protocol) {
     return protocol == IpProtocol::tcp || protocol == IpProtocol::udp;
@@ -112,7 +111,7 @@ Flow flow_of_ipoib(wire::Bytes datagram) {
 /// Of a packet that begins with its BTH. IPoIB's are all of one opcode (RFC 4391, 6).
 Flow flow_of_transport(wire::Bytes packet) {
     if (packet.size() < Bth::size + Deth::size) return {};
-    if (part_at<Bth>(packet).get<&Bth::opcode>() != ud_send_only) return {};
+    if (part_at<Bth>(packet).get<&Bth::opcode>() != wire::ud_send_only) return {};
     return flow_of_ipoib(packet.subspan(Bth::size + Deth::size));
 }
 

@@ -4,8 +4,8 @@
 /// @file
 /// Addresses of the processes that share a port, the members of a node (`verbline node`).
 ///
-///     QPN          | member, 10 bits | queue pair, 14 bits |      0 and 1 are the node's own: QP0 and QP1; its highest
-///                                                                 quarter are XRC targets that members share
+///     QPN          | member, 10 bits | queue pair, 14 bits |      0 to 2 are the node's own: QP0, QP1 and IPoIB's; its
+///                                                                 highest quarter are XRC targets that members share
 ///     MAC address  06:76:6e:6f: | member, 16 bits |               between members and their node; never on the wire
 ///
 /// On the wire all members have the port's addresses, and a packet's destination QPN names its member. Within the node
@@ -33,6 +33,8 @@ constexpr std::uint32_t shared_targets = member_queue_pairs / 4;
 constexpr std::uint32_t own_queue_pairs = member_queue_pairs - shared_targets;  ///< of one member
 constexpr std::uint16_t last_member = (1u << member_bits) - 1;
 constexpr MemberId node_itself{0};
+/// Of a node on a soft fabric: for ARP and ND, as an IPoIB interface has one (RFC 4391, 4).
+constexpr wire::Qpn node_ipoib_qpn{2};
 
 constexpr std::uint32_t first_qpn(MemberId member) {
     return std::uint32_t{static_cast<std::uint16_t>(member)} << member_queue_pair_bits;

@@ -47,20 +47,28 @@ std::size_t NodePort::keep(pmd::Burst burst) noexcept {
     std::size_t kept = 0;
     for (auto* const frame : burst) {
         const auto verdict = pmd::is_runt(*frame) ? Verdict::pass : classify(*frame);  // the switch counts runts
-        if (verdict == Verdict::pass) {
-            burst[kept++] = frame;
-        } else if (verdict == Verdict::drop) {
-            rte_pktmbuf_free(frame);
-        } else if (verdict == Verdict::taken) {
-            continue;
-        } else if (parts_.gsi.push(frame, member_)) {
-            counters_.gsi_rx_packets.add();
-        } else {
-            counters_.gsi_rx_dropped_full.add();
-            rte_pktmbuf_free(frame);
+        switch (verdict) {
+            case Verdict::pass_and_gsi: hand_over_copy(*frame); [[fallthrough]];
+            case Verdict::pass: burst[kept++] = frame; break;
+            case Verdict::gsi: hand_over(frame); break;
+            case Verdict::taken: break;
+            case Verdict::drop: rte_pktmbuf_free(frame); break;
         }
     }
     return kept;
+}
+
+void NodePort::hand_over(rte_mbuf* frame) noexcept {
+    if (parts_.gsi.push(frame, member_)) return counters_.gsi_rx_packets.add();
+    counters_.gsi_rx_dropped_full.add();
+    rte_pktmbuf_free(frame);
+}
+
+/// Without a buffer for it: as if too many were waiting.
+void NodePort::hand_over_copy(const rte_mbuf& frame) noexcept {
+    auto* const copy = rte_pktmbuf_copy(&frame, frame.pool, 0, frame.data_len);
+    if (copy == nullptr) return counters_.gsi_rx_dropped_full.add();
+    hand_over(copy);
 }
 
 void NodePort::send_injected(std::uint16_t queue) noexcept {

@@ -2,11 +2,12 @@
 #pragma once
 
 /// @file
-/// What the ports of a node have in common: frames for QP1 leave the switch's path for the control thread, those for
-/// XRC targets that members share for XrcTargets, and both come back past the switch.
+/// What the ports of a node have in common: frames for QP1, and on a soft fabric for IPoIB's queue pair, leave the
+/// switch's path for the control thread, those for XRC targets that members share for XrcTargets, and all come back
+/// past the switch.
 ///
 ///     inner device ── rx_burst ──┬──> the switch
-///                                ├── QP1 ────────────> GsiQueue ──> control thread
+///                                ├── QP1, IPoIB ─────> GsiQueue ──> control thread
 ///                                └── shared targets ─> XrcTargets
 ///     inner device <─ tx_burst ──┬─── the switch
 ///                                ├── ring <── inject ──── control thread
@@ -33,9 +34,9 @@
 namespace verbline::node {
 
 #define VERBLINE_NODE_PORT_COUNTERS(X)                                                        \
-    X(gsi_rx_packets, "frames for QP1 handed to the node's connection manager")               \
+    X(gsi_rx_packets, "frames for QP1 or IPoIB's queue pair handed to the node's control")    \
     X(gsi_rx_dropped_full, "such frames while too many were waiting")                         \
-    X(gsi_tx_packets, "frames of the node's connection manager that went out by this port")   \
+    X(gsi_tx_packets, "frames of the node's control that went out by this port")              \
     X(gsi_tx_dropped, "such frames while too many were waiting")                              \
     X(gsi_tx_dropped_full, "such frames that the port had no room for")                       \
     X(rx_dropped_not_rdma, "frames of a process without an RDMA packet")                      \
@@ -66,7 +67,7 @@ public:
     bool relay(rte_mbuf* frame) noexcept { return relayed_.push({&frame, 1}) == 1; }
 
 protected:
-    enum class Verdict : std::uint8_t { pass, gsi, taken, drop };
+    enum class Verdict : std::uint8_t { pass, gsi, pass_and_gsi, taken, drop };
     struct Rings {
         pmd::HandoverRing injected, relayed;
     };
@@ -91,6 +92,8 @@ protected:
 
 private:
     std::size_t keep(pmd::Burst burst) noexcept;
+    void hand_over(rte_mbuf* frame) noexcept;
+    void hand_over_copy(const rte_mbuf& frame) noexcept;
     void send_injected(std::uint16_t queue) noexcept;
     void send_relayed(std::uint16_t queue) noexcept;
 

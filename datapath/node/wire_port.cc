@@ -5,9 +5,25 @@
 
 #include "datapath/link/transport_header.h"
 #include "datapath/wire/deth.h"
+#include "datapath/wire/ethernet.h"
+#include "datapath/wire/ipoib.h"
 #include "pmd/bridge/frame.h"
 
 namespace verbline::node {
+namespace {
+
+/// Of IPoIB's ARP and ND, from their group: IPv4's broadcast group, and every group of IPv6 (RFC 4391, 4). Members may
+/// be in these groups as well.
+bool is_address_resolution(wire::Bytes frame, std::size_t bth_at) noexcept {
+    constexpr std::size_t group_size = 16, type_at = 12;
+    if (wire::EtherType{wire::load16(frame, type_at)} != wire::ether_type::soft_ib) return false;
+    const auto group = frame.subspan(bth_at - group_size, group_size);  // the last field of the GRH
+    const auto signature = wire::load16(group, 2);
+    if (signature == wire::ipoib_ipv6_signature) return true;
+    return signature == wire::ipoib_ipv4_signature && wire::load32(group, 12) == 0xffff'ffff;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<WirePort>> WirePort::create(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts,
                                                    const wire::MacAddress& port) {
@@ -30,9 +46,11 @@ NodePort::Verdict WirePort::classify(rte_mbuf& frame) noexcept {
         counted().rx_ignored.add();
         return Verdict::drop;
     }
-    if (pmd::is_group(destination)) return Verdict::pass;
+    if (pmd::is_group(destination)) {
+        return is_address_resolution(bytes, *bth_at) ? Verdict::pass_and_gsi : Verdict::pass;
+    }
     const auto to = link::transport_header(bytes, *bth_at).get<&wire::Bth::dest>();
-    if (to == wire::gsi_qpn) return Verdict::gsi;
+    if (to == wire::gsi_qpn || to == link::node_ipoib_qpn) return Verdict::gsi;
     if (link::is_shared_target(to)) {
         std::ignore = shared_targets().route(frame, link::node_itself);  // nothing of the wire's goes back there
         return Verdict::taken;

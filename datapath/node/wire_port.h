@@ -5,7 +5,8 @@
 /// The port of a node's link: on the wire all members have its addresses.
 ///
 ///     from the wire   destination: the port's MAC ──> that of the member whose queue pair the packet names
-///                     QP1 ──> the node's connection manager; groups unchanged; all else is not for members
+///                     QP1, IPoIB's queue pair ──> the node's control thread; groups unchanged, of which that
+///                     thread gets a copy of ARP and ND; all else is not for members
 ///     to the wire     source: a member's MAC ──> the port's
 
 #include "datapath/node/node_port.h"

@@ -26,6 +26,9 @@
 
 namespace verbline::wire {
 
+/// Opcode of a datagram in one packet, without immediate data: UD SEND only (IBTA volume 1, 9.2.1).
+constexpr std::uint8_t ud_send_only = 0x64;
+
 /// A BTH as a value. `parse` checks only length and version; the transport checks the opcode.
 struct Bth {
     static constexpr std::size_t size = 12;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/node/wire_port.h"
 
+#include "datapath/wire/ipoib.h"
+#include "datapath/wire/text.h"
 #include "tests/datapath/node/ports.h"
 
 namespace verbline::node {
@@ -40,6 +42,27 @@ TEST_F(WirePortTest, GroupsPassAndAllElseIsNotForMembers) {
     ASSERT_EQ(packets.size(), 1u);
     EXPECT_EQ(test::destination_of(packets[0]), group);
     EXPECT_EQ(test::counter(*port, "rx_ignored"), 2u);
+}
+
+/// A multicast packet of the soft fabric, to this group.
+test::ByteVector fabric_frame(const wire::Gid& group) {
+    auto way = test::ways().back();
+    way.to.dlid = wire::Lid{0xc001};
+    way.to.dgid = group;
+    return test::frame_on(test::envelope_of(way), 32, {.opcode = wire::ud_send_only, .dest = wire::multicast_qpn});
+}
+
+TEST_F(WirePortTest, AddressResolutionOfTheFabricIsForTheNodeToo) {
+    const auto solicited =
+        wire::ipoib_multicast_mgid(*wire::from_string<wire::Ipv6Address>("ff02::1:ff00:3"), wire::PKey{0xffff});
+    device->receive(fabric_frame(wire::ipoib_broadcast_mgid(wire::PKey{0xffff})));
+    device->receive(fabric_frame(solicited));
+    device->receive(fabric_frame(wire::ipoib_multicast_mgid(wire::ipv4(239, 1, 1, 1), wire::PKey{0xffff})));
+    EXPECT_EQ(receive(*port).size(), 3u) << "members may be in these groups";
+    EXPECT_EQ(at_control().size(), 2u);
+    device->receive(with_macs(frame_to(link::node_ipoib_qpn, test::ud_send_only), our_mac, their_mac));
+    EXPECT_TRUE(receive(*port).empty());
+    EXPECT_EQ(at_control().size(), 1u);
 }
 
 TEST_F(WirePortTest, OnTheWireAllHaveThePortsAddress) {

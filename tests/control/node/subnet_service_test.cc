@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two nodes of a simulated fabric with a real OpenSM; the frames between them are carried by the test.
+#include "control/node/subnet_service.h"
+
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "control/mad/open.h"
+#include "datapath/link/arrival.h"
+#include "datapath/link/ip_gid.h"
+#include "datapath/wire/ipoib.h"
+#include "tests/support/fabric.h"
+#include "tests/support/link_frame.h"
+
+namespace verbline::node {
+namespace {
+
+using hub::LaneId;
+using wire::ipv4;
+
+constexpr LaneId first_lane{1}, second_lane{2};
+constexpr wire::PKey pkey{0xffff};
+
+struct SubnetServiceTest : ::testing::Test {
+    struct Node {
+        std::unique_ptr<mad::Transport> transport;
+        std::unique_ptr<SubnetService> subnet;
+        std::map<LaneId, std::vector<hub::Message>> told;
+        std::map<wire::Gid, wire::Lid> link_groups;
+        int changes = 0;
+        bool lost = false;
+    };
+
+    std::unique_ptr<Node> open(const char* host, wire::Ipv4Address address) {
+        auto made = std::make_unique<Node>();
+        made->transport = std::move(*mad::open(fabric.spec(host), *loop));
+        made->subnet = std::make_unique<SubnetService>(
+            *made->transport, *loop,
+            SubnetService::Setup{
+                .addresses = {{link::gid_of(address), 24}},
+                .send = [this](std::vector<std::byte> frame) { sent.push_back(std::move(frame)); },
+                .join_link =
+                    [node = made.get()](const wire::Gid& mgid, wire::Lid mlid) {
+                        node->link_groups[mgid] = mlid;
+                        return Result<void>();
+                    },
+                .tell = [node = made.get()](LaneId member,
+                                            const hub::Message& what) { node->told[member].push_back(what); },
+                .changed = [node = made.get()] { ++node->changes; },
+                .lost = [node = made.get()] { node->lost = true; }});
+        return made;
+    }
+    /// Unicast by LID, groups to all.
+    void carry() {
+        for (; !sent.empty(); sent.pop_front()) {
+            const auto arrival = test::open_frame(sent.front());
+            ASSERT_TRUE(arrival);
+            const auto to = link::destination_lid(sent.front(), *arrival);
+            for (auto* const node : {h2.get(), h3.get()}) {
+                if (wire::is_multicast(to) || to == node->transport->port().lid) node->subnet->received(sent.front());
+            }
+        }
+    }
+    template <class Done>
+    bool until(const Done& done) {
+        for (const Time end = loop->now() + 20 * second; !done() && loop->now() < end;) {
+            loop->run_once(5 * millisecond);
+            carry();
+        }
+        return done();
+    }
+    /// The next message that a member is told, which must be of this kind.
+    template <class Kind>
+    Kind next(Node& node, LaneId member) {
+        auto& told = node.told[member];
+        if (!until([&] { return !told.empty(); })) {
+            ADD_FAILURE() << "nothing is said";
+            return {};
+        }
+        const auto first = told.front();
+        told.erase(told.begin());
+        EXPECT_TRUE(std::holds_alternative<Kind>(first)) << first.index();
+        return std::holds_alternative<Kind>(first) ? std::get<Kind>(first) : Kind{};
+    }
+    void await_broadcast() {
+        ASSERT_TRUE(until([&] { return h2->subnet->port().broadcast && h3->subnet->port().broadcast; }));
+    }
+    static std::uint64_t counter(const Node& node, std::string_view name) {
+        std::uint64_t found = 0;
+        node.subnet->counters([&](auto each, auto value, auto) {
+            if (each == name) found = value;
+        });
+        return found;
+    }
+    bool is_member(const Node& node, const wire::Gid& mgid) const {
+        return std::ranges::any_of(node.subnet->agent().groups().show(),
+                                   [&](const auto& shown) { return shown.mgid == mgid && shown.held != 0; });
+    }
+
+    test::Fabric fabric{test::star(3)};
+    std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
+    std::deque<std::vector<std::byte>> sent;
+    std::unique_ptr<Node> h2 = open("H2", ipv4(10, 7, 0, 2)), h3 = open("H3", ipv4(10, 7, 0, 3));
+    const wire::Gid gid_2 = h2->transport->port().gid(), gid_3 = h3->transport->port().gid();
+    const wire::Gid mgid = wire::ipoib_multicast_mgid(ipv4(239, 7, 7, 7), pkey);
+};
+
+TEST_F(SubnetServiceTest, IsInIpoibsGroups) {
+    await_broadcast();
+    EXPECT_GE(h2->changes, 1);
+    EXPECT_EQ(h2->link_groups.at(wire::ipoib_broadcast_mgid(pkey)), h2->subnet->port().broadcast->mlid);
+}
+
+TEST_F(SubnetServiceTest, ResolvesAddressesForItsMembers) {
+    await_broadcast();
+    h2->subnet->find(first_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 3))});
+    const auto found = next<hub::NeighbourFound>(*h2, first_lane);
+    EXPECT_EQ(found.code, 0);
+    EXPECT_EQ(found.gid, gid_3);
+    h2->subnet->find(second_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 2))});
+    EXPECT_EQ(next<hub::NeighbourFound>(*h2, second_lane).gid, gid_2) << "its own";
+    h2->subnet->find(first_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 99))});
+    EXPECT_EQ(next<hub::NeighbourFound>(*h2, first_lane).code, EHOSTUNREACH);
+}
+
+TEST_F(SubnetServiceTest, AsksForAPathOnceForAll) {
+    for (const auto member : {first_lane, second_lane, first_lane})
+        h2->subnet->find(member, hub::FindPath{gid_3, pkey});
+    for (const auto member : {first_lane, second_lane, first_lane}) {
+        const auto found = next<hub::PathFound>(*h2, member);
+        EXPECT_EQ(found.code, 0);
+        EXPECT_EQ(found.path.destination_lid, h3->transport->port().lid);
+    }
+    EXPECT_EQ(h2->subnet->agent().paths().cache().counters().queries.value(), 1u);
+    h2->subnet->find(second_lane, hub::FindPath{gid_3, pkey});
+    EXPECT_EQ(h2->told[second_lane].size(), 1u) << "at once";
+    h2->told.clear();
+    h2->subnet->find(first_lane, hub::FindPath{wire::Gid::of(wire::default_subnet_prefix, wire::Guid{0xdead}), pkey});
+    EXPECT_EQ(next<hub::PathFound>(*h2, first_lane).code, EHOSTUNREACH);
+}
+
+TEST_F(SubnetServiceTest, IsAMemberAsLongAsOneOfItsUsersIs) {
+    await_broadcast();
+    h2->subnet->join(first_lane, {.mgid = mgid, .user = 1});
+    h2->subnet->join(first_lane, {.mgid = mgid, .user = 2});
+    h2->subnet->join(second_lane, {.mgid = mgid, .user = 1});
+    const auto granted = next<hub::SubnetGroup>(*h2, first_lane);
+    EXPECT_EQ(granted.code, 0);
+    EXPECT_TRUE(wire::is_multicast(granted.group.mlid));
+    EXPECT_EQ(next<hub::SubnetGroup>(*h2, first_lane).group, granted.group);
+    EXPECT_EQ(next<hub::SubnetGroup>(*h2, second_lane).group, granted.group);
+    h2->subnet->forget(first_lane);
+    ASSERT_TRUE(until([&] { return is_member(*h2, mgid); }));
+    h2->subnet->leave(second_lane, {mgid, 1});
+    EXPECT_TRUE(until([&] { return !is_member(*h2, mgid); }));
+    h2->subnet->leave(second_lane, {mgid, 1});  // once more: nothing
+}
+
+TEST_F(SubnetServiceTest, RefusalsAreSaid) {
+    await_broadcast();
+    h3->subnet->join(first_lane, {.mgid = mgid, .user = 1});
+    ASSERT_EQ(next<hub::SubnetGroup>(*h3, first_lane).code, 0);
+    h2->subnet->join(first_lane, {.mgid = mgid, .user = 5, .qkey = wire::QKey{0x666}});
+    const auto refused = next<hub::SubnetGroup>(*h2, first_lane);
+    EXPECT_EQ(refused.code, EINVAL) << "the group has another Q_Key";
+    EXPECT_EQ(refused.user, 5u);
+}
+
+TEST_F(SubnetServiceTest, NoMemberHasMoreThanItsShare) {
+    await_broadcast();
+    const auto nobody = link::gid_of(ipv4(10, 7, 0, 99));
+    for (std::size_t i = 0; i < SubnetService::max_questions; ++i)
+        h2->subnet->find(first_lane, hub::FindNeighbour{nobody});
+    EXPECT_TRUE(h2->told[first_lane].empty());
+    h2->subnet->find(first_lane, hub::FindPath{gid_3, pkey});
+    EXPECT_EQ(next<hub::PathFound>(*h2, first_lane).code, EAGAIN);
+    EXPECT_EQ(counter(*h2, "subnet_queries_refused"), 1u);
+    h2->subnet->find(second_lane, hub::FindPath{gid_3, pkey});
+    EXPECT_EQ(next<hub::PathFound>(*h2, second_lane).code, 0) << "others are served";
+    for (std::uint32_t user = 0; user < SubnetService::max_joins; ++user) h2->subnet->join(second_lane, {mgid, user});
+    ASSERT_TRUE(until([&] { return h2->told[second_lane].size() == SubnetService::max_joins; }));
+    h2->told.clear();
+    h2->subnet->join(second_lane, {.mgid = mgid, .user = SubnetService::max_joins});
+    EXPECT_EQ(next<hub::SubnetGroup>(*h2, second_lane).code, ENOSPC);
+}
+
+TEST_F(SubnetServiceTest, AMemberThatHasEndedIsToldNothing) {
+    await_broadcast();
+    h2->subnet->find(first_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 99))});
+    h2->subnet->find(first_lane, hub::FindPath{gid_3, pkey});
+    h2->subnet->forget(first_lane);
+    h2->subnet->find(second_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 98))});
+    EXPECT_EQ(next<hub::NeighbourFound>(*h2, second_lane).code, EHOSTUNREACH);
+    EXPECT_TRUE(h2->told[first_lane].empty());
+}
+
+TEST_F(SubnetServiceTest, WhatIsNotForItIsDropped) {
+    await_broadcast();
+    h2->subnet->received(std::vector<std::byte>(100));
+    EXPECT_EQ(counter(*h2, "ipoib_rx_dropped_invalid"), 1u);
+}
+
+}  // namespace
+}  // namespace verbline::node
