@@ -10,7 +10,7 @@
 #include "control/gateway/link_devices.h"
 #include "control/gateway/multicast_tables.h"
 #include "control/gateway/shard_tables.h"
-#include "control/sa/path_cache.h"
+#include "control/telemetry/path_tables.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/text.h"
 
@@ -87,62 +87,21 @@ Json neighbours(const View& gateway) {
     return rows;
 }
 
-std::string_view text(sa::PathCache::Found found) {
-    switch (found) {
-        case sa::PathCache::Found::unknown: return "asked";
-        case sa::PathCache::Found::fresh: return "fresh";
-        case sa::PathCache::Found::doubtful: return "doubtful";
-        case sa::PathCache::Found::absent: return "absent";
-    }
-    return "";
-}
-
 Json paths(const View& gateway) {
     auto rows = Json::array();
     for (const auto& port : gateway.ports) {
         if (port->ipoib() == nullptr) continue;
-        port->ipoib()->agent().paths().cache().each(gateway.now, [&](const sa::PathCache::Shown& shown) {
-            if (!port->ipoib()->in_partition(shown.key.pkey)) return;
-            const auto path = shown.path.value_or(wire::PathRecord{});
-            rows.push_back({{"port", port->name()},
-                            {"destination", to_string(shown.key.destination)},
-                            {"pkey", to_string(shown.key.pkey)},
-                            {"state", std::string(text(shown.found))},
-                            {"lid", to_string(path.destination_lid)},
-                            {"sl", path.service_level},
-                            {"mtu", wire::mtu_bytes(path.mtu)},
-                            {"rate_gbps", wire::rate_gbps(path.rate)},
-                            {"hits", shown.hits},
-                            {"misses", shown.misses},
-                            {"expires_s", seconds(shown.expires - gateway.now)}});
-        });
+        telemetry::add_path_rows(rows, port->name(), port->ipoib()->agent().paths().cache(), gateway.now,
+                                 [&](wire::PKey pkey) { return port->ipoib()->in_partition(pkey); });
     }
     return rows;
-}
-
-Json path_cache_row(const std::string& port, const sa::PathCache& cache) {
-    const auto& counters = cache.counters();
-    const auto hits = counters.hits.value() + counters.stale_hits.value() + counters.negative_hits.value();
-    // Requests coalesced into an outstanding query sent none of their own.
-    const auto saved = hits + counters.coalesced.value();
-    const auto asked = counters.misses.value() + hits;
-    return {
-        {"port", port},
-        {"paths", cache.size()},
-        {"lookups", asked},
-        {"hits", hits},
-        {"coalesced", counters.coalesced.value()},
-        {"queries", counters.queries.value()},
-        {"timeouts", counters.timeouts.value()},
-        {"hit_rate_pct",
-         asked == 0 ? "-" : fmt::format("{:.1f}", 100.0 * static_cast<double>(saved) / static_cast<double>(asked))}};
 }
 
 Json path_cache(const View& gateway) {
     auto rows = Json::array();
     for (const auto& port : gateway.ports) {
         if (port->ipoib() == nullptr || !port->first_of_subnet()) continue;
-        rows.push_back(path_cache_row(port->name(), port->ipoib()->agent().paths().cache()));
+        rows.push_back(telemetry::path_cache_row(port->name(), port->ipoib()->agent().paths().cache()));
     }
     return rows;
 }

@@ -61,9 +61,10 @@ std::vector<DeviceFacts> first_facts(const Settings& settings, const wire::MacAd
     const auto names = device_names(settings.links);
     for (std::size_t i = 0; i < names.size(); ++i) {
         const auto& link = settings.links[i];
+        const auto fabric = fabric_of(link);
         DeviceFacts facts{.name = names[i],
                           .index = static_cast<unsigned>(i),
-                          .infiniband = is_infiniband(link),
+                          .infiniband = fabric.has_value(),
                           .active = true,
                           .gigabits = usual_gigabits,
                           .lanes = usual_lanes,
@@ -73,8 +74,8 @@ std::vector<DeviceFacts> first_facts(const Settings& settings, const wire::MacAd
                           .board = std::string(board_name),
                           .counters = {},
                           .hw_counters = {}};
-        if (const auto* const port = std::get_if<InfinibandLink>(&link)) {
-            describe_fabric_port(*port, facts);
+        if (fabric) {
+            describe_fabric_port(*fabric, facts);
         } else {
             describe_ethernet_port(link, std::exchange(addresses, {}), own_mac, facts);
         }

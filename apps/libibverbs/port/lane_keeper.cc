@@ -62,6 +62,7 @@ Result<void> LaneKeeper::rejoin() {
     // What the hub refuses now is lost to the program, whose lane works without it.
     if (const auto restored = groups_.restore(); !restored) complain_once(restored.error());
     if (const auto restored = ports_.restore(); !restored) complain_once(restored.error());
+    subnet_.restore();
     return {};
 }
 

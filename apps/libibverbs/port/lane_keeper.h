@@ -18,6 +18,7 @@
 #include "apps/libibverbs/port/link.h"
 #include "apps/libibverbs/port/link_groups.h"
 #include "apps/libibverbs/port/link_ports.h"
+#include "apps/libibverbs/port/link_subnet.h"
 #include "apps/libibverbs/port/xrc_sharing.h"
 #include "pmd/base/time.h"
 
@@ -28,9 +29,15 @@ public:
     enum class News : std::uint8_t { nothing, ended, returned };
 
     /// `hub_mutex` serialises requests to the hub, which other parts of the port make, too.
-    LaneKeeper(OpenedLink& link, LinkGroups& groups, LinkPorts& ports, XrcSharing& xrc, HubBroker& broker,
-               std::mutex& hub_mutex)
-        : link_(link), groups_(groups), ports_(ports), xrc_(xrc), broker_(broker), hub_mutex_(hub_mutex) {}
+    LaneKeeper(OpenedLink& link, LinkGroups& groups, LinkPorts& ports, LinkSubnet& subnet, XrcSharing& xrc,
+               HubBroker& broker, std::mutex& hub_mutex)
+        : link_(link),
+          groups_(groups),
+          ports_(ports),
+          subnet_(subnet),
+          xrc_(xrc),
+          broker_(broker),
+          hub_mutex_(hub_mutex) {}
     LaneKeeper(const LaneKeeper&) = delete;
     LaneKeeper& operator=(const LaneKeeper&) = delete;
 
@@ -46,6 +53,7 @@ private:
     OpenedLink& link_;
     LinkGroups& groups_;
     LinkPorts& ports_;
+    LinkSubnet& subnet_;
     XrcSharing& xrc_;
     HubBroker& broker_;
     std::mutex& hub_mutex_;

@@ -44,7 +44,7 @@ public:
         if (auto opened = std::visit([this](const auto& each) { return device(each); }, link); !opened) {
             return std::unexpected(opened.error());
         }
-        if (auto finished = decorate(is_infiniband(link)); !finished) return std::unexpected(finished.error());
+        if (auto finished = decorate(); !finished) return std::unexpected(finished.error());
         return std::move(out_);
     }
 
@@ -67,7 +67,8 @@ private:
     Result<void> open_lane(Result<hub::Lane> lane);
     Result<void> add_direct_links();
     Result<void> open_device(const pmd::DeviceSpec& spec, std::uint32_t slot = 0, unsigned log2_ring = 0);
-    Result<void> decorate(bool infiniband);
+    Result<void> decorate();
+    void take_fabric_addresses();
     std::uint16_t mtu() const { return settings_.mtu != 0 ? settings_.mtu : default_mtu; }
     /// A program's second device does not write into the first one's file.
     std::string capture_file() const {
@@ -144,6 +145,14 @@ Result<void> Opener::device(const NodeLink& link) {
                           .program = {},
                           .direct = direct});
     };
+    auto subnet = hub::ask_subnet_port(out_.lane);
+    if (!subnet) return std::unexpected(subnet.error());
+    if (*subnet) {
+        out_.fabric = std::move((*subnet)->facts);
+        out_.broadcast = (*subnet)->broadcast;
+        take_fabric_addresses();
+        return {};
+    }
     return settings_.direct ? add_direct_links() : Result<void>();
 }
 
@@ -186,12 +195,17 @@ Result<void> Opener::device(const InfinibandLink& link) {
         return join_fabric(link, port, before.addresses);
     };
     out_.fabric_link = link;
-    out_.ipoib_addresses = std::exchange(out_.addresses, {{out_.fabric.gid(), 64}});
+    take_fabric_addresses();
     return {};
 }
 
-Result<void> Opener::decorate(bool infiniband) {
-    if (out_.interface.empty() && !infiniband) {
+/// GIDs of the port are the fabric's; those of the lane are for IP.
+void Opener::take_fabric_addresses() {
+    out_.ipoib_addresses = std::exchange(out_.addresses, {{out_.fabric.gid(), 64}});
+}
+
+Result<void> Opener::decorate() {
+    if (out_.interface.empty() && !out_.infiniband()) {
         // Without descriptors left to query it, the usual number is assumed.
         if (const auto loopback = if_nametoindex("lo"); loopback != 0) out_.ifindex = loopback;
     }

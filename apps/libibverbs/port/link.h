@@ -44,9 +44,11 @@ struct OpenedLink {
     std::function<Result<hub::Lane>(const hub::Lane& before)> rejoin;
     std::shared_ptr<host::UdpGuard> guard;          ///< of a kernel that knows nothing of RoCE
     mad::PortFacts fabric;                          ///< soft fabric: LIDs, P_Keys
-    InfinibandLink fabric_link;                     ///< soft fabric: where it is
+    InfinibandLink fabric_link;                     ///< soft fabric: where it is; empty of a node
     std::vector<InterfaceAddress> ipoib_addresses;  ///< soft fabric: those that an IPoIB interface would have
+    std::optional<sa::Group> broadcast;             ///< of a node on a soft fabric: IPoIB's group, if it was known then
 
+    bool infiniband() const { return fabric.lid != wire::Lid{}; }
     /// True on a kernel interface: other programs may have the same addresses and receive the same packets.
     bool shared() const { return !interface.empty(); }
 };

@@ -70,7 +70,7 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
         return query_next_hop(from, to, timeout);
     });
 
-    const bool ib = is_infiniband(link);
+    const bool ib = link_.infiniband();
     auto device = rdma::Device::create({.name = identity_.instance,
                                         .device = link_.device.get(),
                                         .pool = pool_.get(),
@@ -152,7 +152,7 @@ void VerbsPort::follow_hub() {
 
 /// Programs that close the device when it is fatal, and open it again, have it back as those that have waited.
 void VerbsPort::set_joined(bool joined) {
-    if (joined && link_.lane.member) set_addresses(link_.lane.addresses);
+    if (joined && link_.lane.member && !infiniband()) set_addresses(link_.lane.addresses);
     joined_.store(joined, std::memory_order_relaxed);
     if (!joined) {
         complain(

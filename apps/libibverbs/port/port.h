@@ -21,6 +21,7 @@
 #include "apps/libibverbs/port/link.h"
 #include "apps/libibverbs/port/link_groups.h"
 #include "apps/libibverbs/port/link_ports.h"
+#include "apps/libibverbs/port/link_subnet.h"
 #include "apps/libibverbs/port/owner.h"
 #include "apps/libibverbs/port/port_counters.h"
 #include "apps/libibverbs/port/progress.h"
@@ -60,6 +61,7 @@ public:
     const link::GidTable& gids() const { return device_->gids(); }
     LinkGroups& groups() { return groups_; }
     LinkPorts& ports() { return ports_; }
+    LinkSubnet& subnet() { return subnet_; }
     XrcSharing& xrc() { return xrc_; }
     Progress& progress() { return *progress_; }
     /// The addresses of the link, of which GIDs are made; they may change. Any thread.
@@ -157,6 +159,7 @@ private:
     std::mutex hub_mutex_;
     LinkGroups groups_{link_, hub_mutex_};
     LinkPorts ports_{link_, hub_mutex_};
+    LinkSubnet subnet_{link_, hub_mutex_};
     HubBroker broker_{link_, hub_mutex_};
     host::NextHops next_hops_;
     mutable std::mutex addresses_mutex_;
@@ -172,7 +175,7 @@ private:
     std::map<std::pair<SharedKind, std::uint32_t>, void*> shared_;
     std::unique_ptr<rdma::Device> device_;
     XrcSharing xrc_{link_, hub_mutex_, [this](const transport::AsyncEvent& event) { dispatch(event); }};
-    LaneKeeper lane_keeper_{link_, groups_, ports_, xrc_, broker_, hub_mutex_};
+    LaneKeeper lane_keeper_{link_, groups_, ports_, subnet_, xrc_, broker_, hub_mutex_};
     std::unique_ptr<Progress> progress_;
     std::mutex gsi_mutex_;
     mad::PerformanceAgent performance_;  ///< called by who drains QP1

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "control/hub/identity.h"
 #include "control/loop/loop.h"
 #include "control/mad/ibsim.h"
 #include "datapath/link/soft_ib.h"
@@ -15,6 +16,14 @@ namespace {
 constexpr Time activation_limit = 5 * second, look_interval = 10 * millisecond;
 
 }  // namespace
+
+std::optional<InfinibandLink> fabric_of(const Link& link) {
+    if (const auto* const port = std::get_if<InfinibandLink>(&link)) return *port;
+    const auto* const node = std::get_if<NodeLink>(&link);
+    const auto identity = node != nullptr ? hub::read_identity(node->name) : std::nullopt;
+    if (!identity || !identity->fabric) return std::nullopt;
+    return InfinibandLink{identity->fabric->host, identity->fabric->fabric};
+}
 
 Result<mad::PortFacts> fabric_port(const InfinibandLink& link) {
     const auto loop = control::Loop::create();

@@ -7,6 +7,7 @@
 ///
 /// Both calls block for some seconds at most. Errors are one line with what to do.
 
+#include <optional>
 #include <vector>
 
 #include "apps/libibverbs/settings/settings.h"
@@ -14,6 +15,9 @@
 #include "control/mad/port_facts.h"
 
 namespace verbline::verbs {
+
+/// The port of a soft fabric that a link is on, a node's as well; none: it is on Ethernet, or the node does not run.
+std::optional<InfinibandLink> fabric_of(const Link& link);
 
 /// ENETDOWN: no subnet manager has brought the port up.
 Result<mad::PortFacts> fabric_port(const InfinibandLink& link);

@@ -97,7 +97,7 @@ Result<void> CmEngine::add_port(VerbsPort& port) {
         .loop = loop_.get()};
     Result<std::unique_ptr<PortNetwork>> network;
     if (port.infiniband())
-        network = FabricNetwork::create(port, port.link().fabric_link, std::move(callbacks));
+        network = FabricNetwork::create(port, std::move(callbacks));
     else
         network = PortNetwork::create(port, std::move(callbacks));
     if (!network) return std::unexpected(network.error());

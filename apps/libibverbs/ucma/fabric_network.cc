@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 
 #include "apps/libibverbs/port/process.h"
-#include "control/mad/ibsim.h"
-#include "datapath/link/ip_gid.h"
+#include "apps/libibverbs/ucma/node_subnet.h"
+#include "apps/libibverbs/ucma/own_subnet.h"
+#include "control/ipoib/neighbours.h"
 #include "datapath/wire/ipoib.h"
 #include "datapath/wire/text.h"
 
@@ -19,44 +20,28 @@ constexpr Time broadcast_limit = 2 * second;
 
 }  // namespace
 
-Result<std::unique_ptr<FabricNetwork>> FabricNetwork::create(VerbsPort& port, const InfinibandLink& link,
-                                                             Callbacks callbacks) {
+Result<std::unique_ptr<FabricNetwork>> FabricNetwork::create(VerbsPort& port, Callbacks callbacks) {
     auto arrivals = make_arrivals(port);
     if (!arrivals) return std::unexpected(arrivals.error());
     std::unique_ptr<FabricNetwork> network(new FabricNetwork(port, std::move(callbacks), std::move(*arrivals)));
     if (auto started = network->start(); !started) return std::unexpected(started.error());
-    if (auto attached = network->attach(link); !attached) return std::unexpected(attached.error());
+    if (auto attached = network->attach(); !attached) return std::unexpected(attached.error());
     return network;
 }
 
 FabricNetwork::~FabricNetwork() = default;
 
-Result<void> FabricNetwork::attach(const InfinibandLink& link) {
+Result<void> FabricNetwork::attach() {
     auto& loop = *callbacks().loop;
     addresses_ = port().link().ipoib_addresses;
     addresses_.push_back({ipoib::ipv6_link_local_of(port().link().fabric.gid()), 64});
-    auto transport = mad::IbsimTransport::open(link.fabric, link.host, loop);
-    if (!transport) return std::unexpected(transport.error());
-    transport_ = std::move(*transport);
-    agent_ = std::make_unique<sa::Agent>(*transport_, loop);
-    port_events_ = agent_->on_event([this](mad::PortEvent event) { port_event(event); });
-    auto pair = IpoibQueuePair::create(port());
-    if (!pair) return std::unexpected(pair.error());
-    pair_ = std::move(*pair);
-    auto watch = loop.watch(pair_->arrivals(), [this](std::uint32_t) {
-        pair_->drain([this](wire::Bytes packet) { neighbours_->received(packet); });
-        port().progress().leave();
-    });
-    if (!watch) return std::unexpected(watch.error());
-    watch_ = std::move(*watch);
-    neighbours_ = std::make_unique<ipoib::IpoibNeighbours>(
-        loop, *agent_,
-        ipoib::IpoibNeighbours::Setup{
-            .qpn = pair_->qpn(),
-            .addresses = addresses_,
-            .send = [this](const wire::AddressHandle& to, wire::Qpn qpn,
-                           wire::Bytes packet) { pair_->send(to, qpn, packet); },
-            .on_group = [this](const auto& mgid, const auto& group) { granted(mgid, group); }});
+    if (port().link().lane.member) {
+        subnet_ = std::make_unique<NodeSubnet>(port().name(), port().link(), port().subnet(), loop, handlers());
+    } else {
+        auto own = OwnSubnet::create(port(), loop, addresses_, handlers());
+        if (!own) return std::unexpected(own.error());
+        subnet_ = std::move(*own);
+    }
     await_broadcast_group();
     return {};
 }
@@ -70,14 +55,11 @@ void FabricNetwork::await_broadcast_group() {
     attached_ = true;
 }
 
-/// A group of IPoIB's own.
-void FabricNetwork::granted(const wire::Gid& mgid, const sa::Group& group) {
-    if (auto joined = pair_->join(mgid, group); !joined) complain(joined.error());
-    if (mgid != neighbours_->broadcast_mgid()) return;
+void FabricNetwork::granted(const sa::Group& broadcast) {
     if (!attached_) {
-        broadcast_ = group;  // no other thread uses it yet
+        broadcast_ = broadcast;  // no other thread uses it yet
     } else {
-        callbacks().with_service([&] { broadcast_ = group; });
+        callbacks().with_service([&] { broadcast_ = broadcast; });
     }
 }
 
@@ -90,11 +72,10 @@ rdmacm::NetworkPort::Facts FabricNetwork::facts() const {
     return facts;
 }
 
-/// The agent rejoins groups and queries paths again. But packets carry the LID that the port had when it was opened,
-/// and are delivered by that LID (its lane of the hub).
-void FabricNetwork::port_event(mad::PortEvent event) {
-    if (event != mad::PortEvent::lid_change && event != mad::PortEvent::gid_change) return;
-    const auto &opened = port().link().fabric, &now = agent_->port();
+/// The subnet's users rejoin groups and query paths again. But packets carry the LID that the port had when it was
+/// opened, and are delivered by that LID (its lane of the hub).
+void FabricNetwork::moved(const mad::PortFacts& now) {
+    const auto& opened = port().link().fabric;
     PortWatch::News news;
     if (now.lid != opened.lid || now.gid() != opened.gid()) {
         news.missing.push_back(opened.gid());
@@ -108,9 +89,7 @@ void FabricNetwork::port_event(mad::PortEvent event) {
 
 void FabricNetwork::counters(const CounterVisitor& visit) const {
     PortNetwork::counters(visit);
-    agent_->counters(visit);
-    neighbours_->counters(visit);
-    pair_->counters(visit);
+    subnet_->counters(visit);
 }
 
 }  // namespace verbline::verbs

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cerrno>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "apps/libibverbs/ucma/fabric_network.h"
-#include "datapath/wire/text.h"
 
 // Queries: neighbours, paths, groups.
 
 namespace verbline::verbs {
 namespace {
-
-/// The user id of a multicast join's ticket; smaller ids are the port's own.
-sa::UserId user_of(rdmacm::NetworkPort::Ticket ticket) {
-    return sa::UserId{ticket + (std::uint64_t{1} << 32)};
-}
 
 rdmacm::JoinedGroup joined_group(const wire::Gid& mgid, const sa::Group& group) {
     return {.mgid = mgid,
@@ -28,13 +19,6 @@ rdmacm::JoinedGroup joined_group(const wire::Gid& mgid, const sa::Group& group) 
             .rate = group.rate,
             .flow_label = group.flow_label,
             .pkey = group.pkey};
-}
-
-/// Maps a failure of a path query: ETIMEDOUT if the subnet administrator did not answer, else EHOSTUNREACH.
-Error error_of(const VerbsPort& port, const wire::Gid& to, const sa::Failure& why) {
-    const bool silent = why.reason == sa::Failure::Reason::timed_out;
-    return {silent ? ETIMEDOUT : EHOSTUNREACH,
-            fmt::format("{}: no path to {}: {}", port.name(), wire::to_string(to), sa::describe(why))};
 }
 
 }  // namespace
@@ -51,47 +35,40 @@ bool FabricNetwork::answer(std::map<Ticket, Handler>& waiting, Ticket ticket, co
     return awaited;
 }
 
+Subnet::Handlers FabricNetwork::handlers() {
+    return {.neighbour =
+                [this](Ticket ticket, const Result<wire::Gid>& gid) {
+                    answer(finding_, ticket,
+                           gid ? Result<Neighbour>(Neighbour{.gid = *gid})
+                               : Result<Neighbour>(std::unexpected(gid.error())));
+                },
+            .path = [this](Ticket ticket, const auto& path) { answer(resolving_, ticket, path); },
+            .group = [this](Ticket ticket, const auto& mgid, const auto& group) { granted(ticket, mgid, group); },
+            .broadcast = [this](const sa::Group& group) { granted(group); },
+            .moved = [this](const mad::PortFacts& now) { moved(now); }};
+}
+
 void FabricNetwork::find_neighbour(Ticket ticket, const wire::Gid& /*from*/, const wire::Gid& to,
                                    NeighbourHandler handler) {
     finding_.insert_or_assign(ticket, std::move(handler));
-    callbacks().later([this, ticket, to] {
-        neighbours_->find(ticket, to, [this, ticket](const Result<wire::Gid>& gid) {
-            answer(finding_, ticket,
-                   gid ? Result<Neighbour>(Neighbour{.gid = *gid}) : Result<Neighbour>(std::unexpected(gid.error())));
-        });
-    });
+    callbacks().later([this, ticket, to] { subnet_->find_neighbour(ticket, to); });
 }
 
 void FabricNetwork::find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey, PathHandler handler) {
     resolving_.insert_or_assign(ticket, std::move(handler));
-    callbacks().later([this, ticket, to, pkey] {
-        agent_->paths().resolve(
-            agent_->paths().key(to, pkey), [this, ticket, to](const sa::Answer<wire::PathRecord>& path) {
-                answer(resolving_, ticket,
-                       path ? Result<wire::PathRecord>(*path) : std::unexpected(error_of(port(), to, path.error())));
-            });
-    });
+    callbacks().later([this, ticket, to, pkey] { subnet_->find_path(ticket, to, pkey); });
 }
 
 void FabricNetwork::join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) {
     joining_.insert_or_assign(ticket, std::move(handler));
-    auto like = broadcast_;
-    if (like && request.qkey) like->qkey = *request.qkey;
-    const auto state = request.send_only ? wire::join_state::send_only_full_member : wire::join_state::full_member;
-    callbacks().later([this, ticket, mgid = request.mgid, like, state] {
-        agent_->groups().join(mgid, user_of(ticket), state, {.pkey = wire::PKey{0xffff}, .create_like = like},
-                              [this, ticket, mgid](const auto& group) { granted(ticket, mgid, group); });
-    });
+    callbacks().later([this, ticket, request] { subnet_->join(ticket, request); });
 }
 
 /// Called again whenever the group's record changes. The first call completes the join; later ones are reported to RDMA
 /// CM as a port change, upon which it joins again and notifies the program.
-void FabricNetwork::granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& group) {
+void FabricNetwork::granted(Ticket ticket, const wire::Gid& mgid, const Result<sa::Group>& group) {
     if (!group) {
-        const Result<rdmacm::JoinedGroup> refused =
-            failure(EINVAL, fmt::format("{}: the subnet administrator refuses group {}: {}", port().name(),
-                                        wire::to_string(mgid), sa::describe(group.error())));
-        answer(joining_, ticket, refused);
+        answer(joining_, ticket, Result<rdmacm::JoinedGroup>(std::unexpected(group.error())));
         return;
     }
     const auto [grant, first] = granted_.try_emplace(ticket, *group);
@@ -105,7 +82,7 @@ void FabricNetwork::granted(Ticket ticket, const wire::Gid& mgid, const std::exp
 
 void FabricNetwork::leave_now(Ticket ticket, const wire::Gid& mgid) {
     granted_.erase(ticket);
-    agent_->groups().leave(mgid, user_of(ticket));
+    subnet_->leave(ticket, mgid);
 }
 
 void FabricNetwork::leave(Ticket ticket, const wire::Gid& mgid) {
@@ -117,7 +94,7 @@ void FabricNetwork::cancel(Ticket ticket) {
     finding_.erase(ticket);
     resolving_.erase(ticket);
     joining_.erase(ticket);
-    callbacks().later([this, ticket] { neighbours_->cancel(ticket); });
+    callbacks().later([this, ticket] { subnet_->cancel(ticket); });
 }
 
 }  // namespace verbline::verbs

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/libibverbs/port/process.h"
+#include "apps/libibverbs/settings/fabric_port.h"
 #include "apps/libibverbs/umad/fabric_carrier.h"
 
 namespace verbline::verbs {
@@ -16,8 +17,8 @@ Result<void> UmadPort::start(const Link& link, QueuePairCarrier::OpenPort open) 
     auto take = [this](std::uint8_t qpn, const FarEnd& from, mad::MadBytes mad, std::size_t length) {
         received(qpn, from, mad, length);
     };
-    const auto* const fabric = std::get_if<InfinibandLink>(&link);
-    if (fabric == nullptr) {
+    const auto fabric = fabric_of(link);
+    if (!fabric) {
         carrier_ = std::make_unique<QueuePairCarrier>(std::move(open), loop_, std::move(take));
         return {};
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/libibverbs/port/process.h"
+#include "apps/libibverbs/settings/fabric_port.h"
 #include "pmd/base/free_descriptors.h"
 
 namespace verbline::verbs {
@@ -47,7 +48,7 @@ Result<std::shared_ptr<UmadPort>> UmadService::port(unsigned index) {
     auto& port = ports_[index];
     if (port != nullptr) return port;
     const auto& link = process_.link(index);
-    auto made = std::make_shared<UmadPort>(*loop_, is_infiniband(link));
+    auto made = std::make_shared<UmadPort>(*loop_, fabric_of(link).has_value());
     Result<void> started;
     run_there([&] {
         started = made->start(link, [this, index] { return process_.open((*process_.devices())[index].abi); });

@@ -71,7 +71,8 @@ public:
     void close_lane(hub::LaneId lane) override;
     Result<void> set_group(hub::LaneId lane, const hub::GroupMembership& group) override;
     Result<wire::MacAddress> resolve(const hub::Resolve& wanted) override;
-    hub::XrcHost* xrc() override { return node_ ? &node_->xrc() : nullptr; }
+    hub::XrcHost* xrc() override { return node_ ? node_->xrc() : nullptr; }
+    hub::SubnetHost* subnet() override { return node_ ? node_->subnet() : nullptr; }
 
 private:
     Outcome start_dpdk();
@@ -223,8 +224,8 @@ hub::RegistrySetup HubProcess::registry() const {
 Outcome HubProcess::serve() {
     auto tables = telemetry::Server::open(
         hub_tables([this] {
-            return HubView{server_->registry(),        *switch_,       lanes_,   uplinks_,   server_->counters(),
-                           server_->direct_counters(), server_->xrc(), *shards_, node_.get()};
+            return HubView{server_->registry(),        *switch_,       lanes_,   uplinks_,    server_->counters(),
+                           server_->direct_counters(), server_->xrc(), *shards_, node_.get(), loop_.now()};
         }),
         [this](std::function<void()> task) { loop_.post(std::move(task)); });
     if (!tables) return run_failure(tables.error().what);
@@ -266,7 +267,11 @@ Outcome HubProcess::say_ready() const {
         for (const auto& address : node_->identity().addresses) parts.push_back(to_string(address));
     }
     for (const auto& subnet : options_.subnets) parts.push_back(to_string(subnet));
-    for (const auto& [name, port] : uplinks_) parts.push_back((node_ ? "port " : "uplink ") + name);
+    if (options_.node && options_.node->fabric) {
+        parts.push_back("port " + verbs::text(*options_.node->fabric));
+    } else {
+        for (const auto& [name, port] : uplinks_) parts.push_back((node_ ? "port " : "uplink ") + name);
+    }
     fmt::print("verbline: {} {} ({}, MTU {}) ready\n", node_ ? "node" : "hub", options_.name, fmt::join(parts, ", "),
                mtu_);
     std::fflush(stdout);

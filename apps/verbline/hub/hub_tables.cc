@@ -11,6 +11,7 @@
 
 #include "apps/verbline/output/table.h"
 #include "control/telemetry/counters.h"
+#include "control/telemetry/path_tables.h"
 #include "control/telemetry/shard_table.h"
 #include "datapath/wire/text.h"
 
@@ -141,6 +142,42 @@ Json xrc(const HubView& hub) {
     return rows;
 }
 
+/// On a soft fabric.
+const sa::Agent* agent_of(const HubView& hub) {
+    return hub.node != nullptr ? hub.node->subnet_agent() : nullptr;
+}
+
+Json paths(const HubView& hub) {
+    auto rows = Json::array();
+    if (const auto* const agent = agent_of(hub)) {
+        telemetry::add_path_rows(rows, "node", agent->paths().cache(), hub.now, [](wire::PKey) { return true; });
+    }
+    return rows;
+}
+
+Json path_cache(const HubView& hub) {
+    auto rows = Json::array();
+    if (const auto* const agent = agent_of(hub)) {
+        rows.push_back(telemetry::path_cache_row("node", agent->paths().cache()));
+    }
+    return rows;
+}
+
+/// `users`: of all programs, and of the node's own address resolution.
+Json multicast(const HubView& hub) {
+    auto rows = Json::array();
+    const auto* const agent = agent_of(hub);
+    if (agent == nullptr) return rows;
+    for (const auto& shown : agent->groups().show()) {
+        rows.push_back({{"port", "node"},
+                        {"mgid", to_string(shown.mgid)},
+                        {"mlid", to_string(shown.group.mlid)},
+                        {"member", shown.held != 0 ? "yes" : "no"},
+                        {"users", shown.users}});
+    }
+    return rows;
+}
+
 Json counters(const HubView& hub) {
     telemetry::CounterRows rows;
     CounterSums sums;
@@ -172,6 +209,12 @@ std::vector<telemetry::Table> hub_tables(const std::function<HubView()>& view) {
          [view] { return ports(view()); }},
         {"shards", "Shards: how busy each lcore is, and what it handed to others. No parameters",
          [view] { return shards(view()); }},
+        {"paths", "On a soft fabric, the paths that the node's programs have asked for. No parameters",
+         [view] { return paths(view()); }},
+        {"path_cache", "How well the node's cache of paths does. No parameters", [view] { return path_cache(view()); }},
+        {"multicast",
+         "On a soft fabric, the groups that the node is in, however many of its programs are. No parameters",
+         [view] { return multicast(view()); }},
         {"xrc", "XRC target queue pairs that programs of a node share. No parameters", [view] { return xrc(view()); }},
         {"counters", "Every counter. No parameters", [view] { return counters(view()); }}};
 }

@@ -30,6 +30,7 @@ struct HubView {
     const hub::XrcRegistry& xrc;
     const HubShards& shards;
     const SharedPort* node;  ///< null: it is a hub
+    Time now;
 };
 
 /// `view` is called on the control thread, once for each query.

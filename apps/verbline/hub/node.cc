@@ -32,7 +32,10 @@ public:
                  "Runs until SIGINT or SIGTERM; prints a line that ends in `ready` when programs can join.",
                  "The port is eth:IFNAME, with the addresses that the kernel has there, unless --ip gives it others "
                  "of its own; or, always with --ip, tap:IFNAME, memif:SOCKET[,server], or dpdk:DEVARGS, any port of "
-                 "DPDK.",
+                 "DPDK; or ib:HOST@FABRIC, a port of a soft InfiniBand fabric.",
+                 "On a fabric the node is the host: it alone asks the subnet manager for paths, with one cache for all "
+                 "programs, joins multicast groups, once for all of them, and resolves IP addresses as an IPoIB "
+                 "interface does. --ip names the addresses of that interface; without it the fabric's hub gives them.",
                  "A packet goes to the program that its destination queue pair number names; up to 1023 programs have "
                  "16384 numbers each. Connection requests go to the program that has bound their port. Programs of "
                  "this node that talk to each other do it by shared memory, not over the port.",
@@ -53,6 +56,8 @@ public:
                          {"verbline -l 0-2 -a 03:00.0 -- node n1 --port dpdk:03:00.0 --ip 10.1.0.1/24",
                           "an adapter by DPDK's driver, forwarded on two cores"},
                          {"verbline node eth1 --port eth:eth1 --group rdma", "for the members of a group"},
+                         {"verbline node h2 --port ib:H2@vl", "the port of host H2 on the soft fabric vl"},
+                         {"verbline show h2 paths", "the paths that its programs have asked for"},
                          {"verbline show eth1 hub", "which programs have joined, and what they carry"}},
             .see_also = {"verbline-run(1)", "verbline-hub(1)", "verbline-show(1)"},
         };
@@ -73,10 +78,8 @@ public:
 
     Outcome run(const CommandContext& context) override {
         if (auto good = lanes_.read(); !good) return good;
-        auto port = pmd::parse_device_spec(port_);
-        if (!port) return usage_failure("node: " + port.error().what);
-        options_.node = NodeOptions{.port = std::move(*port), .addresses = {}};
-        for (const auto& check : {&Node::read_addresses, &Node::read_access}) {
+        options_.node.emplace();
+        for (const auto& check : {&Node::read_port, &Node::read_addresses, &Node::read_access}) {
             if (auto good = (this->*check)(); !good) return good;
         }
         options_.eal_arguments = context.eal_arguments;
@@ -84,6 +87,19 @@ public:
     }
 
 private:
+    Outcome read_port() {
+        if (port_.starts_with("ib:")) {
+            const auto link = verbs::parse_link(port_);
+            if (!link) return usage_failure("node: " + link.error().what);
+            options_.node->fabric = std::get<verbs::InfinibandLink>(*link);
+            return {};
+        }
+        auto port = pmd::parse_device_spec(port_);
+        if (!port) return usage_failure("node: " + port.error().what);
+        options_.node->port = std::move(*port);
+        return {};
+    }
+
     Outcome read_addresses() {
         for (const auto& text : addresses_) {
             const auto address = link::parse_interface_address(text);

@@ -43,24 +43,8 @@ Result<std::unique_ptr<SharedPort>> SharedPort::create(const NodeOptions& option
 }
 
 Result<void> SharedPort::open(const NodeOptions& options, const Open& open) {
-    const auto* const ethernet = std::get_if<pmd::EthernetSpec>(&options.port);
-    if (options.addresses.empty()) {
-        if (ethernet == nullptr) {
-            return failure(EINVAL, "this port has no addresses of its own: name the node's with --ip");
-        }
-        if (auto taken = take_kernel_identity(*ethernet); !taken) return taken;
-    }
-    auto device = open(options.port);
+    auto device = options.fabric ? open_fabric(options) : open_ethernet(options, open);
     if (!device) return std::unexpected(device.error());
-    if (!options.addresses.empty()) {
-        identity_ = {.mac = (*device)->mac().value_or(mac_for(options.addresses.front())),
-                     .addresses = options.addresses};
-        auto discovery =
-            std::make_unique<neighbour::NeighbourDevice>(std::move(*device), identity_.mac, pool_, monotonic_now);
-        discovery->set_addresses(identity_.addresses);
-        neighbours_ = discovery.get();
-        *device = std::move(discovery);
-    }
     auto queue = node::GsiQueue::create("node.gsi");
     if (!queue) return std::unexpected(queue.error());
     queue_ = std::move(*queue);
@@ -79,6 +63,36 @@ Result<void> SharedPort::open(const NodeOptions& options, const Open& open) {
     return {};
 }
 
+Result<std::unique_ptr<pmd::NetDevice>> SharedPort::open_fabric(const NodeOptions& options) {
+    auto side = FabricSide::open(*options.fabric, options.addresses, loop_, pool_);
+    if (!side) return std::unexpected(side.error());
+    fabric_side_ = std::move(*side);
+    identity_ = {.mac = fabric_side_->mac(),
+                 .addresses = fabric_side_->addresses(),
+                 .fabric = hub::FabricPlace{options.fabric->host, options.fabric->fabric}};
+    return fabric_side_->take_device();
+}
+
+Result<std::unique_ptr<pmd::NetDevice>> SharedPort::open_ethernet(const NodeOptions& options, const Open& open) {
+    const auto* const ethernet = std::get_if<pmd::EthernetSpec>(&options.port);
+    if (options.addresses.empty()) {
+        if (ethernet == nullptr) {
+            return failure(EINVAL, "this port has no addresses of its own: name the node's with --ip");
+        }
+        if (auto taken = take_kernel_identity(*ethernet); !taken) return std::unexpected(taken.error());
+    }
+    auto device = open(options.port);
+    if (!device || options.addresses.empty()) return device;
+    identity_ = {.mac = (*device)->mac().value_or(mac_for(options.addresses.front())),
+                 .addresses = options.addresses,
+                 .fabric = {}};
+    auto discovery =
+        std::make_unique<neighbour::NeighbourDevice>(std::move(*device), identity_.mac, pool_, monotonic_now);
+    discovery->set_addresses(identity_.addresses);
+    neighbours_ = discovery.get();
+    return discovery;
+}
+
 Result<void> SharedPort::take_kernel_identity(const pmd::EthernetSpec& port) {
     const auto index = if_nametoindex(port.interface.c_str());
     auto watch = host::InterfaceWatch::open(index);  // first: changes from here on are reported
@@ -88,7 +102,7 @@ Result<void> SharedPort::take_kernel_identity(const pmd::EthernetSpec& port) {
     interface_ = port.interface;
     ifindex_ = kernel->ifindex;
     watch_.emplace(std::move(*watch));
-    identity_ = {.mac = kernel->mac, .addresses = first_addresses(*kernel)};
+    identity_ = {.mac = kernel->mac, .addresses = first_addresses(*kernel), .fabric = {}};
     auto guard = host::UdpGuard::open();
     if (!guard) return std::unexpected(guard.error());
     guard_.emplace(std::move(*guard));
@@ -104,10 +118,40 @@ Result<void> SharedPort::serve(pmd::Switch& fabric, hub::Server& server) {
                     .attached = [this](link::MemberId member) { return members_.contains(member); }},
          .mac = identity_.mac,
          .pool = pool_,
+         .ipoib = fabric_side_ == nullptr ? std::function<void(wire::Bytes)>()
+                                          : [this](wire::Bytes frame) { fabric_side_->subnet().received(frame); },
          .inject = [this](node::PeerMember to, rte_mbuf* frame) { inject(to, frame); }});
     if (!gsi) return std::unexpected(gsi.error());
     gsi_ = std::move(*gsi);
-    if (!watch_) return {};
+    if (fabric_side_ != nullptr) return serve_fabric();
+    return watch_ ? watch_kernel() : Result<void>();
+}
+
+Result<void> SharedPort::serve_fabric() {
+    return fabric_side_->serve(
+        {.send = [this](std::vector<std::byte> frame) { send(std::move(frame)); },
+         .tell = [this](hub::LaneId member, const hub::Message& what) { server_->tell_subnet(member, what); },
+         .changed =
+             [this] {
+                 if (fabric_side_->serving()) server_->tell_subnet_port();
+             },
+         .gone =
+             [this](const std::string& why) {
+                 if (gone_) gone_(why);
+             }});
+}
+
+/// Without a buffer for it, it is lost, as on a wire.
+void SharedPort::send(std::vector<std::byte> bytes) {
+    auto* const frame = rte_pktmbuf_alloc(pool_);
+    if (frame == nullptr) return;
+    auto* const at = rte_pktmbuf_append(frame, static_cast<std::uint16_t>(bytes.size()));
+    if (at == nullptr) return rte_pktmbuf_free(frame);
+    std::ranges::copy(bytes, reinterpret_cast<std::byte*>(at));
+    inject(std::nullopt, frame);
+}
+
+Result<void> SharedPort::watch_kernel() {
     auto news = loop_.watch(watch_->fd(), [this](std::uint32_t) {
         const auto what = watch_->receive();
         if (what && *what == host::InterfaceWatch::News::nothing) return;
@@ -189,6 +233,7 @@ Result<void> SharedPort::set_group(const hub::GroupMembership& group) {
 /// A device without multicast filters accepts all groups. If the kernel does not report the membership, frames may
 /// still arrive, from a switch without snooping for example.
 Result<void> SharedPort::join(Joined& joined) {
+    if (fabric_side_ != nullptr) return fabric_side_->join(joined.group);
     const auto error = wire_->attach_multicast(joined.group);
     if (error && error != std::errc::operation_not_supported) {
         return failure(error.value(),
@@ -205,7 +250,11 @@ Result<void> SharedPort::join(Joined& joined) {
 void SharedPort::leave(const wire::MacAddress& group) {
     const auto found = groups_.find(group);
     if (found == groups_.end() || --found->second.members != 0) return;
-    std::ignore = wire_->detach_multicast(found->second.group);
+    if (fabric_side_ != nullptr) {
+        fabric_side_->leave(found->second.group);
+    } else {
+        std::ignore = wire_->detach_multicast(found->second.group);
+    }
     if (neighbours_ != nullptr) neighbours_->leave(found->second.group.mgid);
     groups_.erase(found);
 }
@@ -233,6 +282,7 @@ void SharedPort::upkeep(Time now) {
 void SharedPort::counters(const CounterVisitor& visit) const {
     gsi_->counters(visit);
     next_hops_.counters(visit);
+    if (fabric_side_ != nullptr) fabric_side_->subnet().counters(visit);
     xrc_targets_->counters(visit);
 }
 

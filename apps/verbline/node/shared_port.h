@@ -7,9 +7,9 @@
 ///     open_port ──> WirePort ──> an uplink of the switch
 ///     member    ──> MemberPort ─> its lane
 ///     QP1       <──> NodeGsi
-///     next hops <──> the kernel, or our own discovery on the link
-///     groups    ───> joined on the link once, however many members join
-///     XRC targets that members share <──> XrcTargets
+///     next hops <──> the kernel, or our own discovery on the link; on a soft fabric FabricSide, for paths and groups
+///     too groups    ───> joined on the link once, however many members join XRC targets that members share <──>
+///     XrcTargets
 ///
 /// Control thread.
 
@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/verbline/node/fabric_side.h"
 #include "apps/verbline/node/xrc_host.h"
 #include "control/host/interface_watch.h"
 #include "control/host/next_hops.h"
@@ -37,6 +38,7 @@ namespace verbline::cli {
 
 struct NodeOptions {
     pmd::DeviceSpec port;
+    std::optional<verbs::InfinibandLink> fabric;    ///< instead of `port`: a port of a soft fabric
     std::vector<link::InterfaceAddress> addresses;  ///< none: the kernel's, of an `eth:` port
 };
 
@@ -62,7 +64,13 @@ public:
     void leave(hub::LaneId lane);
     Result<void> set_group(const hub::GroupMembership& group);
     Result<wire::MacAddress> resolve(const hub::Resolve& wanted);
-    hub::XrcHost& xrc() { return *xrc_host_; }
+    /// Null on a soft fabric, whose packets have a CRC more.
+    hub::XrcHost* xrc() { return fabric_side_ == nullptr ? &*xrc_host_ : nullptr; }
+    /// Null on Ethernet.
+    hub::SubnetHost* subnet() { return fabric_side_ != nullptr ? &fabric_side_->subnet() : nullptr; }
+    const sa::Agent* subnet_agent() const {
+        return fabric_side_ != nullptr ? &fabric_side_->subnet().agent() : nullptr;
+    }
     /// Call a few times a second: frees numbers of members that have left.
     void upkeep(Time now);
     /// Sets the handler for changed addresses, when members have been told, and for the end of the port, with the
@@ -85,6 +93,11 @@ private:
 
     SharedPort(control::Loop& loop, rte_mempool* pool) : loop_(loop), pool_(pool) {}
     Result<void> open(const NodeOptions& options, const Open& open);
+    Result<std::unique_ptr<pmd::NetDevice>> open_fabric(const NodeOptions& options);
+    Result<std::unique_ptr<pmd::NetDevice>> open_ethernet(const NodeOptions& options, const Open& open);
+    Result<void> serve_fabric();
+    Result<void> watch_kernel();
+    void send(std::vector<std::byte> frame);
     Result<void> take_kernel_identity(const pmd::EthernetSpec& port);
     void look();
     void inject(node::PeerMember to, rte_mbuf* frame);
@@ -99,6 +112,7 @@ private:
     std::string interface_;
     std::optional<host::InterfaceWatch> watch_;
     std::optional<host::UdpGuard> guard_;
+    std::unique_ptr<FabricSide> fabric_side_;  ///< null on Ethernet
     std::unique_ptr<node::GsiQueue> queue_;
     std::optional<node::XrcTargets> xrc_targets_;  ///< before the switch is gone, whose poll threads use it
     std::optional<NodeXrcHost> xrc_host_;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The subnet of a port that this program has for itself.
+///
+///     find_neighbour ──> IpoibNeighbours ── ARP, ND ──> IpoibQueuePair ──> VerbsPort
+///     find_path ───────> sa::Paths: the cache ──┐
+///     join, leave ─────> sa::Groups ────────────┴──> sa::Agent ──> ibsim ──> OpenSM
+
+#include <memory>
+
+#include "apps/libibverbs/ucma/ipoib_queue_pair.h"
+#include "apps/libibverbs/ucma/subnet.h"
+#include "control/ipoib/neighbours.h"
+#include "control/loop/loop.h"
+#include "control/mad/transport.h"
+#include "control/sa/agent.h"
+
+namespace verbline::verbs {
+
+class OwnSubnet final : public Subnet {
+public:
+    /// Attaches to the fabric's simulator once more, until destroyed. `addresses`: of IPoIB, the link-local one among
+    /// them.
+    static Result<std::unique_ptr<OwnSubnet>> create(VerbsPort& port, control::Loop& loop,
+                                                     const std::vector<link::InterfaceAddress>& addresses,
+                                                     Handlers handlers);
+    ~OwnSubnet() override;
+
+    void find_neighbour(Ticket ticket, const wire::Gid& to) override;
+    void find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey) override;
+    void join(Ticket ticket, const rdmacm::GroupRequest& request) override;
+    void leave(Ticket ticket, const wire::Gid& mgid) override;
+    void cancel(Ticket ticket) override;
+    void counters(const CounterVisitor& visit) const override;
+
+private:
+    OwnSubnet(VerbsPort& port, Handlers handlers) : port_(port), handlers_(std::move(handlers)) {}
+    Result<void> attach(control::Loop& loop, const std::vector<link::InterfaceAddress>& addresses);
+    void granted(const wire::Gid& mgid, const sa::Group& group);
+    void granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& group);
+    void port_event(mad::PortEvent event);
+
+    VerbsPort& port_;
+    const Handlers handlers_;
+    std::unique_ptr<mad::Transport> transport_;
+    std::unique_ptr<sa::Agent> agent_;
+    sa::Observation port_events_;
+    std::unique_ptr<IpoibQueuePair> pair_;
+    std::unique_ptr<ipoib::IpoibNeighbours> neighbours_;
+    control::Watch watch_;
+};
+
+}  // namespace verbline::verbs
