@@ -19,11 +19,12 @@ found() {
     jq -c '[.result, .latency_us, .spread, .rfc2544, .drops]' "$bed/bench.out"
     expect_json "$1" "$2" <"$bed/bench.out"
 }
-# timed WHAT FILTER ARGUMENT...: the same of what depends on time: where others work on this machine it is measured once
-# more.
+# timed WHAT FILTER ARGUMENT...: the same of what depends on time: where others work on this machine it is measured up to
+# three times, if there is time.
 timed() {
     local turn
-    for turn in 1 2; do
+    for turn in 1 2 3; do
+        ((turn == 1 || SECONDS < 100)) || break # a test has 180 s
         bench "${@:3}" --json
         if ((status == 0)) && jq -e "$2" "$bed/bench.out" >/dev/null; then break; fi
         note "$1: not at the $turn. time"
