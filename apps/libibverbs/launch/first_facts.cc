@@ -13,8 +13,7 @@
 namespace verbline::verbs {
 namespace {
 
-void describe_fabric_port(const InfinibandLink& link, DeviceFacts& facts) {
-    const auto port = fabric_port(link);
+void describe_fabric_port(const Result<mad::PortFacts>& port, DeviceFacts& facts) {
     facts.active = port && port->active();
     if (!port) return;
     facts.node_guid = port->node_guid;
@@ -75,7 +74,8 @@ std::vector<DeviceFacts> first_facts(const Settings& settings, const wire::MacAd
                           .counters = {},
                           .hw_counters = {}};
         if (fabric) {
-            describe_fabric_port(*fabric, facts);
+            const auto* const node = std::get_if<NodeLink>(&link);
+            describe_fabric_port(node != nullptr ? fabric_port(*node) : fabric_port(*fabric), facts);
         } else {
             describe_ethernet_port(link, std::exchange(addresses, {}), own_mac, facts);
         }

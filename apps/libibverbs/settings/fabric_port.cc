@@ -41,6 +41,15 @@ Result<mad::PortFacts> fabric_port(const InfinibandLink& link) {
                    fmt::format("no subnet manager has brought the port up; start opensm on fabric `{}`", link.fabric));
 }
 
+Result<mad::PortFacts> fabric_port(const NodeLink& link) {
+    const auto lane = hub::join({.hub = link.name, .kind = hub::ServerKind::node, .program = {}});
+    if (!lane) return std::unexpected(lane.error());
+    const auto port = hub::ask_subnet_port(*lane);
+    if (!port) return std::unexpected(port.error());
+    if (!*port) return failure(EOPNOTSUPP, fmt::format("the port of node `{}` is on Ethernet", link.name));
+    return (*port)->facts;
+}
+
 Result<hub::Lane> join_fabric(const InfinibandLink& link, const mad::PortFacts& port,
                               const std::vector<InterfaceAddress>& addresses) {
     auto lane =

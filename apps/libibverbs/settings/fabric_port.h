@@ -22,6 +22,9 @@ std::optional<InfinibandLink> fabric_of(const Link& link);
 /// ENETDOWN: no subnet manager has brought the port up.
 Result<mad::PortFacts> fabric_port(const InfinibandLink& link);
 
+/// The same of a node's port, which the node is asked for. EOPNOTSUPP: it is on Ethernet.
+Result<mad::PortFacts> fabric_port(const NodeLink& link);
+
 /// Joins the hub as the port's lane, with the MAC address derived from its LID. `addresses` are those of IPoIB; if
 /// empty, the hub chooses. EADDRINUSE: another program has the port, or one of the addresses.
 Result<hub::Lane> join_fabric(const InfinibandLink& link, const mad::PortFacts& port,
