@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# What the tests of `verbline bench packet` share. A test sources lib.sh first.
+# What the tests of `verbline bench` share. A test sources lib.sh first.
 
 # bench ARGUMENT...: on a machine where others work, at low priority; its status in $status, its output in the bed.
+benchmark=packet
 eal=()
 in=()
 bench() {
     status=0
-    timeout 120 nice -n 10 "${in[@]}" "$verbline" "${eal[@]}" bench packet "$@" >"$bed/bench.out" 2>"$bed/bench.err" || status=$?
+    timeout 120 nice -n 10 "${in[@]}" "$verbline" "${eal[@]}" bench "$benchmark" "$@" >"$bed/bench.out" 2>"$bed/bench.err" || status=$?
 }
 # measured WHAT FILTER ARGUMENT...: it ends well, and its JSON makes the filter true.
 measured() {
@@ -16,7 +17,7 @@ measured() {
 }
 found() {
     ((status == 0)) || die "status $status" "$bed/bench.err"
-    jq -c '[.result, .latency_us, .spread, .rfc2544, .drops]' "$bed/bench.out"
+    jq -c '[.result, .latency_us, .spread, .rfc2544, .drops, .rounds] | map(values)' "$bed/bench.out"
     expect_json "$1" "$2" <"$bed/bench.out"
 }
 # timed WHAT FILTER ARGUMENT...: the same of what depends on time: where others work on this machine it is measured up to
@@ -30,6 +31,16 @@ timed() {
         note "$1: not at the $turn. time"
     done
     found "$1" "$2"
+}
+# refused WHAT LINE ARGUMENT...: status 2, that line and no other of ours.
+refused() {
+    local what=$1 line=$2
+    shift 2
+    bench "$@"
+    echo "verbline: bench $benchmark: $line" >"$bed/wanted"
+    expect "$what: status 2" test "$status" -eq 2
+    expect "$what: the line" diff -u "$bed/wanted" <(grep -v '^\(EAL\|TELEMETRY\): ' "$bed/bench.err")
+    expect "$what: printed nothing else" test ! -s "$bed/bench.out"
 }
 # shellcheck disable=SC2016,SC2034 # jq's variable; used by tests
 dropped='([.drops[] | select(.reason == $name) | .count] | add // 0)'
@@ -47,5 +58,6 @@ bridge_in_lan() {
         in_lan ip link set "$interface" up
     done
     in=(ip netns exec "$ns_lan")
+    # shellcheck disable=SC2034 # used by tests
     bridge=("dpdk:net_af_packet0,iface=left,framecnt=4096" "dpdk:net_af_packet1,iface=right,framecnt=4096")
 }

@@ -3,20 +3,17 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <random>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include <rte_cycles.h>
-#include <rte_lcore.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "apps/verbline/bench/environment.h"
 #include "apps/verbline/bench/machine.h"
 #include "apps/verbline/bench/ports.h"
 #include "apps/verbline/bench/progress.h"
@@ -25,7 +22,6 @@
 #include "apps/verbline/bench/signal_wait.h"
 #include "apps/verbline/bench/trial.h"
 #include "apps/verbline/instance/eal.h"
-#include "apps/verbline/instance/instance.h"
 #include "datapath/link/flow_hash.h"
 #include "pmd/base/clock.h"
 
@@ -38,24 +34,10 @@ template <class T>
 using Expected = std::expected<T, Failure>;
 
 constexpr Time link_patience = 10 * second;
-constexpr std::size_t dpdk_memory_mb = 128;  ///< beside packet buffers
 
 std::unexpected<Failure> failed(const Error& error) {
     return cli::run_failure("bench packet: " + error.what);
 }
-
-/// A name of this process's own: several run beside each other. Its directory ends with it.
-class InstanceName {
-public:
-    InstanceName() = default;
-    InstanceName(const InstanceName&) = delete;
-    InstanceName& operator=(const InstanceName&) = delete;
-    ~InstanceName() {
-        std::error_code ignored;
-        std::filesystem::remove_all(cli::instance_directory(text), ignored);
-    }
-    std::string text = fmt::format("bench-{}", getpid());
-};
 
 /// Random, but the same each time, so that a measurement can be repeated.
 link::FrameFlowHash::Key hash_key() {
@@ -82,23 +64,13 @@ public:
 private:
     Outcome start_dpdk() {
         const auto queues = static_cast<unsigned>(plan_.queues * plan_.devices.size());
-        auto eal = cli::Eal::start({.name = name_.text,
-                                    .workers = std::min(queues, std::max(1u, cpus())),
-                                    .memory_mb = dpdk_memory_mb + buffer_memory_mb(plan_),
-                                    .arguments = run_.eal_arguments});
-        if (!eal) return failed(eal.error());
-        eal_ = std::make_unique<cli::Eal>(std::move(*eal));
-        auto lcores = eal_->packet_lcores();
-        if (!lcores) return cli::usage_failure("bench packet: " + lcores.error().what);
-        lcores_ = std::move(*lcores);
-        for (const auto lcore : plan_.lcores) {
-            if (std::ranges::find(lcores_, lcore) == lcores_.end())
-                return cli::usage_failure(
-                    fmt::format("bench packet: --lcores: {} is none of the EAL's lcores for "
-                                "packets, which are {}",
-                                lcore, fmt::join(lcores_, ",")));
-        }
-        if (!plan_.lcores.empty()) lcores_ = plan_.lcores;
+        auto environment = Environment::start({.command = "bench packet",
+                                               .workers = std::min(queues, std::max(1u, cpus())),
+                                               .buffer_memory_mb = buffer_memory_mb(plan_),
+                                               .arguments = run_.eal_arguments,
+                                               .lcores = plan_.lcores});
+        if (!environment) return std::unexpected(environment.error());
+        environment_ = std::move(*environment);
         return {};
     }
     static unsigned cpus() { return static_cast<unsigned>(cli::this_machine().cpus.size()); }
@@ -164,7 +136,7 @@ private:
         settings.run = ++run_number_;
         Progress progress(plan_, run_.interval);
         return run_trial(
-            plan_, ports_, lcores_, settings,
+            plan_, ports_, environment_->lcores(), settings,
             {.stop = [this](Time wait) { return signals_.wait(wait); },
              .progress = [&](const Volume& tx, const Volume& rx, Time elapsed) { progress.show(tx, rx, elapsed); }});
     }
@@ -172,7 +144,7 @@ private:
     void print() {
         report_.cycles_per_second = static_cast<double>(rte_get_tsc_hz());
         for (const auto& port : ports_) report_.ports.push_back(port->facts());
-        report_.machine = machine_facts(checkup_, run_.eal_arguments, lcores_);
+        report_.machine = machine_facts(checkup_, run_.eal_arguments, environment_->lcores());
         switch (run_.format) {
             case Format::text: fmt::print("{}", to_text(plan_, report_)); break;
             case Format::json: fmt::print("{}", cli::render_json(to_json(plan_, report_))); break;
@@ -194,10 +166,8 @@ private:
     const PacketRun& run_;
     const PacketPlan& plan_;
     SignalWait signals_;
-    InstanceName name_;
     Checkup checkup_;
-    std::unique_ptr<cli::Eal> eal_;
-    std::vector<unsigned> lcores_;
+    std::unique_ptr<Environment> environment_;
     link::FrameFlowHash flows_{hash_key()};
     std::vector<std::unique_ptr<BenchPort>> ports_;  // before DPDK ends
     std::optional<traffic::Rate> rate_;
