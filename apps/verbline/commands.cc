@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/bench/packet.h"
+#include "apps/verbline/bench/rdma/rdma.h"
 #include "apps/verbline/command_line/help_command.h"
 #include "apps/verbline/doctor/doctor.h"
 #include "apps/verbline/gateway/gateway.h"
@@ -28,6 +29,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
     all.push_back(make_devinfo());
     all.push_back(make_doctor());
     all.push_back(make_bench_packet());
+    all.push_back(make_bench_rdma());
     all.push_back(make_help());
     return all;
 }

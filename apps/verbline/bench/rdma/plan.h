@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What `verbline bench rdma` is to do: its options, parsed, before any device is open.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/verbline/bench/rdma/test_spec.h"
+#include "datapath/link/interface_address.h"
+#include "datapath/wire/types.h"
+#include "pmd/base/error.h"
+#include "pmd/factory/device_spec.h"
+#include "pmd/impair/spec.h"
+
+namespace verbline::rdma_bench {
+
+/// As typed; 0 and empty: not given.
+struct RdmaTexts {
+    std::string link, server, both;
+    std::vector<std::string> addresses;
+    std::string operation = "write", atomic = "FETCH_AND_ADD", transport = "RC", impair, lcores;
+    std::uint32_t size = 0, pairs = 1, tx_depth = 0, rx_depth = 512, post_list = 1, cq_moderation = 0, mtu = 4096,
+                  inline_bytes = 0, reads = 16;
+    std::uint64_t iterations = 0;
+    double duration = 0;
+    bool all = false, bidirectional = false, latency = false, gigabits = false;
+};
+
+struct LinkPlan {
+    std::string text;
+    pmd::DeviceSpec device;
+};
+
+enum class Role : std::uint8_t { server, client, both };
+
+struct RdmaPlan {
+    Role role{};
+    std::vector<LinkPlan> links;                    ///< one; of both ends, the client's and then the server's
+    std::vector<link::InterfaceAddress> addresses;  ///< of the first link
+    std::optional<wire::Gid> server;                ///< of a client
+    std::optional<pmd::ImpairSpec> impair;
+    std::vector<unsigned> lcores;  ///< empty: the first that the EAL has
+    TestSpec spec;
+    std::vector<Round> rounds;
+    bool size_given = false, gigabits = false;
+
+    bool timed() const { return rounds.front().iterations == 0; }
+};
+
+/// EINVAL: one line that names the option.
+Result<RdmaPlan> make_plan(const RdmaTexts& texts);
+
+/// Datagrams are one packet: leaves out sizes above the path MTU of the port, or takes that, unless a size was given.
+/// EMSGSIZE: then it is too large.
+Result<void> fit(RdmaPlan& plan, std::uint32_t max_mtu);
+
+}  // namespace verbline::rdma_bench
