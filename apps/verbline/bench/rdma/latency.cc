@@ -22,20 +22,16 @@ LatencyTraffic::LatencyTraffic(Pairs& pairs, const Round& round, End end)
     if (end == End::client) times_.reserve(std::min(round.iterations, most_times));
 }
 
-void LatencyTraffic::begin() {
-    posted_at_ = monotonic_now();
-    if (first_ == 0) first_ = posted_at_;
-}
-
-bool LatencyTraffic::answered() {
-    const auto now = monotonic_now();
+bool LatencyTraffic::answered(Time now) {
     if (times_.size() < most_times) times_.push_back(now - posted_at_);
     ++exchanges_;
     return round_.iterations > 0 ? exchanges_ == round_.iterations : now - first_ >= round_.duration;
 }
 
 /// By the thread that polls the shard: transmits at once.
-void LatencyTraffic::post(std::uint64_t number) {
+void LatencyTraffic::post(std::uint64_t number, Time now) {
+    posted_at_ = now;
+    if (first_ == 0) first_ = now;
     auto& pair = pairs_.sender(0);
     if (request_.operation == transport::SendOperation::write)
         pairs_.outgoing(0)[round_.size - 1] = static_cast<std::byte>(number);
@@ -43,7 +39,7 @@ void LatencyTraffic::post(std::uint64_t number) {
         request_.compare = number - 1, request_.swap_or_add = number;
     std::ignore = pair.stage(request_);
     pair.publish();
-    if (!pair.send(monotonic_now())) pair.ring();
+    if (!pair.send(now)) pair.ring();
 }
 
 bool LatencyTraffic::take_sent(std::uint64_t& completed) {
@@ -58,25 +54,22 @@ bool LatencyTraffic::take_sent(std::uint64_t& completed) {
     return true;
 }
 
-Traffic::Step PingPong::step(Time /*now*/) {
+Traffic::Step PingPong::step(Time now) {
     if (!take_sent(completed_)) return Step::failed;
-    if (end_ == End::client && !waiting_ && exchanges() == 0) {
-        begin();
-        post(++sent_);
+    if (end_ == End::client && !waiting_) {
+        if (exchanges() > 0) return completed_ == sent_ ? Step::done : Step::working;
         waiting_ = true;
+        post(++sent_, monotonic_now());
         return Step::working;
     }
-    if (end_ == End::client && !waiting_) return completed_ == sent_ ? Step::done : Step::working;
     if (!arrived()) return failure() == transport::Status::success ? Step::working : Step::failed;
     if (end_ == End::server) {
-        post(++sent_);
+        post(++sent_, now);
         return Step::working;
     }
-    waiting_ = !answered();
-    if (waiting_) {
-        begin();
-        post(++sent_);
-    }
+    const auto arrival = monotonic_now();  // `now` is of before the poll
+    waiting_ = !answered(arrival);
+    if (waiting_) post(++sent_, arrival);
     return Step::working;
 }
 
@@ -104,14 +97,12 @@ Account PingPong::counts() const {
 }
 
 Traffic::Step RoundTrips::step(Time /*now*/) {
-    if (sent_ > 0) {
-        const auto before = completed_;
-        if (!take_sent(completed_)) return Step::failed;
-        if (completed_ == before) return exchanges() == sent_ ? Step::done : Step::working;
-        if (answered()) return Step::done;
-    }
-    begin();
-    post(++sent_);
+    const auto before = completed_;
+    if (!take_sent(completed_)) return Step::failed;
+    if (sent_ > 0 && completed_ == before) return exchanges() == sent_ ? Step::done : Step::working;
+    const auto now = monotonic_now();
+    if (sent_ > 0 && answered(now)) return Step::done;
+    post(++sent_, now);
     return Step::working;
 }
 

@@ -27,12 +27,10 @@ public:
     std::uint64_t exchanges() const { return exchanges_; }
 
 protected:
-    /// One is to be posted now.
-    void begin();
+    /// Posts a message, whose time begins now; its completion is asked for.
+    void post(std::uint64_t number, Time now);
     /// Its answer has come. True: it was the last.
-    bool answered();
-    /// Posts the next message; its completion is asked for.
-    void post(std::uint64_t number);
+    bool answered(Time now);
     bool take_sent(std::uint64_t& completed);
 
 private:

@@ -69,7 +69,7 @@ std::optional<TestSpec> Hello::spec() const {
                         .reads = reads,
                         .mtu = mtu,
                         .largest = largest};
-    if (!supported(made) || made.memory() > most_memory) return std::nullopt;
+    if (!supported(made) || made.memory() > most_memory || made.requests() > most_requests) return std::nullopt;
     return made;
 }
 
@@ -83,7 +83,7 @@ Begin Begin::of(const Round& round) {
 
 std::optional<Round> Begin::round(const TestSpec& spec) const {
     constexpr std::uint64_t longest = 1'000'000'000;  // seconds
-    const bool possible = within(bytes, 1, spec.largest) && duration / second <= longest &&
+    const bool possible = index < most_rounds && within(bytes, 1, spec.largest) && duration / second <= longest &&
                           (iterations > 0) != (duration > 0) && iterations <= std::uint64_t{1} << 40 &&
                           within(cq_moderation, 1, spec.tx_depth - spec.post_list + 1);
     if (!possible) return std::nullopt;

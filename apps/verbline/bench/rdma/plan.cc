@@ -138,6 +138,10 @@ Result<void> make_rounds(const RdmaTexts& texts, RdmaPlan& plan) {
     if (plan.spec.memory() > most_memory)
         return failure(EINVAL, fmt::format("--qps: {} queue pairs with messages of {} bytes need more than 1 GiB",
                                            spec.pairs, spec.largest));
+    if (plan.spec.requests() > most_requests)
+        return failure(EINVAL, fmt::format("--qps: the queues of {} queue pairs are above {} requests in all; see "
+                                           "--tx-depth and --rx-depth",
+                                           spec.pairs, most_requests));
     return {};
 }
 

@@ -15,6 +15,7 @@
 #include "control/host/kernel_neighbour.h"
 #include "datapath/link/ip_gid.h"
 #include "pmd/base/clock.h"
+#include "pmd/base/tunables.h"
 #include "pmd/factory/open_device.h"
 #include "pmd/impair/impair.h"
 #include "pmd/packet_pool.h"

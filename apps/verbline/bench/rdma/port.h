@@ -17,7 +17,6 @@
 #include "datapath/link/interface_address.h"
 #include "datapath/neighbour/device.h"
 #include "datapath/rdma/device.h"
-#include "pmd/base/tunables.h"
 #include "pmd/factory/device_spec.h"
 #include "pmd/impair/spec.h"
 #include "pmd/netdev.h"
@@ -49,11 +48,11 @@ public:
     wire::Gid link_local() const { return link::link_local_gid(mac_); }
 
     /// One round of the datapath, and now and then of the link's upkeep. Where nothing comes for a while, other threads
-    /// may have the CPU: the other end's, on a small machine.
+    /// may have the CPU now and then: the other end's, on a small machine.
     void poll(Time now) noexcept {
         if (impaired_) std::ignore = device_->tx_burst(0, {});  // what is held back and due
         idle_polls_ = rdma_->poll(0, now) ? 0 : idle_polls_ + 1;
-        if (idle_polls_ > tunables::idle_spins) std::this_thread::yield();
+        if (idle_polls_ >= idle_before_yield && idle_polls_ % idle_between_yields == 0) std::this_thread::yield();
         if (now >= next_upkeep_) upkeep(now);
     }
     /// As of the last upkeep, a millisecond ago at most.
@@ -67,6 +66,9 @@ public:
     static std::size_t buffer_memory_mb();
 
 private:
+    // As programs under `verbline run`: a yield costs more than a poll, and a whole time slice where others compute.
+    static constexpr std::uint32_t idle_before_yield = 256, idle_between_yields = 64;
+
     struct FreePool {
         void operator()(rte_mempool* pool) const;
     };

@@ -19,6 +19,8 @@ enum class Measure : std::uint8_t { bandwidth, latency };
 
 constexpr std::uint32_t largest_message = 1 << 23;  ///< bytes; the last size of perftest's sweep
 constexpr std::uint32_t most_pairs = 1024, deepest_queue = 1 << 15, most_inline = 1024, most_reads = 128;
+constexpr std::uint32_t most_requests = 1 << 20;  ///< of all queues of a kind together
+constexpr std::uint32_t most_rounds = 64;
 constexpr std::uint64_t most_memory = std::uint64_t{1} << 30;  ///< bytes that each end registers
 constexpr std::uint32_t route_room = 40;                       ///< in front of a datagram's payload (IBTA 11.4.1.2)
 
@@ -44,6 +46,9 @@ struct TestSpec {
     /// Bytes of one message's buffer: each pair has one to send from, and one that is received into.
     std::size_t stride() const { return (std::size_t{largest} + route_room + 63) / 64 * 64; }
     std::size_t memory() const { return 2 * pairs * stride(); }
+
+    /// Slots of all send queues, or of all receive queues if that is more.
+    std::uint64_t requests() const { return std::uint64_t{pairs} * std::max(tx_depth, rx_depth); }
 
     bool operator==(const TestSpec&) const = default;
 };

@@ -45,6 +45,7 @@ TEST(RdmaBenchMessages, HelloOutOfBoundsIsNoTest) {
     EXPECT_TRUE(refused([](auto& h) { h.mtu = 1500; }));
     EXPECT_TRUE(refused([](auto& h) { h.largest = largest_message + 1; }));
     EXPECT_TRUE(refused([](auto& h) { h.largest = 0; }));
+    EXPECT_TRUE(refused([](auto& h) { h.pairs = 33, h.rx_depth = deepest_queue; }));
     EXPECT_TRUE(refused([](auto& h) { h.pairs = 1000, h.largest = largest_message; }));
 }
 
@@ -78,6 +79,7 @@ TEST(RdmaBenchMessages, BeginIsByNumberOrByTime) {
     EXPECT_TRUE(refused([](auto& b) { b.iterations = 0; }));
     EXPECT_TRUE(refused([](auto& b) { b.bytes = 100'001; }));
     EXPECT_TRUE(refused([](auto& b) { b.bytes = 0; }));
+    EXPECT_TRUE(refused([](auto& b) { b.index = most_rounds; }));
     // A completion every 62 messages of 64 would leave no room for a list of four.
     EXPECT_TRUE(refused([](auto& b) { b.cq_moderation = 62; }));
 }

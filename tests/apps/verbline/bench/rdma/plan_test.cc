@@ -108,6 +108,8 @@ TEST(RdmaPlan, RefusesWhatDoesNotFit) {
               "--iterations and --duration exclude each other");
     EXPECT_EQ(refusal([](auto& t) { t.pairs = 1024, t.size = 1 << 20; }),
               "--qps: 1024 queue pairs with messages of 1048576 bytes need more than 1 GiB");
+    EXPECT_EQ(refusal([](auto& t) { t.pairs = 1024, t.size = 8, t.rx_depth = 1025; }),
+              "--qps: the queues of 1024 queue pairs are above 1048576 requests in all; see --tx-depth and --rx-depth");
     EXPECT_EQ(refusal([](auto& t) { t.operation = "send", t.transport = "UD", t.size = 5000; }),
               "--size: a datagram is of 4096 bytes at most, the path MTU");
     EXPECT_NE(refusal([](auto& t) { t.link = "x"; }), "");
