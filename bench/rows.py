@@ -13,6 +13,7 @@ from collections.abc import Callable
 import busy_machine
 import l3fwd
 import mpi_ranks
+import rdma_pairs
 import testpmd
 import verbs_pairs
 
@@ -182,6 +183,32 @@ def bench_packet(role, mode, goal, *arguments):
 
     return Row(f"bench packet, {role}, testpmd {mode}", "M/s", f"testpmd {mode}", goal, measure, less_is_better=False,
                over_network=True)
+
+
+def bench_rdma(name, unit, figure, perftest, ours, less_is_better=False):
+    """`verbline bench rdma` and perftest under `verbline run`, each with two processes on a memif pair: they are to agree."""
+    def measure(_):
+        built("apps/libibverbs/libibverbs.so.1.14.0")
+        verbline = built("apps/verbline/verbline")
+        try:
+            return rdma_pairs.ours(verbline, figure, *ours), rdma_pairs.perftest(verbline, figure, *perftest)
+        except verbs_pairs.Failed as reason:
+            raise CannotRun(reason) from reason
+
+    return Row(f"bench rdma, {name}", unit, perftest[0], 0.9, measure, less_is_better, over_network=True)
+
+
+def bench_rdma_rows():
+    return [bench_rdma("write 64 KiB", "MB/s", "BW_average", ("ib_write_bw", "-s", "65536", "-n", "20000", "-m", "4096"),
+                       ("--size", "65536", "--iterations", "20000")),
+            bench_rdma("read 64 KiB", "MB/s", "BW_average", ("ib_read_bw", "-s", "65536", "-n", "20000", "-m", "4096", "-o", "16"),
+                       ("--operation", "read", "--size", "65536", "--iterations", "20000")),
+            bench_rdma("write 8 B, lists of 16", "MB/s", "BW_average", ("ib_write_bw", "-s", "8", "-l", "16", "-n", "1000000"),
+                       ("--size", "8", "--post-list", "16", "--iterations", "1000000")),
+            bench_rdma("send latency 8 B", "us", "t_typical", ("ib_send_lat", "-s", "8", "-n", "100000"),
+                       ("--operation", "send", "--latency", "--size", "8", "--iterations", "100000"), less_is_better=True),
+            bench_rdma("write latency 8 B", "us", "t_typical", ("ib_write_lat", "-s", "8", "-n", "100000"),
+                       ("--latency", "--size", "8", "--iterations", "100000"), less_is_better=True)]
 
 
 def against_ethernet(link):
@@ -441,6 +468,7 @@ def all_rows():
         bench_packet("generator", "txonly", 0.9),
         bench_packet("forwarder", "io", 0.95, "--forward", "io"),
         bench_packet("forwarder", "macswap", 0.95, "--forward", "macswap"),
+        *bench_rdma_rows(),
         two_shards("two shards to Ethernet, for a CPU's second", "shards/to_ethernet", "packets_per_cpu_second", 1.8),
         two_shards("two shards to IPoIB, for a CPU's second", "shards/to_ipoib", "packets_per_cpu_second", 1.8),
         two_shards("two shards to Ethernet, in wall time", "shards/to_ethernet", "packets_per_second", None),
