@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <vector>
 
+#include "apps/verbline/bench/rdma/idle_wait.h"
 #include "control/host/udp_guard.h"
 #include "datapath/link/gid_table.h"
 #include "datapath/link/interface_address.h"
@@ -47,12 +47,13 @@ public:
     /// fe80::/64 and its MAC address: reached without asking anybody.
     wire::Gid link_local() const { return link::link_local_gid(mac_); }
 
-    /// One round of the datapath, and now and then of the link's upkeep. Where nothing comes for a while, other threads
-    /// may have the CPU now and then: the other end's, on a small machine.
+    /// One round of the datapath, and now and then of the link's upkeep. May block for a millisecond where nothing
+    /// comes and others compute on the CPU (idle_wait.h).
     void poll(Time now) noexcept {
         if (impaired_) std::ignore = device_->tx_burst(0, {});  // what is held back and due
-        idle_polls_ = rdma_->poll(0, now) ? 0 : idle_polls_ + 1;
-        if (idle_polls_ >= idle_before_yield && idle_polls_ % idle_between_yields == 0) std::this_thread::yield();
+        idle_->polled(
+            rdma_->poll(0, now), now, [this, now] { return rdma_->poll(0, now); },
+            [this] { return rdma_->next_deadline(0); });
         if (now >= next_upkeep_) upkeep(now);
     }
     /// As of the last upkeep, a millisecond ago at most.
@@ -66,9 +67,6 @@ public:
     static std::size_t buffer_memory_mb();
 
 private:
-    // As programs under `verbline run`: a yield costs more than a poll, and a whole time slice where others compute.
-    static constexpr std::uint32_t idle_before_yield = 256, idle_between_yields = 64;
-
     struct FreePool {
         void operator()(rte_mempool* pool) const;
     };
@@ -87,7 +85,7 @@ private:
     wire::MacAddress mac_{};
     std::vector<link::InterfaceAddress> addresses_;
     bool impaired_ = false, link_up_ = false;
-    std::uint32_t idle_polls_ = 0;
+    std::optional<IdleWait> idle_;
     Time next_upkeep_ = 0;
     std::unique_ptr<rdma::Device> rdma_;
 };
