@@ -40,7 +40,8 @@ Traffic::Step Bandwidth::step(Time now) {
         for (std::size_t pair = 0; pair < queues_.size(); ++pair) post(pair, now);
     }
     if (!take_sent() || !take_received()) return Step::failed;
-    over_ = !sends() || (completed_ == posted_ && (timed() ? stopping_ : posted_ == *total(round_, queues_.size())));
+    over_ =
+        !sends() || (completed_ == posted_ && (timed() ? stopping_ : posted_ == round_.iterations * queues_.size()));
     return over_ ? Step::done : Step::working;
 }
 

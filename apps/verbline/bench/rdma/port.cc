@@ -112,7 +112,7 @@ Result<void> Port::open_rdma(const PortOptions& options) {
                                       .start = monotonic_now()});
     if (!made) return std::unexpected(made.error());
     rdma_ = std::move(*made);
-    idle_.emplace(*device_);
+    idle_ = std::make_unique<IdleWait>(*device_);
     rdma_->change_gids([&](link::GidTable& gids) {
         gids.add_interface(own_interface, mac_);
         for (const auto& address : addresses_) gids.add_address(own_interface, address.gid);

@@ -85,7 +85,7 @@ private:
     wire::MacAddress mac_{};
     std::vector<link::InterfaceAddress> addresses_;
     bool impaired_ = false, link_up_ = false;
-    std::optional<IdleWait> idle_;
+    std::unique_ptr<IdleWait> idle_;
     Time next_upkeep_ = 0;
     std::unique_ptr<rdma::Device> rdma_;
 };

@@ -49,7 +49,8 @@ double BandwidthFigures::messages_per_second() const {
 }
 
 double BandwidthFigures::peak_messages_per_second() const {
-    return peak_nanoseconds.value_or(0) > 0 ? second / *peak_nanoseconds : 0;
+    const auto each = peak_nanoseconds.value_or(0);
+    return each > 0 ? second / each : 0;
 }
 
 LatencyFigures latency_figures(std::span<Time> times, unsigned ways) {
