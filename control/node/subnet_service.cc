@@ -103,12 +103,15 @@ void SubnetService::join(hub::LaneId member, const hub::JoinSubnetGroup& wanted)
 
 void SubnetService::granted(hub::LaneId member, const hub::JoinSubnetGroup& wanted,
                             const std::expected<sa::Group, sa::SaStatus>& answer) {
-    if (!answer) members_[member].joins.erase({wanted.mgid, wanted.user});
+    const auto joiner = members_.find(member);
+    if (joiner == members_.end()) return;
+    if (!answer) joiner->second.joins.erase({wanted.mgid, wanted.user});
     setup_.tell(member, hub::SubnetGroup{wanted.mgid, wanted.user, answer.value_or(sa::Group{}), answer ? 0 : EINVAL});
 }
 
 void SubnetService::leave(hub::LaneId member, const hub::LeaveSubnetGroup& which) {
-    if (members_[member].joins.erase({which.mgid, which.user}) == 0) return;
+    const auto leaver = members_.find(member);
+    if (leaver == members_.end() || leaver->second.joins.erase({which.mgid, which.user}) == 0) return;
     agent_.groups().leave(which.mgid, user_of(member, which.user));
 }
 
