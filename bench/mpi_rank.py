@@ -13,7 +13,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "apps/testbed"))
 
-from open_mpi import BYTE, LONG, STATUS_IGNORE, STATUSES_IGNORE, SUM, WORLD, Request, check, mpi, rank_and_size  # noqa: E402
+from mpi_library import BYTE, LONG, STATUS_IGNORE, STATUSES_IGNORE, SUM, WORLD, Request, check, mpi, rank_and_size  # noqa: E402
 
 WINDOW = 64
 MEGABYTE = 1 << 20

@@ -50,6 +50,23 @@ verbs_nodes() {
     verbs_node "$hub-b" "$ns_verbs_peer" link3
 }
 
+# verbs_fabric_node NAME HOST ADDRESS: the port of that host on the fabric, shared by programs.
+verbs_fabric_node() {
+    echo "/run/verbline/hub/$1" >>"$bed/leftovers"
+    start "$1" "$verbline" node "$1" --port "ib:$2@$fabric" --ip "$3"
+    await_line "$1" 'ready$' 20
+}
+
+# verbs_fabric_nodes: a fabric with its hub, and the nodes $fabric-h2 and $fabric-h3 of two of its hosts, 10.7.0.2 and .3.
+verbs_fabric_nodes() {
+    fabric_start "t$$"
+    echo "/run/verbline/hub/$fabric" >>"$bed/leftovers"
+    start hub "$verbline" hub "$fabric"
+    await_line hub 'ready$' 20
+    verbs_fabric_node "$fabric-h2" H2 10.7.0.2/24
+    verbs_fabric_node "$fabric-h3" H3 10.7.0.3/24
+}
+
 in_verbs() { ip netns exec "$ns_verbs" "$@"; }
 
 # verbs_program PROGRAM ARGUMENT...: by itself, on one end of a memif pair.

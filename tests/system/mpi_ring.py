@@ -11,7 +11,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "apps/testbed"))
 
-from open_mpi import BYTE, LONG, STATUS_IGNORE, SUM, WORLD, check, mpi, rank_and_size  # noqa: E402
+from mpi_library import BYTE, LONG, STATUS_IGNORE, SUM, WORLD, check, mpi, rank_and_size  # noqa: E402
 
 SIZES = [1, 8, 100, 4096, 65536, 1 << 20]
 ROUNDS = 5
