@@ -131,16 +131,16 @@ void SubnetService::granted(const wire::Gid& mgid, const sa::Group& group) {
 void SubnetService::send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet) {
     const auto& broadcast = neighbours_.broadcast_group();
     if (!broadcast) return;
-    counters_.ipoib_tx_packets.add();
     const link::SourceAddress from{.carrier = link::Carrier::soft_ib,
                                    .mac = {},
                                    .vlan = {},
                                    .ecn = false,
                                    .gid = opened_.gid(),
                                    .lid = opened_.lid};
-    setup_.send(make_ipoib_frame(from, {.to = to, .qpn = qpn, .qkey = broadcast->qkey, .pkey = default_partition}, psn_,
-                                 packet));
+    const bool sent = setup_.send(make_ipoib_frame(
+        from, {.to = to, .qpn = qpn, .qkey = broadcast->qkey, .pkey = default_partition}, psn_, packet));
     psn_ = psn_ + 1;
+    (sent ? counters_.ipoib_tx_packets : counters_.ipoib_tx_dropped_no_mbuf).add();
 }
 
 void SubnetService::received(wire::Bytes frame) {

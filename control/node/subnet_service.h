@@ -37,6 +37,7 @@ namespace verbline::node {
     X(ipoib_rx_packets, "frames for the node's IPoIB queue pair")                        \
     X(ipoib_rx_dropped_invalid, "such frames that are damaged, or have another Q_Key")   \
     X(ipoib_tx_packets, "frames of the node's IPoIB queue pair")                         \
+    X(ipoib_tx_dropped_no_mbuf, "such frames that there was no buffer for")              \
     X(ipoib_groups_failed, "IPoIB's own groups that the link did not let the port into")
 
 struct SubnetServiceCounters {
@@ -50,7 +51,7 @@ public:
 
     struct Setup {
         std::vector<link::InterfaceAddress> addresses;  ///< of IPoIB; the link-local one is added
-        std::function<void(std::vector<std::byte> frame)> send;
+        std::function<bool(wire::Bytes frame)> send;    ///< false: there is no buffer for it
         /// Lets the port into a group of IPoIB's on the link. Another call with another LID replaces the first.
         std::function<Result<void>(const wire::Gid& mgid, wire::Lid mlid)> join_link;
         std::function<void(hub::LaneId member, const hub::Message& what)> tell;

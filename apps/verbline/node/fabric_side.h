@@ -46,7 +46,7 @@ public:
     std::unique_ptr<pmd::NetDevice> take_device() { return std::move(device_); }
 
     struct Callbacks {
-        std::function<void(std::vector<std::byte> frame)> send;
+        std::function<bool(wire::Bytes frame)> send;  ///< false: there is no buffer for it
         std::function<void(hub::LaneId member, const hub::Message& what)> tell;
         std::function<void()> changed;
         std::function<void(const std::string& why)> gone;  ///< the port is of no use any more

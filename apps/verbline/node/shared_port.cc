@@ -63,16 +63,6 @@ Result<void> SharedPort::open(const NodeOptions& options, const Open& open) {
     return {};
 }
 
-Result<std::unique_ptr<pmd::NetDevice>> SharedPort::open_fabric(const NodeOptions& options) {
-    auto side = FabricSide::open(*options.fabric, options.addresses, loop_, pool_);
-    if (!side) return std::unexpected(side.error());
-    fabric_side_ = std::move(*side);
-    identity_ = {.mac = fabric_side_->mac(),
-                 .addresses = fabric_side_->addresses(),
-                 .fabric = hub::FabricPlace{options.fabric->host, options.fabric->fabric}};
-    return fabric_side_->take_device();
-}
-
 Result<std::unique_ptr<pmd::NetDevice>> SharedPort::open_ethernet(const NodeOptions& options, const Open& open) {
     const auto* const ethernet = std::get_if<pmd::EthernetSpec>(&options.port);
     if (options.addresses.empty()) {
@@ -125,30 +115,6 @@ Result<void> SharedPort::serve(pmd::Switch& fabric, hub::Server& server) {
     gsi_ = std::move(*gsi);
     if (fabric_side_ != nullptr) return serve_fabric();
     return watch_ ? watch_kernel() : Result<void>();
-}
-
-Result<void> SharedPort::serve_fabric() {
-    return fabric_side_->serve(
-        {.send = [this](std::vector<std::byte> frame) { send(std::move(frame)); },
-         .tell = [this](hub::LaneId member, const hub::Message& what) { server_->tell_subnet(member, what); },
-         .changed =
-             [this] {
-                 if (fabric_side_->serving()) server_->tell_subnet_port();
-             },
-         .gone =
-             [this](const std::string& why) {
-                 if (gone_) gone_(why);
-             }});
-}
-
-/// Without a buffer for it, it is lost, as on a wire.
-void SharedPort::send(std::vector<std::byte> bytes) {
-    auto* const frame = rte_pktmbuf_alloc(pool_);
-    if (frame == nullptr) return;
-    auto* const at = rte_pktmbuf_append(frame, static_cast<std::uint16_t>(bytes.size()));
-    if (at == nullptr) return rte_pktmbuf_free(frame);
-    std::ranges::copy(bytes, reinterpret_cast<std::byte*>(at));
-    inject(std::nullopt, frame);
 }
 
 Result<void> SharedPort::watch_kernel() {

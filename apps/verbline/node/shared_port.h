@@ -7,9 +7,10 @@
 ///     open_port ──> WirePort ──> an uplink of the switch
 ///     member    ──> MemberPort ─> its lane
 ///     QP1       <──> NodeGsi
-///     next hops <──> the kernel, or our own discovery on the link; on a soft fabric FabricSide, for paths and groups
-///     too groups    ───> joined on the link once, however many members join XRC targets that members share <──>
-///     XrcTargets
+///     next hops <──> the kernel, or our own discovery on the link
+///     groups    ───> joined on the link once, however many members join
+///     subnet    <──> FabricSide, on a soft fabric
+///     XRC targets that members share <──> XrcTargets
 ///
 /// Control thread.
 
@@ -97,7 +98,7 @@ private:
     Result<std::unique_ptr<pmd::NetDevice>> open_ethernet(const NodeOptions& options, const Open& open);
     Result<void> serve_fabric();
     Result<void> watch_kernel();
-    void send(std::vector<std::byte> frame);
+    bool send(wire::Bytes frame);
     Result<void> take_kernel_identity(const pmd::EthernetSpec& port);
     void look();
     void inject(node::PeerMember to, rte_mbuf* frame);

@@ -42,7 +42,11 @@ struct SubnetServiceTest : ::testing::Test {
             *made->transport, *loop,
             SubnetService::Setup{
                 .addresses = {{link::gid_of(address), 24}},
-                .send = [this](std::vector<std::byte> frame) { sent.push_back(std::move(frame)); },
+                .send =
+                    [this](wire::Bytes frame) {
+                        sent.emplace_back(frame.begin(), frame.end());
+                        return true;
+                    },
                 .join_link =
                     [node = made.get()](const wire::Gid& mgid, wire::Lid mlid) {
                         node->link_groups[mgid] = mlid;
