@@ -3,8 +3,9 @@
 
 /// @file
 /// The tables of running instances. `verbline show` requests them by name, and they are served by name
-/// (control/telemetry/server.h): a router serves all but `hub` and `cm`, a hub serves `hub` and
-/// `counters`, a program that connects by RDMA CM `cm`, `path_cache` and `counters`.
+/// (control/telemetry/server.h): a router serves all but `hub`, `xrc` and `cm`; a hub or node `hub`, `shards`, `xrc`
+/// and `counters`, and of a soft fabric `paths`, `path_cache` and `multicast`; a program that connects by RDMA CM `cm`
+/// and `counters`.
 
 #include <algorithm>
 #include <array>

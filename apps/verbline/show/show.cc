@@ -58,9 +58,12 @@ public:
                  "neighbours, paths (the path cache with its hits and misses), path_cache (how much it saves), "
                  "multicast (groups with reference counts), routes, "
                  "queues, shards (what each polling lcore does, and hands to others), hub (who has which lane, and "
-                 "what it carries; in the last row, without a process, what lanes carried that are gone), cm "
-                 "(connections of programs under `verbline run`: state, peers, retries, age), counters (every counter "
-                 "of every component; each discarded packet is counted under its reason).",
+                 "what it carries; in the last row, without a process, what lanes carried that are gone), xrc (XRC "
+                 "target queue pairs that programs of a node share), cm (connections of programs under `verbline run`: "
+                 "state, peers, retries, age), counters (every counter of every component; each discarded packet is "
+                 "counted under its reason).",
+                 "A node on a soft fabric has paths, path_cache and multicast as a gateway does: those of all its "
+                 "programs.",
                  "In the table of shards, BUSY PCT is the part of its time in which a shard found something to do; the "
                  "rest it polled in vain or slept. PACKETS PER BURST and CYCLES PER PACKET (of the busy time) are of "
                  "what it received. SHARE PCT is its part of all shards' packets, and SPREAD that times the number of "

@@ -17,16 +17,13 @@ public:
             .summary = "measure bandwidth and latency of RDMA operations on any link",
             .synopsis =
                 "LINK [SERVER | --both LINK] [--operation NAME] [--transport NAME] [--latency] [--size N | --all] "
-                "[--qps N] "
-                "[--iterations N | --duration S] [--bidirectional] [--json | --csv] [OPTION...]",
+                "[--qps N] [--iterations N | --duration S] [--bidirectional] [--json | --csv] [OPTION...]",
             .description =
                 {"Measures SEND, WRITE, READ and atomics over RC, UC, UD and XRC by the native API, and prints what "
                  "perftest prints: the same columns, and the same keys with --json, beside the machine's facts.",
                  "Without SERVER it waits on LINK for a client, does what that asks for, and ends with it. With "
-                 "SERVER, "
-                 "an "
-                 "address of the server's, it is the client; the test's options are given there alone. With --both, "
-                 "both ends are in this process, the server on the second LINK.",
+                 "SERVER, an address of the server's, it is the client; the test's options are given there alone. With "
+                 "--both, both ends are in this process, the server on the second LINK.",
                  "LINK is eth:IFNAME, an interface with the kernel's addresses, or with --ip beside them; "
                  "tap:IFNAME; memif:SOCKET[,server]; or dpdk:DEVARGS. A link without addresses has a link-local one, "
                  "which the server prints. RoCE v2. The ends talk by management datagrams on the link itself: it needs "
@@ -34,11 +31,9 @@ public:
                  "Bandwidths are of both directions together, in units of 2^20 bytes, or of 10^9 bits with "
                  "--report_gbits. The peak is the best stretch between a posting and a completion, and 0 with "
                  "--duration or above 20,000 messages. Latencies of SEND and WRITE are half of a message and its "
-                 "answer, "
-                 "those of READ and atomics whole; as in perftest, the two longest are left out.",
+                 "answer, those of READ and atomics whole; as in perftest, the two longest are left out.",
                  "Each end is polled by one lcore. EAL arguments in front choose them: all of -l but the first. "
-                 "Without "
-                 "EAL arguments threads may run on every CPU, which measures little.",
+                 "Without EAL arguments threads may run on every CPU, which measures little.",
                  "Contents and numbers are compared after each size: the exit status is 1 if what arrived is not what "
                  "was sent, and if the other end or the link goes away. Messages that UC and UD lose are said, and no "
                  "failure."},
