@@ -69,9 +69,10 @@ struct LaneKeeperTest : ::testing::Test {
     std::mutex mutex;
     LinkGroups groups{link, mutex};
     LinkPorts ports{link, mutex};
+    LinkSubnet subnet{link, mutex};
     HubBroker broker{link, mutex};
     XrcSharing xrc{link, mutex, {}};
-    LaneKeeper keeper{link, groups, ports, xrc, broker, mutex};
+    LaneKeeper keeper{link, groups, ports, subnet, xrc, broker, mutex};
     std::optional<hub::Lane> returned;
     Error refusal{ENOENT, "no hub `default` runs here"};
     unsigned attempts = 0;
