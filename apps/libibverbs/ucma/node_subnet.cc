@@ -26,11 +26,11 @@ NodeSubnet::NodeSubnet(const std::string& name, const OpenedLink& link, LinkSubn
     arm(first_pause);
 }
 
-void NodeSubnet::ask(Ticket ticket, hub::SubnetQuestion question) {
+void NodeSubnet::ask(Ticket ticket, const hub::SubnetQuestion& question) {
     counters_.subnet_questions.add();
     const auto now = loop_.now();
     const bool said = node_.ask(question);
-    open_.insert_or_assign(ticket, Open{std::move(question), said ? now : now - ask_interval, now});
+    open_.insert_or_assign(ticket, Open{question, said ? now : now - ask_interval, now});
     arm(first_pause);
 }
 

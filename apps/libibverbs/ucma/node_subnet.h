@@ -51,7 +51,7 @@ private:
         hub::SubnetQuestion question;
         Time asked = 0, since = 0;
     };
-    void ask(Ticket ticket, hub::SubnetQuestion question);
+    void ask(Ticket ticket, const hub::SubnetQuestion& question);
     void look();
     void take(const hub::SubnetNews& news);
     void take(const hub::SubnetGroup& group);
