@@ -308,6 +308,8 @@ set_up_tsan() {
 }
 
 # build_ahead: begins what run_sanitized builds, at idle priority: the system tests mostly wait, and these builds take the longest.
+# Where the kernel groups the processes of a session (sched(7), autogroup), priorities count within the group alone, and the groups
+# share the CPU evenly: the group as a whole must have the least weight.
 build_ahead() {
     local asan tsan
     ((!quick)) && [[ $only == '*' ]] || return 0
@@ -316,7 +318,7 @@ build_ahead() {
     mapfile -t asan < <(programs build-asan "${asan_tests[@]}")
     mapfile -t tsan < <(programs build-tsan "${tsan_tests[@]}")
     # shellcheck disable=SC2016 # expanded by that shell
-    chrt --idle 0 setsid bash -c 'trap exit TERM; ninja -j $3 -k 0 -C build-asan $1; ninja -j $3 -k 0 -C build-tsan $2' - \
+    chrt --idle 0 setsid bash -c 'trap exit TERM; { echo 19 >/proc/self/autogroup; } 2>/dev/null; ninja -j $3 -k 0 -C build-asan $1; ninja -j $3 -k 0 -C build-tsan $2' - \
         "${asan[*]} ${fuzz_targets[*]/#/tests/fuzz/fuzz_}" "${tsan[*]}" "$(nproc)" >"$logs/ahead.log" 2>&1 &
     ahead=$!
 }
