@@ -30,6 +30,8 @@ std::unexpected<Error> no_hub(std::string_view name, ServerKind kind) {
                                        kind == ServerKind::node ? " --port DEVICE" : ""));
 }
 
+}  // namespace
+
 Result<FileDescriptor> connect_to(std::string_view name, ServerKind kind) {
     if (!valid_name(name)) {
         return failure(EINVAL, fmt::format("`{}` is no {}'s name: at most 32 letters, digits, `.`, `_` and `-`, the "
@@ -69,8 +71,6 @@ Result<FileDescriptor> connect_to(std::string_view name, ServerKind kind) {
     }
     return fd;
 }
-
-}  // namespace
 
 Result<Lane> join(const JoinRequest& request) {
     if (request.addresses.size() > max_addresses) {

@@ -131,6 +131,8 @@ void tell_xrc_target_taken(const Lane& lane, const XrcTarget& target);
 
 /// None: the port is on none.
 Result<std::optional<SubnetPort>> ask_subnet_port(const Lane& lane);
+/// The same without a lane.
+Result<std::optional<SubnetPort>> ask_subnet_port(std::string_view node);
 /// Never blocks; what is found comes by `take_subnet_news`. False: cannot be sent now, ask again.
 bool ask_subnet(const Lane& lane, const SubnetQuestion& question);
 SubnetNews take_subnet_news(const Lane& lane);

@@ -3,18 +3,33 @@
 #include <cerrno>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "control/hub/client.h"
 #include "control/hub/conversation.h"
 
 namespace verbline::hub {
+namespace {
+
+Result<std::optional<SubnetPort>> ask_subnet_port(const FileDescriptor& control, std::string_view who, News& news) {
+    const auto answer = ask(control, AskSubnetPort{}, who, news);
+    if (!answer && answer.error().code == EOPNOTSUPP) return std::nullopt;
+    if (!answer) return std::unexpected(answer.error());
+    if (!std::holds_alternative<Done>(*answer) || !news.subnet.port) return unexpected_answer(who);
+    return std::exchange(news.subnet.port, std::nullopt);
+}
+
+}  // namespace
 
 Result<std::optional<SubnetPort>> ask_subnet_port(const Lane& lane) {
-    if (const auto asked = ask_for_done(lane, AskSubnetPort{}); !asked) {
-        if (asked.error().code == EOPNOTSUPP) return std::nullopt;
-        return std::unexpected(asked.error());
-    }
-    if (!lane.news.subnet.port) return unexpected_answer(peer(lane));
-    return std::exchange(lane.news.subnet.port, std::nullopt);
+    return ask_subnet_port(lane.control, peer(lane), lane.news);
+}
+
+Result<std::optional<SubnetPort>> ask_subnet_port(std::string_view node) {
+    const auto control = connect_to(node, ServerKind::node);
+    if (!control) return std::unexpected(control.error());
+    News news;
+    return ask_subnet_port(*control, fmt::format("node `{}`", node), news);
 }
 
 bool ask_subnet(const Lane& lane, const SubnetQuestion& question) {

@@ -22,6 +22,9 @@ auto uninterrupted(Call call) {
     return result;
 }
 
+/// A connection to the server of this name, whose owner is trusted. Errors as of `join`.
+Result<FileDescriptor> connect_to(std::string_view name, ServerKind kind);
+
 /// Sends a request and waits for its answer; unasked messages that come first go to `news`. `who` begins the error
 /// text. `descriptor` goes with the request, unless it is -1.
 Result<Message> ask(const FileDescriptor& control, const Message& question, std::string_view who, News& news,

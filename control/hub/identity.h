@@ -24,7 +24,8 @@ namespace verbline::hub {
 
 /// A port of a soft fabric.
 struct FabricPlace {
-    std::string host, fabric;
+    std::string host;    ///< the node whose port this is, as in ibsim's topology file
+    std::string fabric;  ///< IBSIM_SOCKNAME
     bool operator==(const FabricPlace&) const = default;
 };
 

@@ -9,7 +9,7 @@
 namespace verbline::hub {
 namespace {
 
-struct [[gnu::packed]] AskPortMessage {
+struct [[gnu::packed]] AskSubnetPortMessage {
     Header header;
 };
 struct [[gnu::packed]] GroupFields {
@@ -17,7 +17,7 @@ struct [[gnu::packed]] GroupFields {
     std::uint32_t qkey, flow_label;
     std::uint8_t mtu, rate, lifetime, service_level, hop_limit, traffic_class;
 };
-struct [[gnu::packed]] PortMessage {
+struct [[gnu::packed]] SubnetPortMessage {
     Header header;
     std::uint16_t lid, sm_lid;
     std::uint8_t sm_sl, lmc, state;
@@ -33,7 +33,7 @@ struct [[gnu::packed]] FindNeighbourMessage {
     Header header;
     GidBytes to;
 };
-struct [[gnu::packed]] NeighbourMessage {
+struct [[gnu::packed]] NeighbourFoundMessage {
     Header header;
     GidBytes to, gid;
     std::int32_t code;
@@ -43,33 +43,33 @@ struct [[gnu::packed]] FindPathMessage {
     GidBytes to;
     std::uint16_t pkey;
 };
-struct [[gnu::packed]] PathMessage {
+struct [[gnu::packed]] PathFoundMessage {
     Header header;
     GidBytes to;
     std::uint16_t pkey;
     std::array<std::byte, wire::PathRecord::size> path;
     std::int32_t code;
 };
-struct [[gnu::packed]] JoinMessage {
+struct [[gnu::packed]] JoinSubnetGroupMessage {
     Header header;
     GidBytes mgid;
     std::uint32_t user;
     std::uint8_t send_only, has_qkey;
     std::uint32_t qkey;
 };
-struct [[gnu::packed]] GroupMessage {
+struct [[gnu::packed]] SubnetGroupMessage {
     Header header;
     GidBytes mgid;
     std::uint32_t user;
     GroupFields group;
     std::int32_t code;
 };
-struct [[gnu::packed]] LeaveMessage {
+struct [[gnu::packed]] LeaveSubnetGroupMessage {
     Header header;
     GidBytes mgid;
     std::uint32_t user;
 };
-static_assert(sizeof(PortMessage) <= largest_message);
+static_assert(sizeof(SubnetPortMessage) <= largest_message);
 
 GroupFields fields_of(const sa::Group& group) {
     return {.mlid = std::to_underlying(group.mlid),
@@ -102,11 +102,11 @@ std::optional<sa::Group> group_of(const GroupFields& in) {
                      .flow_label = in.flow_label};
 }
 
-std::optional<Message> value(const AskPortMessage& /*in*/) {
+std::optional<Message> value(const AskSubnetPortMessage& /*in*/) {
     return AskSubnetPort{};
 }
 
-std::optional<Message> value(const PortMessage& in) {
+std::optional<Message> value(const SubnetPortMessage& in) {
     if (in.lid == 0 || wire::is_multicast(wire::Lid{in.lid}) || in.pkey_count > max_pkeys || in.has_broadcast > 1 ||
         in.sm_sl > 15 || in.lmc > 7 || in.state > std::to_underlying(wire::PortState::active)) {
         return std::nullopt;
@@ -134,62 +134,57 @@ std::optional<Message> value(const PortMessage& in) {
 std::optional<Message> value(const FindNeighbourMessage& in) {
     return FindNeighbour{{in.to}};
 }
-std::optional<Message> value(const NeighbourMessage& in) {
+std::optional<Message> value(const NeighbourFoundMessage& in) {
     if (in.code < 0) return std::nullopt;
     return NeighbourFound{{in.to}, {in.gid}, in.code};
 }
 std::optional<Message> value(const FindPathMessage& in) {
     return FindPath{{in.to}, wire::PKey{in.pkey}};
 }
-std::optional<Message> value(const PathMessage& in) {
+std::optional<Message> value(const PathFoundMessage& in) {
     const auto path = wire::PathRecord::parse(in.path);
     if (!path || in.code < 0) return std::nullopt;
     return PathFound{{in.to}, wire::PKey{in.pkey}, *path, in.code};
 }
-std::optional<Message> value(const JoinMessage& in) {
+std::optional<Message> value(const JoinSubnetGroupMessage& in) {
     if (in.send_only > 1 || in.has_qkey > 1) return std::nullopt;
     return JoinSubnetGroup{.mgid = {in.mgid},
                            .user = in.user,
                            .send_only = in.send_only == 1,
                            .qkey = in.has_qkey == 1 ? std::optional(wire::QKey{in.qkey}) : std::nullopt};
 }
-std::optional<Message> value(const GroupMessage& in) {
+std::optional<Message> value(const SubnetGroupMessage& in) {
     if (in.code < 0) return std::nullopt;
     const auto group = in.code == 0 ? group_of(in.group) : std::optional(sa::Group{});
     if (!group) return std::nullopt;
     return SubnetGroup{.mgid = {in.mgid}, .user = in.user, .group = *group, .code = in.code};
 }
-std::optional<Message> value(const LeaveMessage& in) {
+std::optional<Message> value(const LeaveSubnetGroupMessage& in) {
     return LeaveSubnetGroup{{in.mgid}, in.user};
-}
-
-template <class Fields>
-std::expected<Message, Malformed> read(std::span<const std::byte> bytes) {
-    return read_as<Fields>(bytes, +[](const Fields& fields) { return value(fields); });
 }
 
 }  // namespace
 
 std::vector<std::byte> encode_subnet(const AskSubnetPort& /*message*/) {
-    return bytes_of(AskPortMessage{}, Type::ask_subnet_port);
+    return bytes_of(AskSubnetPortMessage{}, Type::ask_subnet_port);
 }
 std::vector<std::byte> encode_subnet(const SubnetPort& message) {
     const auto& facts = message.facts;
-    PortMessage out{.header = {},
-                    .lid = std::to_underlying(facts.lid),
-                    .sm_lid = std::to_underlying(facts.sm_lid),
-                    .sm_sl = facts.sm_sl,
-                    .lmc = facts.lmc,
-                    .state = std::to_underlying(facts.state),
-                    .mtu = facts.mtu,
-                    .guid = std::to_underlying(facts.guid),
-                    .node_guid = std::to_underlying(facts.node_guid),
-                    .subnet_prefix = facts.subnet_prefix,
-                    .capabilities = facts.capabilities,
-                    .pkey_count = static_cast<std::uint8_t>(std::min(facts.pkeys.size(), max_pkeys)),
-                    .pkeys = {},
-                    .has_broadcast = message.broadcast.has_value(),
-                    .broadcast = message.broadcast ? fields_of(*message.broadcast) : GroupFields{}};
+    SubnetPortMessage out{.header = {},
+                          .lid = std::to_underlying(facts.lid),
+                          .sm_lid = std::to_underlying(facts.sm_lid),
+                          .sm_sl = facts.sm_sl,
+                          .lmc = facts.lmc,
+                          .state = std::to_underlying(facts.state),
+                          .mtu = facts.mtu,
+                          .guid = std::to_underlying(facts.guid),
+                          .node_guid = std::to_underlying(facts.node_guid),
+                          .subnet_prefix = facts.subnet_prefix,
+                          .capabilities = facts.capabilities,
+                          .pkey_count = static_cast<std::uint8_t>(std::min(facts.pkeys.size(), max_pkeys)),
+                          .pkeys = {},
+                          .has_broadcast = message.broadcast.has_value(),
+                          .broadcast = message.broadcast ? fields_of(*message.broadcast) : GroupFields{}};
     for (std::size_t i = 0; i < out.pkey_count; ++i) out.pkeys[i] = std::to_underlying(facts.pkeys[i]);
     return bytes_of(out, Type::subnet_port);
 }
@@ -198,7 +193,7 @@ std::vector<std::byte> encode_subnet(const FindNeighbour& message) {
 }
 std::vector<std::byte> encode_subnet(const NeighbourFound& message) {
     return bytes_of(
-        NeighbourMessage{.header = {}, .to = message.to.bytes, .gid = message.gid.bytes, .code = message.code},
+        NeighbourFoundMessage{.header = {}, .to = message.to.bytes, .gid = message.gid.bytes, .code = message.code},
         Type::neighbour_found);
 }
 std::vector<std::byte> encode_subnet(const FindPath& message) {
@@ -206,47 +201,47 @@ std::vector<std::byte> encode_subnet(const FindPath& message) {
                     Type::find_path);
 }
 std::vector<std::byte> encode_subnet(const PathFound& message) {
-    PathMessage out{.header = {},
-                    .to = message.to.bytes,
-                    .pkey = std::to_underlying(message.pkey),
-                    .path = {},
-                    .code = message.code};
+    PathFoundMessage out{.header = {},
+                         .to = message.to.bytes,
+                         .pkey = std::to_underlying(message.pkey),
+                         .path = {},
+                         .code = message.code};
     message.path.emit(out.path);
     return bytes_of(out, Type::path_found);
 }
 std::vector<std::byte> encode_subnet(const JoinSubnetGroup& message) {
-    return bytes_of(JoinMessage{.header = {},
-                                .mgid = message.mgid.bytes,
-                                .user = message.user,
-                                .send_only = message.send_only,
-                                .has_qkey = message.qkey.has_value(),
-                                .qkey = std::to_underlying(message.qkey.value_or(wire::QKey{}))},
+    return bytes_of(JoinSubnetGroupMessage{.header = {},
+                                           .mgid = message.mgid.bytes,
+                                           .user = message.user,
+                                           .send_only = message.send_only,
+                                           .has_qkey = message.qkey.has_value(),
+                                           .qkey = std::to_underlying(message.qkey.value_or(wire::QKey{}))},
                     Type::join_subnet_group);
 }
 std::vector<std::byte> encode_subnet(const SubnetGroup& message) {
-    return bytes_of(GroupMessage{.header = {},
-                                 .mgid = message.mgid.bytes,
-                                 .user = message.user,
-                                 .group = fields_of(message.group),
-                                 .code = message.code},
+    return bytes_of(SubnetGroupMessage{.header = {},
+                                       .mgid = message.mgid.bytes,
+                                       .user = message.user,
+                                       .group = fields_of(message.group),
+                                       .code = message.code},
                     Type::subnet_group);
 }
 std::vector<std::byte> encode_subnet(const LeaveSubnetGroup& message) {
-    return bytes_of(LeaveMessage{.header = {}, .mgid = message.mgid.bytes, .user = message.user},
+    return bytes_of(LeaveSubnetGroupMessage{.header = {}, .mgid = message.mgid.bytes, .user = message.user},
                     Type::leave_subnet_group);
 }
 
 std::expected<Message, Malformed> decode_subnet(Type type, std::span<const std::byte> bytes) {
     switch (type) {
-        case Type::ask_subnet_port: return read<AskPortMessage>(bytes);
-        case Type::subnet_port: return read<PortMessage>(bytes);
-        case Type::find_neighbour: return read<FindNeighbourMessage>(bytes);
-        case Type::neighbour_found: return read<NeighbourMessage>(bytes);
-        case Type::find_path: return read<FindPathMessage>(bytes);
-        case Type::path_found: return read<PathMessage>(bytes);
-        case Type::join_subnet_group: return read<JoinMessage>(bytes);
-        case Type::subnet_group: return read<GroupMessage>(bytes);
-        case Type::leave_subnet_group: return read<LeaveMessage>(bytes);
+        case Type::ask_subnet_port: return read_as<AskSubnetPortMessage>(bytes, value);
+        case Type::subnet_port: return read_as<SubnetPortMessage>(bytes, value);
+        case Type::find_neighbour: return read_as<FindNeighbourMessage>(bytes, value);
+        case Type::neighbour_found: return read_as<NeighbourFoundMessage>(bytes, value);
+        case Type::find_path: return read_as<FindPathMessage>(bytes, value);
+        case Type::path_found: return read_as<PathFoundMessage>(bytes, value);
+        case Type::join_subnet_group: return read_as<JoinSubnetGroupMessage>(bytes, value);
+        case Type::subnet_group: return read_as<SubnetGroupMessage>(bytes, value);
+        case Type::leave_subnet_group: return read_as<LeaveSubnetGroupMessage>(bytes, value);
         default: return std::unexpected(Malformed::foreign);
     }
 }

@@ -156,6 +156,7 @@ bool Server::serve(Session& session, const Message& message) {
     if (const auto* wanted = std::get_if<Resolve>(&message)) return serve(session, *wanted);
     if (const auto* wanted = std::get_if<Direct>(&message)) return serve(session, *wanted);
     if (const auto* over = std::get_if<DirectEnd>(&message)) return serve(session, *over);
+    if (std::holds_alternative<AskSubnetPort>(message)) return tell_subnet_port(session);
     return serve_node(session, message);
 }
 

@@ -117,7 +117,6 @@ private:
     bool serve_member(Session& session, const CloseXrcTarget& which);
     bool serve_member(Session& session, const XrcTarget& wanted);
     bool serve_member(Session& session, const XrcTargetTaken& taken);
-    bool serve_member(Session& session, const AskSubnetPort& asked);
     bool serve_member(Session& session, const FindNeighbour& wanted);
     bool serve_member(Session& session, const FindPath& wanted);
     bool serve_member(Session& session, const JoinSubnetGroup& wanted);
@@ -126,6 +125,7 @@ private:
     void leave_xrc(LaneId member);
     void end_targets(const std::vector<XrcTarget>& gone);
     void tell_domain(const XrcTarget& target, std::optional<LaneId> but);
+    bool tell_subnet_port(const Session& session) const;
     static void tell(Session& session, const XrcTarget& target);
     static void tell_rest(Session& session);
     static bool say(const Session& session, const Message& message);

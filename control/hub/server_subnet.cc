@@ -9,7 +9,8 @@
 
 namespace verbline::hub {
 
-bool Server::serve_member(Session& session, const AskSubnetPort& /*asked*/) {
+/// Also one without a lane: who shows the port before a program joins.
+bool Server::tell_subnet_port(const Session& session) const {
     if (host_.subnet() == nullptr) {
         return say(session, Refused{EOPNOTSUPP, "this port is on no InfiniBand fabric"});
     }

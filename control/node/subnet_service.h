@@ -95,13 +95,13 @@ private:
 
     const Setup setup_;
     const mad::PortFacts opened_;
-    sa::Agent agent_;
-    ipoib::IpoibNeighbours neighbours_;
-    sa::Observation port_events_;
     std::map<hub::LaneId, Member> members_;
     ipoib::IpoibNeighbours::Ticket last_ticket_ = 0;
     wire::Psn psn_;
     SubnetServiceCounters counters_;
+    sa::Agent agent_;
+    ipoib::IpoibNeighbours neighbours_;
+    sa::Observation port_events_;
 };
 
 }  // namespace verbline::node

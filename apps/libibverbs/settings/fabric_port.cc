@@ -21,8 +21,7 @@ std::optional<InfinibandLink> fabric_of(const Link& link) {
     if (const auto* const port = std::get_if<InfinibandLink>(&link)) return *port;
     const auto* const node = std::get_if<NodeLink>(&link);
     const auto identity = node != nullptr ? hub::read_identity(node->name) : std::nullopt;
-    if (!identity || !identity->fabric) return std::nullopt;
-    return InfinibandLink{identity->fabric->host, identity->fabric->fabric};
+    return identity ? identity->fabric : std::nullopt;
 }
 
 Result<mad::PortFacts> fabric_port(const InfinibandLink& link) {
@@ -42,9 +41,7 @@ Result<mad::PortFacts> fabric_port(const InfinibandLink& link) {
 }
 
 Result<mad::PortFacts> fabric_port(const NodeLink& link) {
-    const auto lane = hub::join({.hub = link.name, .kind = hub::ServerKind::node, .program = {}});
-    if (!lane) return std::unexpected(lane.error());
-    const auto port = hub::ask_subnet_port(*lane);
+    const auto port = hub::ask_subnet_port(link.name);
     if (!port) return std::unexpected(port.error());
     if (!*port) return failure(EOPNOTSUPP, fmt::format("the port of node `{}` is on Ethernet", link.name));
     return (*port)->facts;

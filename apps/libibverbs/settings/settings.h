@@ -40,6 +40,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/hub/identity.h"
 #include "datapath/link/interface_address.h"
 #include "pmd/base/error.h"
 #include "pmd/factory/device_spec.h"
@@ -56,11 +57,7 @@ struct NodeLink {
     bool operator==(const NodeLink&) const = default;
 };
 
-struct InfinibandLink {
-    std::string host;    ///< the node whose port this is, as in ibsim's topology file
-    std::string fabric;  ///< IBSIM_SOCKNAME
-    bool operator==(const InfinibandLink&) const = default;
-};
+using InfinibandLink = hub::FabricPlace;
 
 /// A new kind: its text in settings.cc, its checks in ../launch/link_check.cc, its Opener in ../port/link.cc.
 /// apps/EXTENDING.md has all places in order.

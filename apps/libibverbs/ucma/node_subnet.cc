@@ -15,14 +15,14 @@ namespace verbline::verbs {
 namespace {
 
 /// Between looks at what the node has said, as long as something is open, and when nothing is.
-constexpr Time first_pause = 100 * microsecond, longest_pause = 2 * millisecond, idle_pause = 200 * millisecond;
+constexpr Time first_pause = 100 * microsecond, longest_pause = 2 * millisecond, idle_pause = second;
 
 }  // namespace
 
 NodeSubnet::NodeSubnet(const std::string& name, const OpenedLink& link, LinkSubnet& node, control::Loop& loop,
                        Handlers handlers)
     : name_(name), link_(link), node_(node), loop_(loop), handlers_(std::move(handlers)) {
-    if (link_.broadcast) handlers_.broadcast(*link_.broadcast);
+    if (link_.broadcast) has_broadcast_ = true, handlers_.broadcast(*link_.broadcast);
     arm(first_pause);
 }
 
@@ -73,7 +73,7 @@ void NodeSubnet::look() {
     take(node_.take());
     const auto now = loop_.now();
     repeat(now);
-    arm(open_.empty() ? idle_pause : std::min(pause_ * 2, longest_pause));
+    arm(open_.empty() && has_broadcast_ ? idle_pause : std::min(pause_ * 2, longest_pause));
 }
 
 template <class Question>
@@ -91,7 +91,7 @@ std::vector<NodeSubnet::Ticket> NodeSubnet::answered(const Question& question) {
 void NodeSubnet::take(const hub::SubnetNews& news) {
     if (news.port) {
         const auto& opened = link_.fabric;
-        if (news.port->broadcast) handlers_.broadcast(*news.port->broadcast);
+        if (news.port->broadcast) has_broadcast_ = true, handlers_.broadcast(*news.port->broadcast);
         if (news.port->facts.lid != opened.lid || news.port->facts.gid() != opened.gid()) {
             handlers_.moved(news.port->facts);
         }

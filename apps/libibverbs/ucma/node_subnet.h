@@ -71,6 +71,7 @@ private:
     std::map<std::uint32_t, Ticket> users_;  ///< of groups, by the number that the node knows them by
     std::uint32_t last_user_ = 0;
     Time pause_ = 0;
+    bool has_broadcast_ = false;  ///< IPoIB's group, without which programs do not begin
     control::Timer timer_;
     NodeSubnetCounters counters_;
 };

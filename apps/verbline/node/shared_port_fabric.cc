@@ -13,9 +13,7 @@ Result<std::unique_ptr<pmd::NetDevice>> SharedPort::open_fabric(const NodeOption
     auto side = FabricSide::open(*options.fabric, options.addresses, loop_, pool_);
     if (!side) return std::unexpected(side.error());
     fabric_side_ = std::move(*side);
-    identity_ = {.mac = fabric_side_->mac(),
-                 .addresses = fabric_side_->addresses(),
-                 .fabric = hub::FabricPlace{options.fabric->host, options.fabric->fabric}};
+    identity_ = {.mac = fabric_side_->mac(), .addresses = fabric_side_->addresses(), .fabric = options.fabric};
     return fabric_side_->take_device();
 }
 

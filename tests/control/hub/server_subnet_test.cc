@@ -68,6 +68,14 @@ TEST_F(SubnetServerTest, AMemberIsToldOfThePort) {
     EXPECT_EQ(news.port->facts.lid, wire::Lid{4});
 }
 
+TEST_F(SubnetServerTest, SoIsWhoHasNotJoined) {
+    const auto port = ask_subnet_port(name);
+    ASSERT_TRUE(port && *port);
+    EXPECT_EQ((*port)->facts.lid, wire::Lid{3});
+    on_server([&] { EXPECT_TRUE(server->registry().tenants().empty()); });
+    EXPECT_EQ(ask_subnet_port("nobody").error().code, ENOENT);
+}
+
 TEST_F(SubnetServerTest, WhatAMemberAsksReachesTheSubnet) {
     const auto one = join(), two = join();
     EXPECT_TRUE(ask_subnet(one, FindPath{far, wire::PKey{0xffff}}));
@@ -103,6 +111,7 @@ TEST_F(EthernetServerTest, HasNoSubnet) {
     const auto port = ask_subnet_port(lane);
     ASSERT_TRUE(port);
     EXPECT_FALSE(*port);
+    EXPECT_FALSE(ask_subnet_port(name).value());
     ask_subnet(lane, FindNeighbour{far});
     pollfd end{.fd = lane.control.get(), .events = POLLRDHUP, .revents = 0};
     EXPECT_EQ(poll(&end, 1, 10'000), 1) << "who asks nevertheless is disconnected";

@@ -98,7 +98,7 @@ Result<Message> Client::ask(MessageKind kind, const Payload& payload, std::uint3
 }
 
 Result<void> Client::move_data(Traffic& traffic) {
-    StallWatch watch;
+    ProgressWatch watch;
     for (Time now = monotonic_now(), look = now, alive = now;; now = monotonic_now()) {
         port_.poll(now);
         switch (traffic.step(now)) {
@@ -122,7 +122,7 @@ Result<void> Client::move_data(Traffic& traffic) {
 
 /// Tells the server what was sent, until it has received that too; what the server has done.
 Result<Account> Client::settle(Traffic& traffic) {
-    StallWatch watch;
+    ProgressWatch watch;
     for (;;) {
         auto answer = ask(MessageKind::end, payload_of(traffic.account()), 0, &traffic);
         if (!answer) return std::unexpected(answer.error());

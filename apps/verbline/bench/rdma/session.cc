@@ -32,7 +32,7 @@ Error request_failure(const Port& port, transport::Status status) {
                              silent ? "; is the other end gone?" : "")};
 }
 
-bool StallWatch::moves(std::uint64_t progress, Time now) {
+bool ProgressWatch::moves(std::uint64_t progress, Time now) {
     if (changed_ == 0 || progress != last_) last_ = progress, changed_ = now;
     return now - changed_ < Channel::patience;
 }

@@ -26,7 +26,7 @@ Result<void> await_link(Port& port, const std::atomic<bool>& stop, Time patience
 Error request_failure(const Port& port, transport::Status status);
 
 /// Notices that nothing is sent and nothing comes any more.
-class StallWatch {
+class ProgressWatch {
 public:
     /// `progress`: any number that changes with each message. False: it has not changed for a long time.
     bool moves(std::uint64_t progress, Time now);

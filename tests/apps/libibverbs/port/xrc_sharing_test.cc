@@ -17,9 +17,8 @@
 
 #include "control/hub/protocol.h"
 #include "datapath/link/ip_gid.h"
-#include "pmd/base/descriptor_message.h"
+#include "tests/apps/libibverbs/port/played_node.h"
 #include "tests/support/fake_netdev.h"
-#include "tests/support/unix_socket.h"
 
 namespace verbline::verbs {
 namespace {
@@ -34,8 +33,6 @@ constexpr hub::XrcDomainId domain_id{3};
 /// The test is the node; its answers are there before the questions.
 struct XrcSharingTest : ::testing::Test {
     XrcSharingTest() {
-        std::tie(link.lane.control, node) = test::socket_pair();
-        fcntl(link.lane.control.get(), F_SETFL, 0);  // a lane's waits for answers
         link.lane.member = member;
         device = rdma::Device::create({.name = "sharing",
                                        .device = &port,
@@ -50,22 +47,12 @@ struct XrcSharingTest : ::testing::Test {
         });
         sharing.use(*device);
     }
-    void say(const hub::Message& message) const {
-        ASSERT_GT(send_with_descriptor(node.get(), hub::encode(message), -1), 0);
-    }
-    std::vector<hub::Message> heard() const {
-        std::vector<hub::Message> all;
-        std::array<std::byte, hub::largest_message> bytes;
-        for (ssize_t n = 0; (n = recv(node.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0;)
-            all.push_back(hub::decode(std::span(bytes).first(static_cast<std::size_t>(n))).value());
-        return all;
-    }
     SharedDomain open_domain() {
-        say(hub::XrcDomainOpened{domain_id});
+        node.say(hub::XrcDomainOpened{domain_id});
         return sharing.open_domain(0, {.create = true}).value();
     }
     std::unique_ptr<rdma::QueuePair> create(const SharedDomain& domain) {
-        say(hub::XrcTargetMade{number});
+        node.say(hub::XrcTargetMade{number});
         return sharing.create(domain).value();
     }
     XrcTarget ready(wire::Qpn target, XrcTargetState state = XrcTargetState::rts) const {
@@ -82,16 +69,16 @@ struct XrcSharingTest : ::testing::Test {
     }
     /// Answers the next message, once it is there, and returns what has come.
     std::vector<hub::Message> answer_next(const hub::Message& answer) const {
-        pollfd question{.fd = node.get(), .events = POLLIN, .revents = 0};
+        pollfd question{.fd = node.descriptor(), .events = POLLIN, .revents = 0};
         EXPECT_EQ(poll(&question, 1, 10'000), 1);
-        auto messages = heard();
-        say(answer);
+        auto messages = node.heard();
+        node.say(answer);
         return messages;
     }
     /// A handle of another's target, opened after the node has told of it.
     std::unique_ptr<rdma::QueuePair> open(const SharedDomain& domain, const XrcTarget& target) {
-        say(target);
-        say(hub::Done{});
+        node.say(target);
+        node.say(hub::Done{});
         return sharing.open(domain, target.qpn).value();
     }
 
@@ -101,7 +88,7 @@ struct XrcSharingTest : ::testing::Test {
     mutable std::uint32_t changes = 0;
     test::FakeNetDevice port;
     OpenedLink link;
-    FileDescriptor node;
+    test::PlayedNode node{link.lane};
     std::mutex mutex;
     std::unique_ptr<rdma::Device> device;
     std::vector<transport::AsyncEvent> events;
@@ -114,7 +101,7 @@ TEST_F(XrcSharingTest, ATargetHasTheNumberThatTheNodeGives) {
     const auto handle = create(domain);
     EXPECT_EQ(handle->qpn(), number);
     EXPECT_EQ(handle->state(), QueuePairState::reset);
-    const auto said = heard();
+    const auto said = node.heard();
     ASSERT_EQ(said.size(), 2u);
     EXPECT_EQ(said[0], hub::Message(hub::OpenXrcDomain{.create = true}));
     EXPECT_EQ(said[1], hub::Message(hub::CreateXrcTarget{domain_id}));
@@ -123,7 +110,7 @@ TEST_F(XrcSharingTest, ATargetHasTheNumberThatTheNodeGives) {
 TEST_F(XrcSharingTest, AChangeTakesPlaceHereAndIsTold) {
     const auto domain = open_domain();
     const auto handle = create(domain);
-    heard();
+    node.heard();
     for (const auto state : {XrcTargetState::init, XrcTargetState::rtr, XrcTargetState::rts, XrcTargetState::error,
                              XrcTargetState::reset}) {
         const auto wanted = ready(number, state);
@@ -136,20 +123,20 @@ TEST_F(XrcSharingTest, AChangeTakesPlaceHereAndIsTold) {
     auto stranger = ready(number);
     stranger.source = link::gid_of(wire::ipv4(10, 8, 0, 77));
     EXPECT_EQ(sharing.change(domain, stranger).error().code, EINVAL);
-    EXPECT_TRUE(heard().empty());
+    EXPECT_TRUE(node.heard().empty());
 }
 
 TEST_F(XrcSharingTest, TargetsOfOthersAreMadeAsTheyAre) {
     const auto domain = open_domain();
-    heard();
+    node.heard();
     const auto target = ready(other_number, XrcTargetState::rtr);
-    say(target);
+    node.say(target);
     sharing.follow();
-    EXPECT_EQ(heard(), std::vector<hub::Message>{(hub::XrcTargetTaken{other_number, target.change})});
+    EXPECT_EQ(node.heard(), std::vector<hub::Message>{(hub::XrcTargetTaken{other_number, target.change})});
     const auto handle = device->open_xrc_target(domain.native, other_number).value();
     EXPECT_EQ(handle->state(), QueuePairState::rtr);
-    say(ready(other_number, XrcTargetState::rts));
-    say(XrcTarget{.domain = hub::XrcDomainId{99}, .qpn = number});
+    node.say(ready(other_number, XrcTargetState::rts));
+    node.say(XrcTarget{.domain = hub::XrcDomainId{99}, .qpn = number});
     sharing.follow();
     EXPECT_EQ(handle->state(), QueuePairState::rts);
     EXPECT_FALSE(sharing.find(number)) << "of a domain that is not open here";
@@ -160,7 +147,7 @@ TEST_F(XrcSharingTest, WhoOpensOneWaitsUntilTheNodeHasToldOfIt) {
     const auto handle = open(domain, ready(other_number));
     EXPECT_EQ(handle->qpn(), other_number);
     EXPECT_EQ(handle->state(), QueuePairState::rts);
-    say(hub::Refused{EINVAL, "there is no XRC target of this number in the domain"});
+    node.say(hub::Refused{EINVAL, "there is no XRC target of this number in the domain"});
     EXPECT_EQ(sharing.open(domain, number).error().code, EINVAL);
 }
 
@@ -169,8 +156,8 @@ TEST_F(XrcSharingTest, AFailureElsewhereIsAnEventHere) {
     const auto handle = open(domain, ready(other_number));
     auto failed = ready(other_number, XrcTargetState::error);
     failed.failure = wire::NakCode::remote_access;
-    say(failed);
-    say(failed);  // told once more, it is none
+    node.say(failed);
+    node.say(failed);  // told once more, it is none
     sharing.follow();
     EXPECT_EQ(handle->state(), QueuePairState::error);
     ASSERT_EQ(events.size(), 1u);
@@ -180,31 +167,31 @@ TEST_F(XrcSharingTest, AFailureElsewhereIsAnEventHere) {
 
 TEST_F(XrcSharingTest, ATargetThatIsGoneFreesItsNumber) {
     const auto domain = open_domain();
-    say(ready(other_number));
+    node.say(ready(other_number));
     sharing.follow();
-    say(ready(other_number, XrcTargetState::gone));
+    node.say(ready(other_number, XrcTargetState::gone));
     sharing.follow();
     EXPECT_FALSE(sharing.find(other_number));
     EXPECT_FALSE(device->open_xrc_target(domain.native, other_number));
-    say(ready(other_number));
+    node.say(ready(other_number));
     sharing.follow();
     EXPECT_TRUE(device->open_xrc_target(domain.native, other_number)) << "another one";
 }
 
 TEST_F(XrcSharingTest, WithTheDomainItsTargetsAreGone) {
     const auto domain = open_domain();
-    say(ready(other_number));
+    node.say(ready(other_number));
     sharing.follow();
-    say(hub::Done{});
+    node.say(hub::Done{});
     sharing.close_domain(domain);
     EXPECT_FALSE(sharing.find(other_number));
-    EXPECT_EQ(heard().back(), hub::Message(hub::CloseXrcDomain{domain_id}));
+    EXPECT_EQ(node.heard().back(), hub::Message(hub::CloseXrcDomain{domain_id}));
 }
 
 TEST_F(XrcSharingTest, ANodeThatWasRestartedKnowsOfNothing) {
     const auto domain = open_domain();
     const auto handle = open(domain, ready(other_number));
-    heard();
+    node.heard();
     {
         const std::scoped_lock lock(mutex);
         sharing.forget();
@@ -214,7 +201,7 @@ TEST_F(XrcSharingTest, ANodeThatWasRestartedKnowsOfNothing) {
     EXPECT_EQ(sharing.change(domain, ready(other_number)).error().code, EIO);
     sharing.close(domain, other_number);
     sharing.close_domain(domain);
-    EXPECT_TRUE(heard().empty()) << "nothing that would close another's of the same number";
+    EXPECT_TRUE(node.heard().empty()) << "nothing that would close another's of the same number";
     EXPECT_EQ(open_domain().epoch, domain.epoch + 1);
 }
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/libibverbs/ucma/node_subnet.h"
 
-#include <array>
 #include <cerrno>
-#include <tuple>
-
-#include <fcntl.h>
 
 #include <gtest/gtest.h>
 
-#include "pmd/base/descriptor_message.h"
-#include "tests/support/unix_socket.h"
+#include "tests/apps/libibverbs/port/played_node.h"
 
 namespace verbline::verbs {
 namespace {
@@ -27,7 +22,6 @@ sa::Group group_with(unsigned mlid) {
 /// The test is the node.
 struct NodeSubnetTest : ::testing::Test {
     NodeSubnetTest() {
-        std::tie(link.lane.control, node) = test::socket_pair();
         link.lane.member = link::MemberId{5};
         link.fabric = {.lid = wire::Lid{3}, .guid = wire::Guid{3}};
         link.broadcast = group_with(0);
@@ -39,16 +33,6 @@ struct NodeSubnetTest : ::testing::Test {
                 .group = [this](Ticket ticket, const auto&, const auto& group) { groups[ticket].push_back(group); },
                 .broadcast = [this](const sa::Group& group) { broadcast.push_back(group); },
                 .moved = [this](const mad::PortFacts& now) { moved = now.lid; }});
-    }
-    void say(const hub::Message& message) const {
-        ASSERT_GT(send_with_descriptor(node.get(), hub::encode(message), -1), 0);
-    }
-    std::vector<hub::Message> heard() const {
-        std::vector<hub::Message> all;
-        std::array<std::byte, hub::largest_message> bytes;
-        for (ssize_t n = 0; (n = recv(node.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0;)
-            all.push_back(hub::decode(std::span(bytes).first(static_cast<std::size_t>(n))).value());
-        return all;
     }
     template <class Done>
     bool until(const Done& done) {
@@ -66,7 +50,7 @@ struct NodeSubnetTest : ::testing::Test {
 
     const std::string name = "verbline0";
     OpenedLink link;
-    FileDescriptor node;
+    test::PlayedNode node{link.lane};
     std::mutex mutex;
     LinkSubnet asker{link, mutex};
     std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
@@ -80,7 +64,7 @@ struct NodeSubnetTest : ::testing::Test {
 
 TEST_F(NodeSubnetTest, TheBroadcastGroupIsKnownFromTheStart) {
     EXPECT_EQ(broadcast, std::vector{group_with(0)});
-    say(hub::SubnetPort{.facts = link.fabric, .broadcast = group_with(1)});
+    node.say(hub::SubnetPort{.facts = link.fabric, .broadcast = group_with(1)});
     EXPECT_TRUE(until([&] { return broadcast.size() == 2; }));
     EXPECT_EQ(broadcast.back(), group_with(1));
     EXPECT_FALSE(moved);
@@ -89,7 +73,7 @@ TEST_F(NodeSubnetTest, TheBroadcastGroupIsKnownFromTheStart) {
 TEST_F(NodeSubnetTest, AnotherAddressOfThePortIsSaid) {
     auto facts = link.fabric;
     facts.lid = wire::Lid{9};
-    say(hub::SubnetPort{.facts = facts, .broadcast = {}});
+    node.say(hub::SubnetPort{.facts = facts, .broadcast = {}});
     EXPECT_TRUE(until([&] { return moved == wire::Lid{9}; }));
 }
 
@@ -98,9 +82,9 @@ TEST_F(NodeSubnetTest, AnAnswerIsForAllWhoHaveAsked) {
     subnet->find_path(2, gid(7), wire::PKey{0xffff});
     subnet->find_path(3, gid(8), wire::PKey{0xffff});
     subnet->find_neighbour(4, gid(7));
-    EXPECT_EQ(heard().size(), 4u);
-    say(hub::PathFound{gid(7), wire::PKey{0xffff}, {.destination_lid = wire::Lid{7}}, 0});
-    say(hub::NeighbourFound{gid(7), {}, EHOSTUNREACH});
+    EXPECT_EQ(node.heard().size(), 4u);
+    node.say(hub::PathFound{gid(7), wire::PKey{0xffff}, {.destination_lid = wire::Lid{7}}, 0});
+    node.say(hub::NeighbourFound{gid(7), {}, EHOSTUNREACH});
     ASSERT_TRUE(until([&] { return paths.size() == 2 && neighbours.size() == 1; }));
     EXPECT_EQ(paths.at(1)->destination_lid, wire::Lid{7});
     EXPECT_EQ(paths.at(2)->destination_lid, wire::Lid{7});
@@ -111,8 +95,8 @@ TEST_F(NodeSubnetTest, WhatIsWithdrawnIsNotAnswered) {
     subnet->find_path(1, gid(7), wire::PKey{0xffff});
     subnet->find_path(2, gid(8), wire::PKey{0xffff});
     subnet->cancel(1);
-    say(hub::PathFound{gid(7), wire::PKey{0xffff}, {}, 0});
-    say(hub::PathFound{gid(8), wire::PKey{0xffff}, {}, ETIMEDOUT});
+    node.say(hub::PathFound{gid(7), wire::PKey{0xffff}, {}, 0});
+    node.say(hub::PathFound{gid(8), wire::PKey{0xffff}, {}, ETIMEDOUT});
     ASSERT_TRUE(until([&] { return paths.contains(2); }));
     EXPECT_FALSE(paths.contains(1));
 }
@@ -120,44 +104,44 @@ TEST_F(NodeSubnetTest, WhatIsWithdrawnIsNotAnswered) {
 TEST_F(NodeSubnetTest, GroupsAreJoinedAndLeftByUser) {
     subnet->join(1, {.mgid = gid(1), .send_only = true});
     subnet->join(2, {.mgid = gid(1), .qkey = wire::QKey{7}});
-    EXPECT_EQ(heard(),
+    EXPECT_EQ(node.heard(),
               (std::vector<hub::Message>{hub::JoinSubnetGroup{.mgid = gid(1), .user = 1, .send_only = true},
                                          hub::JoinSubnetGroup{.mgid = gid(1), .user = 2, .qkey = wire::QKey{7}}}));
-    say(hub::SubnetGroup{gid(1), 1, group_with(5), 0});
-    say(hub::SubnetGroup{gid(1), 1, group_with(6), 0});
-    say(hub::SubnetGroup{gid(1), 2, {}, EINVAL});
+    node.say(hub::SubnetGroup{gid(1), 1, group_with(5), 0});
+    node.say(hub::SubnetGroup{gid(1), 1, group_with(6), 0});
+    node.say(hub::SubnetGroup{gid(1), 2, {}, EINVAL});
     ASSERT_TRUE(until([&] { return groups[1].size() == 2 && groups[2].size() == 1; }));
     EXPECT_EQ(*groups[1][1], group_with(6)) << "its record has changed";
     EXPECT_EQ(groups[2][0].error().code, EINVAL);
     subnet->leave(1, gid(1));
     subnet->leave(2, gid(1));  // it is not in
-    EXPECT_EQ(heard(), std::vector<hub::Message>{(hub::LeaveSubnetGroup{gid(1), 1})});
+    EXPECT_EQ(node.heard(), std::vector<hub::Message>{(hub::LeaveSubnetGroup{gid(1), 1})});
 }
 
 TEST_F(NodeSubnetTest, AJoinThatIsWithdrawnIsLeft) {
     subnet->join(1, {.mgid = gid(1)});
     subnet->cancel(1);
-    EXPECT_EQ(heard().back(), hub::Message(hub::LeaveSubnetGroup{gid(1), 1}));
-    say(hub::SubnetGroup{gid(1), 1, group_with(5), 0});
-    say(hub::SubnetPort{.facts = link.fabric, .broadcast = group_with(1)});
+    EXPECT_EQ(node.heard().back(), hub::Message(hub::LeaveSubnetGroup{gid(1), 1}));
+    node.say(hub::SubnetGroup{gid(1), 1, group_with(5), 0});
+    node.say(hub::SubnetPort{.facts = link.fabric, .broadcast = group_with(1)});
     ASSERT_TRUE(until([&] { return broadcast.size() == 2; }));
     EXPECT_TRUE(groups.empty());
 }
 
 TEST_F(NodeSubnetTest, WhatTheNodeDoesNotAnswerIsAskedAgain) {
     subnet->find_neighbour(1, gid(7));
-    EXPECT_EQ(heard().size(), 1u);
+    EXPECT_EQ(node.heard().size(), 1u);
     ASSERT_TRUE(until([&] { return counter("subnet_questions_again") == 1; }));
-    EXPECT_EQ(heard(), std::vector<hub::Message>{hub::FindNeighbour{gid(7)}});
+    EXPECT_EQ(node.heard(), std::vector<hub::Message>{hub::FindNeighbour{gid(7)}});
 }
 
 TEST_F(NodeSubnetTest, ANodeThatHasReturnedKnowsTheGroupsAgain) {
     subnet->join(1, {.mgid = gid(1)});
     subnet->join(2, {.mgid = gid(2)});
     subnet->leave(1, gid(1));
-    heard();
+    node.heard();
     asker.restore();
-    EXPECT_EQ(heard(), std::vector<hub::Message>{(hub::JoinSubnetGroup{.mgid = gid(2), .user = 2})});
+    EXPECT_EQ(node.heard(), std::vector<hub::Message>{(hub::JoinSubnetGroup{.mgid = gid(2), .user = 2})});
 }
 
 }  // namespace
