@@ -63,6 +63,12 @@ process_pid() {
 # await_end PID SECONDS
 await_end() { timeout "$2" tail -s 0.02 -f --pid="$1" /dev/null; }
 
+# process_await_end NAME SECONDS: it may have ended already.
+process_await_end() {
+    local pid
+    ! pid=$(process_pid "$1") || await_end "$pid" "$2"
+}
+
 # signal_session SIGNAL PID: to the process and the children it has; an owner, not started here, has no session of its own.
 signal_session() { kill -"$1" -- "-$2" 2>/dev/null || kill -"$1" "$2" 2>/dev/null || true; }
 

@@ -24,7 +24,6 @@ talk() {
 
 # said NAME LINE: that is what it has heard.
 said() {
-    local pid
-    ! pid=$(process_pid "$1") || await_end "$pid" 25 || die "$1 did not end" "$bed/$1.log"
+    process_await_end "$1" 25 || die "$1 did not end" "$bed/$1.log"
     expect "$1, $2" grep -qxF -- "$2" "$bed/$1.log"
 }

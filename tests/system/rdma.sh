@@ -16,14 +16,14 @@ in_rdma() { ip netns exec "$ns_rdma" "$@"; }
 
 # ping_pair SERVER-ARGUMENTS CLIENT-ARGUMENTS ARGUMENT...: both ends, the last arguments are the client's too; prints its last line.
 ping_pair() {
-    local server=$1 client=$2 pid
+    local server=$1 client=$2
     shift 2
     # shellcheck disable=SC2086 # several words
     start server ip netns exec "$ns_rdma" "$rdma_ping" $server
     await_line server 'ready$' 20
     # shellcheck disable=SC2086
     in_rdma "$rdma_ping" $client "$@" 127.0.0.1 | tee "$bed/client.out"
-    ! pid=$(process_pid server) || await_end "$pid" 10 || die "the server did not end with the client" "$bed/server.log"
+    process_await_end server 10 || die "the server did not end with the client" "$bed/server.log"
     grep -qE '^[0-9]+ pings, 0 lost, min/typical/max' "$bed/client.out"
 }
 
