@@ -82,7 +82,30 @@ Result<DeviceSpec> memif(std::string_view text, const std::vector<std::string_vi
     return spec;
 }
 
+/// Reads a hexadecimal number of `digits` and the separator behind it from the front of `text`; `end`: there is none.
+constexpr char end = '\0';
+bool takes_hex(std::string_view& text, std::size_t digits, char separator) {
+    if (text.size() < digits) return false;
+    for (const auto digit : text.substr(0, digits)) {
+        if (std::string_view("0123456789abcdefABCDEF").find(digit) == std::string_view::npos) return false;
+    }
+    text.remove_prefix(digits);
+    if (separator == end) return text.empty();
+    if (!text.starts_with(separator)) return false;
+    text.remove_prefix(1);
+    return true;
+}
+
 }  // namespace
+
+std::optional<std::string> pci_address(const DpdkSpec& device) {
+    const auto name = device.devargs.substr(0, device.devargs.find(','));
+    std::string_view rest(name);
+    const bool has_domain = takes_hex(rest, 4, ':');
+    if (!has_domain) rest = name;
+    if (!takes_hex(rest, 2, ':') || !takes_hex(rest, 2, '.') || !takes_hex(rest, 1, end)) return std::nullopt;
+    return has_domain ? name : "0000:" + name;
+}
 
 Result<DeviceSpec> parse_device_spec(std::string_view text) {
     const auto colon = text.find(':');

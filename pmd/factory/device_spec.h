@@ -13,6 +13,7 @@
 ///     dpdk:DEVARGS                         a PCI address, or a virtual device with its arguments
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -46,6 +47,9 @@ struct DpdkSpec {
     std::string devargs;
     bool operator==(const DpdkSpec&) const = default;
 };
+
+/// The PCI address, with its domain: "0000:03:00.0"; none: a virtual device, which EAL finds without its PCI bus.
+std::optional<std::string> pci_address(const DpdkSpec& device);
 
 /// A new kind: its struct, its text in device_spec.cc, its Opener in open_device.cc, a folder beside this one.
 /// apps/EXTENDING.md has all places in order.

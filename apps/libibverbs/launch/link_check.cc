@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <ranges>
 #include <string>
 #include <type_traits>
 
@@ -24,6 +23,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/libibverbs/launch/dpdk_port_check.h"
 #include "datapath/link/ip_gid.h"
 #include "pmd/base/file_descriptor.h"
 #include "pmd/runtime/runtime_directory.h"
@@ -156,34 +156,18 @@ Result<void> check_link(const pmd::TapSpec& tap) {
 // --- DPDK
 // ---------------------------------------------------------------------------------------------------------------
 
-/// The value of an argument of a driver: "net_af_packet0,iface=eth1".
-std::string argument(std::string_view devargs, std::string_view name) {
-    for (const auto part : std::views::split(devargs, ',')) {
-        const std::string_view text(part);
-        if (text.starts_with(name) && text.substr(name.size()).starts_with('=')) {
-            return std::string(text.substr(name.size() + 1));
-        }
-    }
-    return {};
-}
-
-/// The library inside a program has one driver; a hub has all that are installed.
 Result<void> check_link(const pmd::DpdkSpec& port) {
-    if (!port.devargs.starts_with("net_af_packet")) {
-        return failure(ENOTSUP, fmt::format("of DPDK's drivers programs have net_af_packet alone; let a hub have this "
-                                            "port, `verbline hub NAME --uplink dpdk:{}`, and use hub:NAME",
-                                            port.devargs));
-    }
-    const auto interface = argument(port.devargs, "iface");
-    if (interface.empty()) return failure(EINVAL, "names no interface; use dpdk:net_af_packet0,iface=IFNAME");
-    return check_link(pmd::EthernetSpec{interface}, {});
+    if (auto good = check_dpdk_port(port); !good) return good;
+    if (const auto interface = kernel_interface_of(port)) return check_link(pmd::EthernetSpec{*interface}, {});
+    return {};
 }
 
 }  // namespace
 
 bool needs_privilege(const Link& link) {
+    const auto* const port = std::get_if<pmd::DpdkSpec>(&link);
     return std::holds_alternative<pmd::EthernetSpec>(link) || std::holds_alternative<pmd::TapSpec>(link) ||
-           std::holds_alternative<pmd::DpdkSpec>(link);
+           (port != nullptr && !is_vhost_port(*port));
 }
 
 Result<void> check_local_link(const Link& link, std::span<const InterfaceAddress> addresses) {

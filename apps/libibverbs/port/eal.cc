@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/libibverbs/port/own_descriptors.h"
 #include "pmd/base/free_descriptors.h"
 #include "pmd/base/quiet_thread.h"
 #include "pmd/base/tunables.h"
@@ -33,10 +34,14 @@ std::string this_cpus() {
     return text;
 }
 
-std::vector<std::string> eal_arguments() {
-    return {"verbline", "--no-huge",      "-m",       std::to_string(tunables::program_memory_mb), "--no-shconf",
-            "--no-pci", "--no-telemetry", "--lcores", fmt::format("0@({})", this_cpus()),          "--log-level",
-            "error"};
+std::vector<std::string> eal_arguments(const EalNeeds& needs) {
+    std::vector<std::string> arguments{
+        "verbline",    "--no-huge",      "-m",       std::to_string(tunables::program_memory_mb),
+        "--no-shconf", "--no-telemetry", "--lcores", fmt::format("0@({})", this_cpus()),
+        "--log-level", "error"};
+    for (const auto& device : needs.pci_devices) arguments.insert(arguments.end(), {"-a", device});
+    if (needs.pci_devices.empty()) arguments.emplace_back("--no-pci");
+    return arguments;
 }
 
 struct Started {
@@ -67,15 +72,29 @@ Result<void> outcome_of(Started started) {
 
 }  // namespace
 
-Result<void> Eal::need() {
+EalNeeds eal_needs(std::span<const Link> links) {
+    EalNeeds needs;
+    for (const auto& link : links) {
+        const auto* const port = std::get_if<pmd::DpdkSpec>(&link);
+        if (port == nullptr) continue;
+        if (pmd::pci_address(*port)) needs.pci_devices.push_back(port->devargs);
+        needs.shares_memory |= is_vhost_port(*port);
+    }
+    return needs;
+}
+
+Result<void> Eal::need(const EalNeeds& needs) {
     if (outcome_) return *outcome_;
     if (auto enough = check_free_descriptors(descriptors_to_start_dpdk(0)); !enough) return enough;
-    auto arguments = eal_arguments();
+    auto arguments = eal_arguments(needs);
     std::vector<char*> argv;
     argv.reserve(arguments.size());
     for (auto& argument : arguments) argv.push_back(argument.data());
     Started started;
-    auto thread = QuietThread::start([&] { started = initialise(argv); });
+    auto thread = QuietThread::start([&] {
+        const OwnDescriptors::SharedHeap shared(needs.shares_memory);
+        started = initialise(argv);
+    });
     if (!thread) return std::unexpected(thread.error());
     thread->join();
     outcome_ = outcome_of(started);

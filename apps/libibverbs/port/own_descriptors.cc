@@ -93,6 +93,7 @@ bool takes_mode(int flags) {
 
 }  // namespace
 
+constinit thread_local bool OwnDescriptors::SharedHeap::allowed_ = false;
 constinit DescriptorSet OwnDescriptors::marked_;
 constinit DescriptorSet OwnDescriptors::unmarkable_;
 
@@ -184,7 +185,7 @@ int __wrap_fclose(std::FILE* file) {
 /// Without hugepages EAL would put its heap into a memfd and share it with every child of a fork; refused one, it takes
 /// private memory.
 int __wrap_memfd_create(const char* name, unsigned flags) {
-    if (std::string_view(name) == "nohuge") return errno = ENOSYS, -1;
+    if (std::string_view(name) == "nohuge" && !OwnDescriptors::SharedHeap::allowed()) return errno = ENOSYS, -1;
     return OwnDescriptors::adopt(__real_memfd_create(name, flags));
 }
 

@@ -34,6 +34,19 @@ public:
     /// The lowest descriptor of ours >= `from`; DescriptorSet::capacity if there is none.
     static int next(int from) noexcept;
 
+    /// While it lives, EAL's heap may lie in a memfd, if this thread makes it: a child of a fork then shares it.
+    class SharedHeap {
+    public:
+        explicit SharedHeap(bool shared) noexcept { allowed_ = shared; }
+        ~SharedHeap() { allowed_ = false; }
+        SharedHeap(const SharedHeap&) = delete;
+        SharedHeap& operator=(const SharedHeap&) = delete;
+        static bool allowed() noexcept { return allowed_; }
+
+    private:
+        static constinit thread_local bool allowed_;
+    };
+
     /// In the child after fork: inherited descriptors are unused and may be closed.
     static void abandon() noexcept;
 

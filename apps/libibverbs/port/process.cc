@@ -88,7 +88,12 @@ Result<VerbsPort*> Process::open(const ibv_device& device) {
     const auto index = entry(device).index;
     auto& port = ports_[index];
     if (port != nullptr) return port.get();
-    if (auto started = eal_.need(); !started) return std::unexpected(started.error());
+    const auto needs = eal_needs(settings_->links);
+    if (needs.shares_memory && !abandoned_.empty())
+        return failure(EIO,
+                       "a child of a program with a vhost port, whose memory it shares, opens a device; use a hub "
+                       "or a node");
+    if (auto started = eal_.need(needs); !started) return std::unexpected(started.error());
     // Addresses are the first Ethernet link's; where there is none, of IPoIB on the first.
     const auto ethernet = std::ranges::find_if_not(settings_->links, is_infiniband);
     const auto first = ethernet != settings_->links.end() ? ethernet - settings_->links.begin() : 0;

@@ -68,6 +68,10 @@ Result<InterfaceAddress> parse_address(std::string_view text) {
     return *address;
 }
 
+bool is_vhost_port(const pmd::DpdkSpec& port) {
+    return port.devargs.starts_with("net_virtio_user");
+}
+
 Result<Link> parse_link(std::string_view text) {
     if (text.find_first_of(spaces) != text.npos) return wrong(text, "must not contain spaces");
     const auto colon = text.find(':');

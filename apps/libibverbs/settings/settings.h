@@ -59,6 +59,9 @@ struct NodeLink {
 
 using InfinibandLink = hub::FabricPlace;
 
+/// Whether the port's other end is a process, which maps the program's memory: vhost-user.
+bool is_vhost_port(const pmd::DpdkSpec& port);
+
 /// A new kind: its text in settings.cc, its checks in ../launch/link_check.cc, its Opener in ../port/link.cc.
 /// apps/EXTENDING.md has all places in order.
 using Link =

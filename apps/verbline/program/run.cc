@@ -50,8 +50,10 @@ public:
                  "SOCKET has no slash; eth:IFNAME, an interface of the kernel, with its addresses, or with --ip beside "
                  "them; tap:IFNAME, a new interface of the kernel whose other end is the device; ib:HOST@FABRIC, a "
                  "port of an ibsim fabric with a subnet manager, joined by a hub of the fabric's name; "
+                 "dpdk:ADDRESS, a NIC on the PCI bus that is bound to vfio-pci and has an i40e, iavf, ice, ixgbe, ena, "
+                 "gve, virtio or vmxnet3 driver; dpdk:net_virtio_user0,path=SOCKET, a vhost port of a software switch; "
                  "dpdk:net_af_packet0,iface=IFNAME, an interface by DPDK's own driver, without the kernel's addresses. "
-                 "Other DPDK ports (PCI, AF_XDP) are for a hub, verbline hub NAME --uplink dpdk:DEVARGS, or a node. "
+                 "Other DPDK ports (mlx5, AF_XDP) are for a hub, verbline hub NAME --uplink dpdk:DEVARGS, or a node. "
                  "Without "
                  "--link it is hub:default. That hub and a fabric's are started if they do not run.",
                  "What can be checked is checked before the program starts. If something is missing, one line names "

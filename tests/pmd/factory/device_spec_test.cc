@@ -61,5 +61,15 @@ TEST(DeviceSpec, MistakesAreOneLineEach) {
     }
 }
 
+TEST(PciAddress, IsReadWithOrWithoutDomain) {
+    EXPECT_EQ(pci_address({"0000:03:00.0"}), "0000:03:00.0");
+    EXPECT_EQ(pci_address({"a1b2:ff:1f.7,mprq_en=1"}), "a1b2:ff:1f.7");
+    EXPECT_EQ(pci_address({"03:00.0"}), "0000:03:00.0");
+    for (const auto* other : {"", "net_null0", "0000:03:00", "0000:03:00.", "0000:03:00.00", "3:00.0", "00000:03:00.0",
+                              "0000:03:00.g", "0000-03:00.0", ":03:00.0"}) {
+        EXPECT_EQ(pci_address({other}), std::nullopt) << other;
+    }
+}
+
 }  // namespace
 }  // namespace verbline::pmd

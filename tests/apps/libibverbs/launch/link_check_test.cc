@@ -148,13 +148,7 @@ TEST(TapLink, NeedsAFreeNameAndItsNamespace) {
     EXPECT_THAT(verdict_of_nobody("tap:verbline-t0"), HasSubstr("root"));
 }
 
-TEST(DpdkLink, HasOneDriverHere) {
-    EXPECT_THAT(verdict("dpdk:0000:1f:1f.7"),
-                HasSubstr("verbline hub NAME --uplink dpdk:0000:1f:1f.7`, and use hub:NAME"));
-    EXPECT_THAT(verdict("dpdk:net_af_xdp0,iface=lo"), HasSubstr("programs have net_af_packet alone"));
-}
-
-TEST(DpdkLink, NeedsAnInterface) {
+TEST(DpdkLink, NeedsItsInterface) {
     EXPECT_THAT(verdict("dpdk:net_af_packet0"), HasSubstr("names no interface"));
     EXPECT_THAT(verdict("dpdk:net_af_packet0,qpairs=1,iface=nothing0"), HasSubstr("there is no interface nothing0"));
 }
@@ -162,7 +156,8 @@ TEST(DpdkLink, NeedsAnInterface) {
 TEST(Links, KnowWhetherTheyNeedRights) {
     for (const auto* link : {"eth:a", "tap:a", "dpdk:net_null0"})
         EXPECT_TRUE(needs_privilege(*parse_link(link))) << link;
-    for (const auto* link : {"hub:a", "memif:/a", "ib:a@b"}) EXPECT_FALSE(needs_privilege(*parse_link(link))) << link;
+    for (const auto* link : {"hub:a", "memif:/a", "ib:a@b", "dpdk:net_virtio_user0,path=/a"})
+        EXPECT_FALSE(needs_privilege(*parse_link(link))) << link;
 }
 
 }  // namespace

@@ -52,6 +52,20 @@ TEST(Eal, KeepsTheAnswerOfDpdk) {
     EXPECT_TRUE(test::as_user(geteuid(), keeps_the_answer_of_dpdk));
 }
 
+TEST(Eal, SearchesThePciBusForLinksAlone) {
+    EXPECT_TRUE(eal_needs({}).pci_devices.empty());
+    const std::vector<Link> links{HubLink{"default"}, pmd::DpdkSpec{"03:00.0,queues=1"},
+                                  pmd::DpdkSpec{"net_af_packet0,iface=lo"}};
+    EXPECT_EQ(eal_needs(links).pci_devices, std::vector<std::string>{"03:00.0,queues=1"});
+    EXPECT_FALSE(eal_needs(links).shares_memory);
+}
+
+TEST(Eal, SharesItsMemoryWithAVhostPortAlone) {
+    const std::vector<Link> links{pmd::DpdkSpec{"net_virtio_user0,path=/a"}};
+    EXPECT_TRUE(eal_needs(links).shares_memory);
+    EXPECT_TRUE(eal_needs(links).pci_devices.empty());
+}
+
 // The last one, as children of a process that has started DPDK cannot start it.
 TEST(Eal, StartsOnceThereAreDescriptorsForIt) {
     constexpr auto enough = descriptors_to_start_dpdk(0);
