@@ -15,6 +15,9 @@ namespace verbline::rdmacm {
 
 enum class Family : std::uint8_t { ipv4, ipv6, ib };
 
+/// Whether it is the unspecified address; of IPv4 also as a mapped one.
+constexpr bool is_any_address(Family family, const wire::Gid& gid);
+
 /// AF_INET, AF_INET6 and AF_IB as one value. IPv4 addresses are mapped into the GID, as in datapath/link/ip_gid.h.
 struct SocketAddress {
     Family family = Family::ipv4;
@@ -25,7 +28,7 @@ struct SocketAddress {
     wire::PKey pkey{};
     std::uint32_t flow_label = 0, scope_id = 0;  ///< scope: of link-local IPv6 as well
 
-    bool any() const { return gid == wire::Gid{} || (family == Family::ipv4 && gid == any_ipv4()); }
+    constexpr bool any() const { return is_any_address(family, gid); }
     bool operator==(const SocketAddress&) const = default;
 
     static constexpr wire::Gid any_ipv4() {
@@ -34,6 +37,10 @@ struct SocketAddress {
         return gid;
     }
 };
+
+constexpr bool is_any_address(Family family, const wire::Gid& gid) {
+    return gid == wire::Gid{} || (family == Family::ipv4 && gid == SocketAddress::any_ipv4());
+}
 
 /// Whether the address is in 127.0.0.0/8 or is ::1.
 constexpr bool loopback(const SocketAddress& address) {
