@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "control/host/own_file.h"
-#include "control/hub/protocol.h"
+#include "control/hub/port_messages.h"
 #include "datapath/wire/bytes.h"
 
 namespace verbline::host {

@@ -119,14 +119,17 @@ Result<wire::MacAddress> resolve(const Lane& lane, const wire::Gid& from, const 
     return resolved->mac;
 }
 
-Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
-    const auto reserved = ask_for<Reserved>(lane, Reserve{space, port});
+Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port, const PortUse& use) {
+    const auto reserved = ask_for<Reserved>(lane, Reserve{space, port, use});
     if (!reserved) return std::unexpected(reserved.error());
     if (port != 0 && reserved->port != port) return unexpected_answer(peer(lane));
     return reserved->port;
 }
-Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port) {
-    return ask_for_done(lane, Release{space, port});
+Result<void> rebind_port(const Lane& lane, const Rebind& wanted) {
+    return ask_for_done(lane, wanted);
+}
+Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port, const PortUse& use) {
+    return ask_for_done(lane, Release{space, port, use});
 }
 
 std::optional<std::vector<InterfaceAddress>> take_addresses(const Lane& lane) {

@@ -93,10 +93,13 @@ Result<void> leave_group(const Lane& lane, wire::MacAddress group, const wire::G
 Result<wire::MacAddress> resolve(const Lane& lane, const wire::Gid& from, const wire::Gid& to);
 
 /// Reserves a port number of a port space (annex A11) on the hub until it is released or the lane ends: `port`, or 0
-/// for an ephemeral one. EADDRINUSE: taken (the message names the program).
-Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port);
-/// Releases a port number. ENOENT: the lane has not reserved it.
-Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port);
+/// for an ephemeral one. EADDRINUSE: in the way of another use of it (the message names the program). EADDRNOTAVAIL:
+/// the address is none of the lane's.
+Result<std::uint16_t> reserve_port(const Lane& lane, std::uint16_t space, std::uint16_t port, const PortUse& use = {});
+/// Changes how a reserved number is used. ENOENT: the lane does not use it so. Else as above; it stays as it was.
+Result<void> rebind_port(const Lane& lane, const Rebind& wanted);
+/// Releases a port number. ENOENT: the lane does not use it so.
+Result<void> release_port(const Lane& lane, std::uint16_t space, std::uint16_t port, const PortUse& use = {});
 
 /// The addresses of the node's port, if they have changed since the last call.
 std::optional<std::vector<InterfaceAddress>> take_addresses(const Lane& lane);

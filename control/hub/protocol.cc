@@ -55,18 +55,6 @@ struct [[gnu::packed]] GroupMessage {
 struct [[gnu::packed]] DoneMessage {
     Header header;
 };
-struct [[gnu::packed]] ReserveMessage {
-    Header header;
-    std::uint16_t space, port;
-};
-struct [[gnu::packed]] ReservedMessage {
-    Header header;
-    std::uint16_t port;
-};
-struct [[gnu::packed]] ReleaseMessage {
-    Header header;
-    std::uint16_t space, port;
-};
 struct [[gnu::packed]] ResolveMessage {
     Header header;
     GidBytes from, to;
@@ -166,15 +154,6 @@ struct Encoder {
                         Type::group);
     }
     std::vector<std::byte> operator()(const Done&) const { return bytes_of(DoneMessage{}, Type::done); }
-    std::vector<std::byte> operator()(const Reserve& reserve) const {
-        return bytes_of(ReserveMessage{.header = {}, .space = reserve.space, .port = reserve.port}, Type::reserve);
-    }
-    std::vector<std::byte> operator()(const Reserved& reserved) const {
-        return bytes_of(ReservedMessage{.header = {}, .port = reserved.port}, Type::reserved);
-    }
-    std::vector<std::byte> operator()(const Release& release) const {
-        return bytes_of(ReleaseMessage{.header = {}, .space = release.space, .port = release.port}, Type::release);
-    }
     std::vector<std::byte> operator()(const Resolve& resolve) const {
         return bytes_of(ResolveMessage{.header = {}, .from = resolve.from.bytes, .to = resolve.to.bytes},
                         Type::resolve);
@@ -198,6 +177,10 @@ struct Encoder {
     }
     std::vector<std::byte> operator()(const DirectOffer& offer) const {
         return bytes_of(link_of(offer), Type::direct_offer);
+    }
+    template <PortMessage Any>
+    std::vector<std::byte> operator()(const Any& message) const {
+        return encode_port(message);
     }
     template <XrcMessage Any>
     std::vector<std::byte> operator()(const Any& message) const {
@@ -245,18 +228,6 @@ std::optional<Message> value(const GroupMessage& in) {
 std::optional<Message> value(const DoneMessage& /*in*/) {
     return Done{};
 }
-std::optional<Message> value(const ReserveMessage& in) {
-    return Reserve{in.space, in.port};
-}
-std::optional<Message> value(const ReservedMessage& in) {
-    if (in.port == 0) return std::nullopt;
-    return Reserved{in.port};
-}
-std::optional<Message> value(const ReleaseMessage& in) {
-    if (in.port == 0) return std::nullopt;
-    return Release{in.space, in.port};
-}
-
 std::optional<Message> value(const ResolveMessage& in) {
     return Resolve{{in.from}, {in.to}};
 }
@@ -327,9 +298,10 @@ std::expected<Message, Malformed> decode(std::span<const std::byte> bytes) {
         case Type::refused: return read<RefusedMessage>(bytes);
         case Type::group: return read<GroupMessage>(bytes);
         case Type::done: return read<DoneMessage>(bytes);
-        case Type::reserve: return read<ReserveMessage>(bytes);
-        case Type::reserved: return read<ReservedMessage>(bytes);
-        case Type::release: return read<ReleaseMessage>(bytes);
+        case Type::reserve:
+        case Type::reserved:
+        case Type::rebind:
+        case Type::release: return decode_port(header.type, bytes);
         case Type::direct: return read<DirectMessage>(bytes);
         case Type::direct_granted: return read_as<DirectLinkMessage>(bytes, value<DirectGranted>);
         case Type::direct_refused: return read<DirectRefusedMessage>(bytes);

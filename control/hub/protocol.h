@@ -11,6 +11,8 @@
 ///       <───────────────────── done | refused ──
 ///       ── reserve (a port number of a space) ──>
 ///       <──────────────── reserved | refused ──
+///       ── rebind (one of those, to listen) ───>
+///       <───────────────────── done | refused ──
 ///       ── release (one of those) ─────────────>
 ///       <───────────────────── done | refused ──
 ///                                   addresses                of a node, when those of its port have changed; unasked
@@ -40,6 +42,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/hub/port_messages.h"
 #include "control/hub/subnet_messages.h"
 #include "control/hub/xrc_messages.h"
 #include "datapath/link/interface_address.h"
@@ -51,13 +54,11 @@ namespace verbline::hub {
 using link::InterfaceAddress;
 
 /// To add a message: a struct below, encode and decode in protocol.cc, its handler (apps/EXTENDING.md); increment this.
-constexpr std::uint16_t version = 6;
-constexpr std::size_t max_addresses = 8;  ///< of one client
-constexpr std::size_t max_program = 32;   ///< bytes of a program's name
-constexpr std::size_t max_socket = 107;   ///< sun_path without its end
-constexpr std::size_t max_reason = 240;   ///< bytes of a refusal's text
-/// Range of ephemeral ports, as in Linux; clients may also name ports of it.
-constexpr std::uint16_t first_ephemeral_port = 32768, last_ephemeral_port = 60999;
+constexpr std::uint16_t version = 7;
+constexpr std::size_t max_addresses = 8;      ///< of one client
+constexpr std::size_t max_program = 32;       ///< bytes of a program's name
+constexpr std::size_t max_socket = 107;       ///< sun_path without its end
+constexpr std::size_t max_reason = 240;       ///< bytes of a refusal's text
 constexpr std::size_t largest_message = 512;  ///< bytes; size of a receive buffer
 
 struct Join {
@@ -86,22 +87,6 @@ struct GroupMembership {
     wire::Gid mgid{};  ///< by which a node reports it on its link
     wire::Lid mlid{};  ///< of a soft fabric
     bool operator==(const GroupMembership&) const = default;
-};
-/// Port numbers of the connection manager's port spaces (annex A11). The hub only ensures that no two clients have the
-/// same number in the same space.
-struct Reserve {
-    std::uint16_t space = 0;
-    std::uint16_t port = 0;  ///< 0: any ephemeral one
-    bool operator==(const Reserve&) const = default;
-};
-struct Reserved {
-    std::uint16_t port = 0;
-    bool operator==(const Reserved&) const = default;
-};
-struct Release {
-    std::uint16_t space = 0;
-    std::uint16_t port = 0;
-    bool operator==(const Release&) const = default;
 };
 /// The next hop from one of the port's addresses. The first request starts its resolution.
 struct Resolve {
@@ -159,7 +144,7 @@ using Message =
                  Addresses, Direct, DirectGranted, DirectRefused, DirectOffer, DirectEnd, OpenXrcDomain,
                  XrcDomainOpened, CloseXrcDomain, CreateXrcTarget, XrcTargetMade, OpenXrcTarget, CloseXrcTarget,
                  XrcTarget, XrcTargetTaken, AskSubnetPort, SubnetPort, FindNeighbour, NeighbourFound, FindPath,
-                 PathFound, JoinSubnetGroup, SubnetGroup, LeaveSubnetGroup>;
+                 PathFound, JoinSubnetGroup, SubnetGroup, LeaveSubnetGroup, Rebind>;
 
 enum class Malformed : std::uint8_t {
     foreign,        ///< not of this protocol: wrong length, mark, type or values

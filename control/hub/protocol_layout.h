@@ -3,7 +3,7 @@
 
 /// @file
 /// What all messages have in common: the header, and how fixed layouts become bytes and values. Internal to
-/// protocol.cc, protocol_subnet.cc and protocol_xrc.cc.
+/// protocol.cc and protocol_*.cc.
 
 #include <array>
 #include <concepts>
@@ -57,6 +57,7 @@ enum class Type : std::uint16_t {
     join_subnet_group,
     subnet_group,
     leave_subnet_group,
+    rebind,
 };
 
 struct [[gnu::packed]] Header {
@@ -87,6 +88,18 @@ std::expected<Message, Malformed> read_as(std::span<const std::byte> bytes,
     if (!message) return std::unexpected(Malformed::foreign);
     return std::move(*message);
 }
+
+/// Those of port_messages.h.
+template <class T>
+concept PortMessage =
+    std::same_as<T, Reserve> || std::same_as<T, Reserved> || std::same_as<T, Rebind> || std::same_as<T, Release>;
+
+std::vector<std::byte> encode_port(const Reserve& message);
+std::vector<std::byte> encode_port(const Reserved& message);
+std::vector<std::byte> encode_port(const Rebind& message);
+std::vector<std::byte> encode_port(const Release& message);
+/// Foreign, if `type` is none of theirs.
+std::expected<Message, Malformed> decode_port(Type type, std::span<const std::byte> bytes);
 
 /// Those of xrc_messages.h.
 template <class T>

@@ -47,7 +47,7 @@ std::vector<InterfaceAddress> default_subnets() {
     return {*link::parse_interface_address("10.99.0.0/16"), *link::parse_interface_address("fd76:6572:b11e::/64")};
 }
 
-Registry::Registry(RegistrySetup setup) : setup_(std::move(setup)) {}
+Registry::Registry(RegistrySetup setup) : setup_(std::move(setup)), ports_(setup_.node.has_value()) {}
 
 bool Registry::has_too_many_lanes(uid_t user) const {
     const auto theirs = [user](const auto& entry) { return entry.second.peer.uid == user; };
@@ -106,7 +106,7 @@ Registry::Answer<LaneId> Registry::join_hub(Tenant tenant) {
 void Registry::leave(LaneId lane) {
     std::erase_if(addresses_, [&](const auto& entry) { return entry.second == lane; });
     std::erase_if(macs_, [&](const auto& entry) { return entry.second == lane; });
-    std::erase_if(ports_, [&](const auto& entry) { return entry.second == lane; });
+    ports_.leave(lane);
     std::erase_if(direct_, [&](const auto& entry) { return entry.second.joins(lane); });
     tenants_.erase(lane);
     if (setup_.node) retired_.insert(lane);
@@ -124,47 +124,6 @@ Registry::Answer<void> Registry::set_group(LaneId lane, const GroupMembership& g
                                           who(), setup_.max_groups, kind()));
     }
     return {};
-}
-
-Registry::Answer<std::uint16_t> Registry::reserve(LaneId lane, const Reserve& wanted) {
-    auto& tenant = tenants_.at(lane);
-    if (tenant.ports >= setup_.max_ports) {
-        return refuse(ENOSPC, fmt::format("{} keeps {} ports for a program; release some, or start the {} with a "
-                                          "larger --lane-ports",
-                                          who(), setup_.max_ports, kind()));
-    }
-    const auto port = wanted.port != 0 ? std::optional(wanted.port) : choose_port(wanted.space);
-    if (!port) {
-        return refuse(EADDRINUSE,
-                      fmt::format("all ephemeral ports on {} are in use; end some programs, or name a port", who()));
-    }
-    const auto [entry, free] = ports_.try_emplace({wanted.space, *port}, lane);
-    if (!free) {
-        return refuse(EADDRINUSE, fmt::format("port {} is in use on {} by {}; choose another, or end that program",
-                                              *port, who(), describe(entry->second)));
-    }
-    ++tenant.ports;
-    return *port;
-}
-
-Registry::Answer<void> Registry::release(LaneId lane, const Release& port) {
-    const auto found = ports_.find({port.space, port.port});
-    if (found == ports_.end() || found->second != lane) {
-        return refuse(ENOENT, fmt::format("port {} is not this program's on {}", port.port, who()));
-    }
-    ports_.erase(found);
-    --tenants_.at(lane).ports;
-    return {};
-}
-
-/// Assigns ports round-robin, so that a port just released is not assigned to another program at once.
-std::optional<std::uint16_t> Registry::choose_port(std::uint16_t space) {
-    for (unsigned tried = first_ephemeral_port; tried <= last_ephemeral_port; ++tried) {
-        const auto port = next_ephemeral_;
-        next_ephemeral_ = port == last_ephemeral_port ? first_ephemeral_port : static_cast<std::uint16_t>(port + 1);
-        if (!ports_.contains({space, port})) return port;
-    }
-    return std::nullopt;
 }
 
 /// The same host number in every subnet: 10.99.0.7 and ...::7 are the same program.
@@ -198,11 +157,6 @@ wire::MacAddress Registry::choose_mac(const InterfaceAddress& address) const {
 std::optional<LaneId> Registry::holder(const wire::Gid& address) const {
     const auto found = addresses_.find(address);
     return found == addresses_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<LaneId> Registry::holder(std::uint16_t space, std::uint16_t port) const {
-    const auto found = ports_.find({space, port});
-    return found == ports_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string Registry::who() const {

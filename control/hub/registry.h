@@ -19,16 +19,11 @@
 #include <sys/types.h>
 
 #include "control/hub/identity.h"
+#include "control/hub/lane_id.h"
+#include "control/hub/port_table.h"
 #include "control/hub/protocol.h"
-#include "datapath/link/member.h"
 
 namespace verbline::hub {
-
-enum class LaneId : std::uint16_t {};
-/// Of a node, whose lanes have the numbers of its members.
-constexpr link::MemberId member_of(LaneId lane) {
-    return link::MemberId{static_cast<std::uint16_t>(lane)};
-}
 
 struct RegistrySetup {
     std::string name;                       ///< of the hub, for error texts
@@ -70,7 +65,7 @@ public:
         wire::MacAddress mac{};
         std::vector<InterfaceAddress> addresses;
         std::set<wire::MacAddress> groups;
-        std::size_t ports = 0;      ///< how many it has reserved
+        std::size_t ports = 0;      ///< how many uses of port numbers it has
         bool takes_direct = false;  ///< offers of direct links
     };
     template <class T>
@@ -89,14 +84,20 @@ public:
     void free(LaneId member) { retired_.erase(member); }
     /// The addresses of a node's port have changed.
     void set_addresses(const std::vector<InterfaceAddress>& addresses);
-    /// Who has reserved the port.
-    std::optional<LaneId> holder(std::uint16_t space, std::uint16_t port) const;
+    /// Whose listener a request for this port and destination suits best.
+    std::optional<LaneId> listener(PortNumber port, const std::optional<rdmacm::SocketAddress>& destination) const {
+        return ports_.listener(port, destination);
+    }
     /// ENOSPC: too many groups. Repeating a request is no error.
     Answer<void> set_group(LaneId lane, const GroupMembership& group);
+    /// Whether it is an address of the lane's: one of its own or of the node's port, or any.
+    bool may_bind(LaneId lane, const PortUse& use) const;
     /// Returns the port. EADDRINUSE: taken, even if by the same lane, or no ephemeral port is free. ENOSPC: over the
     /// lane's quota.
     Answer<std::uint16_t> reserve(LaneId lane, const Reserve& wanted);
-    /// ENOENT: the lane does not have it.
+    /// ENOENT: the lane has no such use of it. EADDRINUSE: another is in the way; it stays as it was.
+    Answer<void> rebind(LaneId lane, const Rebind& wanted);
+    /// ENOENT: the lane has no such use of it.
     Answer<void> release(LaneId lane, const Release& port);
 
     /// Returns the link's id, or an errno value. EOPNOTSUPP: disabled on this hub, or one of the two takes no offers.
@@ -131,14 +132,15 @@ private:
     std::optional<LaneId> holder(const wire::Gid& address) const;
     std::optional<std::uint16_t> choose_port(std::uint16_t space);
     std::string describe(LaneId lane) const;
+    Refused in_use(std::uint16_t port, LaneId holder, LaneId lane) const;
+    Refused not_held(std::uint16_t port) const;
     bool routes(const Tenant& tenant) const;
 
     RegistrySetup setup_;
     std::map<LaneId, Tenant> tenants_;
     std::map<wire::Gid, LaneId> addresses_;
     std::map<wire::MacAddress, LaneId> macs_;
-    using Port = std::pair<std::uint16_t, std::uint16_t>;  ///< space, number
-    std::map<Port, LaneId> ports_;
+    PortTable ports_;
     std::uint16_t next_ephemeral_ = first_ephemeral_port;
     std::set<LaneId> retired_;  ///< of a node
     std::map<DirectId, DirectPair> direct_;

@@ -152,6 +152,7 @@ bool Server::serve(Session& session, const Message& message) {
     if (const auto* join = std::get_if<Join>(&message)) return serve(session, *join);
     if (const auto* group = std::get_if<GroupMembership>(&message)) return serve(session, *group);
     if (const auto* wanted = std::get_if<Reserve>(&message)) return serve(session, *wanted);
+    if (const auto* wanted = std::get_if<Rebind>(&message)) return serve(session, *wanted);
     if (const auto* port = std::get_if<Release>(&message)) return serve(session, *port);
     if (const auto* wanted = std::get_if<Resolve>(&message)) return serve(session, *wanted);
     if (const auto* wanted = std::get_if<Direct>(&message)) return serve(session, *wanted);
@@ -209,18 +210,6 @@ bool Server::serve(Session& session, const GroupMembership& group) {
     if (done) return send_to(session.fd.get(), Done{});
     std::ignore = registry_.set_group(*session.lane, {.mac = group.mac, .member = before});
     return send_to(session.fd.get(), Refused{done.error().code, done.error().what});
-}
-
-bool Server::serve(Session& session, const Reserve& wanted) {
-    if (!session.lane) return false;
-    const auto port = registry_.reserve(*session.lane, wanted);
-    return send_to(session.fd.get(), port ? Message(Reserved{*port}) : Message(port.error()));
-}
-
-bool Server::serve(Session& session, const Release& port) {
-    if (!session.lane) return false;
-    const auto released = registry_.release(*session.lane, port);
-    return send_to(session.fd.get(), released ? Message(Done{}) : Message(released.error()));
 }
 
 bool Server::serve(Session& session, const Resolve& wanted) {

@@ -104,7 +104,9 @@ private:
     bool serve(Session& session, const Join& join);
     bool serve(Session& session, const GroupMembership& group);
     bool serve(Session& session, const Reserve& wanted);
+    bool serve(Session& session, const Rebind& wanted);
     bool serve(Session& session, const Release& port);
+    bool may_bind(const Session& session, const PortUse& use) const;
     bool serve(Session& session, const Resolve& wanted);
     bool serve(Session& session, const Direct& wanted);
     bool serve(Session& session, const DirectEnd& over);

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "control/rdmacm/incoming_request.h"
+
 namespace verbline::node {
 namespace {
 
@@ -15,6 +17,16 @@ bool is_request(const ReceivedMessage& message) {
 wire::CmServiceId service_of(const ReceivedMessage& message) {
     return message.attribute() == CmAttribute::req ? message.as<wire::CmReq>().service
                                                    : message.as<wire::CmSidrReq>().service;
+}
+
+/// By the IP CM header of RDMA CM (annex A11.2.1), which AF_IB ends do not send; a SIDR_REQ describes no path either.
+std::optional<rdmacm::SocketAddress> destination_of(const ReceivedMessage& message) {
+    const bool req = message.attribute() == CmAttribute::req;
+    const auto ends = req ? rdmacm::parse_header(message.as<wire::CmReq>().private_data)
+                          : rdmacm::parse_header(message.as<wire::CmSidrReq>().private_data);
+    if (ends) return ends->destination;
+    if (!req) return std::nullopt;
+    return rdmacm::SocketAddress{.family = rdmacm::Family::ib, .gid = message.as<wire::CmReq>().primary.remote_gid};
 }
 
 /// Messages without an id of the sender's: a SIDR_REP has the requester's; a REJ may come from one that never had any.
@@ -79,8 +91,9 @@ GsiRouter::Verdict GsiRouter::to_member(const Arrival& arrival) {
 
 std::optional<link::MemberId> GsiRouter::receiver(const ReceivedMessage& message) const {
     if (!is_request(message)) return member_of_id(message.receiver_id());
-    if (const auto holder = setup_.holder(service_of(message))) return holder;
-    return tracker_.requester(service_of(message));
+    const RequestTarget target{service_of(message), destination_of(message)};
+    if (const auto listener = setup_.listener(target)) return listener;
+    return tracker_.requester(target.service);
 }
 
 }  // namespace verbline::node

@@ -4,7 +4,8 @@
 /// @file
 /// Which process a message of the connection manager is for: QP1 is the node's, connections are its members'.
 ///
-///     REQ, SIDR_REQ    by service id: the member that has reserved its port, or one that has requested the same
+///     REQ, SIDR_REQ    by service id and destination address: the member that listens there, or one that has requested
+///                      the same service
 ///     all others       by the receiver's communication or request id, whose high bits are the member
 ///     no such member   answered in its name: REJ, DREP, SIDR_REP
 ///
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "control/node/connection_tracker.h"
+#include "control/rdmacm/address.h"
 #include "pmd/base/counter.h"
 
 namespace verbline::node {
@@ -30,11 +32,17 @@ namespace verbline::node {
 
 VERBLINE_COUNTER_ENUM(GsiDrop, VERBLINE_GSI_ROUTER_DROPS)
 
+/// What a REQ or SIDR_REQ is for.
+struct RequestTarget {
+    wire::CmServiceId service{};
+    std::optional<rdmacm::SocketAddress> destination{};  ///< as rdmacm::suits takes it
+};
+
 class GsiRouter {
 public:
     struct Setup {
-        /// The member that has reserved the port of this service.
-        std::function<std::optional<link::MemberId>(wire::CmServiceId)> holder;
+        /// The member whose listener the request suits best.
+        std::function<std::optional<link::MemberId>(const RequestTarget&)> listener;
         std::function<bool(link::MemberId)> attached;
     };
     explicit GsiRouter(Setup setup) : setup_(std::move(setup)) {}

@@ -15,6 +15,7 @@
 
 #include "control/cm/manager.h"
 #include "control/rdmacm/address.h"
+#include "control/rdmacm/port_use.h"
 #include "datapath/link/gid_table.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/path_record.h"
@@ -90,9 +91,12 @@ public:
     virtual void leave(Ticket ticket, const wire::Gid& mgid) = 0;  ///< the join's ticket
     virtual void cancel(Ticket ticket) = 0;
 
-    /// Reserves a port number that no other process of this host has; 0: an ephemeral one. EADDRINUSE.
-    virtual Result<std::uint16_t> reserve(PortSpace space, std::uint16_t number) = 0;
-    virtual void release(PortSpace space, std::uint16_t number) = 0;
+    /// Reserves a port number for a use that conflicts with none of another process of this host; 0: an ephemeral one,
+    /// which nobody uses. EADDRINUSE.
+    virtual Result<std::uint16_t> reserve(PortSpace space, std::uint16_t number, const PortUse& use) = 0;
+    /// Changes a use of a reserved number, to listen for one. On failure it stays as it was. EADDRINUSE.
+    virtual Result<void> rebind(PortSpace space, std::uint16_t number, const PortUse& from, const PortUse& to) = 0;
+    virtual void release(PortSpace space, std::uint16_t number, const PortUse& use) = 0;
 };
 
 }  // namespace verbline::rdmacm

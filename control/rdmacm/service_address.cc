@@ -115,6 +115,7 @@ Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<S
         id.source.gid = chosen->address;
         id.source.scope_id = specific.scope_id;
         id.device_by_resolution = true;
+        bindings_.update(id);
     } else if (id.state == IdState::idle) {
         if (auto bound = bind_source(id, from, now); !bound) return bound;
     }
@@ -151,6 +152,7 @@ void ServiceCore::address_failed(Id& id, const Error& error) {
     if (std::exchange(id.device_by_resolution, false)) {
         id.port = nullptr;
         id.source.gid = any_of(id.source.family, 0).gid;
+        bindings_.update(id);
     }
     become(id, IdState::addr_bound, now_);
     emit(id, EventKind::address_error, -error.code);

@@ -136,11 +136,13 @@ Result<void> ServiceCore::set_option(IdNumber number, Option option, std::uint8_
             if (id.state == IdState::listen)
                 return failure(EINVAL, "a listener has its address alone: set reuse before");
             id.reuse_address = value != 0;
+            bindings_.update(id);
             return {};
         case Option::address_family_only:
             if (id.state != IdState::idle && id.state != IdState::addr_bound)
                 return failure(EINVAL, "family-only must be set before the id is used");
             id.family_only = value != 0;
+            bindings_.update(id);
             return {};
         case Option::ack_timeout:
             if (id.type != QueuePairType::rc && id.type != QueuePairType::xrc_initiator)

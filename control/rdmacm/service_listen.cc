@@ -12,13 +12,6 @@ namespace {
 
 constexpr unsigned default_backlog = 1024;  ///< and the most; also how many more may wait
 
-bool concerns(const Id& listener, const IncomingRequest& request) {
-    if (listener.state != IdState::listen) return false;
-    if (listener.source.family == Family::ib || (listener.source.any() && !listener.only_its_family())) return true;
-    return request.ends && request.ends->destination.family == listener.source.family &&
-           (listener.source.any() || request.ends->destination.gid == listener.source.gid);
-}
-
 wire::CmServiceId service_of(const Id& id) {
     return service_id(id.bound->space, id.bound->number);
 }
@@ -34,11 +27,12 @@ Result<void> ServiceCore::listen(IdNumber number, int backlog, Time now) {
     }
     if (id.state != IdState::addr_bound) return failure(EINVAL, "an id that is connecting or listening cannot listen");
     const bool reused = id.reuse_address;
-    if (auto alone = bindings_.exclude_others(id); !alone) return alone;
+    if (auto alone = bindings_.listen(id); !alone) return alone;
     for (NetworkPort* port : ports_of(id)) {
         if (auto listening = listen_on(id, *port, now); !listening) {
             stop_listening(id);
             id.reuse_address = reused;
+            bindings_.update(id);
             return listening;
         }
     }
@@ -97,13 +91,13 @@ void ServiceCore::requested(IncomingRequest request, Time now) {
         return request.refuse(request.ends ? wire::CmRejectReason::invalid_service_id : wire::CmRejectReason::consumer,
                               now);
     }
-    if (request.type() != listener->type) {
-        counters_.rx_requests_wrong_type.add();
-        return request.refuse(wire::CmRejectReason::invalid_transport, now);
-    }
     if (listener->source.family != Family::ib && !request.ends) {
         counters_.rx_requests_malformed.add();
         return request.refuse(wire::CmRejectReason::consumer, now);
+    }
+    if (request.type() != listener->type) {
+        counters_.rx_requests_wrong_type.add();
+        return request.refuse(wire::CmRejectReason::invalid_transport, now);
     }
     if (listener->backlog.room != 0) return admit(*listener, std::move(request), now);
     auto& backlog = listener->backlog;
@@ -120,11 +114,17 @@ void ServiceCore::requested(IncomingRequest request, Time now) {
 Id* ServiceCore::listener_of(const IncomingRequest& request) const {
     const auto service = static_cast<std::uint64_t>(request.service());
     const BoundPort bound{static_cast<PortSpace>(service >> 16), static_cast<std::uint16_t>(service)};
+    const auto destination = request.ends ? std::optional(request.ends->destination) : std::nullopt;
+    Id* best = nullptr;
+    auto how = Suits::no;
     for (Id* id : bindings_.users(bound)) {
         const bool there = std::ranges::find(id->listening_on, request.port) != id->listening_on.end();
-        if (there && concerns(*id, request)) return id;
+        const auto suits = there ? rdmacm::suits(use_of(*id), destination) : Suits::no;
+        if (suits <= how) continue;
+        best = id;
+        how = suits;
     }
-    return nullptr;
+    return best;
 }
 
 void ServiceCore::admit(Id& listener, IncomingRequest request, Time now) {

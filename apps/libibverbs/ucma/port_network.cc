@@ -165,13 +165,18 @@ std::optional<unsigned> PortNetwork::gid_index(const wire::Gid& gid, link::GidTy
     return found ? std::optional(static_cast<unsigned>(*found)) : std::nullopt;
 }
 
-Result<std::uint16_t> PortNetwork::reserve(rdmacm::PortSpace space, std::uint16_t number) {
+Result<std::uint16_t> PortNetwork::reserve(rdmacm::PortSpace space, std::uint16_t number, const rdmacm::PortUse& use) {
     if (auto may = host::may_bind(number); !may) return std::unexpected(may.error());
-    return port_.ports().reserve(std::to_underlying(space), number);
+    return port_.ports().reserve(std::to_underlying(space), number, use);
 }
 
-void PortNetwork::release(rdmacm::PortSpace space, std::uint16_t number) {
-    std::ignore = port_.ports().release(std::to_underlying(space), number);
+Result<void> PortNetwork::rebind(rdmacm::PortSpace space, std::uint16_t number, const rdmacm::PortUse& from,
+                                 const rdmacm::PortUse& to) {
+    return port_.ports().rebind(std::to_underlying(space), number, from, to);
+}
+
+void PortNetwork::release(rdmacm::PortSpace space, std::uint16_t number, const rdmacm::PortUse& use) {
+    std::ignore = port_.ports().release(std::to_underlying(space), number, use);
 }
 
 }  // namespace verbline::verbs

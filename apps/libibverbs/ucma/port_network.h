@@ -67,8 +67,10 @@ public:
     void join(Ticket ticket, const rdmacm::GroupRequest& request, GroupHandler handler) override;
     void leave(Ticket ticket, const wire::Gid& mgid) override;
     void cancel(Ticket ticket) override;
-    Result<std::uint16_t> reserve(rdmacm::PortSpace space, std::uint16_t number) override;
-    void release(rdmacm::PortSpace space, std::uint16_t number) override;
+    Result<std::uint16_t> reserve(rdmacm::PortSpace space, std::uint16_t number, const rdmacm::PortUse& use) override;
+    Result<void> rebind(rdmacm::PortSpace space, std::uint16_t number, const rdmacm::PortUse& from,
+                        const rdmacm::PortUse& to) override;
+    void release(rdmacm::PortSpace space, std::uint16_t number, const rdmacm::PortUse& use) override;
 
 protected:
     PortNetwork(VerbsPort& port, Callbacks callbacks, EventDescriptor arrivals);

@@ -37,7 +37,8 @@ public:
                  "programs, joins multicast groups, once for all of them, and resolves IP addresses as an IPoIB "
                  "interface does. --ip names the addresses of that interface; without it the fabric's hub gives them.",
                  "A packet goes to the program that its destination queue pair number names; up to 1023 programs have "
-                 "16384 numbers each. Connection requests go to the program that has bound their port. Programs of "
+                 "16384 numbers each. Connection requests go to the program that listens at their address and port: "
+                 "programs share port numbers by address, or by RDMA_OPTION_ID_REUSEADDR, as on a host. Programs of "
                  "this node that talk to each other do it by shared memory, not over the port.",
                  "Without --group or --mode only programs of the node's own user join. With them the socket in the "
                  "node's directory, /run/verbline/hub/NAME of root, belongs to that group, with mode 0660 unless "

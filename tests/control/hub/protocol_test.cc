@@ -83,6 +83,7 @@ wire::PathRecord path_record() {
 }
 
 std::vector<Message> one_of_each() {
+    const PortUse bound{.family = rdmacm::Family::ib, .address = address("fd00::1/64").gid, .only_its_family = false};
     return {Join{mac, {address("10.0.0.1/24"), address("fd00::1/64")}, "ib_send_bw"},
             Join{{}, {}, ""},
             Granted{"/run/lane-0.sock", mac, {address("10.99.0.1/16")}, 4200},
@@ -94,6 +95,9 @@ std::vector<Message> one_of_each() {
             Reserve{0x0106, 4791},
             Reserved{65535},
             Release{0x0111, 7174},
+            Reserve{0x0106, 7174, bound},
+            Release{0x0106, 7174, PortUse{.reuse = true}},
+            Rebind{0x0106, 7174, bound, bound.as_listener()},
             Join{mac, {}, "takes offers", true},
             Direct{mac},
             DirectGranted{mac, DirectId{1}},
@@ -197,6 +201,16 @@ TEST(HubProtocol, RejectsInvalidValues) {
     EXPECT_EQ(decode_changed(encode(GroupMembership{multicast_mac, true}), 14, 2), foreign);
     EXPECT_EQ(decode(encode(Reserved{0})), foreign) << "no port";
     EXPECT_EQ(decode(encode(Release{0x0106, 0})), foreign);
+    EXPECT_EQ(decode(encode(Rebind{0x0106, 0})), foreign);
+    constexpr std::size_t use_at = body_at + 4, flags = 4;
+    for (const auto& message :
+         {encode(Reserve{0x0106, 7174}), encode(Release{0x0106, 7174}), encode(Rebind{0x0106, 7174})}) {
+        EXPECT_EQ(decode_changed(message, use_at, 3), foreign) << "of no family";
+        for (std::size_t at = use_at + 1; at < use_at + flags; ++at) EXPECT_EQ(decode_changed(message, at, 2), foreign);
+    }
+    EXPECT_EQ(decode(encode(Reserve{0x0106, 7174, {.reuse = true, .listening = true}})), foreign)
+        << "who listens is alone";
+    EXPECT_EQ(decode(encode(Rebind{0x0106, 7174, {}, {.reuse = true, .listening = true}})), foreign);
     EXPECT_EQ(decode_changed(join, join.size() - 1, 2), foreign) << "neither takes offers nor does not";
     for (const auto& nobody : {wire::MacAddress{}, multicast_mac}) {
         EXPECT_EQ(decode(encode(Direct{nobody})), foreign);

@@ -74,14 +74,58 @@ TEST_F(RegistryOfNode, NumbersBeginWhereTheSetupSays) {
     EXPECT_EQ(late.join({}, {}).value(), LaneId{1});
 }
 
-TEST_F(RegistryOfNode, APortHasAHolder) {
+TEST_F(RegistryOfNode, APortHasAListener) {
     const auto member = join();
-    EXPECT_FALSE(registry.holder(0x106, 4000));
+    EXPECT_FALSE(registry.listener({0x106, 4000}, std::nullopt));
     EXPECT_EQ(registry.reserve(member, {0x106, 4000}).value(), 4000);
-    EXPECT_EQ(registry.holder(0x106, 4000), member);
-    EXPECT_FALSE(registry.holder(0x111, 4000)) << "another port space";
+    EXPECT_FALSE(registry.listener({0x106, 4000}, std::nullopt)) << "it is bound only";
+    EXPECT_TRUE(registry.rebind(member, {0x106, 4000, {}, PortUse{}.as_listener()}));
+    EXPECT_EQ(registry.listener({0x106, 4000}, std::nullopt), member);
+    EXPECT_FALSE(registry.listener({0x111, 4000}, std::nullopt)) << "another port space";
     registry.leave(member);
-    EXPECT_FALSE(registry.holder(0x106, 4000)) << "free at once";
+    EXPECT_FALSE(registry.listener({0x106, 4000}, std::nullopt)) << "free at once";
+}
+
+TEST_F(RegistryOfNode, MembersShareAPortByItsAddresses) {
+    const auto four = join({.program = "rping"}), six = join();
+    const PortUse at4{.address = address("10.1.0.1/24").gid};
+    const PortUse at6{.family = rdmacm::Family::ipv6, .address = address("fd00::1/64").gid};
+    EXPECT_TRUE(registry.reserve(four, {0x106, 4000, at4.as_listener()}));
+    EXPECT_TRUE(registry.reserve(six, {0x106, 4000, at6.as_listener()}));
+    const auto refused = registry.reserve(six, {0x106, 4000});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, EADDRINUSE);
+    EXPECT_EQ(refused.error().reason,
+              "port 4000 is in use on node `n1` by rping (process 100); choose another, or end that program");
+    using rdmacm::Family, rdmacm::SocketAddress;
+    EXPECT_EQ(registry.listener({0x106, 4000}, SocketAddress{.gid = at4.address}), four);
+    EXPECT_EQ(registry.listener({0x106, 4000}, SocketAddress{.family = Family::ipv6, .gid = at6.address}), six);
+}
+
+TEST_F(RegistryOfNode, AMemberBindsAddressesOfThePortOnly) {
+    const auto member = join();
+    const auto may = [&](const PortUse& use) { return registry.may_bind(member, use); };
+    EXPECT_TRUE(may({}));
+    EXPECT_TRUE(may({.address = address("10.1.0.1/24").gid}));
+    EXPECT_TRUE(may({.family = rdmacm::Family::ib, .address = address("fd00::1/64").gid}));
+    EXPECT_TRUE(may({.family = rdmacm::Family::ipv6, .address = address("fe80::ff:fe00:1/64").gid})) << "of its MAC";
+    EXPECT_FALSE(may({.address = address("10.1.0.2/24").gid}));
+    EXPECT_FALSE(may({.family = rdmacm::Family::ipv6, .address = address("fe80::1/64").gid}));
+    registry.set_addresses({address("10.1.0.2/24")});
+    EXPECT_TRUE(may({.address = address("10.1.0.2/24").gid}));
+    EXPECT_FALSE(may({.address = address("10.1.0.1/24").gid})) << "it has gone";
+}
+
+TEST_F(RegistryOfNode, WhatCannotBeReboundStays) {
+    const auto one = join(), two = join();
+    const PortUse reusing{.reuse = true};
+    EXPECT_TRUE(registry.reserve(one, {0x106, 4000, reusing}));
+    EXPECT_TRUE(registry.reserve(two, {0x106, 4000, reusing}));
+    EXPECT_EQ(registry.rebind(two, {0x106, 4000, reusing, reusing.as_listener()}).error().code, EADDRINUSE);
+    EXPECT_EQ(registry.rebind(two, {0x106, 4000, {}, reusing}).error().code, ENOENT);
+    EXPECT_TRUE(registry.release(one, {0x106, 4000, reusing}));
+    EXPECT_TRUE(registry.rebind(two, {0x106, 4000, reusing, reusing.as_listener()})) << "alone now";
+    EXPECT_EQ(registry.release(two, {0x106, 4000, reusing}).error().code, ENOENT) << "it is used otherwise";
 }
 
 }  // namespace

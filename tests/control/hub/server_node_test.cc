@@ -77,6 +77,42 @@ TEST_F(NodeServerTest, AndAreToldOfItsAddresses) {
     EXPECT_EQ(join().addresses, now) << "who joins later has them";
 }
 
+TEST_F(NodeServerTest, APortIsReservedUntilItsMemberEnds) {
+    const auto lane = join();
+    {
+        const auto other = join();
+        EXPECT_EQ(reserve_port(other, 0x0106, 7174), 7174);
+        const auto refused = reserve_port(lane, 0x0106, 7174);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, EADDRINUSE);
+        EXPECT_NE(refused.error().what.find("(process " + std::to_string(getpid()) + ")"), std::string::npos);
+    }
+    for (int open = 2; open != 1;) on_server([&] { open = host.open; });  // until it has seen the end
+    EXPECT_EQ(reserve_port(lane, 0x0106, 7174), 7174);
+}
+
+TEST_F(NodeServerTest, APortIsReboundToListen) {
+    const auto one = join(), two = join();
+    const PortUse reusing{.reuse = true};
+    EXPECT_EQ(reserve_port(one, 0x0106, 7174, reusing), 7174);
+    EXPECT_EQ(reserve_port(two, 0x0106, 7174, reusing), 7174);
+    const Rebind listen{0x0106, 7174, reusing, reusing.as_listener()};
+    EXPECT_EQ(rebind_port(one, listen).error().code, EADDRINUSE) << "another reuses it";
+    EXPECT_TRUE(release_port(two, 0x0106, 7174, reusing));
+    EXPECT_TRUE(rebind_port(one, listen));
+    EXPECT_EQ(rebind_port(one, listen).error().code, ENOENT);
+    on_server([&] { EXPECT_EQ(server->registry().listener({0x0106, 7174}, std::nullopt), LaneId{1}); });
+}
+
+TEST_F(NodeServerTest, AMemberBindsNoAddressOfOthers) {
+    const auto lane = join();
+    const PortUse own{.address = address("10.1.0.1/24").gid}, foreign{.address = address("10.1.0.2/24").gid};
+    EXPECT_EQ(reserve_port(lane, 0x0106, 7174, foreign).error().code, EADDRNOTAVAIL);
+    EXPECT_EQ(reserve_port(lane, 0x0106, 7174, own), 7174);
+    EXPECT_EQ(rebind_port(lane, {0x0106, 7174, own, foreign}).error().code, EADDRNOTAVAIL);
+    EXPECT_TRUE(rebind_port(lane, {0x0106, 7174, own, own.as_listener()})) << "none the worse";
+}
+
 TEST_F(NodeServerTest, TheLinkIsToldOfAGroupOnceForEachMember) {
     const auto lane = join();
     const auto group = *wire::from_string<wire::MacAddress>("01:00:5e:01:01:01");

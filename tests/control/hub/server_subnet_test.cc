@@ -54,6 +54,17 @@ struct SubnetServerTest : NodeTest {
     SubnetFakeHost host;
 };
 
+TEST_F(SubnetServerTest, AfIbBindsTheGidOfThePort) {
+    const auto lane = join();
+    const auto gid = mad::PortFacts{}.gid();
+    const PortUse ib{.family = rdmacm::Family::ib, .address = gid, .only_its_family = false};
+    EXPECT_EQ(reserve_port(lane, 0x013f, 7174, ib), 7174);
+    const PortUse ipv6{.family = rdmacm::Family::ipv6, .address = gid};
+    EXPECT_EQ(reserve_port(lane, 0x0106, 7174, ipv6).error().code, EADDRNOTAVAIL) << "no IP address";
+    const PortUse foreign{.family = rdmacm::Family::ib, .address = far};
+    EXPECT_EQ(reserve_port(lane, 0x013f, 7175, foreign).error().code, EADDRNOTAVAIL);
+}
+
 TEST_F(SubnetServerTest, AMemberIsToldOfThePort) {
     const auto lane = join();
     const auto port = ask_subnet_port(lane);

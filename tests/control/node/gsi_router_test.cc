@@ -3,8 +3,13 @@
 
 #include <map>
 #include <set>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "datapath/link/ip_gid.h"
+#include "datapath/wire/ip_cm_header.h"
 
 namespace verbline::node {
 namespace {
@@ -56,11 +61,23 @@ struct GsiRouterTest : ::testing::Test {
         EXPECT_TRUE(transmitted(to_wire(one, wire::CmRtu{.local_id = id_of(one, 5), .remote_id = 900})));
     }
 
+    /// A request to `service`, with the IP CM header of one from 10.0.0.9 to 10.0.0.<last>.
+    template <class Request>
+    static Request request_to(std::uint8_t last, Request request = {.service = service}) {
+        wire::IpCmHeader header{.source_port = 7};
+        wire::store32(header.source.bytes, link::ipv4_in_gid, 0x0a00'0009);
+        wire::store32(header.destination.bytes, link::ipv4_in_gid, 0x0a00'0000 + last);
+        header.emit(std::span(request.private_data).template first<wire::IpCmHeader::size>());
+        return request;
+    }
+
     std::map<wire::CmServiceId, link::MemberId> holders{{service, two}};
+    std::vector<RequestTarget> sought;
     std::set<link::MemberId> members{one, two, three};
     GsiHeaders headers{.carrier = link::Carrier::roce_v1, .covered_at = 14, .network_at = 14, .size = 74};
-    GsiRouter router{{.holder = [this](wire::CmServiceId wanted) -> std::optional<link::MemberId> {
-                          const auto found = holders.find(wanted);
+    GsiRouter router{{.listener = [this](const RequestTarget& wanted) -> std::optional<link::MemberId> {
+                          sought.push_back(wanted);
+                          const auto found = holders.find(wanted.service);
                           return found == holders.end() ? std::nullopt : std::optional(found->second);
                       },
                       .attached = [this](link::MemberId member) { return members.contains(member); }}};
@@ -69,6 +86,30 @@ struct GsiRouterTest : ::testing::Test {
 TEST_F(GsiRouterTest, ARequestGoesToWhoHasItsPort) {
     EXPECT_EQ(receiver(from_wire(wire::CmReq{.local_id = 900, .service = service})), two);
     EXPECT_EQ(receiver(from_wire(wire::CmSidrReq{.request_id = 900, .service = service})), two);
+}
+
+TEST_F(GsiRouterTest, ItsDestinationIsInItsPrivateData) {
+    using rdmacm::Family, rdmacm::SocketAddress;
+    from_wire(request_to<wire::CmReq>(1));
+    from_wire(request_to<wire::CmSidrReq>(2));
+    ASSERT_EQ(sought.size(), 2u);
+    EXPECT_EQ(sought[0].service, service);
+    EXPECT_EQ(sought[0].destination, (SocketAddress{.gid = link::gid_of(wire::ipv4(10, 0, 0, 1))}));
+    EXPECT_EQ(sought[1].destination, (SocketAddress{.gid = link::gid_of(wire::ipv4(10, 0, 0, 2))}));
+}
+
+TEST_F(GsiRouterTest, WithoutAHeaderItIsForAGidOrForAService) {
+    using rdmacm::Family;
+    const auto gid = wire::Gid::of(0xfd00'0000'0000'0000, wire::Guid{7});
+    auto strange = request_to<wire::CmReq>(1, {.local_id = 900, .service = service, .primary = {.remote_gid = gid}});
+    strange.private_data[1] = std::byte{0x70};  // no IP version
+    EXPECT_EQ(receiver(from_wire(strange)), two);
+    EXPECT_EQ(receiver(from_wire(wire::CmSidrReq{.request_id = 900, .service = service})), two);
+    ASSERT_EQ(sought.size(), 2u);
+    ASSERT_TRUE(sought[0].destination);
+    EXPECT_EQ(sought[0].destination->family, Family::ib);
+    EXPECT_EQ(sought[0].destination->gid, gid);
+    EXPECT_EQ(sought[1].destination, std::nullopt);
 }
 
 TEST_F(GsiRouterTest, OneForNobodyIsRefused) {

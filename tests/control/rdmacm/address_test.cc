@@ -113,10 +113,64 @@ TEST_F(Address, ReuseNeedsTheOptionOnBothIds) {
 }
 
 TEST_F(Address, AnotherProcessMayHaveThePortNumber) {
-    host.port().reserved.insert({PortSpace::tcp, 7174});
+    host.port().reserved.insert({{PortSpace::tcp, 7174}, {}});
     const auto id = create();
     EXPECT_EQ(bind(id, any4(7174)), EADDRINUSE);
     EXPECT_EQ(bind(id, any4(7175)), 0) << "the id is as before";
+}
+
+TEST_F(Address, AnotherProcessMayHaveAnotherAddressOfTheNumber) {
+    const PortUse others{.address = gid4(10, 0, 0, 9), .listening = true};
+    host.port().reserved.insert({{PortSpace::tcp, 7174}, others});
+    const auto id = create();
+    EXPECT_EQ(bind(create(), any4(7174)), EADDRINUSE);
+    ASSERT_EQ(bind(id, ipv4(10, 0, 0, 1, 7174)), 0);
+    EXPECT_EQ(listen(id), 0);
+    host.port().reserved.insert({{PortSpace::tcp, 7175}, {.reuse = true}});
+    const auto reuses = create();
+    ASSERT_TRUE(service.set_option(reuses, Service::Option::reuse_address, 1));
+    EXPECT_EQ(bind(reuses, any4(7175)), 0);
+    EXPECT_EQ(listen(reuses), EADDRINUSE) << "who listens is alone, also among processes";
+    ASSERT_TRUE(service.destroy_id(reuses, network.now));
+    EXPECT_EQ(host.port().reserved.count({PortSpace::tcp, 7175}), 1u) << "the other's";
+}
+
+TEST_F(Address, PortsAreToldHowANumberIsUsed) {
+    const auto use = [&] { return host.port().reserved.find({PortSpace::tcp, 7174})->second; };
+    const auto id = create(), active = create();
+    ASSERT_EQ(bind(id, any4(7174)), 0);
+    EXPECT_EQ(use(), PortUse{});
+    ASSERT_TRUE(service.set_option(id, Service::Option::reuse_address, 1));
+    EXPECT_EQ(use(), PortUse{.reuse = true});
+    ASSERT_TRUE(service.set_option(id, Service::Option::address_family_only, 0));
+    EXPECT_EQ(use(), (PortUse{.only_its_family = false, .reuse = true}));
+    ASSERT_EQ(listen(id), 0);
+    EXPECT_EQ(use(), (PortUse{.only_its_family = false, .listening = true}));
+    ASSERT_TRUE(service.destroy_id(id, network.now));
+
+    ASSERT_EQ(bind(active, any4(7174)), 0);
+    ASSERT_TRUE(service.resolve_address(active, std::nullopt, ipv4(10, 0, 0, 2, 7174), second, network.now));
+    EXPECT_EQ(use(), PortUse{.address = gid4(10, 0, 0, 1)}) << "the address that it has got";
+    EXPECT_EQ(bind(create(), ipv6(0xfd00'0000'0000'0000, 1, 7174)), 0) << "others may have another";
+}
+
+TEST_F(Address, TwoListenersOfOneNumberHaveTheirAddresses) {
+    const auto four = create(), six = create();
+    ASSERT_EQ(bind(four, ipv4(10, 0, 0, 1, 7174)), 0);
+    ASSERT_EQ(bind(six, ipv6(0xfd00'0000'0000'0000, 1, 7174)), 0);
+    EXPECT_EQ(listen(four), 0);
+    EXPECT_EQ(listen(six), 0);
+    Host& peer = network.host(1);
+    for (const auto& to : {ipv4(10, 0, 0, 1, 7174), ipv6(0xfd00'0000'0000'0000, 1, 7174)}) {
+        const auto id = peer.service->create_id(peer.queue, 1, PortSpace::tcp, QueuePairType::rc);
+        ASSERT_TRUE(peer.service->resolve_address(id, std::nullopt, to, second, network.now));
+        peer.expect(EventKind::address_resolved);
+        ASSERT_TRUE(peer.service->resolve_route(id, second, network.now));
+        peer.expect(EventKind::route_resolved);
+        ASSERT_TRUE(peer.service->connect(id, {.qpn = wire::Qpn{5}}, network.now));
+        network.settle();
+        EXPECT_EQ(host.expect(EventKind::connect_request).listener, to.family == Family::ipv4 ? four : six);
+    }
 }
 
 TEST_F(Address, PortNumbersAreGivenBack) {

@@ -107,13 +107,38 @@ void FakePort::leave(Ticket ticket, const wire::Gid& mgid) {
     joined.erase(ticket);
 }
 
-Result<std::uint16_t> FakePort::reserve(PortSpace space, std::uint16_t number) {
+decltype(FakePort::reserved)::iterator FakePort::find(PortSpace space, std::uint16_t number, const PortUse& use) {
+    const auto [first, last] = reserved.equal_range({space, number});
+    const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == use; });
+    EXPECT_NE(found, last) << "it is reserved so";
+    return found;
+}
+
+bool FakePort::conflicts(PortSpace space, std::uint16_t number, const PortUse& use) const {
+    const auto [first, last] = reserved.equal_range({space, number});
+    return std::any_of(first, last,
+                       [&](const auto& entry) { return conflict(entry.second, use) != PortConflict::none; });
+}
+
+Result<std::uint16_t> FakePort::reserve(PortSpace space, std::uint16_t number, const PortUse& use) {
     if (number == 0) {
         while (reserved.contains({space, ephemeral_})) ++ephemeral_;
         number = ephemeral_++;
     }
-    if (!reserved.insert({space, number}).second) return failure(EADDRINUSE, "another process has it");
+    if (conflicts(space, number, use)) return failure(EADDRINUSE, "another process has it");
+    reserved.insert({{space, number}, use});
     return number;
+}
+
+Result<void> FakePort::rebind(PortSpace space, std::uint16_t number, const PortUse& from, const PortUse& to) {
+    reserved.erase(find(space, number, from));
+    const bool denied = conflicts(space, number, to);
+    reserved.insert({{space, number}, denied ? from : to});
+    return denied ? Result<void>(failure(EADDRINUSE, "another process has it")) : Result<void>();
+}
+
+void FakePort::release(PortSpace space, std::uint16_t number, const PortUse& use) {
+    reserved.erase(find(space, number, use));
 }
 
 void FakePort::send(const mad::GmpPeer& to, mad::MadBytes mad) noexcept {

@@ -57,8 +57,9 @@ public:
     void join(Ticket ticket, const GroupRequest& request, GroupHandler handler) override;
     void leave(Ticket ticket, const wire::Gid& mgid) override;
     void cancel(Ticket ticket) override { waiting.erase(ticket); }
-    Result<std::uint16_t> reserve(PortSpace space, std::uint16_t number) override;
-    void release(PortSpace space, std::uint16_t number) override { reserved.erase({space, number}); }
+    Result<std::uint16_t> reserve(PortSpace space, std::uint16_t number, const PortUse& use) override;
+    Result<void> rebind(PortSpace space, std::uint16_t number, const PortUse& from, const PortUse& to) override;
+    void release(PortSpace space, std::uint16_t number, const PortUse& use) override;
     void send(const mad::GmpPeer& to, mad::MadBytes mad) noexcept override;
 
     Facts& change() { return now_; }
@@ -67,7 +68,7 @@ public:
     std::map<Ticket, std::function<void()>> waiting;
     std::map<Ticket, wire::Gid> joined;
     std::vector<GroupRequest> requests;
-    std::set<std::pair<PortSpace, std::uint16_t>> reserved;
+    std::multimap<std::pair<PortSpace, std::uint16_t>, PortUse> reserved;  ///< also by other processes
     std::set<cm::Endpoint*> ready;
     void answer_all();
 
@@ -76,6 +77,8 @@ private:
     friend class Host;
 
     void answer(Ticket ticket, std::function<void()> how);
+    decltype(reserved)::iterator find(PortSpace space, std::uint16_t number, const PortUse& use);
+    bool conflicts(PortSpace space, std::uint16_t number, const PortUse& use) const;
 
     Network& network_;
     unsigned host_;

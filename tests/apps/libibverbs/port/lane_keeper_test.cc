@@ -107,8 +107,11 @@ TEST_F(LaneKeeperTest, ItReturnsWithGroupsAndPorts) {
     groups.leave(left, {});
     say(hub::Reserved{7174});
     say(hub::Reserved{40000});
+    say(hub::Done{});
     ASSERT_EQ(ports.reserve(tcp, 7174), 7174);
     ASSERT_EQ(ports.reserve(tcp, 0), 40000);
+    const PortUse listens = PortUse{}.as_listener();
+    ASSERT_TRUE(ports.rebind(tcp, 40000, {}, listens));
     end();
     EXPECT_FALSE(ports.release(tcp, 7174)) << "nobody is there";
     return_as(mac);
@@ -117,7 +120,7 @@ TEST_F(LaneKeeperTest, ItReturnsWithGroupsAndPorts) {
     EXPECT_EQ(later(), News::returned);
     EXPECT_EQ(link.lane.memif_socket, "/verbline-nowhere/lane-2.sock");
     const hub::GroupMembership joined{ethernet_address_of_group(group), true, group, {}};
-    EXPECT_EQ(heard(), (std::vector<hub::Message>{joined, hub::Reserve{tcp, 40000}}));
+    EXPECT_EQ(heard(), (std::vector<hub::Message>{joined, hub::Reserve{tcp, 40000, listens}}));
     EXPECT_EQ(later(), News::nothing);
     end();
 }

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "datapath/link/ip_gid.h"
 #include "datapath/wire/bytes.h"
 
 namespace verbline::verbs {
@@ -33,6 +34,23 @@ TEST_F(LinkPortsTest, OnAnInterfaceAnotherProgramMayHaveAPort) {
     EXPECT_FALSE(first.elsewhere(tcp, 7174)) << "its own";
     EXPECT_EQ(second.reserve(tcp, 7174).error().code, EADDRINUSE);
     EXPECT_TRUE(first.release(tcp, 7174));
+    EXPECT_FALSE(second.elsewhere(tcp, 7174));
+}
+
+TEST_F(LinkPortsTest, UsesOfOneProgramShareANumber) {
+    const PortUse at1{.address = link::gid_of(wire::ipv4(10, 0, 0, 1))},
+        at2{.address = link::gid_of(wire::ipv4(10, 0, 0, 2))};
+    EXPECT_EQ(first.reserve(tcp, 7174, at1), 7174);
+    EXPECT_EQ(first.reserve(tcp, 7174, at2), 7174);
+    EXPECT_EQ(first.reserve(tcp, 7174).error().code, EADDRINUSE);
+    EXPECT_EQ(first.rebind(tcp, 7174, at2, at1).error().code, EADDRINUSE);
+    EXPECT_EQ(first.rebind(tcp, 7174, {}, at1).error().code, ENOENT);
+    EXPECT_TRUE(first.rebind(tcp, 7174, at2, at2.as_listener()));
+    EXPECT_EQ(second.reserve(tcp, 7174, at1).error().code, EADDRINUSE) << "another program";
+    EXPECT_TRUE(first.release(tcp, 7174, at1));
+    EXPECT_TRUE(second.elsewhere(tcp, 7174)) << "one is left";
+    EXPECT_EQ(first.release(tcp, 7174, at2).error().code, ENOENT);
+    EXPECT_TRUE(first.release(tcp, 7174, at2.as_listener()));
     EXPECT_FALSE(second.elsewhere(tcp, 7174));
 }
 

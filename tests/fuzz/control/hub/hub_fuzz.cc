@@ -52,10 +52,16 @@ void play_ports(hub::Registry& registry, hub::LaneId speaker, const hub::Message
         const auto port = registry.reserve(speaker, *wanted);
         if (!port) return;
         expect(*port != 0 && (wanted->port == 0 || *port == wanted->port));
-        expect(!registry.reserve(speaker, {wanted->space, *port}));
+        expect(!registry.reserve(speaker, {wanted->space, *port, wanted->use.as_listener()}));
+        if (wanted->use.listening) expect(registry.listener({wanted->space, *port}, std::nullopt).has_value());
+    }
+    if (const auto* wanted = std::get_if<hub::Rebind>(&message);
+        wanted != nullptr && registry.rebind(speaker, *wanted)) {
+        expect(registry.release(speaker, {wanted->space, wanted->port, wanted->to}).has_value());
+        expect(registry.reserve(speaker, {wanted->space, wanted->port, wanted->to}).has_value());
     }
     if (const auto* port = std::get_if<hub::Release>(&message); port != nullptr && registry.release(speaker, *port)) {
-        expect(!registry.release(speaker, *port));
+        expect(!registry.release(speaker, *port) || port->use.reuse);
     }
 }
 

@@ -105,6 +105,14 @@ private:
         one.gid.bytes[15] = std::byte{input.byte()};
         return one;
     }
+    /// Of few, so that they meet; the first is that of an id without options.
+    static hub::PortUse use_of(unsigned which) {
+        hub::PortUse use{
+            .only_its_family = which % 2 == 0, .reuse = which / 2 % 3 == 1, .listening = which / 2 % 3 == 2};
+        if (which / 6 % 3 == 1) use.address = link::parse_interface_address("10.99.0.1/16")->gid;
+        if (which / 6 % 3 == 2) use = {.family = rdmacm::Family::ib, .address = {}, .only_its_family = false};
+        return use;
+    }
     static hub::Message subnet_message(fuzz::Input& input) {
         wire::Gid gid{};
         gid.bytes[15] = std::byte{input.byte()};
@@ -119,8 +127,10 @@ private:
     }
     static hub::Message message(fuzz::Input& input) {
         const wire::MacAddress mac{{std::byte(input.byte() % 4), {}, {}, {}, {}, std::byte(input.byte() % 8)}};
-        const std::uint16_t space = input.byte() % 2, port = input.byte() % 4;
-        switch (input.byte() % 8) {
+        const unsigned space_byte = input.byte(), port_byte = input.byte();
+        const std::uint16_t space = space_byte % 2, port = port_byte % 4;
+        const auto use = use_of(space_byte / 2), other_use = use_of(port_byte / 4);
+        switch (input.byte() % 9) {
             case 0: {
                 hub::Join join{.mac = mac, .addresses = {}, .program = "fuzz", .direct = true};
                 for (unsigned n = input.byte() % 4; n > 0; --n) join.addresses.push_back(address(input));
@@ -128,11 +138,12 @@ private:
             }
             case 1: return hub::Join{.mac = {}, .addresses = {}, .program = {}, .direct = true};
             case 2: return hub::GroupMembership{mac, input.byte() % 3 != 0};
-            case 3: return hub::Reserve{space, port};
-            case 4: return hub::Release{space, port};
+            case 3: return hub::Reserve{space, port, use};
+            case 4: return hub::Release{space, port, use};
             case 5: return subnet_message(input);
             case 6: return hub::Direct{mac};
             case 7: return hub::DirectEnd{hub::DirectId{1u + port}};
+            case 8: return hub::Rebind{space, port, use, other_use};
             default: return hub::Done{};
         }
     }

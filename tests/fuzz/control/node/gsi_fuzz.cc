@@ -82,8 +82,8 @@ private:
     std::set<MemberId> members_;
     std::optional<MemberId> holder_;
     node::GsiHeaders headers_{.carrier = link::Carrier::roce_v1, .covered_at = 14, .network_at = 14, .size = 74};
-    node::GsiRouter router_{{.holder = [this](wire::CmServiceId service) -> std::optional<MemberId> {
-                                 return service == wire::CmServiceId{1} ? holder_ : std::nullopt;
+    node::GsiRouter router_{{.listener = [this](const node::RequestTarget& target) -> std::optional<MemberId> {
+                                 return target.service == wire::CmServiceId{1} ? holder_ : std::nullopt;
                              },
                              .attached = [this](MemberId member) { return members_.contains(member); }}};
 };
