@@ -49,22 +49,10 @@ std::vector<InterfaceAddress> default_subnets() {
 
 Registry::Registry(RegistrySetup setup) : setup_(std::move(setup)), ports_(setup_.node.has_value()) {}
 
-bool Registry::has_too_many_lanes(uid_t user) const {
-    const auto theirs = [user](const auto& entry) { return entry.second.peer.uid == user; };
-    return user != setup_.owner &&
-           static_cast<std::size_t>(std::ranges::count_if(tenants_, theirs)) >= setup_.max_user_lanes;
-}
-
 Registry::Answer<LaneId> Registry::join(const Join& join, Peer peer) {
-    if (tenants_.size() >= setup_.max_lanes) {
-        return refuse(ENOSPC, fmt::format("{} is full: {} programs use it; start another with `verbline {} NAME`",
-                                          who(), setup_.max_lanes, kind()));
-    }
-    if (has_too_many_lanes(peer.uid)) {
-        return refuse(EDQUOT,
-                      fmt::format("{} keeps {} lanes for a user other than its own; end some programs, or start the "
-                                  "{} with a larger --user-lanes",
-                                  who(), setup_.max_user_lanes, kind()));
+    if (auto room = may_join(peer.uid); !room) {
+        quotas_.quota_lanes.add();
+        return std::unexpected(std::move(room.error()));
     }
     Tenant tenant{.program = join.program,
                   .peer = peer,
@@ -110,20 +98,6 @@ void Registry::leave(LaneId lane) {
     std::erase_if(direct_, [&](const auto& entry) { return entry.second.joins(lane); });
     tenants_.erase(lane);
     if (setup_.node) retired_.insert(lane);
-}
-
-Registry::Answer<void> Registry::set_group(LaneId lane, const GroupMembership& group) {
-    auto& groups = tenants_.at(lane).groups;
-    if (!group.member) {
-        groups.erase(group.mac);
-    } else if (groups.size() < setup_.max_groups || groups.contains(group.mac)) {
-        groups.insert(group.mac);
-    } else {
-        return refuse(ENOSPC, fmt::format("{} keeps {} multicast groups for a program; leave some, or start "
-                                          "the {} with a larger --lane-groups",
-                                          who(), setup_.max_groups, kind()));
-    }
-    return {};
 }
 
 /// The same host number in every subnet: 10.99.0.7 and ...::7 are the same program.

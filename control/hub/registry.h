@@ -22,6 +22,7 @@
 #include "control/hub/lane_id.h"
 #include "control/hub/port_table.h"
 #include "control/hub/protocol.h"
+#include "pmd/base/counter.h"
 
 namespace verbline::hub {
 
@@ -30,9 +31,13 @@ struct RegistrySetup {
     std::vector<InterfaceAddress> subnets;  ///< a client that names no address gets one of each; at most 8
     uid_t owner = 0;                        ///< the hub's user, who may have all lanes
     std::size_t max_lanes = 256;
-    std::size_t max_user_lanes = 64;      ///< of any other user
+    // Of all programs of any other user.
+    std::size_t max_user_lanes = 64;
+    std::size_t max_user_groups = 1024;
+    std::size_t max_user_ports = 16384;
+    std::size_t max_user_direct = 256;
+    std::size_t max_user_targets = 1024;  ///< XRC targets of a node
     std::size_t max_groups = 256;         ///< of one lane
-    std::size_t max_user_targets = 1024;  ///< XRC targets of a node that one other user's programs have open
     std::size_t max_ports = 8192;         ///< of one lane, in all port spaces; a space has 28,232 ephemeral ones
     std::size_t max_direct = 16;          ///< direct links of one lane at a time; 0: none on this hub
     std::vector<wire::Gid> routers;       ///< lanes with one of these addresses have no direct links
@@ -52,6 +57,17 @@ struct Peer {
 struct DirectPair {
     LaneId asker{}, peer{};
     bool joins(LaneId lane) const { return lane == asker || lane == peer; }
+};
+
+#define VERBLINE_HUB_QUOTA_COUNTERS(X)                                                    \
+    X(quota_lanes, "programs that were refused since all, or their user's, are too many") \
+    X(quota_groups, "multicast groups beyond a program's or a user's quota")              \
+    X(quota_ports, "port numbers beyond a program's or a user's quota")                   \
+    X(quota_direct, "direct links beyond a program's or a user's quota")                  \
+    X(quota_targets, "XRC targets beyond a user's quota")
+
+struct QuotaCounters {
+    VERBLINE_COUNTER_STRUCT(VERBLINE_HUB_QUOTA_COUNTERS)
 };
 
 /// 10.99.0.0/16, and a unique local prefix (RFC 4193): private ranges that few networks around a hub will use.
@@ -111,16 +127,21 @@ public:
 
     /// Null: it is a hub's.
     const NodeIdentity* node() const { return setup_.node ? &*setup_.node : nullptr; }
-    /// XRC targets that programs of the lane's user may have open; nullopt: it is the hub's own user.
-    std::optional<std::size_t> most_targets(LaneId lane) const {
-        if (tenants_.at(lane).peer.uid == setup_.owner) return std::nullopt;
-        return setup_.max_user_targets;
-    }
+    /// Whether the lane's user may open one more XRC target, having `open`. EDQUOT.
+    Answer<void> may_open_target(LaneId lane, std::size_t open);
+    const QuotaCounters& quotas() const { return quotas_; }
     const Tenant& tenant(LaneId lane) const { return tenants_.at(lane); }
     const std::map<LaneId, Tenant>& tenants() const { return tenants_; }
 
 private:
-    bool has_too_many_lanes(uid_t user) const;
+    Answer<void> may_join(uid_t user) const;
+    Answer<void> may_join_group(const Tenant& tenant) const;
+    Answer<void> may_reserve(const Tenant& tenant) const;
+    bool may_link(LaneId one) const;
+    Answer<void> within_user_quota(uid_t user, std::size_t has, std::size_t most, std::string_view what,
+                                   std::string_view option) const;
+    template <class Count>
+    std::size_t sum_of_user(uid_t user, Count count) const;
     Answer<LaneId> join_hub(Tenant tenant);
     Answer<LaneId> join_node(Tenant tenant);
     bool taken(link::MemberId member) const;
@@ -145,6 +166,7 @@ private:
     std::set<LaneId> retired_;  ///< of a node
     std::map<DirectId, DirectPair> direct_;
     std::uint32_t last_direct_ = 0;
+    QuotaCounters quotas_;
 };
 
 }  // namespace verbline::hub

@@ -25,7 +25,8 @@ std::expected<DirectId, int> Registry::link_directly(LaneId asker, const Direct&
     if (!same_user || routes(one) || routes(other)) return std::unexpected(EPERM);
     const auto joins_them = [&](const auto& entry) { return entry.second.joins(asker) && entry.second.joins(peer); };
     if (std::ranges::any_of(direct_, joins_them)) return std::unexpected(EALREADY);
-    if (direct_links(asker) >= setup_.max_direct || direct_links(peer) >= setup_.max_direct) {
+    if (!may_link(asker) || !may_link(peer)) {
+        quotas_.quota_direct.add();
         return std::unexpected(EDQUOT);
     }
     do {

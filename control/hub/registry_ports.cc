@@ -2,6 +2,7 @@
 // Port numbers of lanes: quotas, and the reasons for refusals.
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,11 +20,9 @@ bool Registry::may_bind(LaneId lane, const PortUse& use) const {
 
 Registry::Answer<std::uint16_t> Registry::reserve(LaneId lane, const Reserve& wanted) {
     auto& tenant = tenants_.at(lane);
-    if (tenant.ports >= setup_.max_ports) {
-        return std::unexpected(
-            Refused{ENOSPC, fmt::format("{} keeps {} ports for a program; release some, or start the {} with a "
-                                        "larger --lane-ports",
-                                        who(), setup_.max_ports, kind())});
+    if (auto room = may_reserve(tenant); !room) {
+        quotas_.quota_ports.add();
+        return std::unexpected(std::move(room.error()));
     }
     const auto port = wanted.port != 0 ? std::optional(wanted.port) : choose_port(wanted.space);
     if (!port) {

@@ -52,9 +52,8 @@ std::size_t Server::targets_of_user(LaneId member) const {
 }
 
 bool Server::serve_member(Session& session, const CreateXrcTarget& wanted) {
-    if (const auto most = registry_.most_targets(*session.lane); most && targets_of_user(*session.lane) >= *most) {
-        return say(session, Refused{ENOMEM, "this user's programs have too many XRC targets of the node open"});
-    }
+    const auto room = registry_.may_open_target(*session.lane, targets_of_user(*session.lane));
+    if (!room) return say(session, Refused{ENOMEM, room.error().reason});  // as ibv_create_qp says it
     const auto qpn = xrc_.create(*session.lane, wanted.domain);
     if (!qpn) return say(session, qpn.error());
     tell_domain(*xrc_.find(*qpn), session.lane);

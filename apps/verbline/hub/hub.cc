@@ -22,7 +22,8 @@ public:
             .summary = "join RDMA programs on this machine by a software switch",
             .synopsis =
                 "NAME [--uplink DEVICE]... [--subnet CIDR]... [--router ADDRESS]... [--mtu N] "
-                "[--user-lanes N] [--lane-groups N] [--lane-ports N] [--no-direct] [--capture FILE] [--impair SPEC]",
+                "[--user-lanes N] [--user-groups N] [--user-ports N] [--user-direct N] [--lane-groups N] [--lane-ports "
+                "N] [--no-direct] [--capture FILE] [--impair SPEC]",
             .description =
                 {"Gives each program that joins (verbline run --link hub:NAME) a lane of its own: shared memory, a MAC "
                  "address and IP addresses, free again the moment the program ends, however it ends. Runs until SIGINT "

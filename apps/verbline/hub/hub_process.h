@@ -30,7 +30,13 @@ struct HubOptions {
     /// Lanes that have one of these addresses may send from any source address.
     std::vector<wire::Gid> routers;
     bool any_source = false;  ///< all lanes may do so
+    // Of a user other than the hub's.
     std::size_t user_lanes = hub::RegistrySetup{}.max_user_lanes;
+    std::size_t user_groups = hub::RegistrySetup{}.max_user_groups;
+    std::size_t user_ports = hub::RegistrySetup{}.max_user_ports;
+    std::size_t user_direct = hub::RegistrySetup{}.max_user_direct;
+    std::size_t user_targets = hub::RegistrySetup{}.max_user_targets;
+    // Of a program.
     std::size_t lane_groups = hub::RegistrySetup{}.max_groups;
     std::size_t lane_ports = hub::RegistrySetup{}.max_ports;
     std::optional<hub::Access> access;       ///< of other users; none

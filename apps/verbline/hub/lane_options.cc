@@ -15,9 +15,15 @@ constexpr unsigned smallest_mtu = 1280, largest_mtu = 9600;  // RFC 8200, 5; wha
 
 void LaneOptions::declare(CLI::App& app) {
     app.add_option("NAME", options_.name, fmt::format("of the {}", kind_))->required();
-    app.add_option("--user-lanes", options_.user_lanes,
-                   fmt::format("most programs of a user other than the {}'s; without it, 64", kind_))
-        ->type_name("N");
+    const auto of_user = [&](const char* option, std::size_t& value, std::string_view what) {
+        app.add_option(option, value,
+                       fmt::format("most {} of a user other than the {}'s; without it, {}", what, kind_, value))
+            ->type_name("N");
+    };
+    of_user("--user-lanes", options_.user_lanes, "programs");
+    of_user("--user-groups", options_.user_groups, "multicast groups of all programs");
+    of_user("--user-ports", options_.user_ports, "connection manager ports of all programs");
+    of_user("--user-direct", options_.user_direct, "direct links between programs");
     app.add_option("--lane-groups", options_.lane_groups, "most multicast groups of one program; without it, 256")
         ->type_name("N");
     app.add_option("--lane-ports", options_.lane_ports,

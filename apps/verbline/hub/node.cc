@@ -25,7 +25,8 @@ public:
             .summary = "share one port among the RDMA programs of this machine",
             .synopsis =
                 "NAME --port DEVICE [--ip ADDRESS/LENGTH]... [--mtu N] [--group GROUP] [--mode MODE] "
-                "[--user-lanes N] [--lane-groups N] [--lane-ports N] [--no-direct] [--impair SPEC]",
+                "[--user-lanes N] [--user-groups N] [--user-ports N] [--user-direct N] [--user-targets N] "
+                "[--lane-groups N] [--lane-ports N] [--no-direct] [--impair SPEC]",
             .description =
                 {"Owns a port, and gives each program that joins (verbline run --link node:NAME) the same device on "
                  "it, as a network adapter does: one MAC address, one set of IP addresses, one connection manager. "
@@ -46,6 +47,9 @@ public:
                  "nothing else of the host.",
                  "When a program is killed, its connections are ended in its name (DREQ, REJ), its groups are left "
                  "and its ports are free at once; its queue pair numbers are not used again for some seconds.",
+                 "What a user's programs have of the node in all is limited by --user-lanes and the options behind it; "
+                 "refusals are counted (quota_ports and others in verbline show NAME counters). Queue pairs and memory "
+                 "are the program's own: limit them by ulimit(1) or control groups.",
                  "The node runs at a higher priority than programs, where it may (nice(2) of -10), since all of them "
                  "wait for it; it sleeps when there is nothing to do.",
                  "A program may send RDMA packets only, datagrams only from its own queue pairs and messages of the "
@@ -74,6 +78,9 @@ public:
         app.add_option("--group", group_, "whose members may join, too")->type_name("GROUP");
         app.add_option("--mode", mode_, "of the socket that programs join at, octal; without it, 0660")
             ->type_name("MODE");
+        app.add_option("--user-targets", options_.user_targets,
+                       "most XRC targets of a user other than the node's; without it, 1024")
+            ->type_name("N");
         lanes_.declare(app);
     }
 

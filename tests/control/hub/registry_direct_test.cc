@@ -100,6 +100,24 @@ TEST_F(DirectLinksTest, OnlyItsTwoLanesMayEndALink) {
     EXPECT_EQ(registry.direct_links().size(), 1u);
 }
 
+TEST_F(DirectLinksTest, AUserHasAQuota) {
+    Registry small{{.name = "lab", .subnets = default_subnets(), .owner = 1000, .max_user_direct = 1}};
+    const auto join_as = [&](uid_t user) {
+        return small.join({.mac = {}, .addresses = {}, .program = "p", .direct = true}, {1, user}).value();
+    };
+    const auto link_in = [&](LaneId asker, LaneId peer) {
+        return small.link_directly(asker, {small.tenant(peer).mac});
+    };
+    const auto first = join_as(1001), second = join_as(1001), third = join_as(1001);
+    const auto linked = link_in(first, second);
+    ASSERT_TRUE(linked);
+    EXPECT_EQ(link_in(first, third), std::unexpected(EDQUOT));
+    EXPECT_EQ(small.quotas().quota_direct.value(), 1u);
+    EXPECT_TRUE(link_in(join_as(1000), join_as(1000))) << "of another user";
+    small.end_direct(first, *linked);
+    EXPECT_TRUE(link_in(first, third));
+}
+
 TEST_F(DirectLinksTest, TheyEndWithEitherLane) {
     EXPECT_EQ(link(one, two), 0);
     EXPECT_EQ(link(three, one), 0);

@@ -116,6 +116,36 @@ TEST_F(RegistryTest, ASmallSubnetEnds) {
     EXPECT_TRUE(small.join({.addresses = {address("10.6.0.1/24")}}, {}));
 }
 
+TEST_F(RegistryTest, AUserHasAQuotaOfGroupsAndPortsInAll) {
+    Registry shared{{.name = "lab",
+                     .subnets = default_subnets(),
+                     .owner = 1000,
+                     .max_user_lanes = 2,
+                     .max_user_groups = 2,
+                     .max_user_ports = 2}};
+    const auto one = *shared.join({}, {1, 1001}), two = *shared.join({}, {2, 1001}), own = *shared.join({}, {3, 1000});
+    EXPECT_EQ(shared.join({}, {4, 1001}).error().code, EDQUOT);
+    for (const auto lane : {one, two, own}) {
+        EXPECT_TRUE(shared.reserve(lane, {0x0106, 0}));
+        EXPECT_TRUE(shared.set_group(lane, {mac_of("01:00:5e:01:01:01"), true}));
+    }
+    const auto port = shared.reserve(one, {0x0106, 0});
+    ASSERT_FALSE(port);
+    EXPECT_EQ(port.error().code, EDQUOT);
+    EXPECT_EQ(port.error().reason,
+              "hub `lab` keeps 2 ports for a user other than its own; end some programs, or start the hub with a "
+              "larger --user-ports");
+    EXPECT_EQ(shared.set_group(two, {mac_of("01:00:5e:01:01:02"), true}).error().code, EDQUOT);
+    EXPECT_TRUE(shared.set_group(two, {mac_of("01:00:5e:01:01:01"), true})) << "it has this one";
+    EXPECT_TRUE(shared.reserve(own, {0x0106, 0})) << "the hub's own user has no quota";
+    EXPECT_TRUE(shared.set_group(own, {mac_of("01:00:5e:01:01:02"), true}));
+    EXPECT_EQ(shared.quotas().quota_lanes.value(), 1u);
+    EXPECT_EQ(shared.quotas().quota_ports.value(), 1u);
+    EXPECT_EQ(shared.quotas().quota_groups.value(), 1u);
+    shared.leave(one);
+    EXPECT_TRUE(shared.reserve(two, {0x0106, 0}));
+}
+
 TEST_F(RegistryTest, GroupsAreBounded) {
     join({});
     const auto in = [&](const char* group) { return registry.set_group(LaneId{0}, {mac_of(group), true}).has_value(); };
