@@ -20,11 +20,8 @@ Refused foreign_address() {
 
 }  // namespace
 
-/// The GID of a port on a soft fabric is no IP address: AF_IB alone names it.
 bool Server::may_bind(const Session& session, const PortUse& use) const {
-    if (registry_.may_bind(*session.lane, use)) return true;
-    return use.family == rdmacm::Family::ib && host_.subnet() != nullptr &&
-           use.address == host_.subnet()->port().facts.gid();
+    return registry_.may_bind(*session.lane, use) || (host_.subnet() != nullptr && host_.subnet()->has_address(use));
 }
 
 bool Server::serve(Session& session, const Reserve& wanted) {

@@ -14,6 +14,8 @@ class SubnetHost {
 public:
     virtual ~SubnetHost() = default;
     virtual SubnetPort port() const = 0;
+    /// Whether the use's address is one that the subnet gives the port: its GID, for AF_IB; IPoIB's link-local one.
+    virtual bool has_address(const PortUse& use) const = 0;
     virtual void find(LaneId member, const FindNeighbour& wanted) = 0;
     virtual void find(LaneId member, const FindPath& wanted) = 0;
     virtual void join(LaneId member, const JoinSubnetGroup& wanted) = 0;

@@ -47,6 +47,16 @@ hub::SubnetPort SubnetService::port() const {
     return {.facts = agent_.port(), .broadcast = neighbours_.broadcast_group()};
 }
 
+bool SubnetService::has_address(const hub::PortUse& use) const {
+    const auto gid = opened_.gid();
+    switch (use.family) {
+        case rdmacm::Family::ib: return use.address == gid;
+        case rdmacm::Family::ipv6: return use.address == ipoib::ipv6_link_local_of(gid);
+        case rdmacm::Family::ipv4: break;
+    }
+    return false;
+}
+
 bool SubnetService::may_ask(hub::LaneId member) {
     auto& questions = members_[member].questions;
     if (questions >= max_questions) {

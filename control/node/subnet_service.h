@@ -66,6 +66,7 @@ public:
     SubnetService& operator=(const SubnetService&) = delete;
 
     hub::SubnetPort port() const override;
+    bool has_address(const hub::PortUse& use) const override;
     void find(hub::LaneId member, const hub::FindNeighbour& wanted) override;
     void find(hub::LaneId member, const hub::FindPath& wanted) override;
     void join(hub::LaneId member, const hub::JoinSubnetGroup& wanted) override;

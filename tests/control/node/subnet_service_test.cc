@@ -113,6 +113,19 @@ struct SubnetServiceTest : ::testing::Test {
     const wire::Gid mgid = wire::ipoib_multicast_mgid(ipv4(239, 7, 7, 7), pkey);
 };
 
+TEST_F(SubnetServiceTest, ThePortHasItsGidAndALinkLocalAddress) {
+    using rdmacm::Family;
+    const auto gid = h2->transport->port().gid(), other = h3->transport->port().gid();
+    const auto has = [&](Family family, const wire::Gid& address) {
+        return h2->subnet->has_address({.family = family, .address = address});
+    };
+    EXPECT_TRUE(has(Family::ib, gid));
+    EXPECT_TRUE(has(Family::ipv6, ipoib::ipv6_link_local_of(gid)));
+    EXPECT_FALSE(has(Family::ib, other));
+    EXPECT_FALSE(has(Family::ipv6, ipoib::ipv6_link_local_of(other)));
+    EXPECT_FALSE(has(Family::ipv4, gid));
+}
+
 TEST_F(SubnetServiceTest, IsInIpoibsGroups) {
     await_broadcast();
     EXPECT_GE(h2->changes, 1);

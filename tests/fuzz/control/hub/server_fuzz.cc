@@ -33,6 +33,7 @@ std::size_t open_descriptors() {
 
 /// A subnet whose answers are there at once.
 struct Subnet : hub::SubnetHost {
+    bool has_address(const hub::PortUse& use) const override { return use.family == rdmacm::Family::ib; }
     hub::SubnetPort port() const override { return {.facts = {.lid = wire::Lid{3}, .mtu = 2048}, .broadcast = {}}; }
     void find(hub::LaneId member, const hub::FindNeighbour& wanted) override {
         server->tell_subnet(member, hub::NeighbourFound{wanted.to, wanted.to, 0});
