@@ -51,8 +51,8 @@ void PortTable::leave(LaneId lane) {
     std::erase_if(uses_, [](const auto& entry) { return entry.second.empty(); });
 }
 
-std::optional<LaneId> PortTable::listener(PortNumber port,
-                                          const std::optional<rdmacm::SocketAddress>& destination) const {
+std::optional<LaneId> PortTable::holder(PortNumber port,
+                                        const std::optional<rdmacm::SocketAddress>& destination) const {
     const auto found = uses_.find(port);
     if (found == uses_.end()) return std::nullopt;
     std::optional<LaneId> best;

@@ -45,8 +45,8 @@ public:
 
     /// Whether any lane uses the number.
     bool used(PortNumber port) const { return uses_.contains(port); }
-    /// The lane whose listener the request suits best; of equals the one that listened first.
-    std::optional<LaneId> listener(PortNumber port, const std::optional<rdmacm::SocketAddress>& destination) const;
+    /// The lane whose use the request suits best; of equals the first.
+    std::optional<LaneId> holder(PortNumber port, const std::optional<rdmacm::SocketAddress>& destination) const;
 
 private:
     struct Held {

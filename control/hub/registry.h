@@ -100,9 +100,9 @@ public:
     void free(LaneId member) { retired_.erase(member); }
     /// The addresses of a node's port have changed.
     void set_addresses(const std::vector<InterfaceAddress>& addresses);
-    /// Whose listener a request for this port and destination suits best.
-    std::optional<LaneId> listener(PortNumber port, const std::optional<rdmacm::SocketAddress>& destination) const {
-        return ports_.listener(port, destination);
+    /// Whose listener, or else whose bound id, a request for this port and destination suits best.
+    std::optional<LaneId> holder(PortNumber port, const std::optional<rdmacm::SocketAddress>& destination) const {
+        return ports_.holder(port, destination);
     }
     /// ENOSPC: too many groups. Repeating a request is no error.
     Answer<void> set_group(LaneId lane, const GroupMembership& group);

@@ -92,7 +92,7 @@ GsiRouter::Verdict GsiRouter::to_member(const Arrival& arrival) {
 std::optional<link::MemberId> GsiRouter::receiver(const ReceivedMessage& message) const {
     if (!is_request(message)) return member_of_id(message.receiver_id());
     const RequestTarget target{service_of(message), destination_of(message)};
-    if (const auto listener = setup_.listener(target)) return listener;
+    if (const auto holder = setup_.holder(target)) return holder;
     return tracker_.requester(target.service);
 }
 

@@ -4,8 +4,8 @@
 /// @file
 /// Which process a message of the connection manager is for: QP1 is the node's, connections are its members'.
 ///
-///     REQ, SIDR_REQ    by service id and destination address: the member that listens there, or one that has requested
-///                      the same service
+///     REQ, SIDR_REQ    by service id and destination address: the member that listens there, or is bound there, or has
+///                      requested the same service
 ///     all others       by the receiver's communication or request id, whose high bits are the member
 ///     no such member   answered in its name: REJ, DREP, SIDR_REP
 ///
@@ -41,8 +41,8 @@ struct RequestTarget {
 class GsiRouter {
 public:
     struct Setup {
-        /// The member whose listener the request suits best.
-        std::function<std::optional<link::MemberId>(const RequestTarget&)> listener;
+        /// The member whose use of the port the request suits best.
+        std::function<std::optional<link::MemberId>(const RequestTarget&)> holder;
         std::function<bool(link::MemberId)> attached;
     };
     explicit GsiRouter(Setup setup) : setup_(std::move(setup)) {}

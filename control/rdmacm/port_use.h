@@ -49,19 +49,20 @@ constexpr PortConflict conflict(const PortUse& one, const PortUse& other) {
     return same ? PortConflict::same_address : PortConflict::none;
 }
 
-/// How well a listener suits a request; of several the best gets it.
-enum class Suits : std::uint8_t { no, by_service_id, by_any_address, by_address };
+/// How well a use suits a request; of several the best gets it. `bound`: its id may be about to listen, and its
+/// process knows; programs tell their peers a port between bind and listen (qperf).
+enum class Suits : std::uint8_t { no, bound, by_service_id, by_any_address, by_address };
 
 /// `destination`: what the request's IP CM header says; of a request without one the GID that it is for, as AF_IB;
 /// none: neither is known. A request without an IP CM header may go to a listener with an IP address, which refuses it.
-constexpr Suits suits(const PortUse& listener, const std::optional<SocketAddress>& destination) {
-    if (!listener.listening) return Suits::no;
-    const bool same_family = destination && destination->family == listener.family;
-    if (same_family && !listener.any() && destination->gid == listener.address) return Suits::by_address;
-    if (listener.family == Family::ib) return Suits::by_any_address;  // whatever the private data begins with
-    if (!destination || destination->family == Family::ib) return Suits::by_service_id;
-    if (!listener.any()) return Suits::no;
-    return same_family || !listener.only_its_family ? Suits::by_any_address : Suits::no;
+constexpr Suits suits(const PortUse& use, const std::optional<SocketAddress>& destination) {
+    const auto or_bound = [&](Suits how) { return use.listening ? how : Suits::bound; };
+    const bool same_family = destination && destination->family == use.family;
+    if (same_family && !use.any() && destination->gid == use.address) return or_bound(Suits::by_address);
+    if (use.family == Family::ib) return or_bound(Suits::by_any_address);  // whatever the private data begins with
+    if (!destination || destination->family == Family::ib) return or_bound(Suits::by_service_id);
+    if (!use.any()) return Suits::no;
+    return same_family || !use.only_its_family ? or_bound(Suits::by_any_address) : Suits::no;
 }
 
 }  // namespace verbline::rdmacm

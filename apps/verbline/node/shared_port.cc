@@ -104,7 +104,7 @@ Result<void> SharedPort::serve(pmd::Switch& fabric, hub::Server& server) {
     server_ = &server;
     auto gsi = node::NodeGsi::create(
         loop_, *queue_,
-        {.router = {.listener = [this](const node::RequestTarget& target) { return listener(target); },
+        {.router = {.holder = [this](const node::RequestTarget& target) { return holder(target); },
                     .attached = [this](link::MemberId member) { return members_.contains(member); }},
          .mac = identity_.mac,
          .pool = pool_,
@@ -145,10 +145,10 @@ void SharedPort::look() {
     if (changed_) changed_();
 }
 
-std::optional<link::MemberId> SharedPort::listener(const node::RequestTarget& target) const {
+std::optional<link::MemberId> SharedPort::holder(const node::RequestTarget& target) const {
     const auto port = rdmacm::port_of(target.service);
     if (!port) return std::nullopt;
-    const auto lane = server_->registry().listener({std::to_underlying(port->first), port->second}, target.destination);
+    const auto lane = server_->registry().holder({std::to_underlying(port->first), port->second}, target.destination);
     return lane ? std::optional(member_of(*lane)) : std::nullopt;
 }
 

@@ -102,7 +102,7 @@ private:
     Result<void> take_kernel_identity(const pmd::EthernetSpec& port);
     void look();
     void inject(node::PeerMember to, rte_mbuf* frame);
-    std::optional<link::MemberId> listener(const node::RequestTarget& target) const;
+    std::optional<link::MemberId> holder(const node::RequestTarget& target) const;
     Result<void> join(Joined& joined);
     void leave(const wire::MacAddress& group);
 

@@ -69,14 +69,18 @@ TEST(PortTableTest, WhatALaneDoesNotHaveItCannotChange) {
 TEST(PortTableTest, ARequestIsForTheListenerThatItSuitsBest) {
     PortTable table(true);
     const PortUse six{.family = rdmacm::Family::ipv6};
-    const auto to = [&](const wire::Gid& gid) { return table.listener(port, SocketAddress{.gid = gid}); };
+    const auto to = [&](const wire::Gid& gid) { return table.holder(port, SocketAddress{.gid = gid}); };
     EXPECT_EQ(to(at1), std::nullopt);
+    EXPECT_TRUE(table.reserve(three, port, {.address = at1}));
+    EXPECT_EQ(to(at1), three);
+    EXPECT_EQ(to(at2), std::nullopt);
+    table.leave(three);
     EXPECT_TRUE(table.reserve(three, port, six.as_listener()));
     EXPECT_TRUE(table.reserve(one, port, first.as_listener()));
     EXPECT_TRUE(table.reserve(two, port, second));
     EXPECT_EQ(to(at1), one);
-    EXPECT_EQ(to(at2), std::nullopt) << "bound only";
-    EXPECT_EQ(table.listener(port, std::nullopt), three) << "by its service id: who listened first";
+    EXPECT_EQ(to(at2), two) << "bound only: it may listen in a moment";
+    EXPECT_EQ(table.holder(port, std::nullopt), three) << "by its service id: the first";
 }
 
 }  // namespace

@@ -74,16 +74,22 @@ TEST_F(RegistryOfNode, NumbersBeginWhereTheSetupSays) {
     EXPECT_EQ(late.join({}, {}).value(), LaneId{1});
 }
 
-TEST_F(RegistryOfNode, APortHasAListener) {
+TEST_F(RegistryOfNode, APortHasAHolder) {
     const auto member = join();
-    EXPECT_FALSE(registry.listener({0x106, 4000}, std::nullopt));
+    EXPECT_FALSE(registry.holder({0x106, 4000}, std::nullopt));
     EXPECT_EQ(registry.reserve(member, {0x106, 4000}).value(), 4000);
-    EXPECT_FALSE(registry.listener({0x106, 4000}, std::nullopt)) << "it is bound only";
+    const auto other = join();
+    const PortUse six{.family = rdmacm::Family::ipv6};
+    EXPECT_EQ(registry.reserve(other, {0x106, 4000, six}), 4000);
+    EXPECT_EQ(registry.holder({0x106, 4000}, std::nullopt), member) << "the first, though bound only";
+    EXPECT_TRUE(registry.rebind(other, {0x106, 4000, six, six.as_listener()}));
+    EXPECT_EQ(registry.holder({0x106, 4000}, std::nullopt), other) << "who listens comes first";
+    registry.leave(other);
     EXPECT_TRUE(registry.rebind(member, {0x106, 4000, {}, PortUse{}.as_listener()}));
-    EXPECT_EQ(registry.listener({0x106, 4000}, std::nullopt), member);
-    EXPECT_FALSE(registry.listener({0x111, 4000}, std::nullopt)) << "another port space";
+    EXPECT_EQ(registry.holder({0x106, 4000}, std::nullopt), member);
+    EXPECT_FALSE(registry.holder({0x111, 4000}, std::nullopt)) << "another port space";
     registry.leave(member);
-    EXPECT_FALSE(registry.listener({0x106, 4000}, std::nullopt)) << "free at once";
+    EXPECT_FALSE(registry.holder({0x106, 4000}, std::nullopt)) << "free at once";
 }
 
 TEST_F(RegistryOfNode, MembersShareAPortByItsAddresses) {
@@ -98,8 +104,8 @@ TEST_F(RegistryOfNode, MembersShareAPortByItsAddresses) {
     EXPECT_EQ(refused.error().reason,
               "port 4000 is in use on node `n1` by rping (process 100); choose another, or end that program");
     using rdmacm::Family, rdmacm::SocketAddress;
-    EXPECT_EQ(registry.listener({0x106, 4000}, SocketAddress{.gid = at4.address}), four);
-    EXPECT_EQ(registry.listener({0x106, 4000}, SocketAddress{.family = Family::ipv6, .gid = at6.address}), six);
+    EXPECT_EQ(registry.holder({0x106, 4000}, SocketAddress{.gid = at4.address}), four);
+    EXPECT_EQ(registry.holder({0x106, 4000}, SocketAddress{.family = Family::ipv6, .gid = at6.address}), six);
 }
 
 TEST_F(RegistryOfNode, AMemberBindsAddressesOfThePortOnly) {

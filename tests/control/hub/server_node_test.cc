@@ -101,7 +101,7 @@ TEST_F(NodeServerTest, APortIsReboundToListen) {
     EXPECT_TRUE(release_port(two, 0x0106, 7174, reusing));
     EXPECT_TRUE(rebind_port(one, listen));
     EXPECT_EQ(rebind_port(one, listen).error().code, ENOENT);
-    on_server([&] { EXPECT_EQ(server->registry().listener({0x0106, 7174}, std::nullopt), LaneId{1}); });
+    on_server([&] { EXPECT_EQ(server->registry().holder({0x0106, 7174}, std::nullopt), LaneId{1}); });
 }
 
 TEST_F(NodeServerTest, AMemberBindsNoAddressOfOthers) {

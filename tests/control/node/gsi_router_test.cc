@@ -75,7 +75,7 @@ struct GsiRouterTest : ::testing::Test {
     std::vector<RequestTarget> sought;
     std::set<link::MemberId> members{one, two, three};
     GsiHeaders headers{.carrier = link::Carrier::roce_v1, .covered_at = 14, .network_at = 14, .size = 74};
-    GsiRouter router{{.listener = [this](const RequestTarget& wanted) -> std::optional<link::MemberId> {
+    GsiRouter router{{.holder = [this](const RequestTarget& wanted) -> std::optional<link::MemberId> {
                           sought.push_back(wanted);
                           const auto found = holders.find(wanted.service);
                           return found == holders.end() ? std::nullopt : std::optional(found->second);

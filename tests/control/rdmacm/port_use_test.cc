@@ -102,7 +102,9 @@ TEST(PortUseTest, ARequestIsForTheAddressThatItNames) {
     EXPECT_EQ(suits(any, to(Family::ipv6, one6)), Suits::no);
     EXPECT_EQ(suits(listener(Family::ipv6, {}), to(Family::ipv4, one4)), Suits::by_any_address) << "of both families";
     EXPECT_EQ(suits(listener(Family::ipv6, {}, true), to(Family::ipv4, one4)), Suits::no);
-    EXPECT_EQ(suits(PortUse{.address = one4}, to(Family::ipv4, one4)), Suits::no) << "bound only";
+    EXPECT_EQ(suits(PortUse{.address = one4}, to(Family::ipv4, one4)), Suits::bound) << "it may listen in a moment";
+    EXPECT_EQ(suits(PortUse{.address = one4}, to(Family::ipv4, two4)), Suits::no);
+    EXPECT_EQ(suits(PortUse{}, std::nullopt), Suits::bound);
 }
 
 TEST(PortUseTest, ARequestWithoutAHeaderIsForAfIb) {

@@ -53,7 +53,7 @@ void play_ports(hub::Registry& registry, hub::LaneId speaker, const hub::Message
         if (!port) return;
         expect(*port != 0 && (wanted->port == 0 || *port == wanted->port));
         expect(!registry.reserve(speaker, {wanted->space, *port, wanted->use.as_listener()}));
-        if (wanted->use.listening) expect(registry.listener({wanted->space, *port}, std::nullopt).has_value());
+        if (wanted->use.listening) expect(registry.holder({wanted->space, *port}, std::nullopt).has_value());
     }
     if (const auto* wanted = std::get_if<hub::Rebind>(&message);
         wanted != nullptr && registry.rebind(speaker, *wanted)) {

@@ -82,7 +82,7 @@ private:
     std::set<MemberId> members_;
     std::optional<MemberId> holder_;
     node::GsiHeaders headers_{.carrier = link::Carrier::roce_v1, .covered_at = 14, .network_at = 14, .size = 74};
-    node::GsiRouter router_{{.listener = [this](const node::RequestTarget& target) -> std::optional<MemberId> {
+    node::GsiRouter router_{{.holder = [this](const node::RequestTarget& target) -> std::optional<MemberId> {
                                  return target.service == wire::CmServiceId{1} ? holder_ : std::nullopt;
                              },
                              .attached = [this](MemberId member) { return members_.contains(member); }}};
