@@ -119,7 +119,10 @@ Result<DeviceSpec> parse_device_spec(std::string_view text) {
     }
     if (colon != text.npos && kind == "dpdk") {
         if (rest.empty()) return wrong(text, "needs a PCI address or a virtual device: dpdk:DEVARGS");
-        return DpdkSpec{std::string(rest)};
+        DpdkSpec port{std::string(rest)};
+        // DPDK finds a port by its whole address, and probes it a second time by another.
+        if (const auto address = pci_address(port)) port.devargs.replace(0, port.devargs.find(','), *address);
+        return port;
     }
     return wrong(text, "unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKET or dpdk:DEVARGS");
 }

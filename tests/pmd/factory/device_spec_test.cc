@@ -23,6 +23,7 @@ TEST(DeviceSpec, EveryKind) {
               DeviceSpec(MemifSpec{.path = "/a", .server = true, .queues = 3}));
     EXPECT_EQ(parse_device_spec("dpdk:net_af_packet0,iface=eth1"), DeviceSpec(DpdkSpec{"net_af_packet0,iface=eth1"}));
     EXPECT_EQ(parse_device_spec("dpdk:0000:03:00.0"), DeviceSpec(DpdkSpec{"0000:03:00.0"}));
+    EXPECT_EQ(parse_device_spec("dpdk:03:00.0,a=1"), DeviceSpec(DpdkSpec{"0000:03:00.0,a=1"})) << "as DPDK names it";
 }
 
 TEST(DeviceSpec, MistakesAreOneLineEach) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/libibverbs/port/lane_keeper.h"
 
-#include <array>
 #include <cerrno>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,9 +11,8 @@
 
 #include "control/hub/protocol.h"
 #include "datapath/link/ip_gid.h"
-#include "pmd/base/descriptor_message.h"
+#include "tests/apps/libibverbs/port/played_server.h"
 #include "tests/support/fake_netdev.h"
-#include "tests/support/unix_socket.h"
 
 namespace verbline::verbs {
 namespace {
@@ -31,7 +28,7 @@ struct LaneKeeperTest : ::testing::Test {
         link.device = std::make_unique<test::FakeNetDevice>();
         lane_device = std::move(*pmd::Memif::create({.path = "/verbline-nowhere/lane-1.sock"}, nullptr));
         link.lane_device = lane_device.get();
-        std::tie(link.lane.control, hub) = test::socket_pair();
+        hub.emplace(link.lane);
         link.lane.mac = mac;
         link.rejoin = [this](const hub::Lane& before) -> Result<hub::Lane> {
             EXPECT_EQ(before.mac, mac);
@@ -40,23 +37,14 @@ struct LaneKeeperTest : ::testing::Test {
             return std::move(*std::exchange(returned, std::nullopt));
         };
     }
-    void say(const hub::Message& message) const {
-        EXPECT_GT(send_with_descriptor(hub.get(), hub::encode(message), -1), 0);
-    }
-    std::vector<hub::Message> heard() const {
-        std::vector<hub::Message> all;
-        std::array<std::byte, hub::largest_message> bytes;
-        for (ssize_t n = 0; (n = recv(hub.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0;)
-            all.push_back(hub::decode(std::span(bytes).first(static_cast<std::size_t>(n))).value());
-        return all;
-    }
+    void say(const hub::Message& message) const { hub->say(message); }
     void end() {
-        hub = {};
+        hub.reset();
         EXPECT_EQ(keeper.look(now), News::ended);
     }
     void return_as(const wire::MacAddress& address) {
         returned.emplace();
-        std::tie(returned->control, hub) = test::socket_pair();
+        hub.emplace(*returned);
         returned->mac = address;
         returned->memif_socket = "/verbline-nowhere/lane-2.sock";
     }
@@ -65,7 +53,7 @@ struct LaneKeeperTest : ::testing::Test {
     const wire::MacAddress mac{{std::byte{6}, std::byte{0x76}, {}, {}, {}, std::byte{1}}};
     OpenedLink link;
     std::unique_ptr<pmd::Memif> lane_device;
-    FileDescriptor hub;
+    std::optional<test::PlayedServer> hub;
     std::mutex mutex;
     LinkGroups groups{link, mutex};
     LinkPorts ports{link, mutex};
@@ -120,7 +108,7 @@ TEST_F(LaneKeeperTest, ItReturnsWithGroupsAndPorts) {
     EXPECT_EQ(later(), News::returned);
     EXPECT_EQ(link.lane.memif_socket, "/verbline-nowhere/lane-2.sock");
     const hub::GroupMembership joined{ethernet_address_of_group(group), true, group, {}};
-    EXPECT_EQ(heard(), (std::vector<hub::Message>{joined, hub::Reserve{tcp, 40000, listens}}));
+    EXPECT_EQ(hub->heard(), (std::vector<hub::Message>{joined, hub::Reserve{tcp, 40000, listens}}));
     EXPECT_EQ(later(), News::nothing);
     end();
 }

@@ -17,7 +17,7 @@
 
 #include "control/hub/protocol.h"
 #include "datapath/link/ip_gid.h"
-#include "tests/apps/libibverbs/port/played_node.h"
+#include "tests/apps/libibverbs/port/played_server.h"
 #include "tests/support/fake_netdev.h"
 
 namespace verbline::verbs {
@@ -88,7 +88,7 @@ struct XrcSharingTest : ::testing::Test {
     mutable std::uint32_t changes = 0;
     test::FakeNetDevice port;
     OpenedLink link;
-    test::PlayedNode node{link.lane};
+    test::PlayedServer node{link.lane};
     std::mutex mutex;
     std::unique_ptr<rdma::Device> device;
     std::vector<transport::AsyncEvent> events;

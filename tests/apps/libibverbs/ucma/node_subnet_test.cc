@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/apps/libibverbs/port/played_node.h"
+#include "tests/apps/libibverbs/port/played_server.h"
 
 namespace verbline::verbs {
 namespace {
@@ -50,7 +50,7 @@ struct NodeSubnetTest : ::testing::Test {
 
     const std::string name = "verbline0";
     OpenedLink link;
-    test::PlayedNode node{link.lane};
+    test::PlayedServer node{link.lane};
     std::mutex mutex;
     LinkSubnet asker{link, mutex};
     std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// A node that a test plays at the other end of a lane's connection. What it says may be there before the questions.
+/// A hub or node that a test plays at the other end of a lane's connection. What it says may be there before the
+/// questions.
 
 #include <array>
 #include <span>
@@ -21,10 +22,10 @@
 
 namespace verbline::test {
 
-class PlayedNode {
+class PlayedServer {
 public:
-    /// Makes it the node of the lane, whose reads wait for answers.
-    explicit PlayedNode(hub::Lane& lane) {
+    /// Makes it the server of the lane, whose reads wait for answers.
+    explicit PlayedServer(hub::Lane& lane) {
         std::tie(lane.control, socket_) = socket_pair();
         fcntl(lane.control.get(), F_SETFL, 0);
     }
