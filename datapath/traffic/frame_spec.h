@@ -6,7 +6,7 @@
 ///
 /// A flow is one combination of values. Flow n has, in each field, the digit of n in a number system whose bases are
 /// the fields' numbers of values: the source port counts fastest, then the destination port, the source address, and so
-/// on to the MAC addresses.
+/// on to the MAC addresses, and the destination QPN.
 
 #include <cstdint>
 #include <optional>
@@ -33,7 +33,20 @@ constexpr wire::Ipv6Address benchmark_ipv6(std::uint8_t subnet) {
 
 enum class Transport : std::uint8_t { udp, tcp };
 
-/// The defaults are UDP echo between the addresses of RFC 2544, C.2.2 and C.2.6.4.
+/// What is between Ethernet and the stamp.
+enum class Encapsulation : std::uint8_t {
+    none,     ///< an IP packet, of UDP or TCP
+    roce_v1,  ///< a GRH, whose GIDs are the addresses, and a datagram to a queue pair (IBTA A16)
+    roce_v2,  ///< IP and UDP, whose destination port is RoCE's, and a datagram to a queue pair (A17)
+    ipoib,    ///< a datagram of RoCE v2, and in it IPoIB's header and an IP packet, of UDP or TCP (RFC 4391 6)
+};
+
+/// Q_Keys of datagrams: that of IPoIB, as OpenSM gives its groups, tells a receiver that an IP packet is inside.
+constexpr wire::QKey datagram_qkey{0x1111'1111}, ipoib_qkey{0x0b1b};
+constexpr wire::Qpn datagram_source{0x200};
+
+/// The defaults are UDP echo between the addresses of RFC 2544, C.2.2 and C.2.6.4. Of IPoIB the fields are those of the
+/// packet inside; the addresses and ports outside are the defaults.
 struct FrameSpec {
     Values<wire::MacAddress> source_mac{{{std::byte{2}, {}, {}, {}, {}, std::byte{1}}}};
     Values<wire::MacAddress> destination_mac{{{std::byte{2}, {}, {}, {}, {}, std::byte{2}}}};
@@ -46,6 +59,8 @@ struct FrameSpec {
     Transport transport = Transport::udp;
     Values<std::uint16_t> source_port{49152};
     Values<std::uint16_t> destination_port{7};
+    Encapsulation encapsulation = Encapsulation::none;
+    Values<wire::Qpn> destination_qpn{wire::Qpn{0x100}};  ///< of a datagram
 };
 
 }  // namespace verbline::traffic

@@ -4,8 +4,8 @@
 /// @file
 /// Writes one frame after the other: the next flow, the next size, the next number.
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t max_fields = 7;
+    static constexpr std::size_t max_fields = 8;
 
     FlowSlice slice_;
     std::uint64_t next_;
@@ -59,7 +59,7 @@ private:
 
 class FrameWriter {
 public:
-    /// What a buffer must have room for, although most frames need less.
+    /// What a buffer must have room for at least, although most frames need less.
     static constexpr std::size_t room = max_head;
 
     /// The template outlives the writer.
@@ -68,15 +68,15 @@ public:
 
     std::uint64_t written() const { return sequence_; }
 
-    /// Writes the head of the next frame, headers and stamp, and returns the frame's length. What follows up to that
-    /// length must be zeros.
-    std::uint16_t write(std::span<std::byte, room> out, std::uint64_t time) noexcept {
-        const auto& prototype = frames_.prototypes()[frames_.period()[position_]];
+    /// Writes the next frame into a buffer that has room for it, and returns its length. Behind the head, which is all
+    /// that most kinds have, the buffer holds zeros, or the ICRCs of frames of this template.
+    std::uint16_t write(std::span<std::byte> out, std::uint64_t time) noexcept {
+        const auto size = frames_.period()[position_];
+        const auto& prototype = frames_.prototypes()[size];
         if (++position_ == frames_.period().size()) position_ = 0;
         // Of fixed sizes, which need no call: frames of IPv4 and UDP need the first part only.
-        std::memcpy(out.data(), prototype.head.data(), short_head);
-        if (frames_.stamp_at() + Stamp::size > short_head)
-            std::memcpy(out.data() + short_head, prototype.head.data() + short_head, room - short_head);
+        for (std::size_t at = 0; at < frames_.stamp_at() + Stamp::size; at += part)
+            std::memcpy(out.data() + at, prototype.head.data() + at, part);
 
         auto ip = prototype.ip_sum;
         auto l4 = prototype.l4_sum;
@@ -88,13 +88,15 @@ public:
         if (frames_.ip_checksum_at() != 0) store_checksum(out, frames_.ip_checksum_at(), ip);
 
         const Stamp stamp{run_, stream_, sequence_++, time};
-        stamp.emit(wire::MutableBytes(out).subspan(frames_.stamp_at()).first<Stamp::size>());
-        store_l4_checksum(out, l4);
+        stamp.emit(out.subspan(frames_.stamp_at()).first<Stamp::size>());
+        if (frames_.l4_checksum_at() != 0) store_l4_checksum(out, l4);
+        if (frames_.icrc()) store_icrc(out, size);
         return prototype.length;
     }
 
 private:
-    static constexpr std::size_t short_head = 64;
+    static constexpr std::size_t part = 64;
+    static_assert(max_head % part == 0);
 
     /// The sum of the 16-bit words of `value`, wherever they are: addition does not know an order.
     static std::uint32_t words(std::uint32_t value) { return (value & 0xffff) + (value >> 16); }
@@ -122,6 +124,17 @@ private:
         // A UDP checksum of 0 says that there is none (RFC 768).
         if (checksum == 0 && frames_.transport() == Transport::udp) checksum = UINT16_MAX;
         wire::store16(out, frames_.l4_checksum_at(), checksum);
+    }
+    void store_icrc(wire::MutableBytes out, std::size_t size) const {
+        const auto& covered = *frames_.icrc();
+        const auto& prototypes = frames_.prototypes();
+        // What frames of other sizes left in this buffer is payload now, and must be zeros.
+        for (const auto& other : prototypes) {
+            if (other.icrc_at < prototypes[size].length) wire::store32(out, other.icrc_at, 0);
+        }
+        auto icrc = *wire::Icrc::begin(covered.over, out.subspan(covered.begin, covered.size));
+        icrc.add(covered.zeros[size]);
+        std::ranges::copy(icrc.bytes(), out.subspan(prototypes[size].icrc_at).begin());
     }
 
     const FrameTemplate& frames_;

@@ -76,7 +76,7 @@ bool Generator::fill() noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         auto& packet = *staged_[i];
         auto* const head = rte_pktmbuf_mtod(&packet, std::byte*);
-        const auto length = writer_.write(std::span<std::byte, FrameWriter::room>(head, FrameWriter::room), time);
+        const auto length = writer_.write({head, rte_pktmbuf_tailroom(&packet)}, time);
         packet.data_len = length;
         packet.pkt_len = length;
         if (pacer_rate_ != 0) cost += settings_.rate->cost(length + fcs);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/traffic/stamp.h"
 
+#include "datapath/traffic/frame_spec.h"
+#include "datapath/wire/bth.h"
+#include "datapath/wire/deth.h"
 #include "datapath/wire/ethernet.h"
+#include "datapath/wire/grh.h"
+#include "datapath/wire/ipoib.h"
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/ipv6.h"
 #include "datapath/wire/tcp.h"
@@ -57,10 +62,34 @@ std::optional<wire::IpProtocol> take_ip_header(Rest& rest, wire::EtherType type)
     return std::nullopt;
 }
 
-bool take_transport_header(Rest& rest, wire::IpProtocol protocol) {
-    if (protocol == wire::IpProtocol::udp) return rest.take<wire::Udp>().has_value();
+/// What is behind a packet's headers.
+enum class Behind : std::uint8_t { nothing, stamp, datagram };
+
+Behind take_ip_packet(Rest& rest, wire::EtherType type) {
+    const auto protocol = take_ip_header(rest, type);
+    if (protocol == wire::IpProtocol::udp) {
+        const auto udp = rest.take<wire::Udp>();
+        if (!udp) return Behind::nothing;
+        return udp->get<&wire::Udp::destination_port>() == wire::roce_v2_port ? Behind::datagram : Behind::stamp;
+    }
     const auto words = [](const auto& tcp) { return 4 * std::size_t{tcp.template get<&wire::Tcp::header_words>()}; };
-    return protocol == wire::IpProtocol::tcp && rest.take<wire::Tcp>(words).has_value();
+    return protocol == wire::IpProtocol::tcp && rest.take<wire::Tcp>(words) ? Behind::stamp : Behind::nothing;
+}
+
+Behind take_packet(Rest& rest, wire::EtherType type) {
+    if (type != wire::ether_type::roce_v1) return take_ip_packet(rest, type);
+    return rest.take<wire::Grh>() ? Behind::datagram : Behind::nothing;
+}
+
+/// The headers of a datagram to a queue pair, and of the IP packet that IPoIB has in it.
+Behind take_datagram(Rest& rest) {
+    const auto bth = rest.take<wire::Bth>();
+    if (!bth || bth->get<&wire::Bth::opcode>() != wire::ud_send_only) return Behind::nothing;
+    const auto deth = rest.take<wire::Deth>();
+    if (!deth) return Behind::nothing;
+    if (deth->get<&wire::Deth::qkey>() != ipoib_qkey) return Behind::stamp;
+    const auto ipoib = rest.take<wire::IpoibHeader>();
+    return ipoib ? take_ip_packet(rest, ipoib->get<&wire::IpoibHeader::type>()) : Behind::nothing;
 }
 
 }  // namespace
@@ -69,8 +98,9 @@ std::optional<Stamp> find_stamp(wire::Bytes frame) noexcept {
     Rest rest(frame);
     const auto type = take_link_header(rest);
     if (!type) return std::nullopt;
-    const auto protocol = take_ip_header(rest, *type);
-    if (!protocol || !take_transport_header(rest, *protocol)) return std::nullopt;
+    auto behind = take_packet(rest, *type);
+    if (behind == Behind::datagram) behind = take_datagram(rest);
+    if (behind != Behind::stamp) return std::nullopt;
     const auto stamp = Stamp::parse(rest.bytes());
     return stamp ? std::optional(*stamp) : std::nullopt;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What a generated frame carries behind its UDP or TCP header: who sent it, its number, and when.
+/// What a generated frame carries behind its headers: who sent it, its number, and when.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -86,8 +86,8 @@ private:
     }
 };
 
-/// Of a received frame: Ethernet, perhaps an 802.1Q tag, IPv4 or IPv6, UDP or TCP. nullopt: it was not generated here,
-/// or is cut off.
+/// Of a received frame: Ethernet, perhaps an 802.1Q tag, and one of the encapsulations of frame_spec.h, whatever its
+/// checksums and ICRC. nullopt: it was not generated here, or is cut off.
 std::optional<Stamp> find_stamp(wire::Bytes frame) noexcept;
 
 }  // namespace verbline::traffic

@@ -8,6 +8,7 @@
 #include <isa-l/crc.h>
 
 #include "datapath/wire/crc_fold.h"
+#include "datapath/wire/reflected.h"
 
 // How masked fields are treated as ones without modifying or copying the packet.
 //
@@ -19,13 +20,9 @@
 namespace verbline::wire {
 namespace {
 
-constexpr std::uint32_t generator = 0xedb8'8320;  // of Ethernet's CRC-32, bit-reversed; its top bit is set
-
-constexpr std::uint32_t one_bit_on(std::uint32_t state) {
-    return state >> 1 ^ (state & 1 ? generator : 0);
-}
+/// The inverse of `times_x`: the generator's top bit is set.
 constexpr std::uint32_t one_bit_back(std::uint32_t state) {
-    return state >> 31 ? (state ^ generator) << 1 | 1 : state << 1;
+    return state >> 31 ? (state ^ reflected_generator) << 1 | 1 : state << 1;
 }
 
 /// Which bits of the headers, from the first covered byte through the BTH, count as ones.
@@ -103,7 +100,7 @@ constexpr auto masked_bytes = [] {
 constexpr std::uint32_t ones = 0xffff'ffff;
 constexpr std::uint32_t after_lrh_of_ones = [] {
     std::uint32_t state = ones;
-    for (std::size_t bit = 0; bit < Lrh::size * 8; ++bit) state = one_bit_on(state ^ 1);
+    for (std::size_t bit = 0; bit < Lrh::size * 8; ++bit) state = times_x(state ^ 1);
     return state;
 }();
 static_assert(after_lrh_of_ones == 0xdebb'20e3);
@@ -177,6 +174,10 @@ Parsed<Icrc> Icrc::begin(IcrcOver first, Bytes head, Vcrc& vcrc) {
     const auto [icrc, state] = fold_crcs({~seed, vcrc.state_}, head);
     vcrc.state_ = state;
     return Icrc(~icrc);
+}
+
+void Icrc::add(const IcrcZeros& zeros) {
+    crc_ = ~zeros.behind(~crc_);
 }
 
 void Icrc::add(Bytes bytes) {

@@ -29,6 +29,7 @@
 #include "datapath/wire/bytes.h"
 #include "datapath/wire/grh.h"
 #include "datapath/wire/header.h"
+#include "datapath/wire/icrc_shift.h"
 #include "datapath/wire/ipv4.h"
 #include "datapath/wire/ipv6.h"
 #include "datapath/wire/lrh.h"
@@ -66,6 +67,8 @@ public:
     static Parsed<Icrc> begin(IcrcOver first, Bytes head, Vcrc& vcrc);
     /// Includes the next bytes.
     void add(Bytes bytes);
+    /// Includes so many bytes of zeros.
+    void add(const IcrcZeros& zeros);
 
     std::uint32_t value() const { return crc_; }
     /// The value in wire format.

@@ -52,6 +52,8 @@ def over_udp(packet, udp):
 
 def ethernet(frame):
     """(kind, whether its ICRC is right), of bytes from the Ethernet header; None for the latter: not RoCE."""
+    if frame[12:14] == b"\x81\x00":  # an 802.1Q tag
+        frame = frame[:12] + frame[16:]
     ethertype, packet = struct.unpack_from("!H", frame, 12)[0], bytearray(frame[14:])
     if ethertype == 0x8915:
         packet = packet[: 40 + struct.unpack_from("!H", packet, 4)[0]]

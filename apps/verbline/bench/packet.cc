@@ -28,8 +28,12 @@ public:
                  "lost, repeated and reordered, and measures latency.",
                  "Sizes include the frame check sequence, as in RFC 2544. Each frame is valid, with right checksums, "
                  "and "
-                 "carries sequence number and time behind its UDP or TCP header. Latency is that from the making of a "
+                 "carries sequence number and time behind its headers. Latency is that from the making of a "
                  "frame's burst to its receipt.",
+                 "Frames of roce1 and roce2 are UD SENDs to a queue pair, with right ICRCs; those of ipoib such SENDs "
+                 "of RoCE v2 with an IP and UDP packet in them, whose fields the options set. What is left of a size "
+                 "that is no multiple of four behind Ethernet's header is padding. Flows of roce1, which has no ports, "
+                 "differ in their queue pair.",
                  "Each queue of each device is polled by one lcore; lcores are taken in turns. EAL arguments in front "
                  "choose them: all of -l but the first carry packets. Without EAL arguments threads may run on every "
                  "CPU, which measures little.",
@@ -43,6 +47,9 @@ public:
                  "reordered a frame."},
             .examples = {{"verbline -l 0,1 --no-pci --vdev net_null0 -- bench packet dpdk:net_null0 --role generator",
                           "how fast frames of 64 bytes are made on one core"},
+                         {"verbline -l 0,1 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role generator --protocol roce2 "
+                          "--size 128 --destination-qpn 0x100-0x1ff",
+                          "RoCE v2 to 256 queue pairs, to try what steers it"},
                          {"verbline -l 0-2 -a 3b:00.0 -a 3b:00.1 -- bench packet dpdk:3b:00.0 dpdk:3b:00.1 --rfc2544 "
                           "throughput --trial 60",
                           "what a device under test between two ports forwards without loss"},
@@ -87,9 +94,9 @@ private:
             ->type_name("N")
             ->check(CLI::Range(1, 1'000'000));
         app.add_flag("--ipv6", texts_.ipv6, "IPv6 in place of IPv4");
-        app.add_option("--protocol", texts_.protocol, "udp or tcp; without it, udp")
+        app.add_option("--protocol", texts_.protocol, "udp, tcp, roce1, roce2 or ipoib (over RoCE v2); without it, udp")
             ->type_name("NAME")
-            ->check(CLI::IsMember({"udp", "tcp"}));
+            ->check(CLI::IsMember({"udp", "tcp", "roce1", "roce2", "ipoib"}));
         app.add_option("--vlan", texts_.vlan, "802.1Q tag: an id, or FIRST-LAST")->type_name("RANGE");
         app.add_option("--source-mac", texts_.source_mac, "an address, or FIRST-LAST")->type_name("RANGE");
         app.add_option("--destination-mac", texts_.destination_mac, "the same")->type_name("RANGE");
@@ -97,6 +104,9 @@ private:
         app.add_option("--destination-ip", texts_.destination_ip, "the same")->type_name("RANGE");
         app.add_option("--source-port", texts_.source_port, "a port, or FIRST-LAST")->type_name("RANGE");
         app.add_option("--destination-port", texts_.destination_port, "the same")->type_name("RANGE");
+        app.add_option("--destination-qpn", texts_.destination_qpn,
+                       "of roce1, roce2 and ipoib: a queue pair's number, or FIRST-LAST")
+            ->type_name("RANGE");
     }
 
     void declare_traffic(CLI::App& app) {

@@ -14,6 +14,7 @@ namespace {
 constexpr double default_seconds = 10;
 constexpr std::uint16_t default_mtu = 1500, max_vlan = 4094;
 constexpr std::uint32_t dynamic_ports = 16384;  ///< 49152 to 65535 (RFC 6335 6)
+constexpr std::uint32_t spread_qpns = 16384;
 
 Time nanoseconds(double seconds) {
     return static_cast<Time>(seconds * second);
@@ -29,6 +30,30 @@ Result<void> read(const std::string& text, Value& value, auto&& parse) {
     return {};
 }
 
+/// What `--protocol` names.
+void read_protocol(const PacketTexts& texts, traffic::FrameSpec& spec) {
+    using enum traffic::Encapsulation;
+    spec.transport = texts.protocol == "tcp" ? traffic::Transport::tcp : traffic::Transport::udp;
+    spec.encapsulation = texts.protocol == "roce1"   ? roce_v1
+                         : texts.protocol == "roce2" ? roce_v2
+                         : texts.protocol == "ipoib" ? ipoib
+                                                     : none;
+}
+
+/// A field that frames of this protocol do not have.
+Result<void> check_fields(const PacketTexts& texts, const traffic::FrameSpec& spec) {
+    using enum traffic::Encapsulation;
+    const auto missing = [&](std::string_view option, std::string_view field) {
+        return failure(EINVAL, fmt::format("{}: frames of {} have no {}", option, texts.protocol, field));
+    };
+    if (spec.encapsulation == none && !texts.destination_qpn.empty()) return missing("--destination-qpn", "queue pair");
+    if (spec.encapsulation == roce_v1 && !texts.source_port.empty()) return missing("--source-port", "ports");
+    if (spec.encapsulation == roce_v1 && !texts.destination_port.empty()) return missing("--destination-port", "ports");
+    if (spec.encapsulation == roce_v2 && !texts.destination_port.empty())
+        return failure(EINVAL, "--destination-port: that of RoCE v2 is 4791");
+    return {};
+}
+
 Result<void> read_fields(const PacketTexts& texts, traffic::FrameSpec& spec) {
     const auto ports = [](std::string_view option) {
         return [=](std::string_view text) { return parse_numbers(option, text, 0, UINT16_MAX); };
@@ -38,6 +63,8 @@ Result<void> read_fields(const PacketTexts& texts, traffic::FrameSpec& spec) {
     };
     const auto vlan = [](std::string_view text) { return parse_numbers("--vlan", text, 1, max_vlan); };
     std::vector<Result<void>> results{
+        check_fields(texts, spec),
+        read(texts.destination_qpn, spec.destination_qpn, with("--destination-qpn", parse_qpns)),
         read(texts.vlan, spec.vlan, vlan),
         read(texts.source_mac, spec.source_mac, with("--source-mac", parse_macs)),
         read(texts.destination_mac, spec.destination_mac, with("--destination-mac", parse_macs)),
@@ -51,11 +78,15 @@ Result<void> read_fields(const PacketTexts& texts, traffic::FrameSpec& spec) {
     return wrong == results.end() ? Result<void>() : *wrong;
 }
 
-/// Makes as many flows as are asked for out of fields that were not given: source ports, then source addresses.
+/// Makes as many flows as are asked for out of fields that were not given: source ports, or queue pairs where there are
+/// no ports, then source addresses.
 void spread_flows(const PacketTexts& texts, traffic::FrameSpec& spec) {
-    if (texts.source_port.empty()) spec.source_port.count = std::min(texts.flows, dynamic_ports);
+    const bool ports = spec.encapsulation != traffic::Encapsulation::roce_v1;
+    if (ports && texts.source_port.empty()) spec.source_port.count = std::min(texts.flows, dynamic_ports);
+    if (!ports && texts.destination_qpn.empty()) spec.destination_qpn.count = std::min(texts.flows, spread_qpns);
     if (!texts.source_ip.empty()) return;
-    const auto addresses = (texts.flows + spec.source_port.count - 1) / spec.source_port.count;
+    const auto spread = ports ? spec.source_port.count : spec.destination_qpn.count;
+    const auto addresses = (texts.flows + spread - 1) / spread;
     spec.source_ipv4.count = spec.source_ipv6.count = std::max(1u, addresses);
 }
 
@@ -63,8 +94,9 @@ Result<void> make_frames(const PacketTexts& texts, PacketPlan& plan) {
     auto sizes = traffic::SizeMix::parse(texts.size);
     if (!sizes) return failure(EINVAL, "--size: " + sizes.error().what);
     plan.sizes = std::move(*sizes);
-    traffic::FrameSpec spec{.ipv6 = texts.ipv6,
-                            .transport = texts.protocol == "tcp" ? traffic::Transport::tcp : traffic::Transport::udp};
+    plan.protocol = texts.protocol;
+    traffic::FrameSpec spec{.ipv6 = texts.ipv6};
+    read_protocol(texts, spec);
     if (auto good = read_fields(texts, spec); !good) return good;
     if (texts.flows > 0) spread_flows(texts, spec);
     auto frames = traffic::FrameTemplate::make(spec, plan.sizes);

@@ -28,7 +28,8 @@ enum class Search : std::uint8_t { none, throughput, loss, back_to_back };
 struct PacketTexts {
     std::vector<std::string> devices;
     std::string role = "loopback", size = "64", rate, protocol = "udp", forward = "io", search, impair, lcores;
-    std::string vlan, source_mac, destination_mac, source_ip, destination_ip, source_port, destination_port;
+    std::string vlan, source_mac, destination_mac, source_ip, destination_ip, source_port, destination_port,
+        destination_qpn;
     std::uint32_t flows = 0, mtu = 0;
     std::uint16_t queues = 1, burst = 32;
     std::uint64_t frames = 0;
@@ -41,6 +42,7 @@ struct PacketPlan {
     std::vector<std::string> device_texts;
     Role role = Role::loopback;
     traffic::SizeMix sizes;
+    std::string protocol = "udp";  ///< of the frames, as typed
     traffic::FrameTemplate frames;
     std::uint64_t flows = 1;  ///< of those that the template makes
     std::optional<AskedRate> rate;

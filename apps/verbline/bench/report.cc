@@ -49,11 +49,8 @@ bool receives(const PacketPlan& plan) {
 Json frame_facts(const PacketPlan& plan) {
     Json sizes = Json::array();
     for (const auto size : plan.sizes.sizes()) sizes.push_back(size);
-    return {{"sizes", sizes},
-            {"average_size", rounded(plan.sizes.average())},
-            {"flows", plan.flows},
-            {"burst", plan.burst},
-            {"mtu", plan.mtu}};
+    return {{"protocol", plan.protocol}, {"sizes", sizes},      {"average_size", rounded(plan.sizes.average())},
+            {"flows", plan.flows},       {"burst", plan.burst}, {"mtu", plan.mtu}};
 }
 
 Json port_rows(const Report& report) {

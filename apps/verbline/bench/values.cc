@@ -15,12 +15,13 @@ namespace verbline::bench {
 namespace {
 
 constexpr unsigned max_lcore = 1023;
+constexpr std::uint32_t first_qpn = 2, last_qpn = 0xff'fffe;
 
 template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
+std::optional<Number> whole_number(std::string_view text, auto... base) {
     Number value{};
     const auto* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    const auto [stop, error] = std::from_chars(text.data(), end, value, base...);
     return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
@@ -97,6 +98,19 @@ Result<traffic::Values<wire::Ipv4Address>> parse_ipv4(std::string_view option, s
 }
 Result<traffic::Values<wire::Ipv6Address>> parse_ipv6(std::string_view option, std::string_view text) {
     return addresses<wire::Ipv6Address>(option, text, "2001:2::1 or 2001:2::1-2001:2::3e8");
+}
+
+Result<traffic::Values<wire::Qpn>> parse_qpns(std::string_view option, std::string_view text) {
+    const auto number = [](std::string_view digits) {
+        return digits.starts_with("0x") ? whole_number<std::uint32_t>(digits.substr(2), 16)
+                                        : whole_number<std::uint32_t>(digits);
+    };
+    const auto [first_text, last_text] = ends(text);
+    const auto first = number(first_text), last = number(last_text);
+    if (first && last && first_qpn <= *first && *first <= *last && *last <= last_qpn)
+        return traffic::Values<wire::Qpn>{wire::Qpn{*first}, *last - *first + 1};
+    return failure(EINVAL,
+                   fmt::format("{}: {} is not N or FIRST-LAST, from {} to {:#x}", option, text, first_qpn, last_qpn));
 }
 
 Result<std::vector<unsigned>> parse_lcores(std::string_view text) {

@@ -32,6 +32,9 @@ Result<traffic::Values<wire::MacAddress>> parse_macs(std::string_view option, st
 Result<traffic::Values<wire::Ipv4Address>> parse_ipv4(std::string_view option, std::string_view text);
 Result<traffic::Values<wire::Ipv6Address>> parse_ipv6(std::string_view option, std::string_view text);
 
+/// Decimal or, with 0x, hexadecimal; not those of management and multicast (IBTA 3.5.10).
+Result<traffic::Values<wire::Qpn>> parse_qpns(std::string_view option, std::string_view text);
+
 /// 1,3-5
 Result<std::vector<unsigned>> parse_lcores(std::string_view text);
 

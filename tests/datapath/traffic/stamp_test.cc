@@ -18,10 +18,10 @@ using test::ByteVector;
 constexpr Stamp written{.run = 3, .stream = 4, .sequence = 0, .time = 0xfedc'ba98'7654'3210};
 
 ByteVector frame(const FrameSpec& spec) {
-    const auto frames = FrameTemplate::make(spec, SizeMix::parse("128").value()).value();
+    const auto frames = FrameTemplate::make(spec, SizeMix::parse("256").value()).value();
     FrameWriter writer(frames, {}, written.run, written.stream);
-    ByteVector bytes(124);
-    writer.write(std::span(bytes).first<FrameWriter::room>(), written.time);
+    ByteVector bytes(252);
+    writer.write(bytes, written.time);
     return bytes;
 }
 
@@ -66,12 +66,22 @@ TEST(Stamp, EveryOneHasTheSameSum) {
 TEST(FindStamp, FindsItBehindAllHeaders) {
     for (const bool ipv6 : {false, true}) {
         for (const auto transport : {Transport::udp, Transport::tcp}) {
-            FrameSpec spec{.ipv6 = ipv6, .transport = transport};
-            EXPECT_EQ(find_stamp(frame(spec)), written);
-            spec.vlan = {5};
-            EXPECT_EQ(find_stamp(frame(spec)), written);
+            using enum Encapsulation;
+            for (const auto encapsulation : {none, roce_v1, roce_v2, ipoib}) {
+                FrameSpec spec{.ipv6 = ipv6, .transport = transport, .encapsulation = encapsulation};
+                EXPECT_EQ(find_stamp(frame(spec)), written);
+                spec.vlan = {5};
+                EXPECT_EQ(find_stamp(frame(spec)), written);
+            }
         }
     }
+}
+
+TEST(FindStamp, DatagramOfAnotherOpcodeHasNone) {
+    const FrameSpec spec{.encapsulation = Encapsulation::roce_v2};
+    auto other = frame(spec);
+    other[FrameLayout(spec).bth] = std::byte{0x04};  // RC SEND only
+    EXPECT_FALSE(find_stamp(other));
 }
 
 TEST(FindStamp, FrameThatIsCutOffHasNone) {

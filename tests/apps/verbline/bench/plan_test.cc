@@ -48,6 +48,29 @@ TEST(PacketPlan, RangesMakeFlows) {
               "--flows: the ranges given make 10 flows only; widen one of them");
 }
 
+TEST(PacketPlan, FlowsOfRoceV1AreMadeOfQueuePairs) {
+    const auto roce = [](std::string protocol) {
+        return plan([&](auto& t) { t.protocol = protocol, t.size = "128", t.flows = 20'000; }).frames;
+    };
+    EXPECT_EQ(roce("roce1").fields().size(), 2u);
+    EXPECT_EQ(roce("roce1").fields()[1].width, 4);
+    EXPECT_EQ(roce("roce2").fields()[0].width, 2);
+    EXPECT_EQ(plan([](auto& t) { t.protocol = "roce2", t.size = "128", t.destination_qpn = "0x100-0x1ff"; }).flows,
+              256u);
+}
+
+TEST(PacketPlan, RefusesFieldsThatFramesDoNotHave) {
+    EXPECT_EQ(refusal([](auto& t) { t.destination_qpn = "5"; }), "--destination-qpn: frames of udp have no queue pair");
+    EXPECT_EQ(refusal([](auto& t) { t.protocol = "roce1", t.source_port = "5"; }),
+              "--source-port: frames of roce1 have no ports");
+    EXPECT_EQ(refusal([](auto& t) { t.protocol = "roce1", t.destination_port = "5"; }),
+              "--destination-port: frames of roce1 have no ports");
+    EXPECT_EQ(refusal([](auto& t) { t.protocol = "roce2", t.destination_port = "5"; }),
+              "--destination-port: that of RoCE v2 is 4791");
+    EXPECT_EQ(refusal([](auto& t) { t.protocol = "roce2"; }),
+              "--size: frames of 64 bytes have no room for their headers and the stamp behind them: give 90 or more");
+}
+
 TEST(PacketPlan, MtuIsWhatTheLargestFrameNeeds) {
     EXPECT_EQ(plan([](auto& t) { t.size = "1518"; }).mtu, 1500);
     EXPECT_EQ(plan([](auto& t) { t.size = "9216"; }).mtu, 9198);

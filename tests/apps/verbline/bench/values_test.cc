@@ -33,6 +33,15 @@ TEST(ParseNumbers, TakesOneOrARange) {
     EXPECT_EQ(parse_numbers("--vlan", "0", 1, 4094).error().what, "--vlan: 0 is not N or FIRST-LAST, from 1 to 4094");
 }
 
+TEST(ParseQpns, TakesBothBasesAndNoManagementQueuePair) {
+    EXPECT_EQ(parse_qpns("--x", "0x100-511").value(), (traffic::Values<wire::Qpn>{wire::Qpn{256}, 256}));
+    EXPECT_EQ(parse_qpns("--x", "0xfffffe").value(), (traffic::Values<wire::Qpn>{wire::Qpn{0xff'fffe}, 1}));
+    for (const auto* text : {"", "0x", "1", "0xffffff", "2-1", "100-", "0x1g"})
+        EXPECT_FALSE(parse_qpns("--x", text)) << text;
+    EXPECT_EQ(parse_qpns("--destination-qpn", "1").error().what,
+              "--destination-qpn: 1 is not N or FIRST-LAST, from 2 to 0xfffffe");
+}
+
 TEST(ParseAddresses, CountToTheLastOne) {
     EXPECT_EQ(parse_ipv4("--source-ip", "10.0.0.1").value().count, 1u);
     EXPECT_EQ(parse_ipv4("--source-ip", "10.0.0.1-10.0.1.0").value().count, 256u);
