@@ -147,6 +147,7 @@ Result<void> make_rounds(const RdmaTexts& texts, RdmaPlan& plan) {
 
 Result<void> read_rest(const RdmaTexts& texts, RdmaPlan& plan) {
     plan.gigabits = texts.gigabits;
+    plan.roce = texts.roce == "v1" ? link::GidType::roce_v1 : link::GidType::roce_v2;
     if (!texts.impair.empty()) {
         auto impair = pmd::parse_impairments(texts.impair);
         if (!impair) return std::unexpected(impair.error());

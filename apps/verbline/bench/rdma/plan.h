@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/verbline/bench/rdma/test_spec.h"
+#include "datapath/link/gid_table.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/error.h"
@@ -27,6 +28,7 @@ struct RdmaTexts {
                   inline_bytes = 0, reads = 16;
     std::uint64_t iterations = 0;
     double duration = 0;
+    std::string roce = "v2";
     bool all = false, bidirectional = false, latency = false, gigabits = false;
 };
 
@@ -43,7 +45,8 @@ struct RdmaPlan {
     std::vector<link::InterfaceAddress> addresses;  ///< of the first link
     std::optional<wire::Gid> server;                ///< of a client
     std::optional<pmd::ImpairSpec> impair;
-    std::vector<unsigned> lcores;  ///< empty: the first that the EAL has
+    link::GidType roce = link::GidType::roce_v2;  ///< of the client's addresses, and so of both ends
+    std::vector<unsigned> lcores;                 ///< empty: the first that the EAL has
     TestSpec spec;
     std::vector<Round> rounds;
     bool size_given = false, gigabits = false;

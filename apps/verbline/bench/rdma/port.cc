@@ -54,6 +54,7 @@ std::size_t Port::buffer_memory_mb() {
 Result<std::unique_ptr<Port>> Port::open(const PortOptions& options) {
     auto port = std::make_unique<Port>();
     port->text_ = options.text;
+    port->roce_ = options.roce;
     port->pool_.reset(pmd::make_packet_pool(options.name.c_str(), packets, pool_cache, room, SOCKET_ID_ANY,
                                             pmd::BufferLayout::packed));
     if (port->pool_ == nullptr) return failure(rte_errno, "no memory for packets; give DPDK more with `-m MB --`");
@@ -146,8 +147,8 @@ Result<rdma::Path> Port::path_to(const wire::Gid& peer) {
                                                      text_, link::address_text(peer)));
         ours = chosen->gid;
     }
-    const auto index = rdma_->gids().find(ours, link::GidType::roce_v2, {});
-    if (!index) return failure(EADDRNOTAVAIL, fmt::format("{} has no RoCE v2 address", text_));
+    const auto index = rdma_->gids().find(ours, roce_, {});
+    if (!index) return failure(EADDRNOTAVAIL, fmt::format("{} has no such address of this version of RoCE", text_));
     auto mac = next_hop(ours, peer);
     if (!mac) return std::unexpected(mac.error());
     return rdma::Path{.gid_index = static_cast<unsigned>(*index),

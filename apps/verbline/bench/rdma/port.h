@@ -32,6 +32,7 @@ struct PortOptions {
     std::vector<link::InterfaceAddress> addresses;  ///< none: the kernel's of an interface, else a link-local one alone
     std::uint32_t mtu = 4096;                       ///< of the path, at most
     std::uint32_t queue_pairs = 1;
+    link::GidType roce = link::GidType::roce_v2;
     std::optional<pmd::ImpairSpec> impair;
 };
 
@@ -59,8 +60,8 @@ public:
     /// As of the last upkeep, a millisecond ago at most.
     bool link_up() const { return link_up_; }
 
-    /// Path to a host, from our address on its network. Polls meanwhile; a few seconds at most. EHOSTUNREACH: it does
-    /// not answer, or is on none of our networks.
+    /// Path to a host, from our address on its network, in the version of RoCE of the options; the host answers in
+    /// that. Polls meanwhile; a few seconds at most. EHOSTUNREACH: it does not answer, or is on none of our networks.
     Result<rdma::Path> path_to(const wire::Gid& peer);
 
     /// Memory of the packet buffers of a port, in MB.
@@ -84,6 +85,7 @@ private:
     unsigned ifindex_ = 0;                              ///< of the kernel's interface
     wire::MacAddress mac_{};
     std::vector<link::InterfaceAddress> addresses_;
+    link::GidType roce_ = link::GidType::roce_v2;
     bool impaired_ = false, link_up_ = false;
     std::unique_ptr<IdleWait> idle_;
     Time next_upkeep_ = 0;

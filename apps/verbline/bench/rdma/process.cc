@@ -82,6 +82,7 @@ private:
                                     .addresses = second ? std::vector<link::InterfaceAddress>() : plan_.addresses,
                                     .mtu = plan_.spec.mtu,
                                     .queue_pairs = 2 * most_pairs,
+                                    .roce = plan_.roce,
                                     .impair = plan_.impair});
             if (!port) return failed(port.error());
             end->port = std::move(*port);

@@ -91,6 +91,9 @@ private:
             ->check(CLI::Range(std::uint32_t{1}, rdma_bench::largest_message));
         app.add_flag("--all", texts_.all, "sizes of 2, 4, 8, ... 8388608");
         app.add_flag("--bidirectional", texts_.bidirectional, "both ends send");
+        app.add_option("--roce", texts_.roce, "version of RoCE of both ends, v1 or v2; without it, v2")
+            ->type_name("VERSION")
+            ->check(CLI::IsMember({"v1", "v2"}));
         app.add_option("--mtu", texts_.mtu, "of the path, at most: 256 to 4096; without it, what the link carries")
             ->type_name("N")
             ->check(CLI::IsMember({256, 512, 1024, 2048, 4096}));
