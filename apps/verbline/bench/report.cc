@@ -65,15 +65,6 @@ Json port_rows(const Report& report) {
     return rows;
 }
 
-std::string csv_cell(const Json& value) {
-    if (value.is_null()) return "";
-    auto text = value.is_string() ? value.get<std::string>() : value.dump();
-    if (text.find_first_of(",\"\n") == text.npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-    return quoted + "\"";
-}
-
 std::string titled(std::string_view title, const std::string& table) {
     return table.empty() ? "" : fmt::format("\n{}\n{}", title, table);
 }
@@ -217,18 +208,9 @@ std::string to_text(const PacketPlan& plan, const Report& report) {
 }
 
 std::string to_csv(const PacketPlan& plan, const Report& report) {
-    std::string out;
-    for (const auto& trial : report.trials) {
-        const auto row = trial_row(plan, *trial);
-        std::string names, values;
-        for (const auto& [key, value] : row.items()) {
-            names += fmt::format("{}{}", names.empty() ? "" : ",", csv_cell(key));
-            values += fmt::format("{}{}", values.empty() ? "" : ",", csv_cell(value));
-        }
-        if (out.empty()) out = names + "\n";
-        out += values + "\n";
-    }
-    return out;
+    Json rows = Json::array();
+    for (const auto& trial : report.trials) rows.push_back(trial_row(plan, *trial));
+    return cli::render_csv(rows);
 }
 
 std::string progress_line(const PacketPlan& plan, const Volume& tx, const Volume& rx, Time span, Time elapsed) {

@@ -4,20 +4,17 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "apps/verbline/config/config_file.h"
 #include "apps/verbline/config/toml_section.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
 
 namespace verbline::cli {
 namespace {
-
-constexpr std::size_t longest_file = 1 << 20;
 
 PortType read_type(const Section& section) {
     const auto type = section.required_text("type");
@@ -175,13 +172,8 @@ Result<GatewayConfig> parse_config(std::string_view text, const std::string& fil
 }
 
 Result<GatewayConfig> load_config(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::string text(longest_file + 1, '\0');
-    if (!in || (!in.read(text.data(), static_cast<std::streamsize>(text.size())) && !in.eof()))
-        return failure(ENOENT, fmt::format("{}: cannot be read: {}", file, std::strerror(errno)));
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    if (text.size() > longest_file) return failure(EFBIG, fmt::format("{}: larger than 1 MiB, no configuration", file));
-    return parse_config(text, file);
+    const auto text = read_config_file(file);
+    return text ? parse_config(*text, file) : std::unexpected(text.error());
 }
 
 }  // namespace verbline::cli

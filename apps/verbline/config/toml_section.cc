@@ -24,7 +24,7 @@ Located<std::string> text_of(const toml::node& node, std::string_view key) {
 
 }  // namespace
 
-Section::Section(const toml::table& table, std::string_view title, std::initializer_list<std::string_view> known)
+Section::Section(const toml::table& table, std::string_view title, std::span<const std::string_view> known)
     : table_(table), title_(title) {
     for (const auto& [key, node] : table)
         if (std::ranges::find(known, key.str()) == known.end())

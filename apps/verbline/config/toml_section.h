@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,9 @@ struct Located {
 class Section {
 public:
     /// `title` as messages name it; every key of `table` must be one of `known`. The table outlives the section.
-    Section(const toml::table& table, std::string_view title, std::initializer_list<std::string_view> known);
+    Section(const toml::table& table, std::string_view title, std::span<const std::string_view> known);
+    Section(const toml::table& table, std::string_view title, std::initializer_list<std::string_view> known)
+        : Section(table, title, std::span(known.begin(), known.size())) {}
 
     unsigned line() const;
     std::optional<Located<std::string>> text(std::string_view key) const;

@@ -69,6 +69,15 @@ std::vector<Column> columns_of(const Json& rows) {
     return columns;
 }
 
+std::string csv_cell(const Json& value) {
+    if (value.is_null()) return "";
+    auto text = value.is_string() ? value.get<std::string>() : value.dump();
+    if (text.find_first_of(",\"\n") == text.npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+    return quoted + "\"";
+}
+
 }  // namespace
 
 std::string render_table(const Json& rows) {
@@ -94,6 +103,24 @@ std::string render_object(const Json& object) {
         append(line, printable(key), {.key = key, .numeric = false, .width = width});
         end_line(out, line + cell(object, key));
     }
+    return out;
+}
+
+std::string render_csv(const Json& rows) {
+    Json names = Json::object();
+    for (const auto& row : rows)
+        for (const auto& [key, value] : row.items()) names[key] = key;
+    std::string out;
+    const auto add_line = [&](const Json& row) {
+        std::string_view separator;
+        for (const auto& [key, name] : names.items()) {
+            out.append(separator).append(csv_cell(row.contains(key) ? row[key] : Json()));
+            separator = ",";
+        }
+        out += '\n';
+    };
+    if (!names.empty()) add_line(names);
+    for (const auto& row : rows) add_line(row);
     return out;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Tables as text and as JSON.
+/// Tables as text, as CSV and as JSON.
 
 #include <string>
 
@@ -19,6 +19,9 @@ std::string render_table(const Json& rows);
 
 /// A flat object as "key  value" lines.
 std::string render_object(const Json& object);
+
+/// An array of flat objects as CSV: a line of keys, in the order in which they first appear, and one for each row.
+std::string render_csv(const Json& rows);
 
 /// The output of `--json`.
 std::string render_json(const Json& value);

@@ -61,5 +61,11 @@ TEST(Object, IsPrintedAsLines) {
               "mtu_bytes  2048\n");
 }
 
+TEST(Table, CsvHasEveryKeyOfAnyRow) {
+    EXPECT_EQ(render_csv(Json::parse(R"([{"a":1,"b":"x,\"y\""},{"c":null,"b":"z"}])")),
+              "a,b,c\n1,\"x,\"\"y\"\"\",\n,z,\n");
+    EXPECT_EQ(render_csv(Json::array()), "");
+}
+
 }  // namespace
 }  // namespace verbline::cli
