@@ -17,7 +17,7 @@ measured() {
 }
 found() {
     ((status == 0)) || die "status $status" "$bed/bench.err"
-    jq -c '[.result, .latency_us, .spread, .rfc2544, .drops, .rounds] | map(values)' "$bed/bench.out"
+    jq -c '(arrays | .[]), objects | [.result, .latency_us, .spread, .rfc2544, .drops, .rounds] | map(values)' "$bed/bench.out"
     expect_json "$1" "$2" <"$bed/bench.out"
 }
 # timed WHAT FILTER ARGUMENT...: the same of what depends on time: where others work on this machine it is measured up to

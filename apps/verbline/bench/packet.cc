@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/bench/packet.h"
 
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "apps/verbline/bench/command_options.h"
 #include "apps/verbline/bench/packet_process.h"
+#include "apps/verbline/bench/profile_plan.h"
 #include "datapath/traffic/stamp.h"
 
 namespace verbline::cli {
@@ -18,7 +25,8 @@ public:
             .summary = "send, receive, forward and measure Ethernet frames on any port",
             .synopsis =
                 "DEVICE [DEVICE] [--role ROLE] [--size MIX] [--flows N] [--rate RATE] [--seconds S] [--frames N] "
-                "[--queues N] [--lcores LIST] [--rfc2544 TEST] [--soak] [--json | --csv] [OPTION...]",
+                "[--queues N] [--lcores LIST] [--rfc2544 TEST] [--soak] [--json | --csv] [OPTION...]\n"
+                "--profile FILE.toml [--check] [DEVICE [DEVICE]] [OPTION...]",
             .description =
                 {"Sends generated frames out of DEVICE, receives and checks them, or forwards. DEVICE is dpdk:DEVARGS, "
                  "any port of DPDK by its PCI address or name; eth:IFNAME; tap:IFNAME; or memif:SOCKET[,server].",
@@ -41,6 +49,12 @@ public:
                  "loss "
                  "the share of frames lost at 100 %, 90 %, ... (26.3); back-to-back the longest burst without loss "
                  "(26.4). The highest rate is --rate, or else the line's.",
+                 "--profile reads options from a TOML file, under their long names without hyphens, DEVICE as "
+                 "`device`; "
+                 "what is on the command line wins. Each [[run]] of it is a measurement of its own with options of its "
+                 "own, such as size; all use the same ports, so devices, role, queues, MTU, lcores, offloads and "
+                 "impairments are the same for all. The result has a row for each. `description` and `eal`, the EAL "
+                 "arguments that it is meant for, are printed. config/profiles has some.",
                  "`verbline doctor` looks at the machine first: what it finds is in the JSON, beside versions, CPU, "
                  "NUMA nodes, kernel and EAL arguments.",
                  "Cycles are of the time stamp counter. The exit status is 1, too, if a soak lost, repeated or "
@@ -53,6 +67,9 @@ public:
                          {"verbline -l 0-2 -a 3b:00.0 -a 3b:00.1 -- bench packet dpdk:3b:00.0 dpdk:3b:00.1 --rfc2544 "
                           "throughput --trial 60",
                           "what a device under test between two ports forwards without loss"},
+                         {"verbline -l 0-1 -a 3b:00.0,rxq_cqe_comp_en=1 -a 3b:00.1 -- bench packet dpdk:3b:00.0 "
+                          "dpdk:3b:00.1 --profile config/profiles/single-core.toml",
+                          "all frame sizes of a published report, in one table"},
                          {"verbline bench packet dpdk:net_ring0 --frames 100000 --impair loss=0.01,delay=1ms",
                           "try loss and latency without hardware"},
                          {"verbline -l 2-6 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role sink --queues 4 --soak",
@@ -62,6 +79,7 @@ public:
     }
 
     void declare(CLI::App& app) override {
+        app_ = &app;
         app.set_help_flag("-h,--help", "print this help");
         app.add_option("DEVICE", texts_.devices, "one or two devices, see above");
         app.add_option("--role", texts_.role, "generator, sink, forwarder or loopback; without it, loopback")
@@ -73,17 +91,53 @@ public:
     }
 
     Outcome run(const CommandContext& context) override {
-        auto plan = bench::make_plan(texts_);
-        if (!plan) return usage_failure("bench packet: " + plan.error().what);
-        return bench::run_packet({.plan = std::move(*plan),
-                                  .eal_arguments = context.eal_arguments,
-                                  .format = json_  ? bench::Format::json
-                                            : csv_ ? bench::Format::csv
-                                                   : bench::Format::text,
-                                  .interval = static_cast<Time>(interval_ * second)});
+        bench::PacketRun run{.eal_arguments = context.eal_arguments,
+                             .format = json_  ? bench::Format::json
+                                       : csv_ ? bench::Format::csv
+                                              : bench::Format::text,
+                             .interval = static_cast<Time>(interval_ * second)};
+        if (auto planned = plan_into(run); !planned) return usage_failure("bench packet: " + planned.error().what);
+        if (check_) return say_valid(run);
+        if (const auto note = run.profile ? eal_note(*run.profile, context.eal_arguments) : ""; !note.empty())
+            fmt::print(stderr, "verbline: {}\n", note);
+        return bench::run_packet(run);
     }
 
 private:
+    Result<void> plan_into(bench::PacketRun& run) const {
+        if (profile_.empty()) {
+            auto plan = bench::make_plan(texts_);
+            if (!plan) return std::unexpected(plan.error());
+            run.runs.push_back({.name = "1", .size = texts_.size, .plan = std::move(*plan)});
+            return {};
+        }
+        auto profile = bench::load_profile(profile_, bench::option_kinds(*app_));
+        if (!profile) return std::unexpected(profile.error());
+        auto planned = bench::plan_runs(*profile, bench::given_options(*app_), read_words);
+        if (!planned) return std::unexpected(planned.error());
+        run.profile = std::move(*profile), run.runs = std::move(*planned);
+        return {};
+    }
+
+    static Outcome say_valid(const bench::PacketRun& run) {
+        fmt::print("{}: valid, {} run{}\n", run.profile ? run.profile->file : "options", run.runs.size(),
+                   run.runs.size() == 1 ? "" : "s");
+        return {};
+    }
+
+    /// As a command line of its own would be read.
+    static Result<bench::PacketTexts> read_words(const std::vector<std::string>& words) {
+        BenchPacket reader;
+        CLI::App app;
+        reader.declare(app);
+        try {
+            app.parse(std::vector(words.rbegin(), words.rend()));  // CLI11 takes them last first
+        } catch (const CLI::ParseError& error) {
+            return failure(EINVAL, error.what());
+        }
+        return std::move(reader.texts_);
+    }
+
     void declare_frames(CLI::App& app) {
         app.add_option("--size", texts_.size, "64 to 9216; several as SIZE:WEIGHT,...; or imix; without it, 64")
             ->type_name("MIX");
@@ -159,13 +213,18 @@ private:
         app.add_option("--interval", interval_, "print a line of progress every so many seconds")
             ->type_name("S")
             ->check(CLI::Range(0.1, 1e6));
+        app.add_option("--profile", profile_, "TOML file of options, and of runs that differ in them")
+            ->type_name("FILE");
+        app.add_flag("--check", check_, "check options and profile, and start nothing");
         auto* const json = app.add_flag("--json", json_, "print JSON: everything that was measured and recorded");
         app.add_flag("--csv", csv_, "print a line of names, and one for each trial")->excludes(json);
     }
 
+    const CLI::App* app_ = nullptr;  ///< of `declare`
     bench::PacketTexts texts_;
+    std::string profile_;
     double interval_ = 0;
-    bool json_ = false, csv_ = false;
+    bool json_ = false, csv_ = false, check_ = false;
 };
 
 }  // namespace

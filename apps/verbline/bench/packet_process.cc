@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <random>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "apps/verbline/bench/ports.h"
 #include "apps/verbline/bench/progress.h"
 #include "apps/verbline/bench/report.h"
+#include "apps/verbline/bench/run_table.h"
 #include "apps/verbline/bench/search.h"
 #include "apps/verbline/bench/signal_wait.h"
 #include "apps/verbline/bench/trial.h"
@@ -49,12 +51,16 @@ link::FrameFlowHash::Key hash_key() {
 
 class PacketProcess {
 public:
-    explicit PacketProcess(const PacketRun& run) : run_(run), plan_(run.plan) {}
+    /// Ports are opened for the run of the largest frames; in all else that ports need, runs are the same.
+    explicit PacketProcess(const PacketRun& run)
+        : run_(run), plan_(std::ranges::max_element(run.runs, {}, [](const PlannedRun& one) {
+                               return one.plan.sizes.largest();
+                           })->plan) {}
 
     Outcome run() {
         checkup_ = Checkup::of_this_machine();
         for (const auto& step : {&PacketProcess::start_dpdk, &PacketProcess::open_ports, &PacketProcess::await_links,
-                                 &PacketProcess::resolve_rate, &PacketProcess::measure}) {
+                                 &PacketProcess::resolve_rates, &PacketProcess::measure}) {
             if (auto good = (this->*step)(); !good) return good;
         }
         print();
@@ -96,67 +102,108 @@ private:
         return {};
     }
 
-    Outcome resolve_rate() {
-        const auto speed = ports_.front()->facts().bits_per_second;
-        auto asked = plan_.rate;
-        if (!asked && plan_.search != Search::none) asked = LineShare{1};
-        if (!asked) return {};
-        if (const auto* rate = std::get_if<traffic::Rate>(&*asked)) {
-            rate_ = *rate;
-        } else if (speed) {
-            rate_ = traffic::Rate{traffic::RateUnit::line_bits,
-                                  static_cast<double>(*speed) * std::get<LineShare>(*asked).part};
-        } else {
-            return cli::usage_failure(
-                fmt::format("bench packet: {} does not say how fast its line is: give --rate in "
-                            "pps or bps",
-                            ports_.front()->device().name()));
+    Outcome resolve_rates() {
+        for (const auto& run : run_.runs) {
+            auto rate = resolve_rate(run.plan);
+            if (!rate) return std::unexpected(rate.error());
+            rates_.push_back(*rate);
         }
         return {};
+    }
+
+    Expected<std::optional<traffic::Rate>> resolve_rate(const PacketPlan& plan) const {
+        const auto speed = ports_.front()->facts().bits_per_second;
+        auto asked = plan.rate;
+        if (!asked && plan.search != Search::none) asked = LineShare{1};
+        if (!asked) return std::nullopt;
+        if (const auto* rate = std::get_if<traffic::Rate>(&*asked)) return *rate;
+        if (speed)
+            return traffic::Rate{traffic::RateUnit::line_bits,
+                                 static_cast<double>(*speed) * std::get<LineShare>(*asked).part};
+        return cli::usage_failure(
+            fmt::format("bench packet: {} does not say how fast its line is: give --rate in "
+                        "pps or bps",
+                        ports_.front()->device().name()));
     }
 
     Outcome measure() {
         if (const auto words = checkup_.summary(); !words.empty()) fmt::print(stderr, "verbline: {}\n", words);
         if (!plan_.sends()) fmt::print(stderr, "verbline: {}: ready\n", ports_.front()->device().name());
-        if (plan_.search == Search::none) {
-            auto result = trial({.rate = rate_, .frames = plan_.frame_limit, .duration = plan_.duration});
-            if (!result) return failed(result.error());
-            report_.trials.push_back(std::move(*result));
-            return {};
+        for (std::size_t i = 0; i < run_.runs.size(); ++i) {
+            if (run_.runs.size() > 1)
+                fmt::print(stderr, "verbline: run {} of {}: {}, size {}\n", i + 1, run_.runs.size(), run_.runs[i].name,
+                           run_.runs[i].size);
+            auto report = measure(run_.runs[i].plan, rates_[i]);
+            if (!report) return failed(report.error());
+            reports_.push_back(std::move(*report));
+            if (reports_.back().trials.back()->interrupted) break;
         }
-        auto outcome = run_search(plan_, rate_->frames(plan_.sizes.average()),
-                                  [this](const TrialSettings& settings) { return trial(settings); });
-        if (!outcome) return failed(outcome.error());
-        report_.trials = std::move(outcome->trials);
-        report_.search = std::move(outcome->found);
         return {};
     }
 
-    Result<std::unique_ptr<TrialResult>> trial(TrialSettings settings) {
+    Result<Report> measure(const PacketPlan& plan, const std::optional<traffic::Rate>& rate) {
+        Report report;
+        if (plan.search == Search::none) {
+            auto result = trial(plan, {.rate = rate, .frames = plan.frame_limit, .duration = plan.duration});
+            if (!result) return std::unexpected(result.error());
+            report.trials.push_back(std::move(*result));
+            return report;
+        }
+        auto outcome = run_search(plan, rate->frames(plan.sizes.average()),
+                                  [&](const TrialSettings& settings) { return trial(plan, settings); });
+        if (!outcome) return std::unexpected(outcome.error());
+        report.trials = std::move(outcome->trials);
+        report.search = std::move(outcome->found);
+        return report;
+    }
+
+    Result<std::unique_ptr<TrialResult>> trial(const PacketPlan& plan, TrialSettings settings) {
         settings.run = ++run_number_;
-        Progress progress(plan_, run_.interval);
+        Progress progress(plan, run_.interval);
         return run_trial(
-            plan_, ports_, environment_->lcores(), settings,
+            plan, ports_, environment_->lcores(), settings,
             {.stop = [this](Time wait) { return signals_.wait(wait); },
              .progress = [&](const Volume& tx, const Volume& rx, Time elapsed) { progress.show(tx, rx, elapsed); }});
     }
 
     void print() {
-        report_.cycles_per_second = static_cast<double>(rte_get_tsc_hz());
-        for (const auto& port : ports_) report_.ports.push_back(port->facts());
-        report_.machine = machine_facts(checkup_, run_.eal_arguments, environment_->lcores());
-        switch (run_.format) {
-            case Format::text: fmt::print("{}", to_text(plan_, report_)); break;
-            case Format::json: fmt::print("{}", cli::render_json(to_json(plan_, report_))); break;
-            case Format::csv: fmt::print("{}", to_csv(plan_, report_)); break;
+        std::vector<RunReport> done;
+        for (std::size_t i = 0; i < reports_.size(); ++i) {
+            auto& report = reports_[i];
+            report.cycles_per_second = static_cast<double>(rte_get_tsc_hz());
+            for (const auto& port : ports_) report.ports.push_back(port->facts());
+            report.machine = machine_facts(checkup_, run_.eal_arguments, environment_->lcores());
+            done.push_back({&run_.runs[i], &report});
         }
+        fmt::print("{}", run_.profile ? text_of(*run_.profile, done) : text_of(plan_, reports_.front()));
         std::fflush(stdout);
     }
 
-    /// A soak is to lose, repeat and reorder nothing.
+    std::string text_of(const PacketPlan& plan, const Report& report) const {
+        switch (run_.format) {
+            case Format::text: return to_text(plan, report);
+            case Format::json: return cli::render_json(to_json(plan, report));
+            case Format::csv: return to_csv(plan, report);
+        }
+        return "";
+    }
+    std::string text_of(const Profile& profile, std::span<const RunReport> done) const {
+        switch (run_.format) {
+            case Format::text: return runs_to_text(profile, done);
+            case Format::json: return cli::render_json(runs_to_json(profile, done));
+            case Format::csv: return runs_to_csv(done);
+        }
+        return "";
+    }
+
     Outcome verdict() const {
-        if (!plan_.soak) return {};
-        const auto& last = *report_.trials.back();
+        for (std::size_t i = 0; i < reports_.size(); ++i)
+            if (auto good = verdict(run_.runs[i].plan, *reports_[i].trials.back()); !good) return good;
+        return {};
+    }
+    /// A soak is to lose, repeat and reorder nothing.
+    static Outcome verdict(const PacketPlan& plan, const TrialResult& last) {
+        if (!plan.soak) return {};
         const auto lost = last.lost.value_or(0);
         if (lost + last.order.duplicates + last.order.reordered == 0) return {};
         return cli::run_failure(fmt::format("bench packet: soak: {} lost, {} duplicates, {} reordered", lost,
@@ -164,16 +211,16 @@ private:
     }
 
     const PacketRun& run_;
-    const PacketPlan& plan_;
+    const PacketPlan& plan_;  // of the largest frames
     SignalWait signals_;
     Checkup checkup_;
     std::unique_ptr<Environment> environment_;
     link::FrameFlowHash flows_{hash_key()};
-    std::vector<std::unique_ptr<BenchPort>> ports_;  // before DPDK ends
-    std::optional<traffic::Rate> rate_;
+    std::vector<std::unique_ptr<BenchPort>> ports_;    // before DPDK ends
+    std::vector<std::optional<traffic::Rate>> rates_;  // of each run
     // Not a constant: frames of an earlier process may still be under way.
     std::uint8_t run_number_ = static_cast<std::uint8_t>(getpid());
-    Report report_;
+    std::vector<Report> reports_;  // of the runs so far
 };
 
 }  // namespace

@@ -2,12 +2,13 @@
 #pragma once
 
 /// @file
-/// Runs `verbline bench packet` from a plan: DPDK, ports, trials, report.
+/// Runs `verbline bench packet` from plans: DPDK, ports, trials, report.
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "apps/verbline/bench/plan.h"
+#include "apps/verbline/bench/profile_plan.h"
 #include "apps/verbline/command_line/command.h"
 
 namespace verbline::bench {
@@ -15,7 +16,8 @@ namespace verbline::bench {
 enum class Format { text, json, csv };
 
 struct PacketRun {
-    PacketPlan plan;
+    std::vector<PlannedRun> runs;            ///< at least one; all use the same ports and lcores
+    std::optional<Profile> profile;          ///< that they are of
     std::vector<std::string> eal_arguments;  ///< the user's; empty: none
     Format format = Format::text;
     Time interval = 0;  ///< between lines of progress; 0: on a terminal one line, each second, in place
