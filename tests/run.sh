@@ -371,7 +371,7 @@ main() {
     source_files >"$logs/sources"
     set_up build -Dbuildtype=release -Dtests=true -Dbench=true
     step "the sources"
-    checks spdx readmes paths names includes arrows format shell doxygen headers
+    checks spdx readmes paths names includes arrows devargs format shell doxygen headers
     run_release
     if ((!quick)); then
         run_sanitized
