@@ -18,6 +18,7 @@
 #include "apps/verbline/bench/machine.h"
 #include "apps/verbline/bench/ports.h"
 #include "apps/verbline/bench/progress.h"
+#include "apps/verbline/bench/rates.h"
 #include "apps/verbline/bench/report.h"
 #include "apps/verbline/bench/run_table.h"
 #include "apps/verbline/bench/search.h"
@@ -103,27 +104,10 @@ private:
     }
 
     Outcome resolve_rates() {
-        for (const auto& run : run_.runs) {
-            auto rate = resolve_rate(run.plan);
-            if (!rate) return std::unexpected(rate.error());
-            rates_.push_back(*rate);
-        }
+        auto rates = bench::resolve_rates(run_.runs, *ports_.front());
+        if (!rates) return std::unexpected(rates.error());
+        rates_ = std::move(*rates);
         return {};
-    }
-
-    Expected<std::optional<traffic::Rate>> resolve_rate(const PacketPlan& plan) const {
-        const auto speed = ports_.front()->facts().bits_per_second;
-        auto asked = plan.rate;
-        if (!asked && plan.search != Search::none) asked = LineShare{1};
-        if (!asked) return std::nullopt;
-        if (const auto* rate = std::get_if<traffic::Rate>(&*asked)) return *rate;
-        if (speed)
-            return traffic::Rate{traffic::RateUnit::line_bits,
-                                 static_cast<double>(*speed) * std::get<LineShare>(*asked).part};
-        return cli::usage_failure(
-            fmt::format("bench packet: {} does not say how fast its line is: give --rate in "
-                        "pps or bps",
-                        ports_.front()->device().name()));
     }
 
     Outcome measure() {
