@@ -31,12 +31,16 @@ rte_mempool* make_frame_pool(const char* name, unsigned frames, std::uint32_t la
     const auto room = std::max<std::size_t>(RTE_MBUF_DEFAULT_BUF_SIZE, RTE_PKTMBUF_HEADROOM + largest_frame);
     auto* const pool = pmd::make_packet_pool(name, frames, pool_cache, static_cast<std::uint16_t>(room), socket,
                                              pmd::BufferLayout::packed);
+    if (pool != nullptr) clear_frames(*pool);
+    return pool;
+}
+
+void clear_frames(rte_mempool& pool) {
     const auto clear = [](rte_mempool*, void*, void* object, unsigned) {
         const auto& packet = *static_cast<rte_mbuf*>(object);
         std::memset(packet.buf_addr, 0, packet.buf_len);
     };
-    if (pool != nullptr) rte_mempool_obj_iter(pool, clear, nullptr);
-    return pool;
+    rte_mempool_obj_iter(&pool, clear, nullptr);
 }
 
 Generator::Generator(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, const FrameTemplate& frames,

@@ -47,6 +47,8 @@ struct GeneratorSettings {
 /// than short ones. Nobody on the way of a frame may leave something else in its payload. Null, and rte_errno: as
 /// pmd::make_packet_pool.
 rte_mempool* make_frame_pool(const char* name, unsigned frames, std::uint32_t largest_frame, int socket);
+/// Makes them zeros again, for a generator of other frames: ICRCs lie behind the heads. None of them is on its way.
+void clear_frames(rte_mempool& pool);
 
 class Generator final : public Task {
 public:

@@ -26,6 +26,7 @@
 #include "apps/verbline/bench/trial.h"
 #include "apps/verbline/instance/eal.h"
 #include "datapath/link/flow_hash.h"
+#include "datapath/traffic/generator.h"
 #include "pmd/base/clock.h"
 
 namespace verbline::bench {
@@ -127,6 +128,8 @@ private:
 
     Result<Report> measure(const PacketPlan& plan, const std::optional<traffic::Rate>& rate) {
         Report report;
+        if (plan.sends())
+            for (auto& port : ports_) traffic::clear_frames(port->frames());
         if (plan.search == Search::none) {
             auto result = trial(plan, {.rate = rate, .frames = plan.frame_limit, .duration = plan.duration});
             if (!result) return std::unexpected(result.error());
