@@ -9,6 +9,7 @@
 #include "apps/verbline/hub/node.h"
 #include "apps/verbline/program/devinfo.h"
 #include "apps/verbline/program/run.h"
+#include "apps/verbline/report/report.h"
 #include "apps/verbline/show/show.h"
 #include "apps/verbline/subnet/mcast.h"
 #include "apps/verbline/subnet/path.h"
@@ -30,6 +31,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
     all.push_back(make_doctor());
     all.push_back(make_bench_packet());
     all.push_back(make_bench_rdma());
+    all.push_back(make_report());
     all.push_back(make_help());
     return all;
 }
