@@ -35,10 +35,15 @@ std::vector<Line> lines_of(const std::vector<Sample>& samples) {
     return lines;
 }
 
+std::vector<Line> drawn_lines(const std::vector<Sample>& samples) {
+    auto lines = lines_of(samples);
+    std::erase_if(lines, [](const Line& line) { return line.values.size() < 2; });
+    return lines;
+}
+
 /// Whether all of `others` have it with the same value.
-template <class Other>
-bool everywhere(const Parameters::value_type& parameter, const std::vector<Other>& others) {
-    return std::ranges::all_of(others, [&](const Other& other) {
+bool everywhere(const Parameters::value_type& parameter, const std::vector<Line>& others) {
+    return std::ranges::all_of(others, [&](const Line& other) {
         return std::ranges::find(other.parameters, parameter) != other.parameters.end();
     });
 }
@@ -68,16 +73,15 @@ std::vector<Series> series_of(const std::vector<Line>& lines, const std::string&
 }  // namespace
 
 std::vector<Series> merge(const std::vector<Sample>& samples, const std::string& only) {
-    auto lines = lines_of(samples);
-    std::erase_if(lines, [](const Line& line) { return line.values.size() < 2; });
-    return series_of(lines, only);
+    return series_of(drawn_lines(samples), only);
 }
 
 std::string in_common(const std::vector<Sample>& samples) {
+    const auto lines = drawn_lines(samples);
     std::string list;
-    if (samples.empty()) return list;
-    for (const auto& parameter : samples.front().parameters)
-        if (everywhere(parameter, samples)) append(list, parameter.second);
+    if (lines.empty()) return list;
+    for (const auto& parameter : lines.front().parameters)
+        if (everywhere(parameter, lines)) append(list, parameter.second);
     return list.empty() ? "" : "All: " + list + ".";
 }
 

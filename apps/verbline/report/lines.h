@@ -27,7 +27,7 @@ struct Sample {
 /// line of a single point shows nothing and is left out.
 std::vector<Series> merge(const std::vector<Sample>& samples, const std::string& only);
 
-/// "All: loopback, 64 B, 1 flow.": the parameters in which all samples agree; empty: none.
+/// "All: loopback, 64 B, 1 flow.": the parameters in which all lines agree; empty: none.
 std::string in_common(const std::vector<Sample>& samples);
 
 }  // namespace verbline::report

@@ -49,9 +49,14 @@ TEST(Lines, OfASinglePointAreLeftOut) {
 }
 
 TEST(Lines, InCommonIsWhatAllAgreeIn) {
-    EXPECT_EQ(in_common({sample("sink", "1 flow", 1, 1), sample("sink", "9 flows", 1, 1)}), "All: sink.");
-    EXPECT_EQ(in_common({sample("sink", "1 flow", 1, 1)}), "All: sink, 1 flow.");
-    EXPECT_EQ(in_common({sample("sink", "", 1, 1), sample("generator", "", 1, 1)}), "");
+    const std::vector one{sample("sink", "1 flow", 1, 1), sample("sink", "1 flow", 2, 1)};
+    EXPECT_EQ(in_common(one), "All: sink, 1 flow.");
+    auto two = one;
+    two.insert(two.end(), {sample("sink", "9 flows", 1, 1), sample("sink", "9 flows", 2, 1)});
+    EXPECT_EQ(in_common(two), "All: sink.");
+    auto with_a_point = one;
+    with_a_point.push_back(sample("generator", "1 flow", 1, 1));
+    EXPECT_EQ(in_common(with_a_point), "All: sink, 1 flow.") << "that of a single point is left out";
     EXPECT_EQ(in_common({}), "");
 }
 
