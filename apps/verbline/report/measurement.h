@@ -40,6 +40,7 @@ struct PacketRun {
     std::string role;
     std::vector<std::string> devices;
     std::vector<double> sizes;
+    std::string protocol;  ///< of the frames; empty: an older file, of UDP or TCP
     double average_size = 0, flows = 0, burst = 0;
     double queues = 0;  ///< of each port
     double lcores = 0;

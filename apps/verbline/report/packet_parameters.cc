@@ -24,6 +24,7 @@ std::string devices_text(const PacketRun& run) {
 
 Parameters parameters(const PacketRun& run, Varied varied, bool queues_follow) {
     Parameters all{{"role", run.role}, {"devices", devices_text(run)}};
+    all.emplace_back("protocol", run.protocol.empty() ? "udp or tcp" : run.protocol);
     if (varied != Varied::size) all.emplace_back("size", size_text(run));
     if (varied != Varied::flows) all.emplace_back("flows", counted(run.flows, "flow"));
     if (varied != Varied::lcores) all.emplace_back("lcores", counted(run.lcores, "lcore"));

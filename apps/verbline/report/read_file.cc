@@ -55,33 +55,61 @@ std::optional<Json> parse_lines(std::string_view text) {
     return lines;
 }
 
-}  // namespace
-
-std::unexpected<Error> incomplete(const std::string& file, std::string_view problem, std::string_view writer) {
-    return failure(EINVAL, fmt::format("{}: {}; write it again by {}", file, problem, writer));
+bool is_packet_run(const Json& document) {
+    return has(document, {"role", "frames", "result"});
 }
 
-Result<Measurement> read_text(const std::string& file, std::string_view text) {
-    if (text.empty()) return failure(EINVAL, fmt::format("{}: is empty; did what writes it fail?", file));
-    const auto document = parse(text);
-    if (!document) {
-        if (const auto lines = parse_lines(text)) return read_history(file, *lines);
-        return failure(EINVAL, fmt::format("{}: is no JSON; write it by --json of verbline bench or bench/compare, or "
-                                           "by bench/compare --history",
-                                           file));
+/// The runs of a profile, each under a name of its own.
+Result<std::vector<Measurement>> read_packet_runs(const std::string& file, const Json& documents) {
+    std::vector<Measurement> runs;
+    for (const auto& document : documents) {
+        const auto name = document.is_object() ? document.find("run") : document.end();
+        const bool named = name != document.end() && name->is_string();
+        const auto label = named ? fmt::format("{}, run {}", file, name->get<std::string>()) : file;
+        auto run = read_packet(label, document);
+        if (!run) return std::unexpected(run.error());
+        runs.push_back(std::move(*run));
     }
-    if (is_past_run(*document)) return read_history(file, Json::array({*document}));
-    if (has(*document, {"role", "frames", "result"})) return read_packet(file, *document);
-    if (has(*document, {"test_info"})) return read_rdma(file, *document);
-    if (document->is_array() && !document->empty() && has(document->front(), {"name", "unit", "ours"}))
-        return read_comparison(file, *document);
+    return runs;
+}
+
+Result<std::vector<Measurement>> alone(Result<Measurement> read) {
+    if (!read) return std::unexpected(read.error());
+    return std::vector{std::move(*read)};
+}
+
+/// A file of one JSON document.
+Result<std::vector<Measurement>> read_document(const std::string& file, const Json& document) {
+    if (is_past_run(document)) return alone(read_history(file, Json::array({document})));
+    if (is_packet_run(document)) return alone(read_packet(file, document));
+    if (has(document, {"test_info"})) return alone(read_rdma(file, document));
+    const bool filled = document.is_array() && !document.empty();
+    if (filled && is_packet_run(document.front())) return read_packet_runs(file, document);
+    if (filled && has(document.front(), {"name", "unit", "ours"})) return alone(read_comparison(file, document));
     return failure(EINVAL,
                    fmt::format("{}: is JSON of another program; give what verbline bench packet, verbline bench "
                                "rdma or bench/compare wrote",
                                file));
 }
 
-Result<Measurement> read_file(const std::string& file) {
+}  // namespace
+
+std::unexpected<Error> incomplete(const std::string& file, std::string_view problem, std::string_view writer) {
+    return failure(EINVAL, fmt::format("{}: {}; write it again by {}", file, problem, writer));
+}
+
+Result<std::vector<Measurement>> read_text(const std::string& file, std::string_view text) {
+    if (text.empty()) return failure(EINVAL, fmt::format("{}: is empty; did what writes it fail?", file));
+    if (const auto document = parse(text)) return read_document(file, *document);
+    const auto lines = parse_lines(text);
+    if (!lines)
+        return failure(EINVAL, fmt::format("{}: is no JSON; write it by --json of verbline bench or bench/compare, or "
+                                           "by bench/compare --history",
+                                           file));
+    return alone(read_history(file, *lines));
+}
+
+Result<std::vector<Measurement>> read_file(const std::string& file) {
     const auto unreadable = [&] {
         return failure(errno, fmt::format("{}: {}; name a file that can be read", file, std::strerror(errno)));
     };

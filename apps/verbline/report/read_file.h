@@ -2,21 +2,22 @@
 #pragma once
 
 /// @file
-/// From a file to a measurement. What a file is, its keys tell.
+/// From a file to what was measured. What a file is, its keys tell.
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/verbline/report/measurement.h"
 #include "pmd/base/error.h"
 
 namespace verbline::report {
 
-/// Errors are "FILE: reason; what to do".
-Result<Measurement> read_file(const std::string& file);
+/// One, but of `bench packet --profile`, which has one for each run. Errors are "FILE: reason; what to do".
+Result<std::vector<Measurement>> read_file(const std::string& file);
 
 /// The same of a file's contents.
-Result<Measurement> read_text(const std::string& file, std::string_view text);
+Result<std::vector<Measurement>> read_text(const std::string& file, std::string_view text);
 
 Result<Measurement> read_packet(const std::string& file, const Json& document);
 Result<Measurement> read_rdma(const std::string& file, const Json& document);

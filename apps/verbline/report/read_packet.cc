@@ -94,6 +94,7 @@ Result<Measurement> read_packet(const std::string& file, const Json& document) {
                                     [&](std::size_t i) { return fields.text(fmt::format("ports.{}.device", i)); });
     run.sizes = each<double>(fields, "frames.sizes",
                              [&](std::size_t i) { return fields.number(fmt::format("frames.sizes.{}", i)); });
+    run.protocol = fields.text_if_there("frames.protocol");
     run.average_size = fields.number("frames.average_size");
     run.flows = fields.number("frames.flows");
     run.burst = fields.number("frames.burst");

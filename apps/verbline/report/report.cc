@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/report/report.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include <unistd.h>
 
@@ -73,9 +75,9 @@ public:
             return usage_failure("report: a page is not for a terminal; name a file by -o, or redirect it");
         std::vector<report::Measurement> measurements;
         for (const auto& file : files_) {
-            auto measurement = report::read_file(file);
-            if (!measurement) return usage_failure("report: " + measurement.error().what);
-            measurements.push_back(std::move(*measurement));
+            auto found = report::read_file(file);
+            if (!found) return usage_failure("report: " + found.error().what);
+            std::ranges::move(*found, std::back_inserter(measurements));
         }
         const auto page = report::make_page(measurements, title_, fmt::format("verbline {}", version));
         return write(report::to_html(page, assets));

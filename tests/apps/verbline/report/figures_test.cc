@@ -129,7 +129,8 @@ TEST(Figures, HistoryHasAPanelForARowAndALineForAMachine) {
         .file = "h",
         .runs = std::get<History>(read_text("h", past_run_json("A").dump() + "\n" + past_run_json("B").dump() + "\n" +
                                                      past_run_json("A").dump())
-                                      .value())
+                                      .value()
+                                      .front())
                     .runs};
     const auto figures = history_figures({history});
     ASSERT_EQ(figures.size(), 1u);

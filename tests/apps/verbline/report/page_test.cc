@@ -69,7 +69,7 @@ TEST(Page, RecordsOfOneMachineAreOne) {
 TEST(Page, FiguresAndResultsOfAllKinds) {
     const auto page =
         make_page({read<PacketRun>(packet_json()), read<RdmaRun>(rdma_json()), read<Comparison>(comparison_json()),
-                   std::get<History>(read_text("h", past_run_json().dump()).value())},
+                   std::get<History>(read_text("h", past_run_json().dump()).value().front())},
                   "t", "m");
     std::vector<std::string> ids;
     for (const auto& figure : page.figures) ids.push_back(figure.id);

@@ -16,6 +16,22 @@ std::string refusal(const std::string& text) {
     return read ? "read" : read.error().what;
 }
 
+TEST(ReadFile, RunsOfAProfileAreAsManyMeasurements) {
+    auto first = packet_json(), second = packet_json();
+    first["run"] = "1", second["run"] = "large";
+    second["frames"]["protocol"] = "roce2";
+    const auto runs = read_text("a.json", Json::array({first, second}).dump()).value();
+    ASSERT_EQ(runs.size(), 2u);
+    EXPECT_EQ(std::get<PacketRun>(runs[0]).file, "a.json, run 1");
+    EXPECT_EQ(std::get<PacketRun>(runs[1]).file, "a.json, run large");
+    EXPECT_EQ(std::get<PacketRun>(runs[1]).protocol, "roce2");
+    second.erase("role");
+    EXPECT_EQ(refusal(Json::array({first, second}).dump()),
+              "a.json, run large: role is missing; write it again by verbline bench packet --json");
+    EXPECT_EQ(refusal(Json::array({first, 1}).dump()),
+              "a.json: role is missing; write it again by verbline bench packet --json");
+}
+
 TEST(ReadFile, PacketRun) {
     const auto run = read<PacketRun>(packet_json());
     EXPECT_EQ(run.role, "loopback");
@@ -87,9 +103,9 @@ TEST(ReadFile, Comparison) {
 
 TEST(ReadFile, HistoryOfOneLineAndOfSeveral) {
     const auto line = past_run_json().dump();
-    EXPECT_EQ(std::get<History>(read_text("h", line).value()).runs.size(), 1u);
-    EXPECT_EQ(std::get<History>(read_text("h", line + "\n").value()).runs.size(), 1u);
-    EXPECT_EQ(std::get<History>(read_text("h", line + "\n" + line + "\n").value()).runs.size(), 2u);
+    EXPECT_EQ(std::get<History>(read_text("h", line).value().front()).runs.size(), 1u);
+    EXPECT_EQ(std::get<History>(read_text("h", line + "\n").value().front()).runs.size(), 1u);
+    EXPECT_EQ(std::get<History>(read_text("h", line + "\n" + line + "\n").value().front()).runs.size(), 2u);
 }
 
 TEST(ReadFile, OtherFilesAreRefused) {

@@ -58,7 +58,7 @@ inline Json past_run_json(const std::string& cpu = "A CPU") {
 
 template <class Kind>
 Kind read(const Json& document, const std::string& file = "a.json") {
-    return std::get<Kind>(read_text(file, document.dump()).value());
+    return std::get<Kind>(read_text(file, document.dump()).value().front());
 }
 
 }  // namespace verbline::report
