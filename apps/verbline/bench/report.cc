@@ -3,25 +3,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "apps/verbline/bench/rounded.h"
 #include "datapath/traffic/pace.h"
 
 namespace verbline::bench {
 namespace {
 
 using cli::Json;
-
-/// To so many digits behind the point, so that tables stay readable.
-double rounded(double value, int digits = 3) {
-    const double scale = std::pow(10, digits);
-    return std::round(value * scale) / scale;
-}
 
 double mega(double value) {
     return rounded(value / 1e6, 6);

@@ -2,12 +2,12 @@
 #include "apps/verbline/bench/run_table.h"
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "apps/verbline/bench/rounded.h"
 #include "datapath/traffic/pace.h"
 
 namespace verbline::bench {
@@ -19,10 +19,6 @@ using cli::Json;
 constexpr std::array<std::string_view, 7> left_out{"tx_packets", "tx_gbit_s",  "tx_line_gbit_s", "rx_packets",
                                                    "rx_gbit_s",  "duplicates", "reordered"};
 
-double rounded(double value, double scale) {
-    return std::round(value * scale) / scale;
-}
-
 /// Of the first port's line, gaps between frames included: of what arrived or, if nothing is received, of what was
 /// sent.
 Json line_percent(const PacketPlan& plan, const Report& report) {
@@ -31,14 +27,14 @@ Json line_percent(const PacketPlan& plan, const Report& report) {
     if (!speed) return nullptr;
     const auto& volume = plan.role == Role::generator ? trial.tx : trial.rx;
     const auto bits = 8 * trial.per_second(volume.bytes + traffic::line_overhead * volume.packets);
-    return rounded(100 * bits / static_cast<double>(*speed), 100);
+    return rounded(100 * bits / static_cast<double>(*speed), 2);
 }
 
 Json cycles_per_packet(const TrialResult& trial) {
     std::uint64_t cycles = 0, packets = 0;
     for (const auto& lcore : trial.lcores) cycles += lcore.busy_cycles, packets += lcore.packets;
     if (packets == 0) return nullptr;
-    return rounded(static_cast<double>(cycles) / static_cast<double>(packets), 10);
+    return rounded(static_cast<double>(cycles) / static_cast<double>(packets), 1);
 }
 
 void add_measured(const PacketPlan& plan, const Report& report, Json& row) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/bench/rdma/report.h"
 
-#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "apps/verbline/bench/rounded.h"
+
 namespace verbline::rdma_bench {
 namespace {
 
+using bench::rounded;
 using cli::Json;
 
 /// A column of perftest's.
@@ -51,11 +53,6 @@ std::span<const Column> columns(const RdmaPlan& plan) {
     }
     if (plan.gigabits) return gigabit_columns;
     return bandwidth_columns;
-}
-
-double rounded(double value, int digits) {
-    const double scale = std::pow(10, digits);
-    return std::round(value * scale) / scale;
 }
 
 std::string_view operation_name(Operation operation) {

@@ -36,7 +36,7 @@ Result<std::vector<PlannedRun>> plans(std::string_view text, const std::vector<S
     if (!profile) return std::unexpected(profile.error());
     return plan_runs(*profile, given, read_words);
 }
-std::string refusal(std::string_view text, const std::vector<SetOption>& given = {}) {
+std::string profile_refusal(std::string_view text, const std::vector<SetOption>& given = {}) {
     const auto made = plans(text, given);
     return made ? "" : made.error().what;
 }
@@ -109,12 +109,12 @@ TEST(PacketProfile, RefusesWithFileAndLine) {
                   "p.toml:4: rfc2544 needs --role loopback, which knows what was sent and what arrived"},
              Case{"role = 'sink'\ndevice = ['dpdk:a', 'dpdk:b']", "p.toml:2: a sink has one DEVICE"},
              Case{"size = 64", "a loopback has one DEVICE or two"}})
-        EXPECT_EQ(refusal(text), line);
-    EXPECT_EQ(refusal("size = ").substr(0, 9), "p.toml:1:");
+        EXPECT_EQ(profile_refusal(text), line);
+    EXPECT_EQ(profile_refusal("size = ").substr(0, 9), "p.toml:1:");
 }
 
 TEST(PacketProfile, CommandLineIsToBlameForItsOwn) {
-    EXPECT_EQ(refusal("device = 'dpdk:a'\nsize = 64", {{"size", {"63"}}}),
+    EXPECT_EQ(profile_refusal("device = 'dpdk:a'\nsize = 64", {{"size", {"63"}}}),
               "--size: 63 is no frame size: give 64 to 9216, several as SIZE:WEIGHT,..., or imix");
 }
 

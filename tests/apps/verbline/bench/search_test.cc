@@ -8,7 +8,7 @@
 namespace verbline::bench {
 namespace {
 
-PacketPlan plan(const char* test) {
+PacketPlan search_plan(const char* test) {
     return make_plan({.devices = {"dpdk:net_null0"}, .search = test, .trial_seconds = 1}).value();
 }
 
@@ -26,21 +26,21 @@ RunTrial limited(std::uint64_t limit) {
 }
 
 TEST(BenchSearch, ThroughputEndsWithATrialAtTheRateFound) {
-    const auto outcome = run_search(plan("throughput"), 1e6, limited(300'000)).value();
+    const auto outcome = run_search(search_plan("throughput"), 1e6, limited(300'000)).value();
     EXPECT_NEAR(outcome.found["throughput_mpps"].get<double>(), 0.3, 0.0015);
     EXPECT_EQ(outcome.trials.back()->asked->per_second, outcome.found["throughput_mpps"].get<double>() * 1e6);
     EXPECT_EQ(outcome.trials.size(), outcome.found["trials"].get<std::size_t>() + 1);
 }
 
 TEST(BenchSearch, LossIsListedByRate) {
-    const auto found = run_search(plan("loss"), 1000, limited(800)).value().found;
+    const auto found = run_search(search_plan("loss"), 1000, limited(800)).value().found;
     EXPECT_EQ(found["loss_percent_at_100"], 20);
     EXPECT_EQ(found["loss_percent_at_80"], 0);
     EXPECT_EQ(found["trials"], 4);
 }
 
 TEST(BenchSearch, LongestBurstIsExact) {
-    EXPECT_EQ(run_search(plan("back-to-back"), 100'000, limited(12'345)).value().found["longest_burst"], 12'345);
+    EXPECT_EQ(run_search(search_plan("back-to-back"), 100'000, limited(12'345)).value().found["longest_burst"], 12'345);
 }
 
 TEST(BenchSearch, SignalEndsIt) {
@@ -50,14 +50,14 @@ TEST(BenchSearch, SignalEndsIt) {
         (*result)->interrupted = ++trials == 2;
         return result;
     };
-    EXPECT_EQ(run_search(plan("throughput"), 1e6, interrupted).value().trials.size(), 2u);
+    EXPECT_EQ(run_search(search_plan("throughput"), 1e6, interrupted).value().trials.size(), 2u);
 }
 
 TEST(BenchSearch, ErrorOfATrialIsItsError) {
     const RunTrial failing = [](const TrialSettings&) -> Result<std::unique_ptr<TrialResult>> {
         return failure(EBUSY, "busy");
     };
-    EXPECT_EQ(run_search(plan("loss"), 1e6, failing).error().what, "busy");
+    EXPECT_EQ(run_search(search_plan("loss"), 1e6, failing).error().what, "busy");
 }
 
 }  // namespace
