@@ -185,6 +185,21 @@ def bench_packet(role, mode, goal, *arguments):
                over_network=True)
 
 
+def roce_generator(protocol):
+    """Millions of frames of 128 B with an ICRC that one core makes, beside those of UDP."""
+    def measure(_):
+        def rate(of):
+            return testpmd.our_rate(built("apps/verbline/verbline"), ["--role", "generator", "--size", "128", "--protocol", of])
+
+        try:
+            return rate(protocol), rate("udp")
+        except l3fwd.Failed as reason:
+            raise CannotRun(reason) from reason
+
+    return Row(f"bench packet, generator, {protocol}", "M/s", "of UDP, without ICRC", None, measure, less_is_better=False,
+               over_network=True)
+
+
 def bench_rdma(name, unit, figure, perftest, ours, less_is_better=False):
     """`verbline bench rdma` and perftest under `verbline run`, each with two processes on a memif pair: they are to agree."""
     def measure(_):
@@ -345,6 +360,9 @@ def node_rows():
                         lambda verbline, over: verbs_pairs.latency(verbline, "ib_send_lat", 100_000, over), True),
             beside_pair("ib_write_bw 64 KiB", "MB/s", 0.9,
                         lambda verbline, over: verbs_pairs.bandwidth(verbline, 65536, 50_000, over), False),
+            verbs("node: ib_write_bw 64 KiB, XRC", "MB/s", "RC", None,
+                  lambda verbline: verbs_pairs.bandwidth(verbline, 65536, 50_000, verbs_pairs.two_of_a_node, "XRC"),
+                  lambda: verbs_pairs.bandwidth(built("apps/verbline/verbline"), 65536, 50_000, verbs_pairs.two_of_a_node)),
             verbs("node: verbline run true", "ms", "limit", 1, verbs_pairs.start_on_node, 150, less_is_better=True)]
 
 
@@ -468,6 +486,7 @@ def all_rows():
         bench_packet("generator", "txonly", 0.9),
         bench_packet("forwarder", "io", 0.95, "--forward", "io"),
         bench_packet("forwarder", "macswap", 0.95, "--forward", "macswap"),
+        roce_generator("roce2"),
         *bench_rdma_rows(),
         two_shards("two shards to Ethernet, for a CPU's second", "shards/to_ethernet", "packets_per_cpu_second", 1.8),
         two_shards("two shards to IPoIB, for a CPU's second", "shards/to_ipoib", "packets_per_cpu_second", 1.8),

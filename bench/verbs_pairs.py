@@ -135,9 +135,9 @@ def ucx_latency(count):
     return ucx("-t", "tag_lat", "-s", "8", "-n", str(count))[1]
 
 
-def bandwidth(verbline, size, count, over=memif_pair):
+def bandwidth(verbline, size, count, over=memif_pair, transport="RC"):
     """In MB/s, as perftest and UCX count them: 2^20 bytes."""
-    return perftest(verbline, "ib_write_bw", "-s", str(size), "-n", str(count), "-m", "4096", over=over)[3]
+    return perftest(verbline, "ib_write_bw", "-s", str(size), "-n", str(count), "-m", "4096", "-c", transport, over=over)[3]
 
 
 def start_on_node(verbline):
