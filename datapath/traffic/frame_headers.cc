@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/traffic/frame_headers.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "datapath/link/ip_gid.h"

@@ -4,10 +4,8 @@
 /// @file
 /// Writes the headers of a generated frame, without what differs from frame to frame.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "datapath/traffic/frame_layout.h"
 #include "datapath/traffic/frame_spec.h"

@@ -184,6 +184,9 @@ private:
             ->type_name("LIST");
         app.add_flag("--software-rss", texts_.software_rss, "spread packets in software if a device has fewer queues");
         app.add_flag("--offloads", texts_.offloads, "set DPDK's ports up with the offloads that their drivers have");
+        app.add_flag("--bidirectional", texts_.bidirectional,
+                     "loopback: both devices send and receive; --rate is of each direction, --frames and what is "
+                     "printed of both");
         app.add_option("--forward", texts_.forward, "forwarder: io, or macswap to swap MACs; without it, io")
             ->type_name("MODE")
             ->check(CLI::IsMember({"io", "macswap"}));

@@ -95,13 +95,15 @@ private:
     Outcome await_links() {
         if (!plan_.sends()) return {};
         const auto until = monotonic_now() + link_patience;
-        for (auto& port : ports_) {
-            while (!port->device().link_up()) {
-                if (monotonic_now() > until || signals_.wait(10 * millisecond))
-                    return cli::run_failure(fmt::format("bench packet: {} has no link", port->device().name()));
-            }
+        // All are asked each time: two of them may be the ends of one link, which they set up in this call.
+        for (;;) {
+            const BenchPort* without = nullptr;
+            for (auto& port : ports_)
+                if (!port->device().link_up()) without = port.get();
+            if (without == nullptr) return {};
+            if (monotonic_now() > until || signals_.wait(10 * millisecond))
+                return cli::run_failure(fmt::format("bench packet: {} has no link", without->facts().device));
         }
-        return {};
     }
 
     Outcome resolve_rates() {

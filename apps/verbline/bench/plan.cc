@@ -124,6 +124,12 @@ Result<void> read_devices(const PacketTexts& texts, PacketPlan& plan) {
     const bool one = plan.role == Role::generator || plan.role == Role::sink;
     if (texts.devices.empty() || texts.devices.size() > (one ? 1 : 2))
         return failure(EINVAL, fmt::format("a {} has {}", texts.role, one ? "one DEVICE" : "one DEVICE or two"));
+    plan.bidirectional = texts.bidirectional;
+    if (plan.bidirectional && (plan.role != Role::loopback || texts.devices.size() != 2))
+        return failure(EINVAL, "--bidirectional needs --role loopback and two DEVICEs");
+    if (plan.directions() * plan.queues > traffic::Stamp::max_streams)
+        return failure(EINVAL, fmt::format("--queues: {} of both directions are above {}, which stamps can tell apart",
+                                           plan.directions() * plan.queues, traffic::Stamp::max_streams));
     for (const auto& text : texts.devices) {
         auto spec = pmd::parse_device_spec(text);
         if (!spec) return std::unexpected(spec.error());

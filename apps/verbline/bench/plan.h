@@ -34,7 +34,7 @@ struct PacketTexts {
     std::uint16_t queues = 1, burst = 32;
     std::uint64_t frames = 0;
     double seconds = 0, trial_seconds = 2, resolution_percent = 0.5, accepted_loss_percent = 0, catch_up_ms = 0;
-    bool ipv6 = false, software_rss = false, offloads = false, soak = false;
+    bool ipv6 = false, software_rss = false, offloads = false, soak = false, bidirectional = false;
 };
 
 struct PacketPlan {
@@ -53,11 +53,13 @@ struct PacketPlan {
     std::vector<unsigned> lcores;  ///< empty: all that the EAL has for packets
     std::optional<pmd::ImpairSpec> impair;
     bool software_rss = false, offloads = false, soak = false;
+    bool bidirectional = false;  ///< loopback: each of two devices sends, and receives what the other has sent
     Search search = Search::none;
     Time trial = 2 * second, catch_up = 0;
     double resolution = 0.005, accepted_loss = 0;
 
     bool sends() const { return role == Role::generator || role == Role::loopback; }
+    unsigned directions() const { return bidirectional ? 2 : 1; }
     bool receives() const { return role == Role::sink || role == Role::loopback; }
 };
 

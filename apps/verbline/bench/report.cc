@@ -43,8 +43,13 @@ bool receives(const PacketPlan& plan) {
 Json frame_facts(const PacketPlan& plan) {
     Json sizes = Json::array();
     for (const auto size : plan.sizes.sizes()) sizes.push_back(size);
-    return {{"protocol", plan.protocol}, {"sizes", sizes},      {"average_size", rounded(plan.sizes.average())},
-            {"flows", plan.flows},       {"burst", plan.burst}, {"mtu", plan.mtu}};
+    return {{"protocol", plan.protocol},
+            {"sizes", sizes},
+            {"average_size", rounded(plan.sizes.average())},
+            {"flows", plan.flows},
+            {"burst", plan.burst},
+            {"mtu", plan.mtu},
+            {"directions", plan.directions()}};
 }
 
 Json port_rows(const Report& report) {
@@ -146,11 +151,12 @@ Json latency(const TrialResult& trial, double cycles_per_second) {
 Json spread(const PacketPlan& plan, const TrialResult& trial) {
     if (plan.queues < 2 || plan.role == Role::generator || trial.rx.packets == 0) return nullptr;
     const auto last_port = trial.queues.back().port;
-    const auto even = static_cast<double>(trial.rx.packets) /
-                      (plan.queues * (plan.role == Role::forwarder ? static_cast<double>(last_port + 1) : 1));
+    const bool all_ports = plan.role == Role::forwarder || plan.bidirectional;  // receive; else the last alone
+    const auto even =
+        static_cast<double>(trial.rx.packets) / (plan.queues * (all_ports ? static_cast<double>(last_port + 1) : 1));
     double most = 0;
     for (const auto& queue : trial.queues) {
-        if (queue.port != last_port && plan.role != Role::forwarder) continue;
+        if (queue.port != last_port && !all_ports) continue;
         most = std::max(most, std::abs(static_cast<double>(queue.rx.packets) - even) / even);
     }
     // Each flow goes to one of q queues by chance: of n flows, n/q (1 - 1/q) is the variance of a queue's number.

@@ -19,15 +19,15 @@ using cli::Json;
 constexpr std::array<std::string_view, 7> left_out{"tx_packets", "tx_gbit_s",  "tx_line_gbit_s", "rx_packets",
                                                    "rx_gbit_s",  "duplicates", "reordered"};
 
-/// Of the first port's line, gaps between frames included: of what arrived or, if nothing is received, of what was
-/// sent.
+/// Of the first port's line, in one direction, gaps between frames included: of what arrived or, if nothing is
+/// received, of what was sent.
 Json line_percent(const PacketPlan& plan, const Report& report) {
     const auto& trial = *report.trials.back();
     const auto speed = report.ports.empty() ? std::nullopt : report.ports.front().bits_per_second;
     if (!speed) return nullptr;
     const auto& volume = plan.role == Role::generator ? trial.tx : trial.rx;
     const auto bits = 8 * trial.per_second(volume.bytes + traffic::line_overhead * volume.packets);
-    return rounded(100 * bits / static_cast<double>(*speed), 2);
+    return rounded(100 * bits / plan.directions() / static_cast<double>(*speed), 2);
 }
 
 Json cycles_per_packet(const TrialResult& trial) {

@@ -21,7 +21,7 @@
 namespace verbline::bench {
 
 struct TrialSettings {
-    std::optional<traffic::Rate> rate;  ///< of all queues together; none: as fast as it goes
+    std::optional<traffic::Rate> rate;  ///< of all queues and directions together; none: as fast as it goes
     std::uint64_t frames = std::numeric_limits<std::uint64_t>::max();
     std::optional<Time> duration;  ///< none: until all frames are sent, or a signal comes
     std::uint8_t run = 0;          ///< of the stamp, not the one of the trial before

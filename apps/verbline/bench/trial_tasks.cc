@@ -6,18 +6,20 @@
 namespace verbline::bench {
 namespace {
 
-traffic::GeneratorSettings generator_settings(const PacketPlan& plan, const TrialSettings& settings,
+traffic::GeneratorSettings generator_settings(const PacketPlan& plan, const TrialSettings& settings, std::size_t port,
                                               std::uint16_t queue) {
+    // Numbered through both directions, as streams are.
+    const auto number = port * plan.queues + queue, generators = std::size_t{plan.directions()} * plan.queues;
     traffic::GeneratorSettings made{.flows = traffic::FlowSlice::of(plan.flows, queue, plan.queues),
                                     .run = settings.run,
-                                    .stream = static_cast<std::uint8_t>(queue),
+                                    .stream = static_cast<std::uint8_t>(number),
                                     .burst = plan.burst,
                                     .catch_up = plan.catch_up};
-    if (settings.rate) made.rate = *settings.rate * (1. / plan.queues);
+    if (settings.rate) made.rate = *settings.rate * (1. / static_cast<double>(generators));
     constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
     // Parts of all frames, of which the first queues have one more if they are not even.
     if (settings.frames != unlimited)
-        made.frames = settings.frames / plan.queues + (queue < settings.frames % plan.queues ? 1 : 0);
+        made.frames = settings.frames / generators + (number < settings.frames % generators ? 1 : 0);
     return made;
 }
 
@@ -53,10 +55,10 @@ std::vector<QueueTasks> make_tasks(const PacketPlan& plan, std::vector<std::uniq
             if (plan.role == Role::forwarder)
                 made.forwarder = std::make_unique<traffic::Forwarder>(
                     device, ports[(port + 1) % ports.size()]->device(), queue, plan.rewrite, plan.burst);
-            if (plan.sends() && port == 0)
+            if (plan.sends() && (port == 0 || plan.bidirectional))
                 made.generator = std::make_unique<traffic::Generator>(device, queue, ports[port]->frames(), plan.frames,
-                                                                      generator_settings(plan, settings, queue));
-            if (plan.receives() && port + 1 == ports.size()) {
+                                                                      generator_settings(plan, settings, port, queue));
+            if (plan.receives() && (port + 1 == ports.size() || plan.bidirectional)) {
                 const bool loop = plan.role == Role::loopback;
                 traffic::SinkSettings sink{.latency = loop};
                 if (loop) sink.run = settings.run;

@@ -88,6 +88,10 @@ TEST(PacketPlan, FramesWithoutASecondsEndByThemselves) {
 TEST(PacketPlan, RefusesWhatDoesNotFit) {
     EXPECT_EQ(refusal([](auto& t) { t.devices.clear(); }), "a loopback has one DEVICE or two");
     EXPECT_EQ(refusal([](auto& t) { t.role = "sink", t.devices.push_back("eth:x"); }), "a sink has one DEVICE");
+    EXPECT_EQ(refusal([](auto& t) { t.bidirectional = true; }),
+              "--bidirectional needs --role loopback and two DEVICEs");
+    EXPECT_EQ(refusal([](auto& t) { t.bidirectional = true, t.devices.push_back("eth:x"), t.queues = 200; }),
+              "--queues: 400 of both directions are above 256, which stamps can tell apart");
     EXPECT_EQ(refusal([](auto& t) { t.size = "63"; }),
               "--size: 63 is no frame size: give 64 to 9216, several as SIZE:WEIGHT,..., or imix");
     EXPECT_EQ(refusal([](auto& t) { t.ipv6 = true; }),
