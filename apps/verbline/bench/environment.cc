@@ -38,7 +38,7 @@ std::expected<std::unique_ptr<Environment>, cli::Failure> Environment::start(con
                 fmt::format("{}: --lcores: {} is none of the EAL's lcores for packets, which are {}", options.command,
                             lcore, fmt::join(*lcores, ",")));
     }
-    made->lcores_ = options.lcores.empty() ? std::move(*lcores) : options.lcores;
+    made->lcores_ = options.lcores.empty() ? *lcores : options.lcores;
     return made;
 }
 

@@ -130,7 +130,7 @@ private:
             auto result = client.run(round);
             if (!result) return std::unexpected(result.error());
             print_row(*result);
-            results_.push_back(std::move(*result));
+            results_.push_back(*result);
         }
         client.bye();
         print_end({.mtu = client.mtu(), .gid_index = client.gid_index()});
