@@ -130,7 +130,7 @@ private:
 
     Result<Report> measure(const PacketPlan& plan, const std::optional<traffic::Rate>& rate) {
         Report report;
-        if (plan.sends())
+        if (plan.sends() && !reports_.empty())
             for (auto& port : ports_) traffic::clear_frames(port->frames());
         if (plan.search == Search::none) {
             auto result = trial(plan, {.rate = rate, .frames = plan.frame_limit, .duration = plan.duration});

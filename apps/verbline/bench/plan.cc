@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "datapath/wire/ethernet.h"
+#include "datapath/wire/udp.h"
 
 namespace verbline::bench {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr double default_seconds = 10;
 constexpr std::uint16_t default_mtu = 1500, max_vlan = 4094;
 constexpr std::uint32_t dynamic_ports = 16384;  ///< 49152 to 65535 (RFC 6335 6)
-constexpr std::uint32_t spread_qpns = 16384;
+constexpr std::uint32_t spread_qpns = 16384;    ///< as many as ports
 
 Time nanoseconds(double seconds) {
     return static_cast<Time>(seconds * second);
@@ -78,6 +79,16 @@ Result<void> read_fields(const PacketTexts& texts, traffic::FrameSpec& spec) {
     return wrong == results.end() ? Result<void>() : *wrong;
 }
 
+/// A sink looks for a queue pair's datagram behind that port.
+Result<void> check_roce_port(const traffic::FrameSpec& spec) {
+    using enum traffic::Encapsulation;
+    const auto& [first, count] = spec.destination_port;
+    const bool udp =
+        spec.transport == traffic::Transport::udp && (spec.encapsulation == none || spec.encapsulation == ipoib);
+    if (!udp || wire::roce_v2_port < first || wire::roce_v2_port - first >= static_cast<int>(count)) return {};
+    return failure(EINVAL, "--destination-port: UDP to 4791 is RoCE v2: use --protocol roce2");
+}
+
 /// Makes as many flows as are asked for out of fields that were not given: source ports, or queue pairs where there are
 /// no ports, then source addresses.
 void spread_flows(const PacketTexts& texts, traffic::FrameSpec& spec) {
@@ -98,6 +109,7 @@ Result<void> make_frames(const PacketTexts& texts, PacketPlan& plan) {
     traffic::FrameSpec spec{.ipv6 = texts.ipv6};
     read_protocol(texts, spec);
     if (auto good = read_fields(texts, spec); !good) return good;
+    if (auto good = check_roce_port(spec); !good) return good;
     if (texts.flows > 0) spread_flows(texts, spec);
     auto frames = traffic::FrameTemplate::make(spec, plan.sizes);
     if (!frames) return failure(EINVAL, "--size: " + frames.error().what);

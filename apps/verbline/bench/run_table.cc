@@ -56,7 +56,7 @@ bool last_trial_counts(const PacketPlan& plan) {
 
 Json run_row(const RunReport& done) {
     const auto& [run, report] = done;
-    Json row{{"run", run->name}, {"size", run->size}};
+    Json row{{"run", run->name}, {"size", run->size}, {"protocol", run->plan.protocol}};
     if (last_trial_counts(run->plan)) add_measured(run->plan, *report, row);
     if (report->search.is_object()) row.update(report->search);
     row.erase("test");

@@ -42,7 +42,8 @@ struct PacketRun {
     std::vector<double> sizes;
     std::string protocol;  ///< of the frames; empty: an older file, of UDP or TCP
     double average_size = 0, flows = 0, burst = 0;
-    double queues = 0;  ///< of each port
+    double directions = 1;  ///< in which frames went at once; rates are of all
+    double queues = 0;      ///< of each port
     double lcores = 0;
     double mpps = 0;                 ///< sent by a generator or a forwarder, else received
     std::optional<double> gigabits;  ///< per second, of frames

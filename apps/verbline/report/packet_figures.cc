@@ -38,15 +38,15 @@ bool queues_follow_lcores(const std::vector<PacketRun>& runs) {
 
 /// The rows behind the lines, one for each file.
 Table table(const std::vector<PacketRun>& runs, const Sweep& sweep) {
-    Table made{
-        .title = sweep.title,
-        .columns = {sweep.x.title, sweep.y.title, "role", "devices", "size", "flows", "queues", "lcores", "file"},
-        .rows = {}};
+    Table made{.title = sweep.title,
+               .columns = {sweep.x.title, sweep.y.title, "role", "devices", "protocol", "size", "flows", "queues",
+                           "lcores", "file"},
+               .rows = {}};
     for (const auto& run : runs) {
         const auto value = sweep.value(run);
         if (!value) continue;
-        made.rows.push_back({cell(sweep.place(run)), cell(value), run.role, devices_text(run), size_text(run),
-                             cell(run.flows), cell(run.queues), cell(run.lcores), run.file});
+        made.rows.push_back({cell(sweep.place(run)), cell(value), run.role, devices_text(run), protocol_text(run),
+                             size_text(run), cell(run.flows), cell(run.queues), cell(run.lcores), run.file});
     }
     std::ranges::stable_sort(made.rows, {}, [](const auto& row) { return row.front().template get<double>(); });
     return made;
@@ -149,16 +149,16 @@ std::vector<Figure> packet_figures(const std::vector<PacketRun>& runs) {
 
 Table packet_results(const std::vector<PacketRun>& runs) {
     Table table{.title = "Frames",
-                .columns = {"file", "role", "devices", "size", "flows", "queues", "lcores", "rate (Mpps)",
+                .columns = {"file", "role", "devices", "protocol", "size", "flows", "queues", "lcores", "rate (Mpps)",
                             "throughput (Gbit/s)", "lost", "latency p50 (us)", "p99 (us)", "p99.99 (us)"},
                 .rows = {}};
     for (const auto& run : runs) {
         const auto time = [&](double Latency::* percentile) {
             return run.latency ? cell((*run.latency).*percentile) : Json(nullptr);
         };
-        table.rows.push_back({run.file, run.role, devices_text(run), size_text(run), cell(run.flows), cell(run.queues),
-                              cell(run.lcores), cell(run.mpps), cell(run.gigabits), cell(run.lost), time(&Latency::p50),
-                              time(&Latency::p99), time(&Latency::p99_99)});
+        table.rows.push_back({run.file, run.role, devices_text(run), protocol_text(run), size_text(run),
+                              cell(run.flows), cell(run.queues), cell(run.lcores), cell(run.mpps), cell(run.gigabits),
+                              cell(run.lost), time(&Latency::p50), time(&Latency::p99), time(&Latency::p99_99)});
     }
     return without_empty_columns(std::move(table));
 }

@@ -18,13 +18,18 @@ std::string size_text(const PacketRun& run) {
     return fmt::format("mix of {} sizes, {} B", run.sizes.size(), run.average_size);
 }
 
+std::string protocol_text(const PacketRun& run) {
+    return run.protocol.empty() ? "udp or tcp" : run.protocol;
+}
+
 std::string devices_text(const PacketRun& run) {
     return fmt::format("{}", fmt::join(run.devices, ", "));
 }
 
 Parameters parameters(const PacketRun& run, Varied varied, bool queues_follow) {
     Parameters all{{"role", run.role}, {"devices", devices_text(run)}};
-    all.emplace_back("protocol", run.protocol.empty() ? "udp or tcp" : run.protocol);
+    all.emplace_back("protocol", protocol_text(run));
+    all.emplace_back("directions", run.directions > 1 ? "both directions" : "one direction");
     if (varied != Varied::size) all.emplace_back("size", size_text(run));
     if (varied != Varied::flows) all.emplace_back("flows", counted(run.flows, "flow"));
     if (varied != Varied::lcores) all.emplace_back("lcores", counted(run.lcores, "lcore"));

@@ -20,6 +20,7 @@ Parameters parameters(const PacketRun& run, Varied varied, bool queues_follow = 
 
 /// "64 B", "mix of 3 sizes, 353.8 B".
 std::string size_text(const PacketRun& run);
+std::string protocol_text(const PacketRun& run);
 std::string devices_text(const PacketRun& run);
 
 }  // namespace verbline::report

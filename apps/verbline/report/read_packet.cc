@@ -98,6 +98,7 @@ Result<Measurement> read_packet(const std::string& file, const Json& document) {
     run.average_size = fields.number("frames.average_size");
     run.flows = fields.number("frames.flows");
     run.burst = fields.number("frames.burst");
+    run.directions = fields.number_if_there("frames.directions").value_or(1);
     run.queues = queues_of_a_port(fields);
     run.lcores = static_cast<double>(fields.size("lcores"));
     const auto counted = direction(run.role);

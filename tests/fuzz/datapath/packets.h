@@ -2,8 +2,7 @@
 #pragma once
 
 /// @file
-/// What fuzz targets of packet code share: bytes to take apart, a pool of packets, and a way to stop when a promise is
-/// broken.
+/// What fuzz targets of packet code share: bytes to take apart, and a pool of packets.
 
 #include <algorithm>
 #include <array>
@@ -18,12 +17,9 @@
 #include <rte_mbuf.h>
 #include <unistd.h>
 
-namespace verbline::fuzz {
+#include "tests/fuzz/expect.h"
 
-/// `expect` in a fuzz target: a broken promise is a crash.
-inline void expect(bool promise) {
-    if (!promise) std::abort();
-}
+namespace verbline::fuzz {
 
 /// DPDK without hugepages, devices or shared files; started at the first packet.
 inline rte_mempool* packet_pool() {

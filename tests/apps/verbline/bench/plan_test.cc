@@ -67,6 +67,11 @@ TEST(PacketPlan, RefusesFieldsThatFramesDoNotHave) {
               "--destination-port: frames of roce1 have no ports");
     EXPECT_EQ(refusal([](auto& t) { t.protocol = "roce2", t.destination_port = "5"; }),
               "--destination-port: that of RoCE v2 is 4791");
+    for (const auto* port : {"4791", "4000-5000"})
+        EXPECT_EQ(refusal([=](auto& t) { t.destination_port = port; }),
+                  "--destination-port: UDP to 4791 is RoCE v2: use --protocol roce2");
+    EXPECT_EQ(refusal([](auto& t) { t.destination_port = "4792-4800"; }), "");
+    EXPECT_EQ(refusal([](auto& t) { t.destination_port = "4791", t.protocol = "tcp", t.size = "128"; }), "");
     EXPECT_EQ(refusal([](auto& t) { t.protocol = "roce2"; }),
               "--size: frames of 64 bytes have no room for their headers and the stamp behind them: give 90 or more");
 }

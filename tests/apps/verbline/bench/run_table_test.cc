@@ -46,7 +46,8 @@ TEST(BenchRunTable, RowHasWhatReportsHave) {
 
 TEST(BenchRunTable, RowOfASeriesHasWhatItFound) {
     const auto one = done("bursts", "back-to-back");
-    EXPECT_EQ(run_row({&one.run, &one.report}).dump(), R"({"run":"bursts","size":"64","longest_burst":300})");
+    EXPECT_EQ(run_row({&one.run, &one.report}).dump(),
+              R"({"run":"bursts","size":"64","protocol":"udp","longest_burst":300})");
 }
 
 TEST(BenchRunTable, CsvHasAllColumnsOfAllRuns) {
@@ -54,8 +55,8 @@ TEST(BenchRunTable, CsvHasAllColumnsOfAllRuns) {
     const std::vector<RunReport> runs{{&one.run, &one.report}, {&other.run, &other.report}};
     const auto text = runs_to_csv(runs);
     EXPECT_EQ(std::ranges::count(text, '\n'), 3);
-    EXPECT_TRUE(text.starts_with("run,size,seconds,")) << text;
-    EXPECT_NE(text.find("\nbursts,64,,"), text.npos) << text;
+    EXPECT_TRUE(text.starts_with("run,size,protocol,seconds,")) << text;
+    EXPECT_NE(text.find("\nbursts,64,udp,,"), text.npos) << text;
     EXPECT_TRUE(text.ends_with(",300\n")) << text;
 }
 

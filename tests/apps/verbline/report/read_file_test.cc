@@ -19,11 +19,13 @@ std::string refusal(const std::string& text) {
 TEST(ReadFile, RunsOfAProfileAreAsManyMeasurements) {
     auto first = packet_json(), second = packet_json();
     first["run"] = "1", second["run"] = "large";
-    second["frames"]["protocol"] = "roce2";
+    second["frames"]["protocol"] = "roce2", second["frames"]["directions"] = 2;
     const auto runs = read_text("a.json", Json::array({first, second}).dump()).value();
     ASSERT_EQ(runs.size(), 2u);
     EXPECT_EQ(std::get<PacketRun>(runs[0]).file, "a.json, run 1");
     EXPECT_EQ(std::get<PacketRun>(runs[1]).file, "a.json, run large");
+    EXPECT_EQ(std::get<PacketRun>(runs[0]).directions, 1);
+    EXPECT_EQ(std::get<PacketRun>(runs[1]).directions, 2);
     EXPECT_EQ(std::get<PacketRun>(runs[1]).protocol, "roce2");
     second.erase("role");
     EXPECT_EQ(refusal(Json::array({first, second}).dump()),

@@ -4,28 +4,25 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "apps/verbline/bench/profile.h"
+#include "tests/fuzz/expect.h"
 
 namespace {
 
 using verbline::bench::OptionKind;
 using verbline::bench::SetOption;
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
+using verbline::fuzz::expect;
 
 void check_options(const std::vector<SetOption>& options, const std::array<OptionKind, 4>& known) {
     for (const auto& option : options) {
         const auto kind = std::ranges::find(known, option.name, &OptionKind::name);
-        require(kind != known.end() && option.line != 0);
-        require(option.name == "device" || option.values.size() == 1);
+        expect(kind != known.end() && option.line != 0);
+        expect(option.name == "device" || option.values.size() == 1);
         for (const auto& value : option.values)
-            require(kind->flag ? value == "true" || value == "false" : !value.empty());
+            expect(kind->flag ? value == "true" || value == "false" : !value.empty());
     }
 }
 
@@ -36,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const auto profile = verbline::bench::parse_profile({reinterpret_cast<const char*>(data), size}, "f", known);
     if (!profile) {
         const auto& line = profile.error().what;
-        require(line.starts_with("f:") && std::ranges::none_of(line, [](unsigned char c) { return std::iscntrl(c); }));
+        expect(line.starts_with("f:") && std::ranges::none_of(line, [](unsigned char c) { return std::iscntrl(c); }));
         return 0;
     }
     check_options(profile->options, known);
