@@ -56,19 +56,21 @@ constexpr auto special_octets = [] {
 
 /// True for most packets: those without options and padding, from host to host, whose checksum is right. Then
 /// check_ipv4 has nothing against the packet and nothing to trim; if false, ask that. Takes a quarter of its time.
-inline bool is_plain_ipv4(const rte_mbuf& packet) {
-    if (packet.data_len < wire::Ipv4::size) return false;
-    const auto header = offload::checked_header<wire::Ipv4>(packet).bytes();
+/// `at`: bytes of a link's header in front.
+inline bool is_plain_ipv4(const rte_mbuf& packet, std::size_t at = 0) {
+    if (packet.data_len < at + wire::Ipv4::size) return false;
+    const auto header = offload::checked_header<wire::Ipv4>(packet, at).bytes();
     constexpr std::uint8_t version_and_size = 4 << 4 | wire::Ipv4::size / 4;
-    return wire::load8(header, 0) == version_and_size && wire::load16(header, 2) == packet.pkt_len &&
+    return wire::load8(header, 0) == version_and_size && at + wire::load16(header, 2) == packet.pkt_len &&
            (special_octets[wire::load8(header, 12)] | special_octets[wire::load8(header, 16)]) == 0 &&
            (needs_no_verification(packet) || offload::plain_header_verifies(header));
 }
 
 /// Decrements the TTL, which must be at least one, and updates the header checksum: RFC 1624, for a change of the
-/// word's upper octet by one. TTL, protocol and checksum are one word, which is read and written once.
-inline void decrement_ttl(rte_mbuf& packet) {
-    const auto bytes = offload::checked_header<wire::Ipv4>(packet).bytes().subspan<8, 4>();
+/// word's upper octet by one. TTL, protocol and checksum are one word, which is read and written once. `at`: where the
+/// IP header begins.
+inline void decrement_ttl(rte_mbuf& packet, std::size_t at = 0) {
+    const auto bytes = offload::checked_header<wire::Ipv4>(packet, at).bytes().subspan<8, 4>();
     const auto word = wire::load32(bytes, 0);
     const auto checksum = (word & 0xffff) + 0x100;
     const auto updated = static_cast<std::uint16_t>(checksum + (checksum >= 0xffff ? 1 : 0));

@@ -78,9 +78,4 @@ bool is_listener_discovery(const rte_mbuf& packet) {
     return (type >= wire::mld_type::query && type <= wire::mld_type::done) || type == wire::mld_type::report_v2;
 }
 
-void decrement_hop_limit(rte_mbuf& packet) {
-    const auto ip = offload::checked_header<Ipv6>(packet);
-    ip.set<&Ipv6::hop_limit>(static_cast<std::uint8_t>(ip.get<&Ipv6::hop_limit>() - 1));
-}
-
 }  // namespace verbline::forward

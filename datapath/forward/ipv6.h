@@ -37,12 +37,13 @@ bool is_martian_source(const wire::Ipv6Address& address);
 std::optional<Ipv6Discard> check_ipv6(rte_mbuf& packet);
 
 /// True for most packets: those without padding, from host to host; addresses whose first octet is 0 or 255 are
-/// another's business. Then check_ipv6 has nothing against the packet and nothing to trim; if false, ask that.
-inline bool is_plain_ipv6(const rte_mbuf& packet) {
-    if (packet.data_len < wire::Ipv6::size) return false;
-    const auto header = offload::checked_header<wire::Ipv6>(packet).bytes();
+/// another's business. Then check_ipv6 has nothing against the packet and nothing to trim; if false, ask that. `at`:
+/// bytes of a link's header in front.
+inline bool is_plain_ipv6(const rte_mbuf& packet, std::size_t at = 0) {
+    if (packet.data_len < at + wire::Ipv6::size) return false;
+    const auto header = offload::checked_header<wire::Ipv6>(packet, at).bytes();
     const auto common = [](std::uint8_t octet) { return static_cast<std::uint8_t>(octet + 1) > 1; };
-    return wire::load8(header, 0) >> 4 == 6 && wire::Ipv6::size + wire::load16(header, 4) == packet.pkt_len &&
+    return wire::load8(header, 0) >> 4 == 6 && at + wire::Ipv6::size + wire::load16(header, 4) == packet.pkt_len &&
            common(wire::load8(header, 8)) && common(wire::load8(header, 24));
 }
 
@@ -53,7 +54,11 @@ bool is_neighbour_discovery(const rte_mbuf& packet, bool of_a_router = false);
 /// Whether it is MLD of either version, behind the hop-by-hop header that carries its alert.
 bool is_listener_discovery(const rte_mbuf& packet);
 
-/// Decrements the hop limit, which must be at least one. No checksum covers it.
-void decrement_hop_limit(rte_mbuf& packet);
+/// Decrements the hop limit, which must be at least one. No checksum covers it. `at`: where the IP header begins.
+inline void decrement_hop_limit(rte_mbuf& packet, std::size_t at = 0) {
+    using wire::Ipv6;
+    const auto ip = offload::checked_header<Ipv6>(packet, at);
+    ip.set<&Ipv6::hop_limit>(static_cast<std::uint8_t>(ip.get<&Ipv6::hop_limit>() - 1));
+}
 
 }  // namespace verbline::forward

@@ -34,12 +34,11 @@ void set_ethernet_group(Destination& destination, const wire::Ipv6Address& group
 }
 
 /// Most of a burst is IP for us: that is passed over once, and counted as one.
-void EthernetInterface::receive(Reception& out) noexcept {
+void EthernetInterface::sort(pmd::Burst frames, Reception& out) noexcept {
     out.ip_count = out.ipv6_count = out.punt_count = 0;
-    std::array<rte_mbuf*, pmd::max_burst> frames;
     std::uint16_t ipv4 = 0, ipv6 = 0;
     std::uint64_t bytes = 0;
-    for (auto* const frame : poll_device(frames, out)) {
+    for (auto* const frame : frames) {
         if (frame->data_len < Ethernet::size || !is_for_us(*frame)) [[unlikely]] {
             receive_other(frame, out);
             continue;

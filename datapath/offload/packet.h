@@ -21,14 +21,14 @@ inline wire::MutableBytes first_segment(rte_mbuf& packet) {
     return {rte_pktmbuf_mtod(&packet, std::byte*), packet.data_len};
 }
 
-/// The header at the start of a packet whose length has been checked.
+/// The header at offset `at` of a packet whose length has been checked.
 template <class Header>
-wire::View<Header> checked_header(const rte_mbuf& packet) {
-    return wire::View<Header>::of(first_segment(packet).template first<Header::size>());
+wire::View<Header> checked_header(const rte_mbuf& packet, std::size_t at = 0) {
+    return wire::View<Header>::of(first_segment(packet).subspan(at).template first<Header::size>());
 }
 template <class Header>
-wire::View<Header, std::byte> checked_header(rte_mbuf& packet) {
-    return wire::View<Header, std::byte>::of(first_segment(packet).template first<Header::size>());
+wire::View<Header, std::byte> checked_header(rte_mbuf& packet, std::size_t at = 0) {
+    return wire::View<Header, std::byte>::of(first_segment(packet).subspan(at).template first<Header::size>());
 }
 
 /// Reads the bytes of a chain in order, without changing it.

@@ -3,7 +3,7 @@
 
 /// @file
 /// What a router does differently for IPv4 and for IPv6: the parameter of FamilyRouter (family_router.h). Packets have
-/// been checked.
+/// been checked. `at`: where the IP header begins, if a link's header is in front.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,10 +23,10 @@
 
 namespace verbline::router {
 
-/// A field of a packet's header.
+/// A field of a packet's header, which begins at offset `at`.
 template <class Header, auto member>
-auto header_field(const rte_mbuf& packet) {
-    return offload::checked_header<Header>(packet).template get<member>();
+auto header_field(const rte_mbuf& packet, std::size_t at = 0) {
+    return offload::checked_header<Header>(packet, at).template get<member>();
 }
 
 struct Ipv4Family {
@@ -36,17 +36,25 @@ struct Ipv4Family {
     using Error = forward::IcmpError;
     static constexpr auto* make_error = forward::icmp_error;
     static constexpr auto* check = forward::check_ipv4;
-    static bool is_plain(const rte_mbuf& packet) { return forward::is_plain_ipv4(packet); }
-    static void spend_hop(rte_mbuf& packet) { forward::decrement_ttl(packet); }
+    static constexpr auto ether_type = wire::ether_type::ipv4;
+    static bool is_plain(const rte_mbuf& packet, std::size_t at = 0) { return forward::is_plain_ipv4(packet, at); }
+    static void spend_hop(rte_mbuf& packet, std::size_t at = 0) { forward::decrement_ttl(packet, at); }
     static constexpr bool fragments = true;  ///< routers may
     static constexpr bool has_broadcast = true;
     static constexpr bool has_scopes = false;  ///< addresses that are valid on one link only
 
-    static Address source_of(const rte_mbuf& packet) { return header_field<Header, &Header::source>(packet); }
-    static Address destination_of(const rte_mbuf& packet) { return header_field<Header, &Header::destination>(packet); }
-    static std::uint8_t hops_of(const rte_mbuf& packet) { return header_field<Header, &Header::time_to_live>(packet); }
-    static bool is_tcp(const rte_mbuf& packet) {
-        return header_field<Header, &Header::protocol>(packet) == wire::IpProtocol::tcp;
+    static Address source_of(const rte_mbuf& packet, std::size_t at = 0) {
+        return header_field<Header, &Header::source>(packet, at);
+    }
+    static Address destination_of(const rte_mbuf& packet, std::size_t at = 0) {
+        return header_field<Header, &Header::destination>(packet, at);
+    }
+    static std::uint8_t hops_of(const rte_mbuf& packet, std::size_t at = 0) {
+        return header_field<Header, &Header::time_to_live>(packet, at);
+    }
+    /// Of IPv6 the first, which may be an extension header.
+    static wire::IpProtocol protocol_of(const rte_mbuf& packet, std::size_t at = 0) {
+        return header_field<Header, &Header::protocol>(packet, at);
     }
     static bool may_fragment(const rte_mbuf& packet) { return !header_field<Header, &Header::dont_fragment>(packet); }
     static bool is_group(Address address) { return address == Address{0xffff'ffff} || wire::is_multicast(address); }
@@ -55,9 +63,7 @@ struct Ipv4Family {
     /// Of groups: 224.0.0.0/24 (RFC 5771, 4).
     static bool stays_on_link(Address group) { return static_cast<std::uint32_t>(group) >> 8 == 0xe00000; }
     /// Whether it is IGMP.
-    static bool is_membership(const rte_mbuf& packet) {
-        return header_field<Header, &Header::protocol>(packet) == wire::IpProtocol::igmp;
-    }
+    static bool is_membership(const rte_mbuf& packet) { return protocol_of(packet) == wire::IpProtocol::igmp; }
     static wire::Gid gid_of(Address address) { return link::gid_of(address); }
 
     static Error no_route() { return Error::net_unreachable(); }
@@ -82,18 +88,24 @@ struct Ipv6Family {
     using Error = forward::Icmpv6Error;
     static constexpr auto* make_error = forward::icmpv6_error;
     static constexpr auto* check = forward::check_ipv6;
-    static bool is_plain(const rte_mbuf& packet) { return forward::is_plain_ipv6(packet); }
-    static constexpr auto* spend_hop = forward::decrement_hop_limit;
+    static constexpr auto ether_type = wire::ether_type::ipv6;
+    static bool is_plain(const rte_mbuf& packet, std::size_t at = 0) { return forward::is_plain_ipv6(packet, at); }
+    static void spend_hop(rte_mbuf& packet, std::size_t at = 0) { forward::decrement_hop_limit(packet, at); }
     static constexpr bool fragments = false;  ///< RFC 8200, 5
     static constexpr bool has_broadcast = false;
     static constexpr bool has_scopes = true;
 
-    static Address source_of(const rte_mbuf& packet) { return header_field<Header, &Header::source>(packet); }
-    static Address destination_of(const rte_mbuf& packet) { return header_field<Header, &Header::destination>(packet); }
-    static std::uint8_t hops_of(const rte_mbuf& packet) { return header_field<Header, &Header::hop_limit>(packet); }
-    /// Without extension headers.
-    static bool is_tcp(const rte_mbuf& packet) {
-        return header_field<Header, &Header::next_header>(packet) == wire::IpProtocol::tcp;
+    static Address source_of(const rte_mbuf& packet, std::size_t at = 0) {
+        return header_field<Header, &Header::source>(packet, at);
+    }
+    static Address destination_of(const rte_mbuf& packet, std::size_t at = 0) {
+        return header_field<Header, &Header::destination>(packet, at);
+    }
+    static std::uint8_t hops_of(const rte_mbuf& packet, std::size_t at = 0) {
+        return header_field<Header, &Header::hop_limit>(packet, at);
+    }
+    static wire::IpProtocol protocol_of(const rte_mbuf& packet, std::size_t at = 0) {
+        return header_field<Header, &Header::next_header>(packet, at);
     }
     static bool may_fragment(const rte_mbuf&) { return false; }
     static bool is_group(const Address& address) { return wire::is_multicast(address); }

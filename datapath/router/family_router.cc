@@ -68,7 +68,7 @@ void FamilyRouter<Family>::admit(ShardPort& from, pmd::Burst packets) {
         }
         packet->port = static_cast<std::uint16_t>(from.id);  // where an ICMP error about it would come from
         lookup_.packets[n++] = packet;
-        tcp += Family::is_tcp(*packet) ? 1 : 0;
+        tcp += Family::protocol_of(*packet) == wire::IpProtocol::tcp ? 1 : 0;
     }
     if (tcp > 1 || context_.tunnels != 0) {
         n = context_.coalesce(pmd::Burst(lookup_.packets).first(n), context_.tunnels);

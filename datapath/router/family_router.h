@@ -37,6 +37,9 @@ public:
     // As Router's, of packets of this family.
 
     void from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept;
+    std::size_t forward_frames(ShardPort& from, pmd::Burst frames) noexcept {
+        return fast_path_.forward_frames(from, frames);
+    }
     /// The packets have their whole header.
     void from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept;
     void set_neighbour(ShardPort& port, const Address& address, const link::Destination& to) noexcept;

@@ -2,11 +2,14 @@
 #pragma once
 
 /// @file
-/// The short way through the router, for the packets that a router mostly sees. family_router.h offers it each burst
-/// from a link, and takes the general way with what is left:
+/// The short way through the router, for the packets that a router mostly sees. It is offered each burst from a link,
+/// and the general way (family_router.h) takes what is left:
 ///
 ///     burst ──> scan: ordinary packets in front ──> FIB ──> resolve: to known neighbours ──> TTL ──> link.transmit
 ///                        └─ from the first that is not ─────────────┴─ from the first that is not ──> general way
+///
+/// A burst from an Ethernet link is offered with the links' headers on (shard.h). If it leaves on Ethernet as well, the
+/// new header is written over the old, and no mbuf changes; a burst to IPoIB loses its headers after the lookups.
 ///
 /// A packet is ordinary if nothing but its route decides what happens to it: one buffer, no offload request, no
 /// options, no padding, from host to host, intact, with hops to spend. So nothing here drops a packet or answers it,
@@ -35,15 +38,22 @@ public:
 
     /// Forwards as many as it can of those in front, and returns how many. It has looked at the rest, and changed none.
     /// The span is used as scratch space. Nothing is gathered in `egress`.
-    std::size_t forward(const ShardPort& from, pmd::Burst packets) noexcept;
+    std::size_t forward(ShardPort& from, pmd::Burst packets) noexcept;
+    /// The same of frames of an Ethernet link, with their headers on. Counts on the link what it forwards.
+    std::size_t forward_frames(ShardPort& from, pmd::Burst frames) noexcept;
 
 private:
     using Address = typename Family::Address;
     using Index = typename forward::BasicFib<Address>::Index;
 
-    std::size_t scan(pmd::Burst packets);
+    template <std::size_t header>
+    std::size_t find_ways(ShardPort& from, pmd::Burst packets);
+    template <std::size_t header>
+    std::size_t scan(ShardPort& from, pmd::Burst packets);
     std::size_t resolve(std::size_t n);
     std::size_t look_up_neighbours(std::size_t n);
+    std::uint64_t rewrite(pmd::Burst frames);
+    std::uint64_t strip(pmd::Burst frames);
     void send(pmd::Burst packets);
 
     RouterContext& context_;

@@ -3,9 +3,11 @@
 
 /// @file
 /// When a busy shard leaves out devices whose every read is a system call (`lossless_rx`: tun, tap), as one that finds
-/// nothing costs as much as many packets: for a short time after such a read. A device with packets is read in each
-/// poll, and so is every device when the shard has nothing else to do; what comes after a silence waits for that time
-/// at most, and the poll under way.
+/// nothing costs as much as many packets: for a short time after such a read, which is the longer the more the read
+/// has cost. A device with packets is read in each poll, and so is every device when the shard has nothing else to do;
+/// what comes after a silence waits for that time at most, and the poll under way.
+
+#include <algorithm>
 
 #include "pmd/base/time.h"
 
@@ -13,12 +15,17 @@ namespace verbline::router {
 
 class ReadPause {
 public:
-    static constexpr Time length = 40 * microsecond;  ///< such a read takes 1 us: 2.5 % of a shard
+    /// A read takes 1 us where system calls are cheap, ten times that on some virtual machines. With either, those that
+    /// find nothing take 2.5 % of a shard at most.
+    static constexpr Time shortest = 40 * microsecond, longest = 400 * microsecond;
+    static constexpr Time times_cost = 40;
 
     /// Whether to leave the device out of this poll. `busy`: the shard found something in its last poll.
     bool skips(bool busy, Time now) const { return busy && now < until_; }
-    /// After each read.
-    void note(bool found, Time now) { until_ = found ? 0 : now + length; }
+    /// After each read, which took `cost`.
+    void note(bool found, Time now, Time cost) {
+        until_ = found ? 0 : now + std::clamp(times_cost * cost, shortest, longest);
+    }
 
 private:
     Time until_ = 0;

@@ -8,6 +8,8 @@
 #include <rte_rcu_qsbr.h>
 #include <time.h>
 
+#include "pmd/base/clock.h"
+
 namespace verbline::router {
 namespace {
 
@@ -127,8 +129,9 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     const bool lossless = port.link().capabilities().lossless_rx;
     if (lossless && (congested() || port.link_pause.skips(meter_.busy(), now))) return false;
     auto& received = received_;
-    port.link().receive(received);
-    port.link_pause.note(!received.idle, now);
+    const auto began = lossless ? monotonic_now() : 0;
+    receive(port);
+    if (lossless) port.link_pause.note(!received.idle, now, monotonic_now() - began);
     count_burst(received.frames);
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
@@ -146,12 +149,23 @@ bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     const bool lossless = port.kernel_capabilities.lossless_rx;
     if (congested() || (lossless && port.kernel_pause.skips(meter_.busy(), now))) return false;
     std::array<rte_mbuf*, link::waiting_burst> packets;
+    const auto began = lossless ? monotonic_now() : 0;
     const auto n = port.kernel.rx_burst(queue, packets);
     const bool found = n > 0 || port.kernel.rx_consumed(queue);
-    port.kernel_pause.note(found, now);
+    if (lossless) port.kernel_pause.note(found, now, monotonic_now() - began);
     count_burst(n);
     if (n > 0) router_.from_kernel(port, pmd::Burst(packets).first(n), now);
     return found;
+}
+
+/// Receives one burst into `received_`, of an Ethernet link without the frames in front that could be forwarded as they
+/// are.
+void Shard::receive(ShardPort& port) noexcept {
+    auto* const link = port.ethernet();
+    if (link == nullptr) return port.link().receive(received_);
+    std::array<rte_mbuf*, pmd::max_burst> frames;
+    const auto burst = link->poll(frames, received_);
+    link->sort(burst.subspan(router_.forward_frames(port, burst)), received_);
 }
 
 void Shard::count_burst(std::size_t packets) noexcept {

@@ -100,6 +100,7 @@ private:
     bool run_commands(Time now) noexcept;
     bool poll_link(ShardPort& port, Time now) noexcept;
     bool poll_kernel(ShardPort& port, Time now) noexcept;
+    void receive(ShardPort& port) noexcept;
     bool congested() const noexcept;
     void count_burst(std::size_t packets) noexcept;
 

@@ -209,17 +209,31 @@ struct Alone {
         for (auto& port : ports) port->ethernet()->set_mac(right_mac);
     }
 
-    /// How many of these it takes.
+    /// How many of these it takes; as frames of an Ethernet link it takes as many, and sends the same.
     std::size_t forward(const std::vector<ByteVector>& packets) {
+        const auto sent = offer(packets, &FastPath<Ipv4Family>::forward);
+        std::vector<ByteVector> frames;
+        for (const auto& packet : packets) frames.push_back(in_ethernet(right_mac, packet));
+        EXPECT_EQ(offer(frames, &FastPath<Ipv4Family>::forward_frames), sent);
+        return sent.size();
+    }
+
+    /// What it sends of these, which are as many as it says that it took.
+    std::vector<ByteVector> offer(const std::vector<ByteVector>& packets,
+                                  std::size_t (FastPath<Ipv4Family>::*way)(ShardPort&, pmd::Burst) noexcept) {
         std::vector<Packet> owned;
         std::vector<rte_mbuf*> burst;
         for (const auto& packet : packets) burst.push_back(owned.emplace_back(test::make_packet(packet)).get());
-        const auto taken = fast_path.forward(*ports[0], burst);
+        const auto taken = (fast_path.*way)(*ports[0], burst);
+        for (std::size_t i = taken; i < owned.size(); ++i) {
+            EXPECT_EQ(bytes_of(owned[i]), packets[i]) << "what is left is as it was";
+        }
         for (auto& packet : std::span(owned).first(taken)) std::ignore = packet.release();
         ports[1]->link().flush();
-        EXPECT_EQ(gateway.right_link.sent.size(), taken);
-        gateway.right_link.sent.clear();
-        return taken;
+        std::vector<ByteVector> sent;
+        for (const auto& frame : std::exchange(gateway.right_link.sent, {})) sent.push_back(bytes_of(frame));
+        EXPECT_EQ(sent.size(), taken);
+        return sent;
     }
 
     Gateway gateway;  // for its table and devices
@@ -251,7 +265,7 @@ TEST(FastPath, TakesOrdinaryPacketsInFront) {
     EXPECT_EQ(alone.forward({good, ip_packet(alice, left_ip), good}), 1u) << "the kernel's";
     EXPECT_EQ(alone.forward({good, ip_packet(alice, ipv4(10, 2, 0, 9)), good}), 1u) << "to an unknown neighbour";
     EXPECT_EQ(alone.forward({good, ip_packet(alice, bob, 1'200), good}), 0u) << "a packet larger than the MTU";
-    EXPECT_EQ(alone.context.counters.forwarded_packets.value(), 3u + 1 + 2 + 1 + 1 + 1);
+    EXPECT_EQ(alone.context.counters.forwarded_packets.value(), 2 * (3u + 1 + 2 + 1 + 1 + 1)) << "each way";
 }
 
 TEST(FastPath, TakesASegmentThatCannotBeCoalesced) {
@@ -264,6 +278,49 @@ TEST(FastPath, TakesASegmentThatCannotBeCoalesced) {
     EXPECT_EQ(alone.forward({good, segment.bytes(), no_packet()}), 1u) << "others may be behind what it does not take";
     alone.context.clamps_mss = true;
     EXPECT_EQ(alone.forward({good, segment.bytes(), good}), 1u);
+}
+
+/// Frames for others, of groups and of other protocols are divided by the general way (EthernetInterface::sort).
+TEST(FastPath, TakesFramesToItsOwnAddress) {
+    Alone alone;
+    const auto packet = ip_packet(alice, bob);
+    const auto good = in_ethernet(right_mac, packet);
+    auto arp = good;
+    wire::store16(arp, 12, 0x0806);
+    auto group = good;
+    group[0] |= std::byte{1};
+    const auto padded = [&] {
+        auto frame = good;
+        frame.resize(frame.size() + 4);
+        return frame;
+    }();
+    const ByteVector runt(good.begin(), good.begin() + 10);
+    const auto taken = [&](const std::vector<ByteVector>& frames) {
+        return alone.offer(frames, &FastPath<Ipv4Family>::forward_frames).size();
+    };
+    EXPECT_EQ(taken({good, good}), 2u);
+    for (const auto& other : {in_ethernet(alice_mac, packet), arp, group, padded, runt}) {
+        EXPECT_EQ(taken({good, other, good}), 1u);
+    }
+    alone.ports[0]->ethernet()->set_mac(std::nullopt);
+    EXPECT_EQ(taken({good}), 0u) << "the link is down";
+}
+
+TEST(FastPath, StripsFramesForSeveralPorts) {
+    Alone alone;
+    alone.egress.set_neighbour(*alone.ports[0], alice,
+                               link::ethernet_destination(left_mac, alice_mac, wire::ether_type::ipv4));
+    std::vector<Packet> owned;
+    std::vector<rte_mbuf*> burst;
+    for (const auto to : {bob, alice, bob}) {
+        burst.push_back(owned.emplace_back(test::make_packet(in_ethernet(right_mac, ip_packet(carol, to)))).get());
+    }
+    EXPECT_EQ(alone.fast_path.forward_frames(*alone.ports[0], burst), 3u);
+    for (auto& packet : owned) std::ignore = packet.release();
+    for (auto& port : alone.ports) port->link().flush();
+    ASSERT_EQ(alone.gateway.right_link.sent.size(), 2u);
+    ASSERT_EQ(alone.gateway.left_link.sent.size(), 1u);
+    EXPECT_EQ(bytes_of(alone.gateway.left_link.sent[0]).size(), Ethernet::size + ip_packet(carol, alice).size());
 }
 
 }  // namespace
