@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/router/event_sink.h"
 
-#include <utility>
 #include <variant>
 
 namespace verbline::router {
@@ -18,8 +17,11 @@ bool EventSink::emit(const Event& event) noexcept {
     return true;
 }
 
-void EventSink::wake_control() noexcept {
-    if (std::exchange(pending_, false) && wake_ != nullptr) wake_->signal();
+void EventSink::wake_control(bool busy, Time now) noexcept {
+    if (!pending_ || wake_ == nullptr) return;
+    if (busy && !wakes_.take(now) && !ring_.fills()) return;
+    pending_ = false;
+    wake_->signal();
 }
 
 }  // namespace verbline::router

@@ -90,7 +90,7 @@ Work Shard::poll(Time now) noexcept {
         router_.expire(now);
         next_expiry_ = now + expiry_period;
     }
-    events_.wake_control();
+    events_.wake_control(busy, now);
     rte_rcu_qsbr_quiescent(&readers_, reader_);  // no route or next hop is held between polls
     meter_.end_poll(busy);
     return busy ? Work::busy : Work::idle;
