@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "apps/verbline/bench/ipoib/ipoib.h"
 #include "apps/verbline/bench/packet.h"
 #include "apps/verbline/bench/rdma/rdma.h"
 #include "apps/verbline/command_line/help_command.h"
@@ -31,6 +32,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
     all.push_back(make_doctor());
     all.push_back(make_bench_packet());
     all.push_back(make_bench_rdma());
+    all.push_back(make_bench_ipoib());
     all.push_back(make_report());
     all.push_back(make_help());
     return all;

@@ -97,6 +97,8 @@ public:
     const pmd::NetDevice& device() const { return device_; }
     const pmd::Capabilities& capabilities() const { return capabilities_; }
     std::uint16_t queue() const { return queue_; }
+    /// Whether the device itself does what the packet asks for, within this link's headers; else software does.
+    bool device_satisfies(const rte_mbuf& packet) const noexcept;
     /// RTE_ETH_TX_OFFLOAD_*_TNL_TSO bits: the kinds of tunnels whose large packets the device cuts.
     std::uint64_t tunnel_offloads() const;
     std::size_t staged() const { return staged_.size() - head_; }
@@ -117,7 +119,6 @@ protected:
     LinkCounters counters_;
 
 private:
-    bool device_satisfies(const rte_mbuf& packet) const noexcept;
     bool must_segment(const rte_mbuf& packet) const noexcept;
     bool prepare(rte_mbuf* packet) noexcept;
     template <class Wrap>

@@ -33,21 +33,6 @@ std::uint32_t buffer_room(const PacketPlan& plan) {
     return std::max<std::uint32_t>(RTE_MBUF_DEFAULT_DATAROOM, plan.mtu + headers);
 }
 
-PortFacts facts_of(const std::string& text, const pmd::NetDevice& device) {
-    PortFacts facts{.device = text, .numa_socket = device.numa_socket()};
-    std::uint16_t id = 0;
-    rte_eth_dev_info info{};
-    const std::string name(device.name());
-    if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0 || rte_eth_dev_info_get(id, &info) != 0) return facts;
-    facts.driver = info.driver_name;
-    rte_eth_link link{};
-    if (rte_eth_link_get_nowait(id, &link) == 0 && link.link_speed != RTE_ETH_SPEED_NUM_NONE &&
-        link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN) {
-        facts.bits_per_second = std::uint64_t{link.link_speed} * 1'000'000;
-    }
-    return facts;
-}
-
 /// Whether the open device has what the plan asks for.
 cli::Outcome check(const PacketPlan& plan, const pmd::NetDevice& device) {
     const auto& found = device.capabilities();
@@ -67,7 +52,22 @@ cli::Outcome check(const PacketPlan& plan, const pmd::NetDevice& device) {
 
 }  // namespace
 
-void BenchPort::FreePool::operator()(rte_mempool* pool) const {
+PortFacts facts_of(const std::string& text, const pmd::NetDevice& device) {
+    PortFacts facts{.device = text, .numa_socket = device.numa_socket()};
+    std::uint16_t id = 0;
+    rte_eth_dev_info info{};
+    const std::string name(device.name());
+    if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0 || rte_eth_dev_info_get(id, &info) != 0) return facts;
+    facts.driver = info.driver_name;
+    rte_eth_link link{};
+    if (rte_eth_link_get_nowait(id, &link) == 0 && link.link_speed != RTE_ETH_SPEED_NUM_NONE &&
+        link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN) {
+        facts.bits_per_second = std::uint64_t{link.link_speed} * 1'000'000;
+    }
+    return facts;
+}
+
+void FreePool::operator()(rte_mempool* pool) const {
     rte_mempool_free(pool);
 }
 

@@ -25,6 +25,13 @@ struct PortFacts {
     int numa_socket = pmd::any_numa_socket;
 };
 
+/// Of an open device, which was named by `text`.
+PortFacts facts_of(const std::string& text, const pmd::NetDevice& device);
+
+struct FreePool {
+    void operator()(rte_mempool* pool) const;
+};
+
 class BenchPort {
 public:
     /// Opens device `index` of the plan and brings it up. A usage failure: it cannot have what the plan asks for.
@@ -37,9 +44,6 @@ public:
     const PortFacts& facts() const { return facts_; }
 
 private:
-    struct FreePool {
-        void operator()(rte_mempool* pool) const;
-    };
     using Pool = std::unique_ptr<rte_mempool, FreePool>;
 
     Pool received_, frames_;

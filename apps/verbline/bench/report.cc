@@ -52,9 +52,15 @@ Json frame_facts(const PacketPlan& plan) {
             {"directions", plan.directions()}};
 }
 
-Json port_rows(const Report& report) {
+std::string titled(std::string_view title, const std::string& table) {
+    return table.empty() ? "" : fmt::format("\n{}\n{}", title, table);
+}
+
+}  // namespace
+
+Json port_rows(std::span<const PortFacts> ports) {
     Json rows = Json::array();
-    for (const auto& port : report.ports) {
+    for (const auto& port : ports) {
         Json row{{"device", port.device}};
         if (!port.driver.empty()) row["driver"] = port.driver;
         if (port.bits_per_second) row["speed_gbit_s"] = static_cast<double>(*port.bits_per_second) / 1e9;
@@ -63,12 +69,6 @@ Json port_rows(const Report& report) {
     }
     return rows;
 }
-
-std::string titled(std::string_view title, const std::string& table) {
-    return table.empty() ? "" : fmt::format("\n{}\n{}", title, table);
-}
-
-}  // namespace
 
 Json trial_row(const PacketPlan& plan, const TrialResult& trial) {
     Json row;
@@ -169,7 +169,7 @@ Json spread(const PacketPlan& plan, const TrialResult& trial) {
 
 Json to_json(const PacketPlan& plan, const Report& report) {
     const auto& last = *report.trials.back();
-    Json out{{"role", name(plan.role)},         {"ports", port_rows(report)},       {"frames", frame_facts(plan)},
+    Json out{{"role", name(plan.role)},         {"ports", port_rows(report.ports)}, {"frames", frame_facts(plan)},
              {"result", trial_row(plan, last)}, {"queues", queue_rows(plan, last)}, {"lcores", lcore_rows(last)},
              {"drops", drop_rows(last)}};
     if (const auto times = latency(last, report.cycles_per_second); !times.is_null()) {

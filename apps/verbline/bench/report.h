@@ -5,6 +5,7 @@
 /// What was measured, as JSON, as text and as CSV.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct Report {
     double cycles_per_second = 1;                      ///< of the time stamp counter
 };
 
+/// One row for each device.
+cli::Json port_rows(std::span<const PortFacts> ports);
 /// One row for a trial: what was asked for, sent, received and lost.
 cli::Json trial_row(const PacketPlan& plan, const TrialResult& trial);
 cli::Json queue_rows(const PacketPlan& plan, const TrialResult& trial);

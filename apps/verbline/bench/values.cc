@@ -113,6 +113,20 @@ Result<traffic::Values<wire::Qpn>> parse_qpns(std::string_view option, std::stri
                    fmt::format("{}: {} is not N or FIRST-LAST, from {} to {:#x}", option, text, first_qpn, last_qpn));
 }
 
+Result<std::vector<std::uint32_t>> parse_list(std::string_view option, std::string_view text, std::uint32_t least,
+                                              std::uint32_t most) {
+    std::vector<std::uint32_t> numbers;
+    for (;;) {
+        const auto part = text.substr(0, text.find(','));
+        const auto number = whole_number<std::uint32_t>(part);
+        if (!number || *number < least || *number > most)
+            return failure(EINVAL, fmt::format("{}: {} is no number from {} to {}", option, part, least, most));
+        numbers.push_back(*number);
+        if (part.size() == text.size()) return numbers;
+        text.remove_prefix(part.size() + 1);
+    }
+}
+
 Result<std::vector<unsigned>> parse_lcores(std::string_view text) {
     const auto lcores = doctor::parse_cpu_list(text, max_lcore);
     if (!lcores) return failure(EINVAL, fmt::format("--lcores: {} is no list such as 1,3-5", text));

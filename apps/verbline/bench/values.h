@@ -35,6 +35,10 @@ Result<traffic::Values<wire::Ipv6Address>> parse_ipv6(std::string_view option, s
 /// Decimal or, with 0x, hexadecimal; not those of management and multicast (IBTA 3.5.10).
 Result<traffic::Values<wire::Qpn>> parse_qpns(std::string_view option, std::string_view text);
 
+/// 64,1500: numbers from `least` to `most`. `option` is named by the error.
+Result<std::vector<std::uint32_t>> parse_list(std::string_view option, std::string_view text, std::uint32_t least,
+                                              std::uint32_t most);
+
 /// 1,3-5
 Result<std::vector<unsigned>> parse_lcores(std::string_view text);
 

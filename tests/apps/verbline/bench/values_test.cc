@@ -58,6 +58,13 @@ TEST(ParseAddresses, DifferInTheLastFourBytesOnly) {
               "--source-ip: here is not like 198.18.0.1 or 198.18.0.1-198.18.3.232");
 }
 
+TEST(ParseList, TakesNumbersBetweenItsBounds) {
+    EXPECT_EQ(parse_list("--size", "64,28,1500", 28, 1500).value(), (std::vector<std::uint32_t>{64, 28, 1500}));
+    for (const auto* text : {"", ",", "64,", ",64", "27", "1501", "64 ", "0x40", "-64", "99999999999"})
+        EXPECT_FALSE(parse_list("--size", text, 28, 1500)) << text;
+    EXPECT_EQ(parse_list("--size", "64,27", 28, 1500).error().what, "--size: 27 is no number from 28 to 1500");
+}
+
 TEST(ParseLcores, TakesListsAndRanges) {
     EXPECT_EQ(parse_lcores("1,3-5").value(), (std::vector<unsigned>{1, 3, 4, 5}));
     for (const auto* text : {"", ",", "1,", "a", "3-1", "99999999"}) EXPECT_FALSE(parse_lcores(text)) << text;
