@@ -226,6 +226,23 @@ def bench_rdma_rows():
                        ("--latency", "--size", "8", "--iterations", "100000"), less_is_better=True)]
 
 
+def bench_ipoib(carrier, size, direction):
+    """What a packet without offload requests takes over IPoIB and over Ethernet, by `verbline bench ipoib`."""
+    def measure(_):
+        report = json.loads(run(built("apps/verbline/verbline"), "bench", "ipoib", "--carrier", carrier, "--size", size,
+                                "--seconds", "2", "--rounds", "5", "--json"))
+        times = {row["carrier"]: row["ns_per_packet"] for row in report["results"]
+                 if row["direction"] == direction and row["offload"] == "off"}
+        return times[carrier], times["ethernet"]
+
+    return Row(f"bench ipoib, {carrier}, {size} B, {direction}", "ns", "Ethernet", None, measure, over_network=True)
+
+
+def bench_ipoib_rows():
+    return [bench_ipoib(carrier, size, direction) for carrier in ("soft_ib", "roce2") for size in (64, 1500)
+            for direction in ("send", "receive")]
+
+
 def against_ethernet(link):
     def measure(effort):
         return tuple(nanoseconds(effort, "bench_router", f"route/{case}/4000") for case in (link, "to_ethernet"))
@@ -488,6 +505,7 @@ def all_rows():
         bench_packet("forwarder", "macswap", 0.95, "--forward", "macswap"),
         roce_generator("roce2"),
         *bench_rdma_rows(),
+        *bench_ipoib_rows(),
         two_shards("two shards to Ethernet, for a CPU's second", "shards/to_ethernet", "packets_per_cpu_second", 1.8),
         two_shards("two shards to IPoIB, for a CPU's second", "shards/to_ipoib", "packets_per_cpu_second", 1.8),
         two_shards("two shards to Ethernet, in wall time", "shards/to_ethernet", "packets_per_second", None),
