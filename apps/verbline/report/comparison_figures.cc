@@ -52,15 +52,16 @@ Panel panel(const std::vector<const ComparedRow*>& rows, Scale scale) {
 }
 
 Table table(const Comparison& comparison) {
-    Table made{
-        .title = "Rows of " + comparison.file,
-        .columns = {"row", "ours", "unit", "peer's", "peer or limit", "ratio", "goal", "spread (%)", "met", "note"},
-        .rows = {}};
+    Table made{.title = "Rows of " + comparison.file,
+               .columns = {"row", "ours", "unit", "peer's", "peer or limit", "ratio", "goal", "spread (%)", "met",
+                           "the machine's limit", "what that is", "share of the limit", "note"},
+               .rows = {}};
     for (const auto& row : comparison.rows)
         made.rows.push_back({row.name, cell(row.ours), row.unit, cell(row.peer_value), row.peer, cell(row.ratio),
                              cell(row.goal), cell(row.spread_percent),
-                             row.met ? Json(*row.met ? "yes" : "no") : Json(nullptr), row.note});
-    return made;
+                             row.met ? Json(*row.met ? "yes" : "no") : Json(nullptr), cell(row.limit_value),
+                             row.limit.empty() ? Json(nullptr) : Json(row.limit), cell(row.of_limit), row.note});
+    return without_empty_columns(std::move(made));
 }
 
 Figure figure(const Comparison& comparison, std::size_t number) {

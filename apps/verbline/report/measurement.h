@@ -71,11 +71,32 @@ struct RdmaRun {
     Json information, machine;
 };
 
+/// A case that `verbline bench ipoib` measured over one link in one direction.
+struct IpoibRow {
+    std::string carrier, direction, offload, protocol;
+    double size = 0;                                    ///< of the IP packet, bytes
+    double nanoseconds = 0;                             ///< for a packet
+    double mpps = 0, gigabits = 0;                      ///< a second
+    double spread_percent = 0;                          ///< of the time over the rounds
+    std::optional<double> ratio, ratio_spread_percent;  ///< to Ethernet, which has none
+};
+
+/// `verbline bench ipoib --json`.
+struct IpoibRun {
+    std::string file;
+    std::vector<std::string> devices;
+    double mtu = 0, burst = 0;
+    std::vector<IpoibRow> rows;
+    Json ports, machine;
+};
+
 /// A row of bench/compare.
 struct ComparedRow {
     std::string name, unit, peer, note;
     std::optional<double> ours, peer_value, ratio, goal, spread_percent;
     std::optional<bool> met;
+    std::string limit;  ///< what the machine allows; empty: a row without
+    std::optional<double> limit_value, of_limit;
 };
 
 /// `bench/compare --json`.
@@ -97,6 +118,6 @@ struct History {
     std::vector<PastRun> runs;
 };
 
-using Measurement = std::variant<PacketRun, RdmaRun, Comparison, History>;
+using Measurement = std::variant<PacketRun, RdmaRun, IpoibRun, Comparison, History>;
 
 }  // namespace verbline::report

@@ -46,12 +46,15 @@ Page make_page(const std::vector<Measurement>& measurements, std::string title, 
         page.files.push_back(std::visit([](const auto& one) { return one.file; }, measurement));
     const auto packet_runs = all_of<PacketRun>(measurements);
     const auto rdma_runs = all_of<RdmaRun>(measurements);
+    const auto ipoib_runs = all_of<IpoibRun>(measurements);
     if (!packet_runs.empty()) page.results.push_back(packet_results(packet_runs));
     if (!rdma_runs.empty()) page.results.push_back(rdma_results(rdma_runs));
+    if (!ipoib_runs.empty()) page.results.push_back(ipoib_results(ipoib_runs));
     append(page.figures, packet_figures(packet_runs));
     append(page.figures, latency_figures(packet_runs));
     append(page.figures, queue_figures(packet_runs));
     append(page.figures, rdma_figures(rdma_runs));
+    append(page.figures, ipoib_figures(ipoib_runs));
     append(page.figures, comparison_figures(all_of<Comparison>(measurements)));
     append(page.figures, history_figures(all_of<History>(measurements)));
     page.records = records(measurements);

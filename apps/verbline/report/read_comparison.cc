@@ -17,7 +17,10 @@ ComparedRow read_row(const Json& object, std::string& problem) {
                     .peer_value = fields.number_if_there("peer_value"),
                     .ratio = fields.number_if_there("ratio"),
                     .goal = fields.number_if_there("goal"),
-                    .spread_percent = fields.number_if_there("spread_pct")};
+                    .spread_percent = fields.number_if_there("spread_pct"),
+                    .limit = fields.text_if_there("limit"),
+                    .limit_value = fields.number_if_there("limit_value"),
+                    .of_limit = fields.number_if_there("of_limit")};
     if (const auto* const met = fields.find("ok"); met != nullptr && met->is_boolean()) row.met = met->get<bool>();
     if (problem.empty()) problem = fields.problem();
     return row;

@@ -83,12 +83,13 @@ Result<std::vector<Measurement>> read_document(const std::string& file, const Js
     if (is_past_run(document)) return alone(read_history(file, Json::array({document})));
     if (is_packet_run(document)) return alone(read_packet(file, document));
     if (has(document, {"test_info"})) return alone(read_rdma(file, document));
+    if (has(document, {"traffic", "results", "ratios"})) return alone(read_ipoib(file, document));
     const bool filled = document.is_array() && !document.empty();
     if (filled && is_packet_run(document.front())) return read_packet_runs(file, document);
     if (filled && has(document.front(), {"name", "unit", "ours"})) return alone(read_comparison(file, document));
     return failure(EINVAL,
                    fmt::format("{}: is JSON of another program; give what verbline bench packet, verbline bench "
-                               "rdma or bench/compare wrote",
+                               "rdma, verbline bench ipoib or bench/compare wrote",
                                file));
 }
 

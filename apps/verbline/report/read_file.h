@@ -21,6 +21,7 @@ Result<std::vector<Measurement>> read_text(const std::string& file, std::string_
 
 Result<Measurement> read_packet(const std::string& file, const Json& document);
 Result<Measurement> read_rdma(const std::string& file, const Json& document);
+Result<Measurement> read_ipoib(const std::string& file, const Json& document);
 Result<Measurement> read_comparison(const std::string& file, const Json& document);
 /// `runs` is an array of the file's lines.
 Result<Measurement> read_history(const std::string& file, const Json& runs);

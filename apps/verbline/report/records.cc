@@ -78,15 +78,19 @@ void add(std::vector<Machine>& machines, const Json& facts, const std::string& f
 struct Collect {
     std::vector<Machine>& machines;
 
-    void operator()(const PacketRun& run) const {
-        add(machines, run.machine, run.file, rows_table("Ports of " + run.file, run.ports));
-    }
+    void operator()(const PacketRun& run) const { add_with_ports(run); }
+    void operator()(const IpoibRun& run) const { add_with_ports(run); }
     void operator()(const RdmaRun& run) const {
         add(machines, run.machine, run.file, facts_table("Test of " + run.file, run.information, ""));
     }
     void operator()(const Comparison&) const {}  // has no machine
     void operator()(const History& history) const {
         for (const auto& run : history.runs) add(machines, run.machine, history.file, {});
+    }
+
+private:
+    void add_with_ports(const auto& run) const {
+        add(machines, run.machine, run.file, rows_table("Ports of " + run.file, run.ports));
     }
 };
 

@@ -32,10 +32,12 @@ public:
                  "their machines. The page has everything inside: a browser shows it without a network, and is told to "
                  "load "
                  "nothing. It may be printed.",
-                 "FILE is what `verbline bench packet --json`, `verbline bench rdma --json`, `bench/compare --json` or "
-                 "`bench/compare --history` wrote; its keys tell which. A plot is there if there is data for it:",
+                 "FILE is what `verbline bench packet --json`, `verbline bench rdma --json`, `verbline bench ipoib "
+                 "--json`, "
+                 "`bench/compare --json` or `bench/compare --history` wrote; its keys tell which. A plot is there if "
+                 "there is data for it:",
                  "Throughput, rate and latency against frame or message size; rate against flows, lcores and queue "
-                 "pairs; "
+                 "pairs; IPoIB beside Ethernet; "
                  "frames lost against offered rate (RFC 2544); spread over receive queues; latency by percentile, and "
                  "its "
                  "distribution; our figures beside a peer's, with the goal; the same over runs.",
@@ -55,7 +57,8 @@ public:
                  {"bench/compare --quick --json now.json --history runs.jsonl; verbline report now.json runs.jsonl "
                   "-o page.html",
                   "beside peers, and over runs"}},
-            .see_also = {"verbline-bench-packet(1)", "verbline-bench-rdma(1)", "verbline-doctor(1)"},
+            .see_also = {"verbline-bench-packet(1)", "verbline-bench-rdma(1)", "verbline-bench-ipoib(1)",
+                         "verbline-doctor(1)"},
         };
     }
 

@@ -104,6 +104,33 @@ TEST(Figures, RdmaLinesOfTwoTests) {
     EXPECT_EQ(find(figures, "rate-by-message-size")->panels[0].series[1].name, "RDMA_Write_BW_Test");
 }
 
+TEST(Figures, IpoibHasAPanelForADirectionAndALineForACarrier) {
+    const auto figures = ipoib_figures({read<IpoibRun>(ipoib_json())});
+    const auto* const ratio = find(figures, "ipoib-ratio");
+    ASSERT_NE(ratio, nullptr);
+    ASSERT_EQ(ratio->panels.size(), 2u);
+    EXPECT_EQ(ratio->panels[0].title, "send");
+    ASSERT_EQ(ratio->panels[1].series.size(), 1u) << "Ethernet is what it is beside";
+    EXPECT_EQ(ratio->panels[1].series[0].points.size(), 2u);
+    EXPECT_EQ(ratio->table.rows.size(), 8u);
+    const auto* const time = find(figures, "ipoib-time");
+    ASSERT_NE(time, nullptr);
+    ASSERT_EQ(time->panels[0].series.size(), 2u);
+    EXPECT_EQ(time->panels[0].series[1].name, "soft_ib");
+    EXPECT_EQ(time->panels[0].series[1].points[0].y, 40);
+}
+
+TEST(Figures, ComparisonTellsOfLimitsIfThereAreAny) {
+    auto rows = comparison_json();
+    EXPECT_EQ(std::ranges::count(comparison_figures({read<Comparison>(rows)})[0].table.columns, "share of the limit"),
+              0);
+    rows[0]["limit"] = "one copy", rows[0]["limit_value"] = 5.0, rows[0]["of_limit"] = 0.5;
+    const auto table = comparison_figures({read<Comparison>(rows)})[0].table;
+    const auto column = std::ranges::find(table.columns, "share of the limit") - table.columns.begin();
+    ASSERT_LT(static_cast<std::size_t>(column), table.columns.size());
+    EXPECT_EQ(table.rows[0][static_cast<std::size_t>(column)], 0.5);
+}
+
 TEST(Figures, ComparisonHasOursThePeersAndTheGoal) {
     const auto figures = comparison_figures({read<Comparison>(comparison_json())});
     ASSERT_EQ(figures.size(), 1u);

@@ -67,16 +67,16 @@ TEST(Page, RecordsOfOneMachineAreOne) {
 }
 
 TEST(Page, FiguresAndResultsOfAllKinds) {
-    const auto page =
-        make_page({read<PacketRun>(packet_json()), read<RdmaRun>(rdma_json()), read<Comparison>(comparison_json()),
-                   std::get<History>(read_text("h", past_run_json().dump()).value().front())},
-                  "t", "m");
+    const auto page = make_page({read<PacketRun>(packet_json()), read<RdmaRun>(rdma_json()),
+                                 read<IpoibRun>(ipoib_json()), read<Comparison>(comparison_json()),
+                                 std::get<History>(read_text("h", past_run_json().dump()).value().front())},
+                                "t", "m");
     std::vector<std::string> ids;
     for (const auto& figure : page.figures) ids.push_back(figure.id);
     EXPECT_EQ(ids, (std::vector<std::string>{"latency-percentiles", "latency-histogram", "spread-over-queues",
-                                             "throughput-by-message-size", "rate-by-message-size", "comparison-1",
-                                             "history-1"}));
-    EXPECT_EQ(page.results.size(), 2u);
+                                             "throughput-by-message-size", "rate-by-message-size", "ipoib-ratio",
+                                             "ipoib-time", "comparison-1", "history-1"}));
+    EXPECT_EQ(page.results.size(), 3u);
 }
 
 TEST(Page, TablesLoseColumnsThatAreEmpty) {

@@ -94,6 +94,27 @@ TEST(ReadFile, RdmaRunOfPerftestHasItsLastRound) {
     EXPECT_EQ(run.rounds[0].percentile_99_9, 9.5);
 }
 
+TEST(ReadFile, IpoibRun) {
+    const auto run = read<IpoibRun>(ipoib_json());
+    EXPECT_EQ(run.devices, std::vector<std::string>{"dpdk:net_ring0"});
+    ASSERT_EQ(run.rows.size(), 8u);
+    EXPECT_EQ(run.rows[0].carrier, "ethernet");
+    EXPECT_FALSE(run.rows[0].ratio);
+    EXPECT_EQ(run.rows[1].carrier, "soft_ib");
+    EXPECT_EQ(run.rows[1].nanoseconds, 40);
+    EXPECT_EQ(run.rows[1].ratio, 0.1);
+}
+
+TEST(ReadFile, LimitsOfComparedRows) {
+    auto rows = comparison_json();
+    EXPECT_EQ(read<Comparison>(rows).rows[0].limit, "");
+    rows[0]["limit"] = "one copy", rows[0]["limit_value"] = 5.0, rows[0]["of_limit"] = 0.5;
+    const auto row = read<Comparison>(rows).rows[0];
+    EXPECT_EQ(row.limit, "one copy");
+    EXPECT_EQ(row.limit_value, 5);
+    EXPECT_EQ(row.of_limit, 0.5);
+}
+
 TEST(ReadFile, Comparison) {
     const auto comparison = read<Comparison>(comparison_json());
     ASSERT_EQ(comparison.rows.size(), 2u);
@@ -115,8 +136,8 @@ TEST(ReadFile, OtherFilesAreRefused) {
         "a.json: is no JSON; write it by --json of verbline bench or bench/compare, or by "
         "bench/compare --history";
     const std::string other =
-        "a.json: is JSON of another program; give what verbline bench packet, verbline bench rdma "
-        "or bench/compare wrote";
+        "a.json: is JSON of another program; give what verbline bench packet, verbline bench rdma, "
+        "verbline bench ipoib or bench/compare wrote";
     EXPECT_EQ(refusal(""), "a.json: is empty; did what writes it fail?");
     EXPECT_EQ(refusal("seconds,tx_packets\n1,2\n"), none);
     EXPECT_EQ(refusal(packet_json().dump().substr(0, 100)), none);
@@ -143,6 +164,10 @@ TEST(ReadFile, MissingFieldsAreNamed) {
     rdma["rounds"][1].erase("MsgSize");
     EXPECT_EQ(refusal(rdma.dump()),
               "a.json: rounds.1.MsgSize is missing; write it again by verbline bench rdma --json");
+    auto ipoib = ipoib_json();
+    ipoib["results"][2].erase("carrier");
+    EXPECT_EQ(refusal(ipoib.dump()),
+              "a.json: results.2.carrier is missing; write it again by verbline bench ipoib --json");
     auto rows = comparison_json();
     rows[1]["unit"] = 3;
     EXPECT_EQ(refusal(rows.dump()), "a.json: row 2: unit is no text; write it again by bench/compare --json");

@@ -40,6 +40,29 @@ inline Json rdma_json() {
     })");
 }
 
+/// Ethernet and one carrier: two sizes, both directions, without offload requests.
+inline Json ipoib_json() {
+    auto document = Json::parse(R"({
+        "ports": [{"device": "dpdk:net_ring0", "driver": "net_ring"}],
+        "traffic": {"mtu": 1500, "burst": 32, "rounds": 3, "seconds_each": 0.1},
+        "results": [], "ratios": [{"carrier": "soft_ib", "ratio": 0.1}, {"carrier": "all", "ratio": 0.1}],
+        "ratio": 0.1, "machine": {"cpu": "A CPU", "cpus": 2}
+    })");
+    for (const int size : {64, 1500}) {
+        for (const auto* const direction : {"send", "receive"}) {
+            Json row{{"size", size},         {"protocol", "udp"},     {"direction", direction},
+                     {"offload", "off"},     {"carrier", "ethernet"}, {"mpps", 250.0},
+                     {"gbit_s", 128.0},      {"ns_per_packet", 4.0},  {"cycles_per_packet", 12.0},
+                     {"spread_percent", 1.0}};
+            document["results"].push_back(row);
+            row["carrier"] = "soft_ib", row["mpps"] = 25.0, row["gbit_s"] = 12.8, row["ns_per_packet"] = 40.0;
+            row["ratio"] = 0.1, row["ratio_spread_percent"] = 2.0;
+            document["results"].push_back(row);
+        }
+    }
+    return document;
+}
+
 inline Json comparison_json() {
     return Json::parse(R"([
         {"name": "icrc", "unit": "ns", "ours": 10.0, "peer": "ISA-L", "peer_value": 12.0, "ratio": 1.2, "goal": 0.9,
