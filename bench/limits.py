@@ -36,18 +36,23 @@ def two_crcs(effort):
     return 2 * nanoseconds(effort, "bench_link", "icrc_alone/roce_v2_ipv4/64")
 
 
+def on_cores(work, cores, rate):
+    """`rate` is that of one core, which does the work of both ends; two processes have a core each."""
+    return Limit(f"{work}, on {cores} core{'s' * (cores > 1)}", lambda effort: cores * rate(effort))
+
+
 def crcs_of_messages(cores):
-    return Limit(f"the ICRCs of both ends alone, on {cores} core{'s' * (cores > 1)}", lambda effort: cores * 1e3 / two_crcs(effort))
+    return on_cores("the ICRCs of both ends alone", cores, lambda effort: 1e3 / two_crcs(effort))
 
 
-def copies_and_crcs():
-    """MB/s, of 2^20 bytes, where each end has a core: in the benchmark one core does the work of both."""
-    cores = min(2, len(os.sched_getaffinity(0)))
-    return Limit(f"a copy and ISA-L's CRC-32 per end, on {cores} core{'s' * (cores > 1)}",
-                 lambda effort: cores * case(effort, "bench_rdma", "limit_copy_crc/64")["bytes_per_second"] / 2**20)
+def copies_and_crcs(cores):
+    """MB/s, of 2^20 bytes."""
+    return on_cores("a copy and ISA-L's CRC-32 per end", cores,
+                    lambda effort: case(effort, "bench_rdma", "limit_copy_crc/64")["bytes_per_second"] / 2**20)
 
 
 def by_row():
+    both = min(2, len(os.sched_getaffinity(0)))
     return {"ipoib_encapsulate 2044 B": one_crc(2048),
             "ipoib_decapsulate 2044 B": one_crc(2048),
             "packet routed to Ethernet": benchmark_devices(),
@@ -56,9 +61,9 @@ def by_row():
             "Ethernet forwarding, 10,000 flows, l3fwd": port_alone(10_000),
             "roce v2 seal and open 64 B": Limit("the ICRCs of both alone", two_crcs),
             **{f"{operation} 64 B": crcs_of_messages(1) for operation in ("rc_write", "rc_send", "ud_send")},
-            "ib_write_bw 64 KiB": copies_and_crcs(),
-            "ib_write_bw 1 MiB": copies_and_crcs(),
-            "ib_write_bw 8 B, -l 16": crcs_of_messages(2)}
+            "ib_write_bw 64 KiB": copies_and_crcs(both),
+            "ib_write_bw 1 MiB": copies_and_crcs(both),
+            "ib_write_bw 8 B, -l 16": crcs_of_messages(both)}
 
 
 def attached(rows):

@@ -132,20 +132,31 @@ def bench_rdma_rows():
                        ("--latency", "--size", "8", "--iterations", "100000"), less_is_better=True)]
 
 
-def bench_ipoib(carrier, size, direction):
-    """What a packet without offload requests takes over IPoIB and over Ethernet, by `verbline bench ipoib`."""
-    def measure(_):
-        report = json.loads(run(built("apps/verbline/verbline"), "bench", "ipoib", "--carrier", carrier, "--size", size,
-                                "--seconds", "2", "--rounds", "5", "--json"))
-        times = {row["carrier"]: row["ns_per_packet"] for row in report["results"]
-                 if row["direction"] == direction and row["offload"] == "off"}
-        return times[carrier], times["ethernet"]
+IPOIB_CARRIERS, IPOIB_SIZES = ("soft_ib", "roce2"), (64, 1500)
 
-    return Row(f"bench ipoib, {carrier}, {size} B, {direction}", "ns", "Ethernet", None, measure, over_network=True)
+
+def bench_ipoib():
+    """What `verbline bench ipoib` measures in one run, by carrier, size and direction."""
+    report = json.loads(run(built("apps/verbline/verbline"), "bench", "ipoib", "--carrier", ",".join(IPOIB_CARRIERS),
+                            "--size", ",".join(map(str, IPOIB_SIZES)), "--seconds", "8", "--rounds", "5", "--json"))
+    return {(row["carrier"], row["size"], row["direction"]): row["ns_per_packet"] for row in report["results"]
+            if row["offload"] == "off"}
+
+
+def bench_ipoib_row(runs, carrier, size, direction):
+    """A packet without offload requests, over IPoIB and over Ethernet."""
+    name = f"bench ipoib, {carrier}, {size} B, {direction}"
+
+    def measure(_):
+        times = runs.next_for(name)
+        return times[carrier, size, direction], times["ethernet", size, direction]
+
+    return Row(name, "ns", "Ethernet", None, measure, over_network=True)
 
 
 def bench_ipoib_rows():
-    return [bench_ipoib(carrier, size, direction) for carrier in ("soft_ib", "roce2") for size in (64, 1500)
+    runs = OneRun(bench_ipoib)
+    return [bench_ipoib_row(runs, carrier, size, direction) for carrier in IPOIB_CARRIERS for size in IPOIB_SIZES
             for direction in ("send", "receive")]
 
 
@@ -353,7 +364,8 @@ def quickstart():
 
 
 class OneRun:
-    """A run of the quickstart, or of a guest, shows several figures: each round of each row takes those of the same run."""
+    """A run of the quickstart, of a guest or of a benchmark shows several figures: each round of each row takes those of the
+    same run."""
 
     def __init__(self, measure):
         self.measure = measure

@@ -19,7 +19,7 @@ bool EventSink::emit(const Event& event) noexcept {
 
 void EventSink::wake_control(bool busy, Time now) noexcept {
     if (!pending_ || wake_ == nullptr) return;
-    if (busy && !wakes_.take(now) && !ring_.fills()) return;
+    if (busy && !wakes_.take(now) && !ring_.quarter_full()) return;
     pending_ = false;
     wake_->signal();
 }

@@ -5,9 +5,9 @@
 /// The shard's end of the event ring. The control thread sleeps in epoll and is woken at most once per poll, if that
 /// emitted events.
 ///
-/// To wake it is a system call, and to a virtual CPU an interrupt: 20 us were seen. So that a storm of ARP does not
-/// take a shard's time, a busy shard has TokenBucket's default of such calls, 1,000 a second after the first 50; what
-/// it emits when these are spent waits for the next, unless the ring fills.
+/// To wake it is a system call, and to a virtual CPU an interrupt. So that a storm of ARP does not take a shard's time,
+/// a busy shard has TokenBucket's default of such calls, 1,000 a second after the first 50; what it emits when these
+/// are spent waits for the next, unless the ring is a quarter full.
 
 #include "datapath/router/messages.h"
 #include "datapath/router/ring.h"
@@ -24,8 +24,8 @@ public:
 
     /// Queues an event. False, and counted, if the ring is full: an mbuf in the event then stays the caller's.
     bool emit(const Event& event) noexcept;
-    /// Wakes the control thread if events were emitted. Call at the end of a poll; `busy`: more packets are to be
-    /// expected now.
+    /// Wakes the control thread if events were emitted. Call at the end of a poll; `busy`: it had work to do, so that
+    /// the next one follows at once.
     void wake_control(bool busy, Time now) noexcept;
 
     Counter lost;     ///< events not emitted because the ring was full

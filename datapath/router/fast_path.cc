@@ -93,12 +93,12 @@ template <class Family>
 template <std::size_t header>
 std::size_t FastPath<Family>::find_ways(ShardPort& from, pmd::Burst packets) {
     // Where every packet is looked at for one more reason, the general way does so.
-    if (from.reverse_path != forward::ReversePathFilter::off || context_.tunnels != 0) return 0;
+    if (from.reverse_path != forward::ReversePathFilter::off || context_.tunnels != 0 || fib_.groups().any()) return 0;
     const auto n = scan<header>(from, packets);
     if (n == 0) return 0;
     fib_.lookup(std::span(destinations_).first(n), std::span(hops_).first(n));
     if (fib_.groups().any()) [[unlikely]]
-        return 0;  // the flow decides as well
+        return 0;  // a group came meanwhile, and may have been found: there the flow decides as well
     return resolve(n);
 }
 

@@ -15,8 +15,8 @@ namespace verbline::router {
 
 class ReadPause {
 public:
-    /// A read takes 1 us where system calls are cheap, ten times that on some virtual machines. With either, those that
-    /// find nothing take 2.5 % of a shard at most.
+    /// A read that finds nothing takes 1 us where system calls are cheap, twice that on a virtual machine (bench_tun),
+    /// and more where its caches are others'. Such reads take 2.5 % of a shard at most, up to ten times that cost.
     static constexpr Time shortest = 40 * microsecond, longest = 400 * microsecond;
     static constexpr Time times_cost = 40;
 

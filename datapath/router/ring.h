@@ -40,7 +40,7 @@ public:
         return rte_ring_sp_enqueue_elem(ring_.get(), &cell, sizeof(Cell)) == 0;
     }
     /// Whether a quarter of it or more is in use. Either thread.
-    bool fills() const noexcept { return rte_ring_count(ring_.get()) >= rte_ring_get_capacity(ring_.get()) / 4; }
+    bool quarter_full() const noexcept { return rte_ring_count(ring_.get()) >= rte_ring_get_capacity(ring_.get()) / 4; }
     /// Consumer thread. None if the ring is empty.
     std::optional<T> pop() noexcept {
         Cell cell;

@@ -74,12 +74,13 @@ Figure figure(const History& history, std::size_t number) {
             auto panel = std::ranges::find(made.panels, row.name, &Panel::title);
             if (panel == made.panels.end()) panel = made.panels.insert(panel, new_panel(row, history.runs));
             add_point(*panel, row, history.runs[i], i);
-            made.table.rows.push_back(cells(row, history.runs[i]));
+            const auto behind = std::ranges::upper_bound(made.table.rows, row.name, {}, [](const auto& other) {
+                return other.front().template get<std::string>();
+            });
+            made.table.rows.insert(behind, cells(row, history.runs[i]));
         }
     }
     for (auto& panel : made.panels) panel.y.scale = value_scale(panel.series);
-    std::ranges::stable_sort(made.table.rows, {},
-                             [](const auto& row) { return row.front().template get<std::string>(); });
     return made;
 }
 

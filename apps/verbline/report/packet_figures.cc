@@ -36,7 +36,7 @@ bool queues_follow_lcores(const std::vector<PacketRun>& runs) {
         runs, [&](const PacketRun& run) { return queues.emplace(run.lcores, run.queues).first->second == run.queues; });
 }
 
-/// The rows behind the lines, one for each file.
+/// The rows behind the lines, one for each file, by their place on the x axis.
 Table table(const std::vector<PacketRun>& runs, const Sweep& sweep) {
     Table made{.title = sweep.title,
                .columns = {sweep.x.title, sweep.y.title, "role", "devices", "protocol", "size", "flows", "queues",
@@ -45,10 +45,12 @@ Table table(const std::vector<PacketRun>& runs, const Sweep& sweep) {
     for (const auto& run : runs) {
         const auto value = sweep.value(run);
         if (!value) continue;
-        made.rows.push_back({cell(sweep.place(run)), cell(value), run.role, devices_text(run), protocol_text(run),
-                             size_text(run), cell(run.flows), cell(run.queues), cell(run.lcores), run.file});
+        const auto place = sweep.place(run);
+        const auto behind = std::ranges::upper_bound(
+            made.rows, place, {}, [](const auto& row) { return row.front().template get<double>(); });
+        made.rows.insert(behind, {cell(place), cell(value), run.role, devices_text(run), protocol_text(run),
+                                  size_text(run), cell(run.flows), cell(run.queues), cell(run.lcores), run.file});
     }
-    std::ranges::stable_sort(made.rows, {}, [](const auto& row) { return row.front().template get<double>(); });
     return made;
 }
 

@@ -320,7 +320,9 @@ TEST(FastPath, StripsFramesForSeveralPorts) {
     for (auto& port : alone.ports) port->link().flush();
     ASSERT_EQ(alone.gateway.right_link.sent.size(), 2u);
     ASSERT_EQ(alone.gateway.left_link.sent.size(), 1u);
-    EXPECT_EQ(bytes_of(alone.gateway.left_link.sent[0]).size(), Ethernet::size + ip_packet(carol, alice).size());
+    const auto sent = bytes_of(alone.gateway.left_link.sent[0]);
+    EXPECT_EQ(ByteVector(sent.begin() + Ethernet::size, sent.end()), ip_packet(carol, alice, 100, 63));
+    EXPECT_TRUE(std::ranges::equal(std::span(sent).first<6>(), alice_mac.bytes)) << "behind the header of that port";
 }
 
 }  // namespace

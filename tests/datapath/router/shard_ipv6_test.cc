@@ -343,6 +343,19 @@ TEST(Ipv6Shard, HandsTheControlThreadNeighbourDiscovery) {
     }
 }
 
+/// As a solicitation to one host may be (RFC 4861, 7.3.3), sent to the wrong station: its hop limit must not be spent.
+TEST(Ipv6Shard, RoutesNoNeighbourDiscovery) {
+    Gateway gateway;
+    gateway.set_neighbour(right, bob, bob_mac);
+    const std::vector packets{ip_packet(alice, bob), ip_packet(alice, bob, 24, 255, wire::IpProtocol::icmpv6, 135),
+                              ip_packet(alice, bob, 24, 64, wire::IpProtocol::icmpv6, 128)};
+    gateway.from_alice(packets);
+    EXPECT_EQ(gateway.right_link.sent.size(), 2u) << "the datagram and the ping";
+    const auto event = gateway.events.pop();
+    ASSERT_TRUE(event && std::holds_alternative<Punted>(*event));
+    rte_pktmbuf_free(std::get<Punted>(*event).packet);
+}
+
 TEST(Ipv6Shard, HandsTheControlThreadRouterSolicitationsOfAPortThatAdvertises) {
     Gateway gateway(false, {.advertises = true});
     gateway.from_alice(ip_packet(alice, ipv6("ff02::2"), 8, 255, wire::IpProtocol::icmpv6, 133));

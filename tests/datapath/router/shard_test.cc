@@ -39,7 +39,7 @@ TEST(Shard, ReadsSilentTunsLessOftenWhileItIsBusy) {
     Gateway gateway;
     gateway.resolve(bob);
     gateway.right_kernel.capabilities().lossless_rx = true;
-    // The pause grows with what a read costs, by the real clock, as which this test's reads are cheap.
+    // The pause grows with what a read costs by the real clock: here little, unless the thread loses its CPU in one.
     constexpr unsigned polls_in_pause = 10, in_longest = polls_in_pause * (ReadPause::longest / ReadPause::shortest);
     const auto reads_of = [&](unsigned polls) {
         const auto before = gateway.right_kernel.reads;
