@@ -37,8 +37,8 @@ public:
     // As Router's, of packets of this family.
 
     void from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept;
-    std::size_t forward_frames(ShardPort& from, pmd::Burst frames) noexcept {
-        return fast_path_.forward_frames(from, frames);
+    std::size_t forward_frames(const ShardPort& from, link::EthernetInterface& link, pmd::Burst frames) noexcept {
+        return fast_path_.forward_frames(from, link, frames);
     }
     /// The packets have their whole header.
     void from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept;

@@ -35,8 +35,8 @@ bool may_be_control(wire::IpProtocol protocol) {
 }  // namespace
 
 template <class Family>
-std::size_t FastPath<Family>::forward(ShardPort& from, pmd::Burst packets) noexcept {
-    const auto n = find_ways<0>(from, packets);
+std::size_t FastPath<Family>::forward(const ShardPort& from, pmd::Burst packets) noexcept {
+    const auto n = find_ways<0>(from, nullptr, packets);
     if (n == 0) return 0;
     const auto taken = packets.first(n);
     for (auto* packet : taken) Family::spend_hop(*packet);
@@ -46,14 +46,15 @@ std::size_t FastPath<Family>::forward(ShardPort& from, pmd::Burst packets) noexc
 }
 
 template <class Family>
-std::size_t FastPath<Family>::forward_frames(ShardPort& from, pmd::Burst frames) noexcept {
-    const auto n = find_ways<Ethernet::size>(from, frames);
+std::size_t FastPath<Family>::forward_frames(const ShardPort& from, link::EthernetInterface& link,
+                                             pmd::Burst frames) noexcept {
+    const auto n = find_ways<Ethernet::size>(from, &link, frames);
     if (n == 0) return 0;
     const auto taken = frames.first(n);
     auto* const out = one_port_ ? ports_[0]->ethernet() : nullptr;
     const bool stays_ethernet = out != nullptr && out->is_up();
     const auto bytes = stays_ethernet ? rewrite(taken) : strip(taken);
-    from.ethernet()->count_received(n, bytes);
+    link.count_received(n, bytes);
     if (stays_ethernet) {
         out->transmit_frames(taken, bytes);
     } else {
@@ -88,13 +89,15 @@ std::uint64_t FastPath<Family>::strip(pmd::Burst frames) {
     return bytes;
 }
 
-/// Where the packets lead, behind `header` bytes of their link's; returns how many in front can be sent there.
+/// Where the packets lead, behind `header` bytes of `link`'s, if there are any; returns how many in front can be sent
+/// there.
 template <class Family>
 template <std::size_t header>
-std::size_t FastPath<Family>::find_ways(ShardPort& from, pmd::Burst packets) {
+std::size_t FastPath<Family>::find_ways(const ShardPort& from, const link::EthernetInterface* link,
+                                        pmd::Burst packets) {
     // Where every packet is looked at for one more reason, the general way does so.
     if (from.reverse_path != forward::ReversePathFilter::off || context_.tunnels != 0 || fib_.groups().any()) return 0;
-    const auto n = scan<header>(from, packets);
+    const auto n = scan<header>(link, packets);
     if (n == 0) return 0;
     fib_.lookup(std::span(destinations_).first(n), std::span(hops_).first(n));
     if (fib_.groups().any()) [[unlikely]]
@@ -106,8 +109,7 @@ std::size_t FastPath<Family>::find_ways(ShardPort& from, pmd::Burst packets) {
 /// and their MSS not to be clamped.
 template <class Family>
 template <std::size_t header>
-std::size_t FastPath<Family>::scan(ShardPort& from, pmd::Burst packets) {
-    [[maybe_unused]] const auto* const link = header != 0 ? from.ethernet() : nullptr;
+std::size_t FastPath<Family>::scan([[maybe_unused]] const link::EthernetInterface* link, pmd::Burst packets) {
     std::size_t n = 0, tcp = 0, before_tcp = 0;
     std::uint32_t longest = 0;
     for (; n < packets.size(); ++n) {

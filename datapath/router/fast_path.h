@@ -38,18 +38,19 @@ public:
 
     /// Forwards as many as it can of those in front, and returns how many. It has looked at the rest, and changed none.
     /// The span is used as scratch space. Nothing is gathered in `egress`.
-    std::size_t forward(ShardPort& from, pmd::Burst packets) noexcept;
-    /// The same of frames of an Ethernet link, with their headers on. Counts on the link what it forwards.
-    std::size_t forward_frames(ShardPort& from, pmd::Burst frames) noexcept;
+    std::size_t forward(const ShardPort& from, pmd::Burst packets) noexcept;
+    /// The same of frames of an Ethernet link, that of `from`, with their headers on. Counts on the link what it
+    /// forwards.
+    std::size_t forward_frames(const ShardPort& from, link::EthernetInterface& link, pmd::Burst frames) noexcept;
 
 private:
     using Address = typename Family::Address;
     using Index = typename forward::BasicFib<Address>::Index;
 
     template <std::size_t header>
-    std::size_t find_ways(ShardPort& from, pmd::Burst packets);
+    std::size_t find_ways(const ShardPort& from, const link::EthernetInterface* link, pmd::Burst packets);
     template <std::size_t header>
-    std::size_t scan(ShardPort& from, pmd::Burst packets);
+    std::size_t scan(const link::EthernetInterface* link, pmd::Burst packets);
     std::size_t resolve(std::size_t n);
     std::size_t look_up_neighbours(std::size_t n);
     std::uint64_t rewrite(pmd::Burst frames);

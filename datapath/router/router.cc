@@ -45,11 +45,11 @@ Router::Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& eve
     if (fibs.ipv6 != nullptr) ipv6_.emplace(context_, *fibs.ipv6);
 }
 
-std::size_t Router::forward_frames(ShardPort& from, pmd::Burst frames) noexcept {
+std::size_t Router::forward_frames(const ShardPort& from, link::EthernetInterface& link, pmd::Burst frames) noexcept {
     if (frames.empty() || context_.deliver_all_to_kernel) return 0;
     const auto type = link::EthernetInterface::type_of(*frames.front());
-    if (type == wire::ether_type::ipv4) return ipv4_.forward_frames(from, frames);
-    return type == wire::ether_type::ipv6 && ipv6_ ? ipv6_->forward_frames(from, frames) : 0;
+    if (type == wire::ether_type::ipv4) return ipv4_.forward_frames(from, link, frames);
+    return type == wire::ether_type::ipv6 && ipv6_ ? ipv6_->forward_frames(from, link, frames) : 0;
 }
 
 void Router::from_link_ipv6(ShardPort& from, pmd::Burst packets, Time now) noexcept {

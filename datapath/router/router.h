@@ -40,9 +40,9 @@ public:
     void from_link(ShardPort& from, pmd::Burst packets, Time now) noexcept { ipv4_.from_link(from, packets, now); }
     /// The same for IPv6 packets, of which the control thread gets neighbour discovery.
     void from_link_ipv6(ShardPort& from, pmd::Burst packets, Time now) noexcept;
-    /// Forwards frames of an Ethernet link, at most pmd::max_burst, as they are: of those in front as many as go the
-    /// short way (fast_path.h). Returns how many, and takes ownership of these.
-    std::size_t forward_frames(ShardPort& from, pmd::Burst frames) noexcept;
+    /// Forwards frames of an Ethernet link, that of `from`, at most pmd::max_burst, as they are: of those in front as
+    /// many as go the short way (fast_path.h). Returns how many, and takes ownership of these.
+    std::size_t forward_frames(const ShardPort& from, link::EthernetInterface& link, pmd::Burst frames) noexcept;
     /// Sends IP packets that the kernel transmits on this port, and takes ownership of them. The kernel has routed
     /// them; the FIB gives their next hop.
     void from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept;

@@ -165,7 +165,7 @@ void Shard::receive(ShardPort& port) noexcept {
     if (link == nullptr) return port.link().receive(received_);
     std::array<rte_mbuf*, pmd::max_burst> frames;
     const auto burst = link->poll(frames, received_);
-    link->sort(burst.subspan(router_.forward_frames(port, burst)), received_);
+    link->sort(burst.subspan(router_.forward_frames(port, *link, burst)), received_);
 }
 
 void Shard::count_burst(std::size_t packets) noexcept {

@@ -209,22 +209,26 @@ struct Alone {
         for (auto& port : ports) port->ethernet()->set_mac(right_mac);
     }
 
+    std::size_t forward_packets(pmd::Burst packets) { return fast_path.forward(*ports[0], packets); }
+    std::size_t forward_frames(pmd::Burst frames) {
+        return fast_path.forward_frames(*ports[0], *ports[0]->ethernet(), frames);
+    }
+
     /// How many of these it takes; as frames of an Ethernet link it takes as many, and sends the same.
     std::size_t forward(const std::vector<ByteVector>& packets) {
-        const auto sent = offer(packets, &FastPath<Ipv4Family>::forward);
+        const auto sent = offer(packets, &Alone::forward_packets);
         std::vector<ByteVector> frames;
         for (const auto& packet : packets) frames.push_back(in_ethernet(right_mac, packet));
-        EXPECT_EQ(offer(frames, &FastPath<Ipv4Family>::forward_frames), sent);
+        EXPECT_EQ(offer(frames, &Alone::forward_frames), sent);
         return sent.size();
     }
 
     /// What it sends of these, which are as many as it says that it took.
-    std::vector<ByteVector> offer(const std::vector<ByteVector>& packets,
-                                  std::size_t (FastPath<Ipv4Family>::*way)(ShardPort&, pmd::Burst) noexcept) {
+    std::vector<ByteVector> offer(const std::vector<ByteVector>& packets, std::size_t (Alone::*way)(pmd::Burst)) {
         std::vector<Packet> owned;
         std::vector<rte_mbuf*> burst;
         for (const auto& packet : packets) burst.push_back(owned.emplace_back(test::make_packet(packet)).get());
-        const auto taken = (fast_path.*way)(*ports[0], burst);
+        const auto taken = (this->*way)(burst);
         for (std::size_t i = taken; i < owned.size(); ++i) {
             EXPECT_EQ(bytes_of(owned[i]), packets[i]) << "what is left is as it was";
         }
@@ -296,7 +300,7 @@ TEST(FastPath, TakesFramesToItsOwnAddress) {
     }();
     const ByteVector runt(good.begin(), good.begin() + 10);
     const auto taken = [&](const std::vector<ByteVector>& frames) {
-        return alone.offer(frames, &FastPath<Ipv4Family>::forward_frames).size();
+        return alone.offer(frames, &Alone::forward_frames).size();
     };
     EXPECT_EQ(taken({good, good}), 2u);
     for (const auto& other : {in_ethernet(alice_mac, packet), arp, group, padded, runt}) {
@@ -315,7 +319,7 @@ TEST(FastPath, StripsFramesForSeveralPorts) {
     for (const auto to : {bob, alice, bob}) {
         burst.push_back(owned.emplace_back(test::make_packet(in_ethernet(right_mac, ip_packet(carol, to)))).get());
     }
-    EXPECT_EQ(alone.fast_path.forward_frames(*alone.ports[0], burst), 3u);
+    EXPECT_EQ(alone.forward_frames(burst), 3u);
     for (auto& packet : owned) std::ignore = packet.release();
     for (auto& port : alone.ports) port->link().flush();
     ASSERT_EQ(alone.gateway.right_link.sent.size(), 2u);
