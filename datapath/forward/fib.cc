@@ -115,10 +115,10 @@ Result<void> BasicFib<Address>::change(const Prefix& prefix, const std::optional
         return {};
     }
     if (auto ready = catch_up(); !ready) return ready;
-    if (auto made = make(prefix, next_hops); !made) return made;
+    auto made = make(prefix, next_hops);
     install_refused();
     if (!behind_.empty() || grown_) publish();
-    return {};
+    return made;
 }
 
 template <class Address>
@@ -170,7 +170,8 @@ Result<void> BasicFib<Address>::catch_up() {
     return {};
 }
 
-/// Makes a change in the idle table, or keeps the route until there is room.
+/// Makes a change in the idle table, or keeps the route until there is room. What the prefix had goes in any case: it
+/// is wanted no more, and its next hop's number may be the room that the change needs.
 template <class Address>
 Result<void> BasicFib<Address>::make(const Prefix& prefix, const std::optional<Group>& next_hops) {
     refused_.remove(prefix);
@@ -179,7 +180,8 @@ Result<void> BasicFib<Address>::make(const Prefix& prefix, const std::optional<G
     if (auto* error = std::get_if<Error>(&made.error())) return std::unexpected(std::move(*error));
     const auto scarce = std::get<Scarce>(made.error());
     count(scarce);
-    refused_.add(prefix, *next_hops);  // removals need no room
+    (void)uninstall(prefix);  // needs no room
+    refused_.add(prefix, *next_hops);
     return std::unexpected(no_room(prefix, scarce));
 }
 

@@ -129,7 +129,8 @@ public:
 
     /// Adds a route, or replaces the prefix's present one; packets find either the old or the new route, never none.
     /// One that waits may still be refused. One that is refused for want of room (ENOSPC) is kept, and used as soon as
-    /// others have made room, unless it is replaced or removed before.
+    /// others have made room, unless it is replaced or removed before; until then the prefix has no route, neither the
+    /// old nor the new.
     Result<void> replace(const Prefix& prefix, const NextHop& next_hop) { return replace(prefix, Group(next_hop)); }
     Result<void> replace(const Prefix& prefix, const Group& next_hops);
     /// Removes a route, also one that was refused for want of room. ENOENT if the prefix has none.

@@ -64,6 +64,36 @@ TEST_F(FibTest, UsesOfRefusedRoutesOneThatFits) {
     EXPECT_EQ(fib->refused(), 0u);
 }
 
+/// Where the kernel has changed a route, packets must not go on to the next hop that it had before.
+TEST_F(FibTest, ARouteWhoseChangeIsRefusedLeadsNowhere) {
+    const auto fib = make({.max_next_hops = 3});
+    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(1)));
+    ASSERT_TRUE(fib->replace({ipv4(10, 1, 0, 0), 16}, via(2)));
+    ASSERT_TRUE(fib->replace({ipv4(11, 0, 0, 0), 8}, via(2)));
+    EXPECT_EQ(code(fib->replace({ipv4(10, 1, 0, 0), 16}, via(3))), ENOSPC);
+    EXPECT_EQ(lookup(*fib, ipv4(10, 1, 0, 1)), via(1)) << "as without it";
+    EXPECT_EQ(fib->refused(), 1u);
+    EXPECT_EQ(fib->size(), 2u);
+
+    ASSERT_TRUE(fib->remove({ipv4(11, 0, 0, 0), 8}));
+    fib->advance();
+    EXPECT_EQ(lookup(*fib, ipv4(10, 1, 0, 1)), via(3));
+    EXPECT_EQ(fib->refused(), 0u);
+}
+
+/// Its own next hop's number is the room that the change needs.
+TEST_F(FibTest, ARouteChangesThoughAllNextHopsAreTaken) {
+    const auto fib = make({.max_next_hops = 3});
+    ASSERT_TRUE(fib->replace({ipv4(10, 0, 0, 0), 8}, via(1)));
+    ASSERT_TRUE(fib->replace({ipv4(11, 0, 0, 0), 8}, via(2)));
+    EXPECT_EQ(code(fib->replace({ipv4(11, 0, 0, 0), 8}, via(3))), ENOSPC);
+    EXPECT_EQ(fib->waiting(), 1u);
+    fib->advance();
+    EXPECT_EQ(lookup(*fib, ipv4(11, 0, 0, 1)), via(3));
+    EXPECT_EQ(fib->refused(), 0u);
+    EXPECT_EQ(fib->waiting(), 0u);
+}
+
 TEST_F(FibTest, RunsOutOfLongPrefixesAndGoesOn) {
     const auto fib = make({.max_long = 64});
     const auto host = [](unsigned n) { return Prefix{ipv4(10, 0, n, 1), 32}; };
