@@ -104,9 +104,12 @@ def arp_reply():
             ipaddress.ip_address(address).packed + mac(PORT_MAC) + ipaddress.ip_address(OWN).packed).ljust(60, b"\0")
 
 
-def write_packets(path, flows):
-    # A step that is prime to the number of flows: all of them, and not in order.
-    frames = [udp(number * 7919 % flows) for number in range(PACKETS - 1)] + [arp_reply()]
+def udp_frames(flows):
+    """Of all flows, not in order: the step is prime to their number. Room is left for one other frame."""
+    return [udp(number * 7919 % flows) for number in range(PACKETS - 1)]
+
+
+def write_packets(path, frames):
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
         for frame in frames:
@@ -178,18 +181,22 @@ def running(command):
 
 
 @contextlib.contextmanager
-def fed(flows):
-    """A directory, and the port that repeats packets of so many flows."""
+def fed(frames):
+    """A directory, and the port that repeats these frames."""
     with tempfile.TemporaryDirectory(prefix="l3fwd-") as directory:
         file = pathlib.Path(directory) / "packets.pcap"
-        write_packets(file, flows)
+        write_packets(file, frames)
         yield pathlib.Path(directory), f"net_pcap0,rx_pcap={file},infinite_rx=1"
+
+
+def ethernet_frames(flows):
+    return udp_frames(flows) + [arp_reply()]
 
 
 def peer_rate(program, flows):
     """l3fwd with its longest-prefix match, in whose own table 198.18.0.0/24 is behind the port."""
     prefix = f"l3fwd-{os.getpid()}"
-    with fed(flows) as (_, port):
+    with fed(ethernet_frames(flows)) as (_, port):
         command = [program, "-l", "1", "-n", "1", "--no-pci", "--in-memory", "--file-prefix", prefix, f"--vdev={port}", "--",
                    "-p", "0x1", "-P", "--parse-ptype", "--lookup=lpm", "--rx-queue-size=16384", "--config=(0,0,1)"]
         with running(command) as process:
@@ -201,7 +208,7 @@ CONFIGURATION = """name = "{name}"
 name = "pin"
 type = "ethernet"
 device = "dpdk:{port}"
-address = ["{own}/24"]
+address = ["10.7.0.1/24"]
 [[route]]
 to = "198.18.0.0/16"
 via = "{next_hop}"
@@ -209,11 +216,15 @@ via = "{next_hop}"
 
 
 def our_rate(verbline, flows):
-    """A gateway of one port, in a network namespace of its own."""
+    """A gateway of one port."""
+    return gateway_rate(verbline, ethernet_frames(flows), CONFIGURATION, NEXT_HOP[0])
+
+
+def gateway_rate(verbline, frames, configuration, next_hop):
+    """Of a gateway that is fed with these frames, in a network namespace of its own."""
     name = f"bench-{os.getpid()}"
-    with fed(flows) as (directory, port):
-        (directory / "gateway.toml").write_text(
-            CONFIGURATION.format(name=name, port=port, own=OWN, next_hop=NEXT_HOP[0]))
+    with fed(frames) as (directory, port):
+        (directory / "gateway.toml").write_text(configuration.format(name=name, port=port, next_hop=next_hop))
         subprocess.run(["ip", "netns", "add", name], check=True)
         try:
             with running(["ip", "netns", "exec", name, verbline, "-l", "0,1", "--no-pci", "--in-memory", "--", "gateway",

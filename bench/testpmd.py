@@ -7,7 +7,7 @@ polling thread had a CPU."""
 import os
 import shutil
 
-from l3fwd import Failed, fed, rate, running
+from l3fwd import Failed, ethernet_frames, fed, rate, running
 
 PORT = "net_null0"
 EAL = ["-l", "0,1", "--no-pci", "--no-huge", "-m", "512"]
@@ -34,7 +34,7 @@ def peer_rate(mode):
 def pcap_rate(mode, flows):
     """Of a forwarding mode on the port that l3fwd and the gateway forward on, with hugepages as they have."""
     prefix = f"testpmd-{os.getpid()}"
-    with fed(flows) as (_, port):
+    with fed(ethernet_frames(flows)) as (_, port):
         command = [program(), "-l", "0,1", "-n", "1", "--no-pci", "--in-memory", "--file-prefix", prefix, f"--vdev={port}", "--",
                    f"--forward-mode={mode}", "--total-num-mbufs=65536", "--burst=32", "--port-topology=loop",
                    "--no-mlockall", "--stats-period=60"]

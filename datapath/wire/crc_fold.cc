@@ -93,24 +93,84 @@ FOLDING inline __m128i inject(std::uint64_t state, std::uint64_t factor) {
                                 _mm_cvtsi64_si128(static_cast<long long>(factor)), 0x00);
 }
 
-/// Sixteen bytes that leave the same remainder as `size` bytes from `at`, a multiple of sixteen, and `first` before
-/// them. `first` is added to the first sixteen.
+/// So many whole blocks of sixteen bytes are few: each is carried to the last one at once, so that none waits for
+/// another.
+constexpr std::size_t most_few = 16;
+
+/// The powers that carry a block so many blocks on: from `most_few` down to none, for which the exponent is -1.
+struct BlockPowers {
+    std::uint64_t low = 0, high = 0;
+};
 template <Polynomial generator>
-FOLDING inline __m128i fold(__m128i first, const std::byte* at, std::size_t size) {
-    const auto end = at + size;
-    if (size < 32) return _mm_xor_si128(first, load(at));
-    __m256i a = _mm256_xor_si256(_mm256_zextsi128_si256(first), load_two(at));
-    at += 32;
-    if (size >= 128) {
-        __m256i b = load_two(at), c = load_two(at + 32), d = load_two(at + 64);
-        for (at += 96; end - at >= 128; at += 128) {
-            a = carry<generator, 128>(a, load_two(at));
-            b = carry<generator, 128>(b, load_two(at + 32));
-            c = carry<generator, 128>(c, load_two(at + 64));
-            d = carry<generator, 128>(d, load_two(at + 96));
-        }
-        a = carry<generator, 96>(a, carry<generator, 64>(b, carry<generator, 32>(c, d)));
+constexpr auto block_powers = [] {
+    constexpr auto block = power(128, generator);
+    auto low = power(63, generator);
+    auto high = (generator ^ 1) >> 1;  // times x it is one, as the generator ends with one
+    std::array<BlockPowers, most_few + 1> powers{};
+    for (auto by = powers.rbegin(); by != powers.rend(); ++by) {
+        *by = {reversed(low), reversed(high)};
+        low = multiply(low, block, generator);
+        high = multiply(high, block, generator);
     }
+    return powers;
+}();
+
+template <Polynomial generator>
+FOLDING inline __m128i carry_blocks(__m128i block, std::size_t distance) {
+    const auto* const by = &block_powers<generator>[most_few - distance];
+    const __m128i powers = _mm_loadu_si128(reinterpret_cast<const __m128i*>(by));
+    return _mm_xor_si128(_mm_clmulepi64_si128(block, powers, 0x00), _mm_clmulepi64_si128(block, powers, 0x11));
+}
+/// Of the first one; the second is a block nearer.
+template <Polynomial generator>
+FOLDING inline __m256i carry_blocks(__m256i blocks, std::size_t distance) {
+    const auto* const by = &block_powers<generator>[most_few - distance];
+    const __m256i powers = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(by));
+    return _mm256_xor_si256(_mm256_clmulepi64_epi128(blocks, powers, 0x00),
+                            _mm256_clmulepi64_epi128(blocks, powers, 0x11));
+}
+
+/// Sixteen bytes that leave the same remainder as `bytes`, up to `most_few` blocks. `first` is added to the first whole
+/// block.
+template <Polynomial generator>
+FOLDING inline __m128i fold_few(__m128i first, Bytes bytes) {
+    const auto odd = bytes.size() % 16;
+    const auto* at = bytes.data();
+    auto blocks = bytes.size() / 16;
+    __m128i alone = _mm_setzero_si128();
+    if (odd != 0) {
+        alone = carry_blocks<generator>(load_odd(at, odd), blocks);
+        at += odd;
+    }
+    if (blocks % 2 != 0) {
+        alone = _mm_xor_si128(alone, carry_blocks<generator>(_mm_xor_si128(first, load(at)), --blocks));
+        first = _mm_setzero_si128();
+        at += 16;
+    }
+    __m256i pairs = _mm256_setzero_si256(), added = _mm256_zextsi128_si256(first);
+    for (; blocks != 0; blocks -= 2, at += 32) {
+        pairs = _mm256_xor_si256(pairs, carry_blocks<generator>(_mm256_xor_si256(added, load_two(at)), blocks - 1));
+        added = _mm256_setzero_si256();
+    }
+    return _mm_xor_si128(alone, _mm_xor_si128(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1)));
+}
+
+/// The same of more bytes.
+template <Polynomial generator>
+FOLDING inline __m128i fold_many(__m128i first, Bytes bytes) {
+    const auto odd = bytes.size() % 16;
+    const auto* at = bytes.data() + odd;
+    const auto end = bytes.data() + bytes.size();
+    if (odd != 0) first = _mm_xor_si128(first, carry<generator, 16>(load_odd(bytes.data(), odd)));
+    __m256i a = _mm256_xor_si256(_mm256_zextsi128_si256(first), load_two(at));
+    __m256i b = load_two(at + 32), c = load_two(at + 64), d = load_two(at + 96);
+    for (at += 128; end - at >= 128; at += 128) {
+        a = carry<generator, 128>(a, load_two(at));
+        b = carry<generator, 128>(b, load_two(at + 32));
+        c = carry<generator, 128>(c, load_two(at + 64));
+        d = carry<generator, 128>(d, load_two(at + 96));
+    }
+    a = carry<generator, 96>(a, carry<generator, 64>(b, carry<generator, 32>(c, d)));
     for (; end - at >= 32; at += 32) a = carry<generator, 32>(a, load_two(at));
     auto last = _mm_xor_si128(carry<generator, 16>(_mm256_castsi256_si128(a)), _mm256_extracti128_si256(a, 1));
     if (at != end) last = _mm_xor_si128(carry<generator, 16>(last), load(at));
@@ -137,18 +197,15 @@ FOLDING inline std::uint32_t reduce(__m128i block) {
     return static_cast<std::uint32_t>(_mm_extract_epi32(_mm_xor_si128(block, multiple), 1));
 }
 
-/// The bytes before the first whole sixteen, carried there.
 template <Polynomial generator>
-FOLDING inline __m128i carry_odd(Bytes bytes, std::size_t n) {
-    return n == 0 ? _mm_setzero_si128() : carry<generator, 16>(load_odd(bytes.data(), n));
+FOLDING inline __m128i fold(__m128i first, Bytes bytes) {
+    return bytes.size() / 16 <= most_few ? fold_few<generator>(first, bytes) : fold_many<generator>(first, bytes);
 }
 
 FOLDING std::uint32_t icrc(std::uint32_t state, Bytes bytes) {
     static constexpr auto factors = injection(32, icrc_generator, 1);
-    const auto odd = bytes.size() % 16;
-    const __m128i first =
-        _mm_xor_si128(carry_odd<icrc_generator>(bytes, odd), inject(std::uint64_t{state} << 32, factors[odd]));
-    return reduce<icrc_generator>(fold<icrc_generator>(first, bytes.data() + odd, bytes.size() - odd));
+    const auto first = inject(std::uint64_t{state} << 32, factors[bytes.size() % 16]);
+    return reduce<icrc_generator>(fold<icrc_generator>(first, bytes));
 }
 
 FOLDING CrcStates both_crcs(CrcStates states, Bytes bytes) {
@@ -158,10 +215,9 @@ FOLDING CrcStates both_crcs(CrcStates states, Bytes bytes) {
     // The CRC-16 as a CRC-32, whose generator is a multiple by x^16: the lower half of that one's state.
     static constexpr Polynomial vcrc_of_32_bits = vcrc_generator << 16;
     const auto odd = bytes.size() % 16;
-    const __m128i injected = _mm_xor_si128(inject(std::uint64_t{states.icrc} << 32, icrc_factors[odd]),
-                                           inject(std::uint64_t{states.vcrc} << 48, vcrc_factors[odd]));
-    const __m128i first = _mm_xor_si128(carry_odd<both>(bytes, odd), injected);
-    const __m128i last = fold<both>(first, bytes.data() + odd, bytes.size() - odd);
+    const __m128i first = _mm_xor_si128(inject(std::uint64_t{states.icrc} << 32, icrc_factors[odd]),
+                                        inject(std::uint64_t{states.vcrc} << 48, vcrc_factors[odd]));
+    const __m128i last = fold<both>(first, bytes);
     return {reduce<icrc_generator>(last), static_cast<std::uint16_t>(reduce<vcrc_of_32_bits>(last))};
 }
 

@@ -118,12 +118,13 @@ void clear_upper_halves() {
 #endif
 }
 
-// ISA-L has code for registers of 128 and of 512 bits: over many bytes the former takes twice as long as crc_fold.h,
-// whose start and end take longer.
-constexpr std::size_t least_worth_folding = 384;
+// ISA-L has code for registers of 512 bits, which is the fastest over many bytes, and of 128, which takes twice as long
+// as crc_fold.h. Over few bytes that one is the fastest of all, and most where their number is no multiple of sixteen.
+constexpr std::size_t most_worth_folding = 255;
 bool should_fold(Bytes bytes) {
 #ifdef __x86_64__
-    return bytes.size() >= least_worth_folding && can_fold_crcs() && !__builtin_cpu_supports("avx512f");
+    return bytes.size() >= least_folded && can_fold_crcs() &&
+           (bytes.size() <= most_worth_folding || !__builtin_cpu_supports("avx512f"));
 #else
     return false;
 #endif
