@@ -83,6 +83,6 @@ def from_ipoib(flows):
 WAYS = {"Ethernet to IPoIB": (to_ipoib, NEXT_HOP_IB), "IPoIB to Ethernet": (from_ipoib, NEXT_HOP[0])}
 
 
-def our_rate(verbline, way, flows):
+def our_rate(verbline, flows, way):
     frames, next_hop = WAYS[way]
     return l3fwd.gateway_rate(verbline, frames(flows), CONFIGURATION, next_hop)

@@ -8,6 +8,7 @@ import tempfile
 
 import busy_machine
 import l3fwd
+import l3fwd_ipoib
 import limits
 import mpi_ranks
 import rdma_pairs
@@ -64,18 +65,27 @@ def carrier(effort):
     return ours, 2 * nanoseconds(effort, "bench_link", "icrc_alone/roce_v2_ipv4/4096")
 
 
-def forwarding(flows):
-    """Packets of 64 B from an Ethernet port back to it, per second of one core."""
+def beside_l3fwd(name, goal, flows, ours):
+    """Packets of 64 B from a port back to it, per second of one core."""
     def measure(_):
         need_root()
         try:
             peer = l3fwd.build(BUILD / "peers/l3fwd")
-            return l3fwd.our_rate(built("apps/verbline/verbline"), flows), l3fwd.peer_rate(peer, flows)
+            return ours(built("apps/verbline/verbline"), flows), l3fwd.peer_rate(peer, flows)
         except l3fwd.Failed as reason:
             raise CannotRun(reason) from reason
 
-    return Row(f"Ethernet forwarding, {flows:,} flow{'s' * (flows > 1)}, l3fwd", "M/s", "DPDK's l3fwd, LPM", 0.9, measure,
+    return Row(f"{name}, {flows:,} flow{'s' * (flows > 1)}, l3fwd", "M/s", "DPDK's l3fwd, LPM", goal, measure,
                less_is_better=False, over_network=True)
+
+
+def forwarding(flows):
+    return beside_l3fwd("Ethernet forwarding", 0.9, flows, l3fwd.our_rate)
+
+
+def ipoib_forwarding(way, flows):
+    """With ICRCs in software; l3fwd forwards the packets on Ethernet."""
+    return beside_l3fwd(f"{way}, RoCE v2", 0.5, flows, functools.partial(l3fwd_ipoib.our_rate, way=way))
 
 
 def bench_packet(role, mode, goal, *arguments):
@@ -418,6 +428,7 @@ def all_rows():
         Row("IPoIB against Ethernet, routed, CRCs by the device", "ns", "routed to Ethernet", 0.95,
             against_ethernet("to_ipoib_of_device")),
         *(forwarding(flows) for flows in (1, 10_000)),
+        *(ipoib_forwarding(way, flows) for way in l3fwd_ipoib.WAYS for flows in (1, 10_000)),
         bench_packet("generator", "txonly", 0.9),
         bench_packet("forwarder", "io", 0.95, "--forward", "io"),
         bench_packet("forwarder", "macswap", 0.95, "--forward", "macswap"),
