@@ -14,8 +14,8 @@
 #include <mutex>
 #include <string>
 
-#include "apps/libibverbs/port/hub_broker.h"
-#include "apps/libibverbs/port/link.h"
+#include "apps/libibverbs/link/hub_broker.h"
+#include "apps/libibverbs/link/link.h"
 #include "apps/libibverbs/port/link_groups.h"
 #include "apps/libibverbs/port/link_ports.h"
 #include "apps/libibverbs/port/link_subnet.h"

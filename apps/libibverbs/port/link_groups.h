@@ -12,7 +12,7 @@
 #include <map>
 #include <mutex>
 
-#include "apps/libibverbs/port/link.h"
+#include "apps/libibverbs/link/link.h"
 
 namespace verbline::verbs {
 

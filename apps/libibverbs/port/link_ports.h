@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-#include "apps/libibverbs/port/link.h"
+#include "apps/libibverbs/link/link.h"
 #include "control/host/port_reservations.h"
 #include "control/rdmacm/port_use.h"
 

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <utility>
 
-#include "apps/libibverbs/port/link.h"
+#include "apps/libibverbs/link/link.h"
 #include "control/hub/client.h"
 
 namespace verbline::verbs {

@@ -18,6 +18,7 @@
 #include "apps/libibverbs/port/eal.h"
 #include "apps/libibverbs/port/packet_pool.h"
 #include "apps/libibverbs/port/process.h"
+#include "apps/libibverbs/port/shared_tsc_clock.h"
 #include "apps/libibverbs/port/sysfs_facts.h"
 #include "datapath/link/ip_gid.h"
 #include "pmd/base/clock.h"
@@ -62,7 +63,7 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
     pool_.reset(pmd::make_packet_pool(identity_.instance.c_str(), packet_count, packet_cache,
                                       RTE_PKTMBUF_HEADROOM + packet_room, SOCKET_ID_ANY, pmd::BufferLayout::packed));
     if (pool_ == nullptr) return failure(rte_errno, fmt::format("{}: no memory for packets", name()));
-    auto opened = open_link(link, settings, identity_, pool_.get());
+    auto opened = open_link(link, settings, identity_, {.pool = pool_.get(), .clock = make_shared_clock()});
     if (!opened) return std::unexpected(opened.error());
     link_ = std::move(*opened);
     if (link_.direct != nullptr) link_.direct->use(broker_);

@@ -14,11 +14,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "apps/libibverbs/link/hub_broker.h"
+#include "apps/libibverbs/link/link.h"
 #include "apps/libibverbs/namespace/counter_files.h"
 #include "apps/libibverbs/namespace/proposed_address.h"
-#include "apps/libibverbs/port/hub_broker.h"
 #include "apps/libibverbs/port/lane_keeper.h"
-#include "apps/libibverbs/port/link.h"
 #include "apps/libibverbs/port/link_groups.h"
 #include "apps/libibverbs/port/link_ports.h"
 #include "apps/libibverbs/port/link_subnet.h"
@@ -36,14 +36,6 @@ namespace verbline::verbs {
 
 /// Objects that ibv_import_... looks up by their handle number.
 enum class SharedKind : std::uint8_t { protection_domain, memory_region, device_memory };
-
-struct PortIdentity {
-    std::string name;          ///< verbline0 and the like
-    std::string instance;      ///< unique in the process, and short
-    wire::MacAddress own_mac;  ///< for links that have none
-    unsigned index = 0;        ///< the N of uverbsN
-    bool first = true;         ///< the settings' addresses are for this device
-};
 
 class VerbsPort {
 public:

@@ -20,7 +20,7 @@
 #include <mutex>
 #include <optional>
 
-#include "apps/libibverbs/port/link.h"
+#include "apps/libibverbs/link/link.h"
 #include "control/hub/client.h"
 #include "datapath/rdma/device.h"
 #include "datapath/rdma/queue_pair.h"

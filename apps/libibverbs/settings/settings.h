@@ -62,7 +62,7 @@ using InfinibandLink = hub::FabricPlace;
 /// Whether the port's other end is a process, which maps the program's memory: vhost-user.
 bool is_vhost_port(const pmd::DpdkSpec& port);
 
-/// A new kind: its text in settings.cc, its checks in ../launch/link_check.cc, its Opener in ../port/link.cc.
+/// A new kind: its text in settings.cc, its checks in ../launch/link_check.cc, its Opener in ../link/link.cc.
 /// apps/EXTENDING.md has all places in order.
 using Link =
     std::variant<HubLink, NodeLink, pmd::MemifSpec, pmd::EthernetSpec, pmd::TapSpec, InfinibandLink, pmd::DpdkSpec>;

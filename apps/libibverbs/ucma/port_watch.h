@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/libibverbs/port/link.h"
+#include "apps/libibverbs/link/link.h"
 #include "control/host/interface_watch.h"
 #include "control/loop/loop.h"
 #include "datapath/wire/types.h"

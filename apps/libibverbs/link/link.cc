@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/libibverbs/port/link.h"
+#include "apps/libibverbs/link/link.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -12,8 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "apps/libibverbs/port/port.h"
-#include "apps/libibverbs/port/shared_tsc_clock.h"
 #include "apps/libibverbs/settings/fabric_port.h"
 #include "control/host/kernel_neighbour.h"
 #include "control/host/udp_guard.h"
@@ -34,8 +32,8 @@ constexpr unsigned memif_log2_ring = tunables::program_memif_log2_ring;
 
 class Opener {
 public:
-    Opener(const Settings& settings, const PortIdentity& identity, rte_mempool* pool)
-        : settings_(settings), identity_(identity), pool_(pool) {}
+    Opener(const Settings& settings, const PortIdentity& identity, const LinkOwner& owner)
+        : settings_(settings), identity_(identity), owner_(owner) {}
 
     Result<OpenedLink> open(const Link& link) {
         out_.text = text(link);
@@ -81,7 +79,7 @@ private:
 
     const Settings& settings_;
     const PortIdentity& identity_;
-    rte_mempool* pool_;
+    const LinkOwner& owner_;
     OpenedLink out_;
     bool own_neighbours_ = true;  ///< ARP and ND are ours
 };
@@ -90,7 +88,7 @@ Result<void> Opener::open_device(const pmd::DeviceSpec& spec, std::uint32_t slot
     auto most = mtu();
     // Other devices report the MTU that they support; DPDK ports have to be configured, and few support more than this.
     if (settings_.mtu == 0 && std::holds_alternative<pmd::DpdkSpec>(spec)) most = RTE_ETHER_MTU;
-    pmd::OpenOptions options{.pool = pool_, .mtu = most, .persistent = false};
+    pmd::OpenOptions options{.pool = owner_.pool, .mtu = most, .persistent = false};
     if (slot != 0) {
         options.memif_slot = slot;
         options.memif_log2_ring = log2_ring;
@@ -110,7 +108,7 @@ Result<void> Opener::open_lane(Result<hub::Lane> lane) {
                                       .log2_ring_size = hub::Lane::log2_ring_size,
                                       .buffer_size = out_.lane.slot_size(),
                                       .mtu = std::min(mtu(), out_.lane.mtu)},
-                                     pool_);
+                                     owner_.pool);
     if (!device) return std::unexpected(device.error());
     out_.lane_device = device->get();
     out_.device = std::move(*device);
@@ -159,7 +157,7 @@ Result<void> Opener::device(const NodeLink& link) {
 /// Below all that impairs and captures this program's packets. Lanes of a soft fabric have none: there the hub is the
 /// switch, whose P_Keys and multicast the packets are to pass.
 Result<void> Opener::add_direct_links() {
-    auto device = pmd::DirectLinks::create(std::move(out_.device), {.pool = pool_,
+    auto device = pmd::DirectLinks::create(std::move(out_.device), {.pool = owner_.pool,
                                                                     .buffer_size = out_.lane.slot_size(),
                                                                     .log2_ring_size = hub::Lane::log2_ring_size,
                                                                     .clock = monotonic_now});
@@ -212,7 +210,7 @@ Result<void> Opener::decorate() {
     if (!settings_.impair.empty()) {
         const auto spec = pmd::parse_impairments(settings_.impair);
         if (!spec) return std::unexpected(spec.error());
-        out_.device = std::make_unique<pmd::ImpairedDevice>(std::move(out_.device), *spec, make_shared_clock());
+        out_.device = std::make_unique<pmd::ImpairedDevice>(std::move(out_.device), *spec, owner_.clock);
         out_.held_back = true;
     }
     if (!settings_.capture.empty()) {
@@ -224,7 +222,7 @@ Result<void> Opener::decorate() {
     }
     if (own_neighbours_) {
         auto device =
-            std::make_unique<neighbour::NeighbourDevice>(std::move(out_.device), out_.mac, pool_, make_shared_clock());
+            std::make_unique<neighbour::NeighbourDevice>(std::move(out_.device), out_.mac, owner_.pool, owner_.clock);
         device->set_addresses(out_.addresses);
         out_.neighbours = device.get();
         out_.device = std::move(device);
@@ -237,8 +235,8 @@ Result<void> Opener::decorate() {
 }  // namespace
 
 Result<OpenedLink> open_link(const Link& link, const Settings& settings, const PortIdentity& identity,
-                             rte_mempool* pool) {
-    return Opener(settings, identity, pool).open(link);
+                             const LinkOwner& owner) {
+    return Opener(settings, identity, owner).open(link);
 }
 
 }  // namespace verbline::verbs

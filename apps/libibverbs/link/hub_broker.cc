@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/libibverbs/port/hub_broker.h"
+#include "apps/libibverbs/link/hub_broker.h"
 
 #include <utility>
 

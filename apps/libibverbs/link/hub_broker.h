@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "apps/libibverbs/port/link.h"
+#include "apps/libibverbs/link/link.h"
 #include "pmd/direct/broker.h"
 
 namespace verbline::verbs {

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// An open link below the program's RDMA device: network device, addresses and neighbour resolution.
+/// An open link below an RDMA device, of a program under `verbline run` or of `verbline bench rdma`: network device,
+/// addresses and neighbour resolution.
 
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "control/hub/client.h"
 #include "control/mad/port_facts.h"
 #include "datapath/neighbour/device.h"
+#include "pmd/base/time.h"
 #include "pmd/capture/capture_file.h"
 #include "pmd/direct/direct_links.h"
 #include "pmd/memif/memif.h"
@@ -53,10 +55,23 @@ struct OpenedLink {
     bool shared() const { return !interface.empty(); }
 };
 
-struct PortIdentity;
+/// The device that the link is for.
+struct PortIdentity {
+    std::string name;          ///< verbline0 and the like
+    std::string instance;      ///< unique in the process, and short
+    wire::MacAddress own_mac;  ///< for links that have none
+    unsigned index = 0;        ///< the N of uverbsN
+    bool first = true;         ///< the settings' addresses are for this device
+};
+
+/// What the device's owner brings.
+struct LinkOwner {
+    rte_mempool* pool = nullptr;
+    std::function<Time()> clock;  ///< read for every burst, by any thread
+};
 
 /// Blocks until the link has its addresses: a hub has answered, the fabric's port is active.
 Result<OpenedLink> open_link(const Link& link, const Settings& settings, const PortIdentity& identity,
-                             rte_mempool* pool);
+                             const LinkOwner& owner);
 
 }  // namespace verbline::verbs
