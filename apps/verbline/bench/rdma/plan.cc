@@ -10,6 +10,7 @@
 #include "apps/verbline/bench/values.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/text.h"
+#include "pmd/impair/spec.h"
 
 namespace verbline::rdma_bench {
 namespace {
@@ -27,9 +28,14 @@ Result<wire::Gid> parse_server(const std::string& text) {
 }
 
 Result<void> add_link(const std::string& text, RdmaPlan& plan) {
-    auto device = pmd::parse_device_spec(text);
-    if (!device) return std::unexpected(device.error());
-    plan.links.push_back({text, std::move(*device)});
+    auto link = verbs::parse_link(text);
+    if (!link) return std::unexpected(link.error());
+    // There QP1, by which the ends talk, is the node's, and paths are the subnet administrator's.
+    if (std::holds_alternative<verbs::NodeLink>(*link) || verbs::is_infiniband(*link))
+        return failure(
+            EINVAL,
+            fmt::format("{}: for this link use perftest, as in `verbline run --link {} -- ib_write_bw`", text, text));
+    plan.links.push_back(std::move(*link));
     return {};
 }
 
@@ -148,11 +154,9 @@ Result<void> make_rounds(const RdmaTexts& texts, RdmaPlan& plan) {
 Result<void> read_rest(const RdmaTexts& texts, RdmaPlan& plan) {
     plan.gigabits = texts.gigabits;
     plan.roce = texts.roce == "v1" ? link::GidType::roce_v1 : link::GidType::roce_v2;
-    if (!texts.impair.empty()) {
-        auto impair = pmd::parse_impairments(texts.impair);
-        if (!impair) return std::unexpected(impair.error());
-        plan.impair = *impair;
-    }
+    if (!texts.impair.empty())
+        if (const auto valid = pmd::parse_impairments(texts.impair); !valid) return std::unexpected(valid.error());
+    plan.impair = texts.impair;
     if (texts.lcores.empty()) return {};
     auto lcores = bench::parse_lcores(texts.lcores);
     if (!lcores) return std::unexpected(lcores.error());

@@ -9,13 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "apps/libibverbs/settings/settings.h"
 #include "apps/verbline/bench/rdma/test_spec.h"
 #include "datapath/link/gid_table.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/wire/types.h"
 #include "pmd/base/error.h"
-#include "pmd/factory/device_spec.h"
-#include "pmd/impair/spec.h"
 
 namespace verbline::rdma_bench {
 
@@ -32,21 +31,16 @@ struct RdmaTexts {
     bool all = false, bidirectional = false, latency = false, gigabits = false;
 };
 
-struct LinkPlan {
-    std::string text;
-    pmd::DeviceSpec device;
-};
-
 enum class Role : std::uint8_t { server, client, both };
 
 struct RdmaPlan {
     Role role{};
-    std::vector<LinkPlan> links;                    ///< one; of both ends, the client's and then the server's
+    std::vector<verbs::Link> links;                 ///< one; of both ends, the client's and then the server's
     std::vector<link::InterfaceAddress> addresses;  ///< of the first link
     std::optional<wire::Gid> server;                ///< of a client
-    std::optional<pmd::ImpairSpec> impair;
-    link::GidType roce = link::GidType::roce_v2;  ///< of the client's addresses, and so of both ends
-    std::vector<unsigned> lcores;                 ///< empty: the first that the EAL has
+    std::string impair;                             ///< pmd/impair/spec.h; empty: none
+    link::GidType roce = link::GidType::roce_v2;    ///< of the client's addresses, and so of both ends
+    std::vector<unsigned> lcores;                   ///< empty: the first that the EAL has
     TestSpec spec;
     std::vector<Round> rounds;
     bool size_given = false, gigabits = false;

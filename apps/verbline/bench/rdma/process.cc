@@ -77,8 +77,7 @@ private:
             const bool second = end == &server_ && plan_.role == Role::both;
             const auto& link = plan_.links[second ? 1 : 0];
             auto port = Port::open({.name = end == &client_ ? "client" : "server",
-                                    .text = link.text,
-                                    .device = link.device,
+                                    .link = link,
                                     .addresses = second ? std::vector<link::InterfaceAddress>() : plan_.addresses,
                                     .mtu = plan_.spec.mtu,
                                     .queue_pairs = 2 * most_pairs,

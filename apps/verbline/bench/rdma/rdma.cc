@@ -24,10 +24,11 @@ public:
                  "Without SERVER it waits on LINK for a client, does what that asks for, and ends with it. With "
                  "SERVER, an address of the server's, it is the client; the test's options are given there alone. With "
                  "--both, both ends are in this process, the server on the second LINK.",
-                 "LINK is eth:IFNAME, an interface with the kernel's addresses, or with --ip beside them; "
-                 "tap:IFNAME; memif:SOCKET[,server]; or dpdk:DEVARGS. A link without addresses has a link-local one, "
-                 "which the server prints. RoCE v2. The ends talk by management datagrams on the link itself: it needs "
-                 "no TCP.",
+                 "LINK is as for verbline-run(1): hub:NAME, a lane of a hub, with direct links between two such ends; "
+                 "eth:IFNAME, an interface with the kernel's addresses, or with --ip beside them; tap:IFNAME; "
+                 "memif:SOCKET[,server]; or dpdk:DEVARGS. A link without addresses has a link-local one, which the "
+                 "server prints. The ends talk by management datagrams on the link itself: it needs no TCP. For node: "
+                 "and ib: links there is perftest: there these datagrams are others' to answer.",
                  "Bandwidths are of both directions together, in units of 2^20 bytes, or of 10^9 bits with "
                  "--report_gbits. The peak is the best stretch between a posting and a completion, and 0 with "
                  "--duration or above 20,000 messages. Latencies of SEND and WRITE are half of a message and its "
@@ -38,7 +39,8 @@ public:
                  "was sent, and if the other end or the link goes away. Messages that UC and UD lose are said, and no "
                  "failure."},
             .examples =
-                {{"verbline bench rdma eth:eth1", "a server"},
+                {{"verbline bench rdma hub:default", "a server on the hub that verbline-hub(1) runs"},
+                 {"verbline bench rdma eth:eth1", "a server"},
                  {"verbline bench rdma eth:eth1 10.1.0.1 --all", "its client: WRITEs of 2 bytes to 8 MiB"},
                  {"verbline bench rdma eth:eth1 10.1.0.1 --operation send --latency --size 8",
                   "half a round trip of 8 bytes"},

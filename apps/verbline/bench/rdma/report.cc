@@ -78,7 +78,7 @@ Json test_info(const RdmaPlan& plan, const PathFacts& path) {
                fmt::format("{}_{}{}{}_Test", operation_name(spec.operation), spec.bidirectional ? "Bidirectional_" : "",
                            spec.post_list > 1 ? "Post_List_" : "", latency ? "Latency" : "BW")},
               {"Dual_port", "OFF"},
-              {"Device", plan.links.front().text},
+              {"Device", text(plan.links.front())},
               {"Number_of_qps", spec.pairs},
               {"Transport_type", "IB"},
               {"Connection_type", transport_name(spec.transport)},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/bench/rdma/plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "apps/verbline/bench/rdma/messages.h"
@@ -43,6 +44,16 @@ TEST(RdmaPlan, RolesFollowFromWhatIsGiven) {
     const auto both = plan([](auto& t) { t.server.clear(), t.both = "memif:x,server"; });
     EXPECT_EQ(both.role, Role::both);
     EXPECT_EQ(both.links.size(), 2u);
+}
+
+TEST(RdmaPlan, LinksAreThoseOfProgramsWithAQp1OfTheirOwn) {
+    const auto linked = [](const char* text) { return plan([text](auto& t) { t.link = text; }).links.front(); };
+    EXPECT_EQ(linked("hub:a"), verbs::Link(verbs::HubLink{"a"}));
+    EXPECT_EQ(linked("eth:eth1"), verbs::Link(pmd::EthernetSpec{"eth1"}));
+    for (const auto* const text : {"node:a", "ib:H1@a"})
+        EXPECT_EQ(
+            refusal([text](auto& t) { t.link = text; }),
+            fmt::format("{}: for this link use perftest, as in `verbline run --link {} -- ib_write_bw`", text, text));
 }
 
 TEST(RdmaPlan, AllIsEverySizeAndOfDatagramsUpToTheMtu) {
