@@ -8,6 +8,7 @@
 #include "apps/verbline/gateway/host.h"
 #include "apps/verbline/hub/hub.h"
 #include "apps/verbline/hub/node.h"
+#include "apps/verbline/metrics/metrics.h"
 #include "apps/verbline/program/devinfo.h"
 #include "apps/verbline/program/run.h"
 #include "apps/verbline/report/report.h"
@@ -25,6 +26,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
     all.push_back(make_hub());
     all.push_back(make_node());
     all.push_back(make_show());
+    all.push_back(make_metrics());
     all.push_back(make_path());
     all.push_back(make_mcast());
     all.push_back(make_run());
