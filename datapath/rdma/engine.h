@@ -31,16 +31,18 @@
 
 #include "datapath/link/arrival.h"
 #include "datapath/link/member.h"
-#include "datapath/rdma/quiescent_gate.h"
 #include "datapath/timer/wheel.h"
 #include "datapath/transport/queue_pair.h"
 #include "pmd/base/error.h"
 #include "pmd/netdev.h"
 #include "pmd/rss/handover_ring.h"
+#include "pmd/shard/quiescent_gate.h"
 
 struct rte_ring;
 
 namespace verbline::rdma {
+
+using pmd::QuiescentGate;
 
 /// Beside transport::Counters.
 #define VERBLINE_ENGINE_COUNTERS(X)                                                      \

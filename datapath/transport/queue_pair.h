@@ -16,7 +16,7 @@
 ///     ud                UnreliableRequester    UdResponder
 ///
 /// Owned by one shard, which calls the functions that take a `PollContext`. Users post (one thread at a time,
-/// lock-free), and change the state while the shard is quiescent (rdma/quiescent_gate.h).
+/// lock-free), and change the state while the shard is quiescent (pmd/shard/quiescent_gate.h).
 
 #include <atomic>
 #include <cstdint>

@@ -17,7 +17,7 @@
 #include <atomic>
 #include <thread>
 
-namespace verbline::rdma {
+namespace verbline::pmd {
 
 class QuiescentGate {
 public:
@@ -56,4 +56,4 @@ private:
     std::atomic<unsigned> holders_{0};
 };
 
-}  // namespace verbline::rdma
+}  // namespace verbline::pmd

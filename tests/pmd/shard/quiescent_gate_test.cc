@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "datapath/rdma/quiescent_gate.h"
+#include "pmd/shard/quiescent_gate.h"
 
 #include <atomic>
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace verbline::rdma {
+namespace verbline::pmd {
 namespace {
 
 TEST(QuiescentGate, LetsTheShardInUnlessItIsHeld) {
@@ -66,4 +66,4 @@ TEST(QuiescentGate, KeepsShardAndChangesApart) {
 }
 
 }  // namespace
-}  // namespace verbline::rdma
+}  // namespace verbline::pmd
