@@ -17,12 +17,6 @@
 #include "pmd/tun/tun.h"
 
 namespace verbline::gateway {
-namespace {
-
-/// QPNs below are reserved for the interfaces of a port; a fixed one, so that neighbours still know us after a restart.
-constexpr std::uint32_t first_qpn = 0x48;
-
-}  // namespace
 
 std::unexpected<Fault> GatewayPort::misfit(unsigned line, std::string reason) const {
     return std::unexpected(Fault{.of_config = true, .what = config_error(config_.file, line, std::move(reason)).what});
@@ -169,7 +163,7 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
                                            .advertises = port_config_.advertise,
                                            .mtu = port_config_.mtu,
                                            .neighbours = port_neighbours(config_.limits)};
-    const wire::Qpn qpn{first_qpn + static_cast<std::uint32_t>(id_)};
+    const wire::Qpn qpn{ipoib::first_qpn + static_cast<std::uint32_t>(id_)};
     if (subnet_) {
         auto made = std::make_unique<router::IpoibPort>(
             loop, shards, setup,

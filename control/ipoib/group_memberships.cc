@@ -141,6 +141,13 @@ bool GroupMemberships::exists(const wire::Gid& group) const {
     return foreign_.contains(mgid_of(group));
 }
 
+std::vector<wire::Gid> GroupMemberships::others() const {
+    std::vector<wire::Gid> groups;
+    for (const auto& mgid : foreign_)
+        if (const auto group = ipoib::group_of(mgid)) groups.push_back(*group);
+    return groups;
+}
+
 void GroupMemberships::look_for(const wire::Gid& group) {
     const auto mgid = mgid_of(group);
     if (!broadcast_ || foreign_.contains(mgid) || makes(mgid)) return;

@@ -21,8 +21,7 @@ void release(const Command& command) {
     if (const auto* deliver = std::get_if<Deliver>(&command)) rte_pktmbuf_free(deliver->packet);
 }
 void release(const Event& event) {
-    if (const auto* punted = std::get_if<Punted>(&event)) rte_pktmbuf_free(punted->packet);
-    if (const auto* heard = std::get_if<MembershipHeard>(&event)) rte_pktmbuf_free(heard->packet);
+    rte_pktmbuf_free(packet_of(event));
 }
 
 }  // namespace

@@ -51,26 +51,32 @@ void IpoibInterface::detach(const pmd::MulticastAddress& group) {
     if (queue_pair_) queue_pair_->detach(group);
 }
 
-void IpoibInterface::receive(link::Reception& out) noexcept {
+void IpoibInterface::receive_into(link::Reception& out, Origins* origins) noexcept {
     out.ip_count = out.ipv6_count = out.punt_count = 0;
     std::array<rte_mbuf*, pmd::max_burst> frames;
     const auto received = poll_device(frames, out);
     for (auto* frame : received) {
-        if (auto* const reason = unwrap(*frame)) {
+        Origin origin;
+        if (auto* const reason = unwrap(*frame, origins != nullptr ? &origin : nullptr)) {
             reason->add();
             rte_pktmbuf_free(frame);
         } else {
-            accept(frame, out);
+            accept(frame, origin, out, origins);
         }
     }
 }
 
-Counter* IpoibInterface::unwrap(rte_mbuf& frame) noexcept {
+Counter* IpoibInterface::unwrap(rte_mbuf& frame, Origin* origin) noexcept {
     if (!queue_pair_) return &ipoib_counters_.rx_dropped_down;
     if (carries_datagrams()) return nullptr;  // hardware checked all of this
     if (frame.nb_segs != 1) return &ipoib_counters_.rx_dropped_not_contiguous;
     transport::Packet packet{.mbuf = &frame};
     if (auto* const reason = open(packet)) return reason;
+    if (origin != nullptr) {
+        *origin = {.lid = link::source_lid(packet.frame(), packet.arrival),
+                   .qpn = transport::deth_of(packet).get<&wire::Deth::source>(),
+                   .to_group = packet.destination == wire::multicast_qpn};
+    }
     frame.data_off = static_cast<std::uint16_t>(packet.payload.data() - static_cast<const std::byte*>(frame.buf_addr));
     frame.data_len = static_cast<std::uint16_t>(packet.payload.size());
     frame.pkt_len = frame.data_len;
@@ -92,7 +98,7 @@ Counter* IpoibInterface::open(transport::Packet& packet) noexcept {
     return reason ? &ud_discards_[*reason] : nullptr;
 }
 
-void IpoibInterface::accept(rte_mbuf* payload, link::Reception& out) noexcept {
+void IpoibInterface::accept(rte_mbuf* payload, const Origin& origin, link::Reception& out, Origins* origins) noexcept {
     const auto discard = [&](Counter& why) {
         why.add();
         rte_pktmbuf_free(payload);
@@ -103,13 +109,16 @@ void IpoibInterface::accept(rte_mbuf* payload, link::Reception& out) noexcept {
     if (header->type == wire::ether_type::ipv4) {
         counters_.rx_packets.add();
         counters_.rx_bytes.add(payload->pkt_len);
+        if (origins != nullptr) origins->ip[out.ip_count] = origin;
         out.ip[out.ip_count++] = payload;
     } else if (header->type == wire::ether_type::ipv6) {
         counters_.rx_packets.add();
         counters_.rx_bytes.add(payload->pkt_len);
+        if (origins != nullptr) origins->ipv6[out.ipv6_count] = origin;
         out.ipv6[out.ipv6_count++] = payload;
     } else if (header->type == wire::ether_type::arp) {
         counters_.rx_punted.add();
+        if (origins != nullptr) origins->punts[out.punt_count] = origin;
         out.punts[out.punt_count++] = {header->type, payload};
     } else {
         discard(counters_.rx_dropped_ethertype);

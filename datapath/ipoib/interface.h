@@ -11,6 +11,7 @@
 ///     IP packet ── IPoIB header ──┬── device.send (datagrams)
 ///                                 └── LRH [GRH] BTH DETH ... ICRC VCRC ── tx_burst (frames), or another carrier's
 
+#include <array>
 #include <optional>
 
 #include "datapath/link/interface.h"
@@ -27,6 +28,10 @@ constexpr std::uint32_t mtu_of_link(std::uint32_t link_mtu) {
 constexpr std::uint32_t frame_overhead = link::soft_ib::max_overhead + 4;
 /// The same in a frame of RoCE v2 over IPv6, behind its Ethernet header: IPv6, UDP, BTH, DETH, IPoIB, padding, ICRC.
 constexpr std::uint32_t roce_overhead = 40 + 8 + 12 + 8 + 4 + 3 + 4;
+
+/// QPNs from here on are reserved for the interfaces of a port; fixed, so that neighbours still know us after a
+/// restart.
+constexpr std::uint32_t first_qpn = 0x48;
 
 /// The port's addresses and the broadcast group's Q_Key, which is used for every packet of the link (RFC 4391, 4): as
 /// configured by the subnet manager, or without one by control/router/roce_ipoib_port.h.
@@ -45,6 +50,18 @@ struct IpoibCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_COUNTERS)
 };
 
+/// Who sent a packet that was received, and to whom, as the InfiniBand headers in front of it say. On a device that
+/// carries datagrams nothing is known: all zero.
+struct Origin {
+    wire::Lid lid{};  ///< of the soft fabric; zero on others
+    wire::Qpn qpn{};
+    bool to_group = false;
+};
+/// Of the packets of a link::Reception, at the same places.
+struct Origins {
+    std::array<Origin, pmd::max_burst> ip, ipv6, punts;
+};
+
 class IpoibInterface final : public link::Interface {
 public:
     /// Offloads reach the IP packet only in a device that builds the InfiniBand headers itself. For any other, it lies
@@ -58,7 +75,9 @@ public:
     void attach(const pmd::MulticastAddress& group);
     void detach(const pmd::MulticastAddress& group);
 
-    void receive(link::Reception& out) noexcept override;
+    void receive(link::Reception& out) noexcept override { receive_into(out, nullptr); }
+    /// The same, for those who must know the senders' link-layer addresses.
+    void receive(link::Reception& out, Origins& origins) noexcept { receive_into(out, &origins); }
     void transmit(pmd::Burst packets, link::Destinations to) noexcept override;
     using link::Interface::transmit;
     void counters(const CounterVisitor& visit) const override;
@@ -66,10 +85,11 @@ public:
 private:
     void emit(pmd::Burst packets, link::Destinations to) noexcept override;
 
-    Counter* unwrap(rte_mbuf& frame) noexcept;  ///< strips a frame to its payload; or returns the counter of the reason
-                                                ///< to drop it
+    void receive_into(link::Reception& out, Origins* origins) noexcept;
+    /// Strips a frame to its payload; or returns the counter of the reason to drop it. Sets `origin`, unless null.
+    Counter* unwrap(rte_mbuf& frame, Origin* origin) noexcept;
     Counter* open(transport::Packet& packet) noexcept;  ///< all checks of a frame; likewise
-    void accept(rte_mbuf* payload, link::Reception& out) noexcept;
+    void accept(rte_mbuf* payload, const Origin& origin, link::Reception& out, Origins* origins) noexcept;
     Counter* wrap(rte_mbuf& packet, const link::Destination& to) noexcept;  ///< makes a packet a frame, or a payload;
                                                                             ///< or returns the counter of the reason to
                                                                             ///< drop it

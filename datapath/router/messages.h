@@ -144,6 +144,13 @@ struct UnknownGroup {
 
 using Event = std::variant<Unresolved, Punted, MembershipHeard, UnknownGroup>;
 
+/// The packet that an event owns; null if it has none.
+inline rte_mbuf* packet_of(const Event& event) {
+    if (const auto* punted = std::get_if<Punted>(&event)) return punted->packet;
+    if (const auto* heard = std::get_if<MembershipHeard>(&event)) return heard->packet;
+    return nullptr;
+}
+
 static_assert(std::is_trivially_copyable_v<Command> && std::is_trivially_copyable_v<Event>);
 
 }  // namespace verbline::router
