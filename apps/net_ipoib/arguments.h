@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The arguments of a port, as they stand behind `--vdev net_ipoib0,`. A value with commas is put into brackets:
+///
+///     device=[memif:/run/a.sock,server],sm=[ibsim:vl,host=H3],pkey=0x8001
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apps/net_ipoib/proxy_addresses.h"
+#include "datapath/wire/types.h"
+#include "pmd/base/error.h"
+#include "pmd/factory/device_spec.h"
+
+namespace verbline::net_ipoib {
+
+constexpr std::uint32_t default_mtu = 2044;  ///< of an InfiniBand link of 2048 bytes (RFC 4391, 6)
+constexpr std::uint32_t largest_mtu = 4092;  ///< of one of 4096, the longest there is
+
+struct Arguments {
+    std::optional<pmd::DeviceSpec> device;  ///< what carries the packets; none: `null`
+    std::uint32_t null_packet = 46;         ///< of `null`: bytes of an IP packet; with headers and FCS 64
+    std::string sm;                         ///< control/mad/open.h; empty: only of `null`
+    wire::PKey pkey{0xffff};
+    std::uint32_t mtu = default_mtu;  ///< the largest that the program may set
+    std::optional<wire::MacAddress> mac;
+    std::size_t hosts = ProxyAddresses::default_capacity;
+
+    /// Queues in each direction that the device has: fewer would leave some unread.
+    std::uint16_t queues() const;
+};
+
+/// EINVAL: one line that names the argument.
+Result<Arguments> parse_arguments(std::string_view text);
+
+/// For RTE_PMD_REGISTER_PARAM_STRING.
+#define VERBLINE_NET_IPOIB_PARAMETERS \
+    "device=<spec> sm=<spec> pkey=<0xNNNN> mtu=<bytes> mac=<xx:xx:xx:xx:xx:xx> hosts=<count>"
+
+}  // namespace verbline::net_ipoib
