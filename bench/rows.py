@@ -101,6 +101,17 @@ def bench_packet(role, mode, goal, *arguments):
                over_network=True)
 
 
+def net_ipoib():
+    """Millions of packets that testpmd receives and sends back on the driver's carrier without a wire, with all headers and CRCs."""
+    def measure(_):
+        try:
+            return testpmd.net_ipoib_rate(built("apps/net_ipoib/librte_net_ipoib.so")), 5
+        except l3fwd.Failed as reason:
+            raise CannotRun(reason) from reason
+
+    return Row("net_ipoib, testpmd macswap", "M/s", "at least", 1, measure, less_is_better=False, over_network=True)
+
+
 def roce_generator(protocol):
     """Millions of frames of 128 B with an ICRC that one core makes, beside those of UDP."""
     def measure(_):
@@ -432,6 +443,7 @@ def all_rows():
         bench_packet("generator", "txonly", 0.9),
         bench_packet("forwarder", "io", 0.95, "--forward", "io"),
         bench_packet("forwarder", "macswap", 0.95, "--forward", "macswap"),
+        net_ipoib(),
         roce_generator("roce2"),
         *bench_rdma_rows(),
         *bench_ipoib_rows(),

@@ -31,6 +31,17 @@ def peer_rate(mode):
         return rate(process, prefix)
 
 
+def net_ipoib_rate(driver):
+    """Of the driver net_ipoib on its carrier without a wire: macswap, as a frame that comes back as it is would be to the port itself.
+    With hugepages, as an IPoIB router has them."""
+    prefix = f"testpmd-{os.getpid()}"
+    command = [program(), "-l", "0,1", "-n", "1", "--no-pci", "--in-memory", "--file-prefix", prefix, "-d", driver,
+               "--vdev=net_ipoib0,device=null", "--", "--forward-mode=macswap", "--total-num-mbufs=16384", "--mbuf-size=2304", "--burst=32",
+               "--port-topology=loop", "--no-mlockall", "--stats-period=60"]
+    with running(command) as process:
+        return rate(process, prefix)
+
+
 def pcap_rate(mode, flows):
     """Of a forwarding mode on the port that l3fwd and the gateway forward on, with hugepages as they have."""
     prefix = f"testpmd-{os.getpid()}"

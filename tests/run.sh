@@ -282,7 +282,7 @@ run_release() {
     local kept='/apps/'
     ((!all)) || kept='/(apps|bench)/'
     mapfile -t programs < <(meson introspect --targets build |
-        jq -r --arg kept "$kept" '.[] | select(.type == "executable" or .type == "shared library") | .filename[0] | select(test($kept))' |
+        jq -r --arg kept "$kept" '.[] | select(.type == "executable" or .type == "shared library" or .type == "shared module") | .filename[0] | select(test($kept))' |
         sed "s|^$root/build/||")
     if ((${#system[@]})) || [[ $only == '*' ]]; then build build "${programs[@]}" || return 0; fi
     ((${#system[@]})) || return 0

@@ -28,7 +28,7 @@ namespace verbline::net_ipoib {
     X(tx_frames, "Ethernet frames of the program that went on to the link, or to the control thread")      \
     X(tx_frame_bytes, "bytes of these")                                                                    \
     X(tx_copied, "frames that were copied: shared by the program, or without room for the link's headers") \
-    X(tx_dropped_malformed, "frames shorter than their headers")                                           \
+    X(tx_dropped_malformed, "frames shorter than their headers, which must lie in the first buffer")       \
     X(tx_dropped_vlan, "frames with a VLAN tag: IPoIB has none, partitions take their place")              \
     X(tx_dropped_ethertype_of_program, "frames of an EtherType that IPoIB does not carry")                 \
     X(tx_dropped_unknown_mac, "frames to a MAC address that stands for no host")                           \

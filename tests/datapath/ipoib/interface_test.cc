@@ -74,6 +74,33 @@ TEST(IpoibInterface, TellsTheFamiliesApart) {
     EXPECT_EQ(bytes_of(test::Packet(received.ipv6[0])), pattern(1000));
 }
 
+TEST(IpoibInterface, TellsWhoSent) {
+    Host a(alice), b(bob);
+    const auto to_group =
+        destination(alice, {.dlid = broadcast.mlid, .global = true}, wire::multicast_qpn, wire::ether_type::ipv4);
+    a.link.transmit(make_packet(pattern(100)).release(), to_bob());
+    a.link.transmit(make_packet(pattern(101)).release(), to_group);
+    a.link.transmit(make_packet(pattern(102)).release(), to_bob(wire::ether_type::ipv6));
+    a.link.transmit(make_packet(pattern(56)).release(), to_bob(wire::ether_type::arp));
+    a.link.flush();
+    for (auto& frame : a.device.sent) b.device.to_receive.push_back(std::move(frame));
+    a.device.sent.clear();
+    link::Reception received;
+    Origins origins;
+    b.link.receive(received, origins);
+    ASSERT_EQ(received.ip_count, 2);
+    ASSERT_EQ(received.ipv6_count, 1);
+    ASSERT_EQ(received.punt_count, 1);
+    for (const auto& origin : {origins.ip[0], origins.ip[1], origins.ipv6[0], origins.punts[0]}) {
+        EXPECT_EQ(origin.lid, alice.port.lid);
+        EXPECT_EQ(origin.qpn, alice.qpn);
+    }
+    EXPECT_FALSE(origins.ip[0].to_group);
+    EXPECT_TRUE(origins.ip[1].to_group);
+    for (auto* packet : {received.ip[0], received.ip[1], received.ipv6[0], received.punts[0].packet})
+        rte_pktmbuf_free(packet);
+}
+
 TEST(IpoibInterface, JoinsAChainIntoOneFrame) {
     Host a(alice), b(bob);
     a.link.transmit(make_packet(pattern(2044), 500).release(), to_bob());
