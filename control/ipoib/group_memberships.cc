@@ -6,6 +6,7 @@
 
 #include "control/ipoib/groups.h"
 #include "control/sa/address_handle.h"
+#include "datapath/link/ip_gid.h"
 #include "datapath/wire/ipoib.h"
 
 namespace verbline::ipoib {
@@ -144,7 +145,7 @@ bool GroupMemberships::exists(const wire::Gid& group) const {
 std::vector<wire::Gid> GroupMemberships::others() const {
     std::vector<wire::Gid> groups;
     for (const auto& mgid : foreign_)
-        if (const auto group = ipoib::group_of(mgid)) groups.push_back(*group);
+        if (const auto group = ipoib::group_of(mgid); group && link::is_group(*group)) groups.push_back(*group);
     return groups;
 }
 

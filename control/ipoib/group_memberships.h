@@ -87,8 +87,8 @@ public:
 
     /// Whether others have made the group, as far as known.
     bool exists(const wire::Gid& group) const;
-    /// Those groups, as far as known: of their IPv6 addresses an MGID tells the low 80 bits, and link-local scope is
-    /// taken for the rest.
+    /// Those groups but the broadcast group, as far as known: of their IPv6 addresses an MGID tells the low 80 bits,
+    /// and link-local scope is taken for the rest.
     std::vector<wire::Gid> others() const;
     /// Queries the SA, unless it was queried within `look_again`.
     void look_for(const wire::Gid& group);
