@@ -28,14 +28,14 @@ ipoib::Identity identity(std::uint16_t lid) {
             .qkey = wire::QKey{0x0b1b}};
 }
 
-/// UDP from 10.2.0.2 to 10.2.0.1, without a checksum of its own.
+/// UDP without a checksum of its own, to where l3fwd has a route of its own (RFC 2544, C.2.2: of benchmarks).
 std::vector<std::byte> ip_packet(std::uint32_t size) {
     std::vector<std::byte> packet(size);
     const auto ip = std::span(packet).first<wire::Ipv4::size>();
     wire::Ipv4{.total_length = static_cast<std::uint16_t>(size),
                .protocol = wire::IpProtocol::udp,
-               .source = wire::ipv4(10, 2, 0, 2),
-               .destination = wire::ipv4(10, 2, 0, 1)}
+               .source = wire::ipv4(198, 18, 1, 1),
+               .destination = wire::ipv4(198, 18, 0, 1)}
         .with_checksum()
         .emit(ip);
     wire::Udp{.source_port = 1024, .destination_port = 9, .length = static_cast<std::uint16_t>(size - wire::Ipv4::size)}
