@@ -277,10 +277,14 @@ void Port::counters(const CounterVisitor& visit, bool all) const {
     for (const auto& [events, end] : queues_.transmit) end->counters(sums.add());
     sums.each(visit);
     if (!all) return;
-    device_->counters([&](std::string_view name, std::uint64_t value, std::string_view help) {
-        visit(fmt::format("device_{}", name), value, help);
-    });
-    if (control_) thread_->call([&] { control_->counters(visit); });
+    const auto rest = [&] {
+        device_->counters([&](std::string_view name, std::uint64_t value, std::string_view help) {
+            visit(fmt::format("device_{}", name), value, help);
+        });
+        if (control_) control_->counters(visit);
+    };
+    if (!thread_) return rest();
+    thread_->call(rest);  // which may connect the device anew meanwhile
 }
 
 }  // namespace verbline::net_ipoib

@@ -59,7 +59,7 @@ public:
     void set_groups(std::vector<wire::MacAddress> groups);
     void receive_all_groups(bool all);
 
-    /// Of the queues and the device; `all`: also of the control thread, which is waited for. None while stopped.
+    /// Of the queues; `all`: also of the device and the control thread, which is waited for. None while stopped.
     void counters(const CounterVisitor& visit, bool all) const;
 
 private:

@@ -18,12 +18,12 @@ using wire::EthernetArp, wire::IpoibAddress, wire::IpoibArp, wire::MacAddress;
 using enum Untranslated;
 namespace nd = neighbour;
 
-constexpr MacAddress own_mac{{std::byte{2}, {}, {}, {}, {}, std::byte{1}}};
-const IpoibAddress own_link{.qpn = wire::Qpn{0x48}, .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{1})};
-const IpoibAddress host{.qpn = wire::Qpn{0x77}, .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{2})};
-constexpr auto own_ip = wire::ipv4(10, 2, 0, 1), host_ip = wire::ipv4(10, 2, 0, 2);
-const wire::Gid own_ipv6 = wire::Gid::of(0xfd76'0000'0000'0000, wire::Guid{1});
-const wire::Gid host_ipv6 = wire::Gid::of(0xfd76'0000'0000'0000, wire::Guid{2});
+constexpr MacAddress our_mac{{std::byte{2}, {}, {}, {}, {}, std::byte{1}}};
+const IpoibAddress our_link{.qpn = wire::Qpn{0x48}, .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{1})};
+const IpoibAddress remote{.qpn = wire::Qpn{0x77}, .gid = wire::Gid::of(wire::default_subnet_prefix, wire::Guid{2})};
+constexpr auto our_ip = wire::ipv4(10, 2, 0, 1), remote_ip = wire::ipv4(10, 2, 0, 2);
+const wire::Gid our_ipv6 = wire::Gid::of(0xfd76'0000'0000'0000, wire::Guid{1});
+const wire::Gid remote_ipv6 = wire::Gid::of(0xfd76'0000'0000'0000, wire::Guid{2});
 
 class Translate : public testing::Test {
 protected:
@@ -43,43 +43,43 @@ protected:
     static Packet discovery(const Packet& body) {
         Packet out(wire::Ipv6::size);
         out.insert(out.end(), body.begin(), body.end());
-        nd::finish_discovery(out, link::ipv6_of(own_ipv6), link::ipv6_of(host_ipv6));
+        nd::finish_discovery(out, link::ipv6_of(our_ipv6), link::ipv6_of(remote_ipv6));
         return out;
     }
 
-    const OwnAddresses own{own_mac, own_link};
+    const OwnAddresses own{our_mac, our_link};
     ProxyAddresses hosts;
-    const MacAddress host_mac = hosts.of(host).mac;
+    const MacAddress remote_mac = hosts.of(remote).mac;
 };
 
 TEST_F(Translate, RequestOfTheProgram) {
     const auto arp = arp_to_link(
         bytes(EthernetArp{
-            .operation = wire::ArpOperation::request, .sender_link = own_mac, .sender = own_ip, .target = host_ip}),
+            .operation = wire::ArpOperation::request, .sender_link = our_mac, .sender = our_ip, .target = remote_ip}),
         own, hosts);
     ASSERT_TRUE(arp);
     const IpoibArp expected{
-        .operation = wire::ArpOperation::request, .sender_link = own_link, .sender = own_ip, .target = host_ip};
+        .operation = wire::ArpOperation::request, .sender_link = our_link, .sender = our_ip, .target = remote_ip};
     EXPECT_EQ(IpoibArp::parse(*arp), expected);
 }
 
 TEST_F(Translate, ReplyOfTheProgramNamesTheHost) {
     const auto arp = arp_to_link(bytes(EthernetArp{.operation = wire::ArpOperation::reply,
-                                                   .sender_link = own_mac,
-                                                   .sender = own_ip,
-                                                   .target_link = host_mac,
-                                                   .target = host_ip}),
+                                                   .sender_link = our_mac,
+                                                   .sender = our_ip,
+                                                   .target_link = remote_mac,
+                                                   .target = remote_ip}),
                                  own, hosts);
     ASSERT_TRUE(arp);
-    EXPECT_EQ(IpoibArp::parse(*arp)->target_link, host);
+    EXPECT_EQ(IpoibArp::parse(*arp)->target_link, remote);
 }
 
 TEST_F(Translate, RequestWithABroadcastTargetAndPadding) {
     auto padded = bytes(EthernetArp{.operation = wire::ArpOperation::request,
-                                    .sender_link = own_mac,
-                                    .sender = own_ip,
+                                    .sender_link = our_mac,
+                                    .sender = our_ip,
                                     .target_link = wire::broadcast_mac,
-                                    .target = host_ip});
+                                    .target = remote_ip});
     padded.resize(46);
     const auto arp = arp_to_link(padded, own, hosts);
     ASSERT_TRUE(arp);
@@ -90,28 +90,28 @@ TEST_F(Translate, RequestWithABroadcastTargetAndPadding) {
 TEST_F(Translate, ReplyOfAHost) {
     ProxyAddresses none;
     const auto got = arp_from_link(bytes(IpoibArp{.operation = wire::ArpOperation::reply,
-                                                  .sender_link = host,
-                                                  .sender = host_ip,
-                                                  .target_link = own_link,
-                                                  .target = own_ip}),
+                                                  .sender_link = remote,
+                                                  .sender = remote_ip,
+                                                  .target_link = our_link,
+                                                  .target = our_ip}),
                                    own, none);
     ASSERT_TRUE(got);
     const EthernetArp expected{.operation = wire::ArpOperation::reply,
-                               .sender_link = host_mac,
-                               .sender = host_ip,
-                               .target_link = own_mac,
-                               .target = own_ip};
+                               .sender_link = remote_mac,
+                               .sender = remote_ip,
+                               .target_link = our_mac,
+                               .target = our_ip};
     EXPECT_EQ(EthernetArp::parse(got->packet), expected);
-    EXPECT_EQ(got->named, host);
-    EXPECT_EQ(none.find(host_mac), host) << "it can be answered";
+    EXPECT_EQ(got->named, remote);
+    EXPECT_EQ(none.find(remote_mac), remote) << "it can be answered";
 }
 
 TEST_F(Translate, ArpThatIsRefused) {
     const EthernetArp good{.operation = wire::ArpOperation::reply,
-                           .sender_link = own_mac,
-                           .sender = own_ip,
-                           .target_link = host_mac,
-                           .target = host_ip};
+                           .sender_link = our_mac,
+                           .sender = our_ip,
+                           .target_link = remote_mac,
+                           .target = remote_ip};
     const auto refusal = [&](const Packet& packet) { return arp_to_link(packet, own, hosts).error(); };
     auto other = good;
     other.sender_link.bytes[5] = std::byte{9};
@@ -122,7 +122,7 @@ TEST_F(Translate, ArpThatIsRefused) {
     short_one.pop_back();
     EXPECT_EQ(refusal(short_one), tx_dropped_arp_malformed);
     EXPECT_EQ(refusal({}), tx_dropped_arp_malformed);
-    EXPECT_EQ(refusal(bytes(IpoibArp{.operation = wire::ArpOperation::request, .sender_link = own_link})),
+    EXPECT_EQ(refusal(bytes(IpoibArp{.operation = wire::ArpOperation::request, .sender_link = our_link})),
               tx_dropped_arp_malformed)
         << "of another hardware type";
     auto length = bytes(good);
@@ -131,10 +131,10 @@ TEST_F(Translate, ArpThatIsRefused) {
 }
 
 TEST_F(Translate, ArpOfTheLinkThatIsRefused) {
-    const IpoibArp good{.operation = wire::ArpOperation::request, .sender_link = host, .sender = host_ip};
+    const IpoibArp good{.operation = wire::ArpOperation::request, .sender_link = remote, .sender = remote_ip};
     const auto refusal = [&](const Packet& packet) { return arp_from_link(packet, own, hosts).error(); };
     auto other = good;
-    other.sender_link = own_link;
+    other.sender_link = our_link;
     EXPECT_EQ(refusal(bytes(other)), rx_dropped_own_address);
     other.sender_link.flags = IpoibAddress::connected_rc;
     EXPECT_EQ(refusal(bytes(other)), rx_dropped_own_address) << "whatever its flags";
@@ -143,29 +143,29 @@ TEST_F(Translate, ArpOfTheLinkThatIsRefused) {
     auto short_one = bytes(good);
     short_one.resize(EthernetArp::size);
     EXPECT_EQ(refusal(short_one), rx_dropped_arp_malformed);
-    EXPECT_EQ(hosts.size(), 1u) << "no refused packet makes a host";
+    EXPECT_EQ(hosts.size(), 1u) << "no refused packet makes a remote";
 }
 
 TEST_F(Translate, SolicitationOfTheProgramIsValidOnTheLink) {
-    const auto sent = discovery_to_link(bytes(nd::request(own_mac, own_ipv6, host_ipv6), false), own, hosts);
+    const auto sent = discovery_to_link(bytes(nd::request(our_mac, our_ipv6, remote_ipv6), false), own, hosts);
     ASSERT_TRUE(sent);
     const auto read = nd::read_discovery<IpoibAddress>(*sent);
     EXPECT_EQ(read.kind, nd::Kind::resolution) << "hop limit, checksum and option are as they must be";
-    EXPECT_EQ(read.message, nd::request(own_link, own_ipv6, host_ipv6));
+    EXPECT_EQ(read.message, nd::request(our_link, our_ipv6, remote_ipv6));
 }
 
 TEST_F(Translate, AdvertisementOfAHostIsValidForTheProgram) {
     ProxyAddresses none;
-    const auto got = discovery_from_link(bytes(nd::reply(host, host_ipv6, own_ipv6), true), own, none);
+    const auto got = discovery_from_link(bytes(nd::reply(remote, remote_ipv6, our_ipv6), true), own, none);
     ASSERT_TRUE(got);
-    EXPECT_EQ(got->named, host);
+    EXPECT_EQ(got->named, remote);
     const auto read = nd::read_discovery<MacAddress>(got->packet);
     EXPECT_EQ(read.kind, nd::Kind::resolution);
-    EXPECT_EQ(read.message, nd::reply(host_mac, host_ipv6, own_ipv6));
+    EXPECT_EQ(read.message, nd::reply(remote_mac, remote_ipv6, our_ipv6));
 }
 
 TEST_F(Translate, ProbeWithoutAnAddressStaysAsItIs) {
-    const auto probe = bytes(nd::request(own_mac, std::nullopt, own_ipv6), false);
+    const auto probe = bytes(nd::request(our_mac, std::nullopt, our_ipv6), false);
     EXPECT_EQ(discovery_to_link(probe, own, hosts), probe);
     const auto got = discovery_from_link(probe, own, hosts);
     ASSERT_TRUE(got);
@@ -182,7 +182,7 @@ TEST_F(Translate, RouterAdvertisementKeepsAllElse) {
     body.insert(body.end(), mtu.begin(), mtu.end());
     using Option = wire::NdLinkAddress<IpoibAddress>;
     body.resize(body.size() + Option::size);
-    Option{.address = host}.emit(std::span(body).last<Option::size>());
+    Option{.address = remote}.emit(std::span(body).last<Option::size>());
     const auto got = discovery_from_link(discovery(body), own, hosts);
     ASSERT_TRUE(got);
     const auto icmp = wire::Bytes(got->packet).subspan(wire::Ipv6::size);
@@ -191,23 +191,23 @@ TEST_F(Translate, RouterAdvertisementKeepsAllElse) {
     EXPECT_EQ(read->lifetime, 1800);
     EXPECT_TRUE(read->managed);
     EXPECT_TRUE(std::ranges::equal(icmp.subspan(16, 8), mtu));
-    EXPECT_EQ(wire::NdLinkAddress<MacAddress>::parse(icmp.subspan(24))->address, host_mac);
+    EXPECT_EQ(wire::NdLinkAddress<MacAddress>::parse(icmp.subspan(24))->address, remote_mac);
     EXPECT_EQ(icmp.size(), 32u);
     EXPECT_TRUE(nd::genuine_discovery(*wire::Ipv6::parse(got->packet), icmp));
 }
 
-/// A redirect names a third host: from the program, one whose MAC address stands for one.
+/// A redirect names a third remote: from the program, one whose MAC address stands for one.
 TEST_F(Translate, RedirectNamesAThirdHost) {
     Packet body(wire::NdRedirect::size);
     wire::NdRedirect{}.emit(std::span(body).first<wire::NdRedirect::size>());
     using Option = wire::NdLinkAddress<MacAddress>;
     body.resize(body.size() + Option::size);
-    const Option target{.type = wire::nd_option::target_link_address, .address = host_mac};
+    const Option target{.type = wire::nd_option::target_link_address, .address = remote_mac};
     target.emit(std::span(body).last<Option::size>());
     const auto sent = discovery_to_link(discovery(body), own, hosts);
     ASSERT_TRUE(sent);
     const auto option = wire::Bytes(*sent).subspan(wire::Ipv6::size + wire::NdRedirect::size);
-    EXPECT_EQ(wire::NdLinkAddress<IpoibAddress>::parse(option)->address, host);
+    EXPECT_EQ(wire::NdLinkAddress<IpoibAddress>::parse(option)->address, remote);
     auto unknown = target;
     unknown.address.bytes[5] ^= std::byte{1};
     unknown.emit(std::span(body).last<Option::size>());
@@ -216,18 +216,18 @@ TEST_F(Translate, RedirectNamesAThirdHost) {
 
 TEST_F(Translate, DiscoveryThatIsRefused) {
     const auto refusal = [&](const Packet& packet) { return discovery_to_link(packet, own, hosts).error(); };
-    auto other_mac = own_mac;
+    auto other_mac = our_mac;
     other_mac.bytes[5] = std::byte{9};
-    EXPECT_EQ(refusal(bytes(nd::request(other_mac, own_ipv6, host_ipv6), false)), tx_dropped_other_mac);
-    EXPECT_EQ(refusal(bytes(nd::reply(other_mac, own_ipv6, host_ipv6), true)), tx_dropped_other_mac);
-    auto checksum = bytes(nd::request(own_mac, own_ipv6, host_ipv6), false);
+    EXPECT_EQ(refusal(bytes(nd::request(other_mac, our_ipv6, remote_ipv6), false)), tx_dropped_other_mac);
+    EXPECT_EQ(refusal(bytes(nd::reply(other_mac, our_ipv6, remote_ipv6), true)), tx_dropped_other_mac);
+    auto checksum = bytes(nd::request(our_mac, our_ipv6, remote_ipv6), false);
     checksum.back() ^= std::byte{1};
     EXPECT_EQ(refusal(checksum), tx_dropped_nd_malformed);
-    EXPECT_EQ(refusal(bytes(nd::request(own_link, own_ipv6, host_ipv6), false)), tx_dropped_nd_malformed)
+    EXPECT_EQ(refusal(bytes(nd::request(our_link, our_ipv6, remote_ipv6), false)), tx_dropped_nd_malformed)
         << "an option of the other kind of link";
-    EXPECT_EQ(discovery_from_link(bytes(nd::request(own_link, own_ipv6, host_ipv6), false), own, hosts).error(),
+    EXPECT_EQ(discovery_from_link(bytes(nd::request(our_link, our_ipv6, remote_ipv6), false), own, hosts).error(),
               rx_dropped_own_address);
-    auto passed_on = bytes(nd::request(own_mac, own_ipv6, host_ipv6), false);
+    auto passed_on = bytes(nd::request(our_mac, our_ipv6, remote_ipv6), false);
     passed_on[7] = std::byte{254};
     EXPECT_EQ(refusal(passed_on), tx_dropped_nd_malformed) << "by a router";
 }
@@ -235,9 +235,9 @@ TEST_F(Translate, DiscoveryThatIsRefused) {
 /// Cut anywhere, and with any byte changed, nothing is read beyond the packet, and what comes out is valid.
 TEST_F(Translate, HostileBytes) {
     std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same each time
-    const std::array packets{bytes(nd::request(host, host_ipv6, own_ipv6), false),
-                             bytes(nd::reply(host, host_ipv6, own_ipv6), true),
-                             bytes(IpoibArp{.operation = wire::ArpOperation::request, .sender_link = host})};
+    const std::array packets{bytes(nd::request(remote, remote_ipv6, our_ipv6), false),
+                             bytes(nd::reply(remote, remote_ipv6, our_ipv6), true),
+                             bytes(IpoibArp{.operation = wire::ArpOperation::request, .sender_link = remote})};
     for (const auto& good : packets) {
         for (std::size_t size = 0; size < good.size(); ++size) {
             const Packet cut(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
@@ -249,7 +249,7 @@ TEST_F(Translate, HostileBytes) {
             for (int n = 0; n < 3; ++n) changed[random() % changed.size()] = static_cast<std::byte>(random());
             // With a right checksum the options are read as well.
             if (i % 2 == 0 && changed.size() > wire::Ipv6::size + 8)
-                nd::finish_discovery(changed, link::ipv6_of(host_ipv6), link::ipv6_of(own_ipv6));
+                nd::finish_discovery(changed, link::ipv6_of(remote_ipv6), link::ipv6_of(our_ipv6));
             const auto got = discovery_from_link(changed, own, hosts);
             EXPECT_TRUE(!got || is_discovery(got->packet));
             (void)arp_from_link(changed, own, hosts);

@@ -18,7 +18,7 @@ using test::own, test::host, test::own_mac, test::host_mac;
 using Packets = std::vector<test::ByteVector>;
 
 constexpr auto group = wire::ipv4(239, 1, 2, 3);
-constexpr wire::MacAddress group_mac{
+constexpr wire::MacAddress mac_of_group{
     {std::byte{0x01}, std::byte{0}, std::byte{0x5e}, std::byte{1}, std::byte{2}, std::byte{3}}};
 
 class TransmitEndTest : public testing::Test {
@@ -68,7 +68,7 @@ TEST_F(TransmitEndTest, BroadcastsReachTheBroadcastGroup) {
 
 TEST_F(TransmitEndTest, AGroupIsAskedForOnceAndItsPacketsWait) {
     const auto packet = test::ipv4_packet(group);
-    for (int i = 0; i < 5; ++i) transmit(group_mac, wire::ether_type::ipv4, packet);
+    for (int i = 0; i < 5; ++i) transmit(mac_of_group, wire::ether_type::ipv4, packet);
     EXPECT_TRUE(arrived().empty());
     EXPECT_TRUE(end.unfinished());
     const auto asked = test::next<router::Unresolved>(*events);
@@ -78,17 +78,17 @@ TEST_F(TransmitEndTest, AGroupIsAskedForOnceAndItsPacketsWait) {
     end.set_group(link::gid_of(group), test::to_group(own, wire::Lid{0xc000}));
     EXPECT_EQ(arrived(), (Packets{packet, packet, packet})) << "three have waited";
     EXPECT_EQ(count("dropped_wait_queue_full"), 2u);
-    transmit(group_mac, wire::ether_type::ipv4, packet);
+    transmit(mac_of_group, wire::ether_type::ipv4, packet);
     EXPECT_EQ(arrived().size(), 1u);
     EXPECT_FALSE(end.unfinished());
 }
 
 TEST_F(TransmitEndTest, AGroupThatNobodyLetsUsInto) {
-    transmit(group_mac, wire::ether_type::ipv4, test::ipv4_packet(group));
+    transmit(mac_of_group, wire::ether_type::ipv4, test::ipv4_packet(group));
     ASSERT_TRUE(test::next<router::Unresolved>(*events));
     end.fail_group(link::gid_of(group));
     EXPECT_EQ(count("neighbours_failed"), 1u);
-    transmit(group_mac, wire::ether_type::ipv4, test::ipv4_packet(group));
+    transmit(mac_of_group, wire::ether_type::ipv4, test::ipv4_packet(group));
     EXPECT_TRUE(test::next<router::Unresolved>(*events)) << "asked for again";
     end.look_after(monotonic_now() + 60 * second);
     EXPECT_FALSE(end.unfinished()) << "an answer that never came";
@@ -98,7 +98,7 @@ TEST_F(TransmitEndTest, ReportsOfMembershipGoOnAndToTheControlThread) {
     constexpr wire::IpProtocol igmp{2};
     end.set_group(link::gid_of(group), test::to_group(own, wire::Lid{0xc000}));
     const auto report = test::ipv4_packet(group, 32, igmp);
-    transmit(group_mac, wire::ether_type::ipv4, report);
+    transmit(mac_of_group, wire::ether_type::ipv4, report);
     EXPECT_EQ(arrived(), Packets{report});
     const auto heard = test::next<router::MembershipHeard>(*events);
     ASSERT_TRUE(heard);
@@ -132,7 +132,7 @@ TEST_F(TransmitEndTest, DropsByName) {
     EXPECT_EQ(count("tx_dropped_vlan"), 1u);
     transmit(host_mac, wire::EtherType{0x88cc}, good);
     EXPECT_EQ(count("tx_dropped_ethertype_of_program"), 1u);
-    transmit(group_mac, wire::ether_type::ipv4, good);
+    transmit(mac_of_group, wire::ether_type::ipv4, good);
     EXPECT_EQ(count("tx_dropped_group_mismatch"), 1u);
     transmit(host_mac, wire::ether_type::ipv4, test::ipv4_packet(wire::ipv4(10, 2, 0, 2), 1501));
     EXPECT_EQ(count("tx_dropped_too_long"), 1u);
