@@ -282,7 +282,7 @@ run_release() {
     local kept='/apps/'
     ((!all)) || kept='/(apps|bench)/'
     mapfile -t programs < <(meson introspect --targets build |
-        jq -r --arg kept "$kept" '.[] | select(.type == "executable" or .type == "shared library" or .type == "shared module") | .filename[0] | select(test($kept))' |
+        jq -r --arg kept "$kept" '.[] | select(.type == "executable" or .type == "shared library" or .type == "shared module" or .name == "libverbline.a") | .filename[0] | select(test($kept))' |
         sed "s|^$root/build/||")
     if ((${#system[@]})) || [[ $only == '*' ]]; then build build "${programs[@]}" || return 0; fi
     ((${#system[@]})) || return 0
@@ -369,7 +369,7 @@ main() {
     install_packages run test
     close_dead_beds
     source_files >"$logs/sources"
-    set_up build -Dbuildtype=release -Dtests=true -Dbench=true
+    set_up build -Dbuildtype=release -Dtests=true -Dbench=true -Ddevel=true
     step "the sources"
     checks spdx readmes paths names includes arrows devargs format shell doxygen headers
     run_release

@@ -33,8 +33,10 @@ fs::path own_program() {
 
 Result<fs::path> find_library(const fs::path& program) {
     std::error_code problem;
-    for (const auto& directory :
-         {program.parent_path().parent_path() / "libibverbs", fs::path(installed_library_directory)})
+    const auto beside = program.parent_path();
+    const fs::path installed(installed_library_directory);
+    for (const auto& directory : {beside.parent_path() / "libibverbs",
+                                  beside / installed.lexically_relative(installed_program_directory), installed})
         if (fs::is_regular_file(directory / library_name, problem))
             return fs::canonical(directory, problem) / library_name;
     return failure(ENOENT,

@@ -20,7 +20,8 @@ constexpr std::string_view library_name = "libibverbs.so.1";
 /// The executable file of this process.
 std::filesystem::path own_program();
 
-/// Finds our libibverbs.so.1: in the build tree that contains `program`, or where it is installed.
+/// Finds our libibverbs.so.1: in the build tree that contains `program`, in the installed tree
+/// that does, or where `meson install` has put it.
 Result<std::filesystem::path> find_library(const std::filesystem::path& program);
 
 /// Makes relative paths absolute, so that they hold after the program changes its directory.
