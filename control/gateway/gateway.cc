@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "control/gateway/changes.h"
+#include "control/gateway/kernel_changes.h"
 #include "control/gateway/memory_policy.h"
 #include "control/gateway/placement.h"
 #include "control/gateway/table_limits.h"
@@ -229,13 +231,8 @@ Outcome Gateway::start_proxies() {
 Outcome Gateway::add_routes() {
     auto netlink = host::Netlink::open(config_.netns);
     if (!netlink) return fault(netlink.error().what);
-    for (const auto& route : config_.routes) {
-        const auto link = route.port.empty() ? host::Link{} : netlink->link(route.port);
-        if (!link) return fault(config_error(config_.file, route.line, link.error().what).what);
-        const auto added =
-            host::add_static_route(*netlink, {.to = route.to, .via = route.via, .ifindex = link->ifindex});
-        if (!added) return fault(config_error(config_.file, route.line, added.error().what).what);
-    }
+    for (const auto& route : config_.routes)
+        if (auto added = set_route(*netlink, config_, route); !added) return fault(added.error().what);
     return {};
 }
 
@@ -306,15 +303,33 @@ void Gateway::upkeep() {
 
 void Gateway::report_when_ready() {
     if (ready_) return;
-    std::string ports;
-    for (const auto& port : ports_) {
-        // A gateway is ready before its hosts are; a host is ready only with its link up.
+    // A gateway is ready before its hosts are; a host is ready only with its link up.
+    for (const auto& port : ports_)
         if (!port->up() || (setup_.deliver_all_to_kernel && !port->port().carrier())) return;
-        ports += fmt::format("{}{}", ports.empty() ? "" : ", ", port->name());
-        for (const auto& address : port->config().addresses) ports += ' ' + to_string(address);
-    }
     ready_ = true;
-    setup_.on_ready(ports);
+    setup_.on_ready(ports_text());
+}
+
+std::string Gateway::ports_text() const {
+    std::string text;
+    for (const auto& port : config_.ports) {
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", port.name);
+        for (const auto& address : port.addresses) text += ' ' + to_string(address);
+    }
+    return text;
+}
+
+Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
+    const auto changes = changes_between(config_, wanted);
+    if (!changes) return std::unexpected(changes.error());
+    auto netlink = host::Netlink::open(config_.netns);
+    if (!netlink) return std::unexpected(netlink.error());
+    const auto made = KernelChanges(*netlink, config_, ifindexes_).make(*changes, wanted);
+    follower_->catch_up();
+    if (!made) return std::unexpected(made.error());
+    auto summary = to_string(*changes);
+    adopt(config_, wanted);
+    return summary;
 }
 
 View Gateway::view() {

@@ -66,6 +66,18 @@ public:
     /// gateway. After a failure only destruction is allowed, which leaves nothing behind.
     Outcome start(Shards::Workers& workers);
 
+    // After start.
+
+    /// Whether no shard stands still.
+    bool shards_poll() const { return shards_->all_poll(); }
+    /// Whether on_ready has been called.
+    bool ready() const { return ready_; }
+    /// Names and addresses of the ports, as on_ready is given them.
+    std::string ports_text() const;
+    /// Changes to another configuration, checked, as far as a running gateway can; flows go on. Returns one line about
+    /// what has changed. After an error, which says why in one line, nothing has.
+    Result<std::string> reload(const GatewayConfig& wanted);
+
 private:
     Outcome make_links(std::span<const int> sockets);
     Outcome make_pools();
@@ -93,7 +105,7 @@ private:
     // In the order of their creation.
     control::Loop& loop_;
     const Setup& setup_;
-    const GatewayConfig& config_;
+    GatewayConfig config_;  ///< as it is now; the ports' addresses and the routes change (changes.h)
     FullTables full_tables_;
     std::vector<int> sockets_;          ///< of the shards
     pmd::PacketPools pools_ = nullptr;  ///< by shard; they go with the EAL

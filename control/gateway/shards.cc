@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/gateway/shards.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -60,6 +61,10 @@ void Shards::look_after(Time now, const std::function<void(const std::string&)>&
         const auto line = watches_[i].report(fmt::format("shard {} (lcore {})", i, lcore(i)), shards_[i]->polls(), now);
         if (line) report(*line);
     }
+}
+
+bool Shards::all_poll() const {
+    return std::ranges::none_of(watches_, [](const auto& watch) { return watch.standing().has_value(); });
 }
 
 std::uint64_t Shards::neighbours_refused() const {

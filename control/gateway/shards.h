@@ -40,6 +40,9 @@ public:
     /// Calls `report` with one line when a shard stands still, and when it goes on. Call every 100 ms or so.
     void look_after(Time now, const std::function<void(const std::string&)>& report);
 
+    /// Whether none of them stands still.
+    bool all_poll() const;
+
     /// Times that a shard had no room for a neighbour.
     std::uint64_t neighbours_refused() const;
 

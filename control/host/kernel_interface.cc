@@ -19,12 +19,13 @@ BasicRoute<Address> kernel_route(const StaticRoute& route, const Address& networ
     return {.prefix = {network, route.to.length}, .metric = route.metric, .protocol = RTPROT_STATIC, .hops = {hop}};
 }
 
-Result<void> replace(Netlink& kernel, const StaticRoute& route) {
+/// `use`: called with the route as the kernel has it, of its family.
+Result<void> with_kernel_route(const StaticRoute& route, auto use) {
     const auto ipv6_gateway = link::ipv6_of(route.via);
     const auto network = link::ipv4_of(route.to.gid);
     if (!network) {
-        return kernel.replace_route(kernel_route<wire::Ipv6Address>(
-            route, link::ipv6_of(route.to.gid), {.ifindex = route.ifindex, .gateway = ipv6_gateway}));
+        return use(kernel_route<wire::Ipv6Address>(route, link::ipv6_of(route.to.gid),
+                                                   {.ifindex = route.ifindex, .gateway = ipv6_gateway}));
     }
     Hop hop{.ifindex = route.ifindex};
     if (const auto gateway = link::ipv4_of(route.via)) {
@@ -32,7 +33,7 @@ Result<void> replace(Netlink& kernel, const StaticRoute& route) {
     } else {
         hop.ipv6_gateway = ipv6_gateway;
     }
-    return kernel.replace_route(kernel_route<wire::Ipv4Address>(route, *network, hop));
+    return use(kernel_route<wire::Ipv4Address>(route, *network, hop));
 }
 
 }  // namespace
@@ -52,12 +53,16 @@ Result<int> configure(Netlink& kernel, const KernelInterface& wanted) {
 }
 
 Result<void> add_static_route(Netlink& kernel, const StaticRoute& route) {
-    const auto done = replace(kernel, route);
+    const auto done = with_kernel_route(route, [&](const auto& wanted) { return kernel.replace_route(wanted); });
     if (done) return done;
     const int code = done.error().code;
     if (code != EINVAL && code != ENETUNREACH && code != EHOSTUNREACH) return done;
     return failure(done.error().code,
                    done.error().what + " (the gateway must be a neighbour on an interface that is up)");
+}
+
+Result<void> remove_static_route(Netlink& kernel, const StaticRoute& route) {
+    return with_kernel_route(route, [&](const auto& old) { return kernel.remove_route(old); });
 }
 
 }  // namespace verbline::host

@@ -34,4 +34,7 @@ struct StaticRoute {
 /// after configuring all interfaces.
 Result<void> add_static_route(Netlink& kernel, const StaticRoute& route);
 
+/// Removes it, if it is there as it was added.
+Result<void> remove_static_route(Netlink& kernel, const StaticRoute& route);
+
 }  // namespace verbline::host

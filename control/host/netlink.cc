@@ -272,6 +272,22 @@ Result<void> Netlink::replace_route(const BasicRoute<Address>& route) {
     return message ? request(**message, what) : std::unexpected(message.error());
 }
 
+template <class Address>
+Result<void> Netlink::remove_route(const BasicRoute<Address>& route) {
+    const auto what = "cannot remove the route to " + described(route);
+    const auto object = rtnl_route_of(route);
+    if (!object) return out_of_memory(what);
+    return remove(*object, what);
+}
+
+Result<void> Netlink::remove(rtnl_route& route, const std::string& what) {
+    auto message = build(what, [&](nl_msg** out) { return rtnl_route_build_del_request(&route, 0, out); });
+    if (!message) return std::unexpected(message.error());
+    const auto done = request(**message, what);
+    if (!done && done.error().code == ESRCH) return {};
+    return done;
+}
+
 Result<void> Netlink::add_host_route(int ifindex, const wire::Gid& host) {
     const auto what = "cannot add the route to " + wire::to_string(host);
     const auto object = rtnl_host_route(ifindex, host);
@@ -286,14 +302,12 @@ Result<void> Netlink::remove_host_route(int ifindex, const wire::Gid& host) {
     const auto what = "cannot remove the route to " + wire::to_string(host);
     const auto object = rtnl_host_route(ifindex, host);
     if (!object) return out_of_memory(what);
-    auto message = build(what, [&](nl_msg** out) { return rtnl_route_build_del_request(object.get(), 0, out); });
-    if (!message) return std::unexpected(message.error());
-    const auto done = request(**message, what);
-    if (!done && done.error().code == ESRCH) return {};
-    return done;
+    return remove(*object, what);
 }
 template Result<void> Netlink::replace_route(const Route&);
 template Result<void> Netlink::replace_route(const Ipv6Route&);
+template Result<void> Netlink::remove_route(const Route&);
+template Result<void> Netlink::remove_route(const Ipv6Route&);
 
 Result<std::vector<KernelEvent>> Netlink::list() {
     std::vector<KernelEvent> events;

@@ -17,6 +17,8 @@
 #include "control/host/netlink_socket.h"
 #include "pmd/base/time.h"
 
+struct rtnl_route;
+
 namespace verbline::host {
 
 class Netlink {
@@ -37,6 +39,11 @@ public:
     template <class Address>
     Result<void> replace_route(const BasicRoute<Address>& route);
 
+    /// Removes the route of this prefix, table, metric and protocol, with these hops. One that is not there is no
+    /// error.
+    template <class Address>
+    Result<void> remove_route(const BasicRoute<Address>& route);
+
     /// A route to a single host on the interface's link. Its metric is greater than a default one, so that others'
     /// routes to the host go before. Removing one that is not there is no error.
     Result<void> add_host_route(int ifindex, const wire::Gid& host);
@@ -51,6 +58,7 @@ private:
     Netlink(NetlinkSocket socket, Time limit) : socket_(std::move(socket)), limit_(limit) {}
 
     Result<void> request(nl_msg& message, const std::string& what, const Each& each = [](nlmsghdr&) {});
+    Result<void> remove(rtnl_route& route, const std::string& what);
     Result<void> answer(std::uint32_t sequence, const std::string& what, const Each& each);
 
     NetlinkSocket socket_;

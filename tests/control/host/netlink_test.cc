@@ -83,6 +83,27 @@ TEST_F(NetlinkTest, AddsRoutesOnce) {
     EXPECT_EQ(shown[0]["protocol"], "static");
 }
 
+TEST_F(NetlinkTest, RemovesStaticRoutesAsTheyWereAdded) {
+    ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24"), own("fd76:1::1/64")}}));
+    for (const auto& route :
+         {StaticRoute{.to = own("10.5.0.0/16"), .via = link::gid_of(ipv4(10, 1, 0, 2))},
+          StaticRoute{.to = own("fd76:5::/48"), .via = link::gid_of(test::ipv6("fd76:1::2"))},
+          StaticRoute{.to = own("10.6.0.0/16"), .via = link::gid_of(test::ipv6("fd76:1::2")), .ifindex = lan}}) {
+        const auto shown = [&] {
+            return ip((link::ipv4_of(route.to.gid) ? "-4" : "-6") + (" route show " + to_string(route.to)));
+        };
+        ASSERT_TRUE(add_static_route(*netlink, route));
+        ASSERT_FALSE(shown().empty());
+        auto other = route;
+        other.via = link::gid_of(test::ipv6("fd76:1::9"));
+        EXPECT_TRUE(remove_static_route(*netlink, other)) << "it is not there";
+        EXPECT_FALSE(shown().empty());
+        const auto removed = remove_static_route(*netlink, route);
+        EXPECT_TRUE(removed) << removed.error().what;
+        EXPECT_TRUE(shown().empty()) << shown();
+    }
+}
+
 TEST_F(NetlinkTest, AddsAndRemovesRoutesToHosts) {
     ASSERT_TRUE(configure(*netlink, {.name = "lan", .addresses = {own("10.1.0.1/24")}}));
     const auto host = link::gid_of(ipv4(10, 1, 0, 7));

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/gateway/changes.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace verbline::gateway {
+namespace {
+
+/// A setting that differs; `line` of the wanted configuration.
+struct Difference {
+    std::string setting;
+    unsigned line;
+};
+using Differences = std::vector<Difference>;
+
+Differences differences(const PortConfig& a, const PortConfig& b) {
+    const auto& lines = b.lines;
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 14> settings{{
+        {"type", a.type == b.type, lines.port},
+        {"link", a.link == b.link, lines.link},
+        {"device", a.devices == b.devices, lines.device},
+        {"vlan", a.vlan == b.vlan, lines.vlan},
+        {"sm", a.sm == b.sm, lines.sm},
+        {"pkey", a.pkey == b.pkey, lines.pkey},
+        {"mtu", a.mtu == b.mtu, lines.mtu},
+        {"clamp_mss", a.clamp_mss == b.clamp_mss, 0},
+        {"reverse_path", a.reverse_path == b.reverse_path, 0},
+        {"proxy", a.proxy == b.proxy, 0},
+        {"multicast", a.multicast == b.multicast, 0},
+        {"advertise", a.advertise == b.advertise, lines.advertise},
+        {"impair", a.impair == b.impair, lines.impair},
+        {"capture", a.capture == b.capture, lines.capture},
+    }};
+    Differences out;
+    for (const auto& [name, same, line] : settings)
+        if (!same) out.push_back({fmt::format("{} of port {}", name, b.name), line != 0 ? line : lines.port});
+    return out;
+}
+
+Differences differences(const Limits& a, const Limits& b, unsigned line) {
+    Differences out;
+    const auto compare = [&](std::string_view name, auto before, auto after) {
+        if (before != after) out.push_back({fmt::format("{} of [limits]", name), line});
+    };
+    compare("routes", a.routes, b.routes);
+    compare("routes_ipv6", a.routes_ipv6, b.routes_ipv6);
+    compare("neighbours", a.neighbours, b.neighbours);
+    compare("next_hops", a.next_hops, b.next_hops);
+    return out;
+}
+
+auto port_named(const GatewayConfig& config, const std::string& name) {
+    return std::ranges::find(config.ports, name, &PortConfig::name);
+}
+
+/// All that differs and is set when a gateway starts.
+Differences fixed_differences(const GatewayConfig& running, const GatewayConfig& wanted) {
+    Differences out;
+    const auto add = [&out](Differences more) { out.insert(out.end(), more.begin(), more.end()); };
+    if (running.name != wanted.name) out.push_back({"name", wanted.lines.name});
+    if (running.netns != wanted.netns) out.push_back({"netns", wanted.lines.netns});
+    add(differences(running.limits, wanted.limits, wanted.lines.name));
+    for (const auto& port : wanted.ports) {
+        const auto before = port_named(running, port.name);
+        if (before == running.ports.end())
+            out.push_back({fmt::format("port {}, which is new", port.name), port.lines.port});
+        else
+            add(differences(*before, port));
+    }
+    for (const auto& port : running.ports)
+        if (port_named(wanted, port.name) == wanted.ports.end())
+            out.push_back({fmt::format("port {}, which is gone", port.name), wanted.lines.name});
+    return out;
+}
+
+/// By network: of several to one, the kernel has had the last.
+std::map<link::InterfaceAddress, const RouteConfig*> by_network(const std::vector<RouteConfig>& routes) {
+    std::map<link::InterfaceAddress, const RouteConfig*> out;
+    for (const auto& route : routes) out[link::network_of(route.to)] = &route;
+    return out;
+}
+
+void add_route_changes(const GatewayConfig& running, const GatewayConfig& wanted, Changes& changes) {
+    const auto before = by_network(running.routes), after = by_network(wanted.routes);
+    for (const auto& [network, route] : after) {
+        const auto old = before.find(network);
+        if (old == before.end())
+            changes.routes.push_back({nullptr, route});
+        else if (old->second->via != route->via || old->second->port != route->port)
+            changes.routes.push_back({old->second, route});
+    }
+    for (const auto& [network, route] : before)
+        if (!after.contains(network)) changes.routes.push_back({route, nullptr});
+}
+
+std::string counted(std::size_t count, std::string_view one, std::string_view many, std::string_view what) {
+    return fmt::format("{} {} {}", count, count == 1 ? one : many, what);
+}
+
+}  // namespace
+
+Result<Changes> changes_between(const GatewayConfig& running, const GatewayConfig& wanted) {
+    const auto fixed = fixed_differences(running, wanted);
+    if (!fixed.empty()) {
+        std::string names;
+        for (const auto& [setting, line] : fixed) names += fmt::format("{}{}", names.empty() ? "" : ", ", setting);
+        auto error = config_error(
+            wanted.file, fixed.front().line,
+            fmt::format("a running gateway cannot change {}: nothing of the file is used until it is restarted",
+                        names));
+        error.code = EBUSY;
+        return std::unexpected(std::move(error));
+    }
+    Changes changes;
+    for (std::size_t i = 0; i < running.ports.size(); ++i) {
+        const auto& before = running.ports[i].addresses;
+        const auto& after = port_named(wanted, running.ports[i].name)->addresses;
+        for (const auto& address : after)
+            if (std::ranges::find(before, address) == before.end()) changes.added.push_back({i, address});
+        for (const auto& address : before)
+            if (std::ranges::find(after, address) == after.end()) changes.removed.push_back({i, address});
+    }
+    add_route_changes(running, wanted, changes);
+    return changes;
+}
+
+std::string to_string(const Changes& changes) {
+    std::size_t added = 0, changed = 0, removed = 0;
+    for (const auto& [before, after] : changes.routes)
+        ++(before == nullptr ? added : after == nullptr ? removed : changed);
+    std::string out;
+    const auto add = [&out](std::size_t count, std::string_view one, std::string_view many, std::string_view what) {
+        if (count != 0) out += (out.empty() ? "" : ", ") + counted(count, one, many, what);
+    };
+    add(changes.added.size(), "address", "addresses", "added");
+    add(changes.removed.size(), "address", "addresses", "removed");
+    add(added, "route", "routes", "added");
+    add(changed, "route", "routes", "changed");
+    add(removed, "route", "routes", "removed");
+    return out.empty() ? "nothing to change" : out;
+}
+
+void adopt(GatewayConfig& running, const GatewayConfig& wanted) {
+    for (auto& port : running.ports) {
+        const auto& after = *port_named(wanted, port.name);
+        port.addresses = after.addresses;
+        port.lines = after.lines;
+    }
+    running.routes = wanted.routes;
+    running.lines = wanted.lines;
+}
+
+}  // namespace verbline::gateway

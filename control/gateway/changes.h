@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// What of another configuration a running gateway can change to: addresses and static routes, which are the kernel's,
+/// where the gateway follows them. All else is set when it starts.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "control/gateway/config.h"
+#include "datapath/link/interface_address.h"
+#include "pmd/base/error.h"
+
+namespace verbline::gateway {
+
+struct Changes {
+    struct PortAddress {
+        std::size_t port;  ///< index in the running configuration
+        link::InterfaceAddress address;
+        bool operator==(const PortAddress&) const = default;
+    };
+    struct RouteChange {
+        const RouteConfig* before = nullptr;  ///< null: a new route
+        const RouteConfig* after = nullptr;   ///< null: there is none any more
+    };
+
+    std::vector<PortAddress> added, removed;
+    std::vector<RouteChange> routes;
+
+    bool empty() const { return added.empty() && removed.empty() && routes.empty(); }
+};
+
+/// From `running` to `wanted`, both checked, which must outlive the changes. EBUSY: config_error() about the first
+/// setting that differs and cannot be changed.
+Result<Changes> changes_between(const GatewayConfig& running, const GatewayConfig& wanted);
+
+/// "2 addresses added, 1 route removed"; "nothing to change".
+std::string to_string(const Changes& changes);
+
+/// Makes the changes part of `running`, as they are of `wanted`; what is not in them has not moved.
+void adopt(GatewayConfig& running, const GatewayConfig& wanted);
+
+}  // namespace verbline::gateway

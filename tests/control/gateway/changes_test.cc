@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/gateway/changes.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace verbline::gateway {
+namespace {
+
+link::InterfaceAddress address(std::string_view text) {
+    return *link::parse_interface_address(text);
+}
+RouteConfig route(std::string_view to, std::string_view via, std::string port = {}) {
+    return {.to = address(to), .via = address(std::string(via) + "/32").gid, .port = std::move(port), .line = 9};
+}
+
+GatewayConfig config() {
+    PortConfig lan{
+        .name = "lan", .devices = {"tap:lan0"}, .mtu = 1500, .addresses = {address("10.1.0.1/24")}, .lines = {}};
+    PortConfig ib{.name = "ib0",
+                  .type = PortType::ipoib,
+                  .devices = {"memif:a"},
+                  .sm = "ibsim:f,host=H1",
+                  .mtu = 2044,
+                  .addresses = {address("10.2.0.1/24")},
+                  .lines = {}};
+    lan.lines = {.port = 3, .mtu = 5};
+    ib.lines = {.port = 10};
+    return {
+        .file = "gw.toml", .name = "gw", .netns = "", .ports = {lan, ib}, .routes = {route("10.3.0.0/16", "10.2.0.7")}};
+}
+
+/// The line about a change that is not possible.
+std::string refusal(const std::function<void(GatewayConfig&)>& change) {
+    auto wanted = config();
+    change(wanted);
+    const auto changes = changes_between(config(), wanted);
+    return changes ? "possible: " + to_string(*changes) : changes.error().what;
+}
+std::string refused(unsigned line, const std::string& what) {
+    return "gw.toml:" + std::to_string(line) + ": a running gateway cannot change " + what +
+           ": nothing of the file is used until it is restarted";
+}
+
+TEST(Changes, SameConfigurationIsNothingToChange) {
+    const auto running = config(), wanted = config();
+    const auto changes = changes_between(running, wanted);
+    ASSERT_TRUE(changes);
+    EXPECT_TRUE(changes->empty());
+    EXPECT_EQ(to_string(*changes), "nothing to change");
+}
+
+TEST(Changes, AddressesComeAndGoByTheRunningPort) {
+    auto running = config(), wanted = config();
+    std::swap(wanted.ports[0], wanted.ports[1]);  // the order of ports says nothing
+    wanted.ports[0].addresses = {address("fd76:2::1/64"), address("10.2.0.1/24")};
+    wanted.ports[1].addresses = {address("10.1.0.9/24")};
+    const auto changes = changes_between(running, wanted);
+    ASSERT_TRUE(changes) << changes.error().what;
+    EXPECT_EQ(changes->added,
+              (std::vector<Changes::PortAddress>{{0, address("10.1.0.9/24")}, {1, address("fd76:2::1/64")}}));
+    EXPECT_EQ(changes->removed, (std::vector<Changes::PortAddress>{{0, address("10.1.0.1/24")}}));
+    EXPECT_EQ(to_string(*changes), "2 addresses added, 1 address removed");
+    adopt(running, wanted);
+    EXPECT_EQ(running.ports[0].name, "lan");
+    EXPECT_TRUE(changes_between(running, wanted)->empty());
+}
+
+TEST(Changes, RoutesAreToldApartByTheirNetworks) {
+    auto running = config(), wanted = config();
+    running.routes.push_back(route("10.4.0.0/16", "10.2.0.8"));
+    wanted.routes = {route("10.3.0.0/16", "10.2.0.9"), route("10.5.0.0/16", "10.2.0.7", "ib0")};
+    const auto changes = changes_between(running, wanted);
+    ASSERT_TRUE(changes);
+    EXPECT_EQ(to_string(*changes), "1 route added, 1 route changed, 1 route removed");
+    for (const auto& [before, after] : changes->routes) {
+        if (before == nullptr) {
+            EXPECT_EQ(after, &wanted.routes[1]);
+        } else if (after == nullptr) {
+            EXPECT_EQ(before, &running.routes[1]);
+        }
+    }
+    adopt(running, wanted);
+    EXPECT_TRUE(changes_between(running, wanted)->empty());
+}
+
+TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
+    EXPECT_EQ(refusal([](auto& c) { c.name = "other"; }), refused(1, "name"));
+    EXPECT_EQ(refusal([](auto& c) { c.netns = "vl"; }), refused(1, "netns"));
+    EXPECT_EQ(refusal([](auto& c) { c.limits.routes = 500; }), refused(1, "routes of [limits]"));
+    EXPECT_EQ(refusal([](auto& c) { c.ports[0].mtu = 1400; }), refused(5, "mtu of port lan"));
+    EXPECT_EQ(refusal([](auto& c) { c.ports[1].pkey = wire::PKey{0x8001}; }), refused(10, "pkey of port ib0"));
+    EXPECT_EQ(refusal([](auto& c) { c.ports.pop_back(); }), refused(1, "port ib0, which is gone"));
+    EXPECT_EQ(refusal([](auto& c) { c.ports[1].name = "ib1"; }),
+              refused(10, "port ib1, which is new, port ib0, which is gone"));
+    const std::vector<std::pair<std::string, std::function<void(PortConfig&)>>> others{
+        {"type", [](auto& p) { p.type = PortType::ipoib; }},
+        {"link", [](auto& p) { p.link = IpoibLink::roce_v2; }},
+        {"device", [](auto& p) { p.devices = {"tap:lan1"}; }},
+        {"vlan", [](auto& p) { p.vlan = 7; }},
+        {"sm", [](auto& p) { p.sm = "umad:mlx5_0"; }},
+        {"clamp_mss", [](auto& p) { p.clamp_mss = true; }},
+        {"reverse_path", [](auto& p) { p.reverse_path = forward::ReversePathFilter::strict; }},
+        {"proxy", [](auto& p) { p.proxy = true; }},
+        {"multicast", [](auto& p) { p.multicast = false; }},
+        {"advertise", [](auto& p) { p.advertise = true; }},
+        {"impair", [](auto& p) { p.impair = "loss=0.1"; }},
+        {"capture", [](auto& p) { p.capture = "x.pcapng"; }}};
+    for (const auto& [name, change] : others)
+        EXPECT_EQ(refusal([&](auto& c) { change(c.ports[0]); }), refused(3, name + " of port lan"));
+}
+
+TEST(Changes, OneThatIsRefusedRefusesAll) {
+    EXPECT_EQ(refusal([](auto& c) {
+                  c.routes.clear();
+                  c.ports[0].mtu = 1400;
+                  c.ports[0].proxy = true;
+              }),
+              refused(5, "mtu of port lan, proxy of port lan"));
+}
+
+}  // namespace
+}  // namespace verbline::gateway
