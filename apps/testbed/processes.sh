@@ -5,6 +5,7 @@
 #     NAME.pid      a process: "PID START-TIME"; the start time tells it from a later process of the same PID
 #     NAME.log      what it printed
 #     namespaces    names of network namespaces, one per line
+#     mounts        mount points in the bed, one per line, in the order in which they were mounted
 #     leftovers     paths outside the bed that a killed process leaves behind, one per line
 
 # bed_open DIRECTORY: an empty bed owned by this script. What a dead owner left there is cleared away first.
@@ -25,6 +26,7 @@ bed_close() {
     rm -f "$bed/owner.pid"
     processes_stop
     while read -r line; do ip netns delete "$line" 2>/dev/null || true; done < <(cat "$bed/namespaces" 2>/dev/null)
+    while read -r line; do umount --lazy --recursive "$line" 2>/dev/null || true; done < <(tac "$bed/mounts" 2>/dev/null)
     while read -r line; do rm -rf -- "$line"; done < <(cat "$bed/leftovers" 2>/dev/null)
     rm -rf -- "$bed"
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "apps/verbline/command_line/arguments.h"
 #include "apps/verbline/command_line/command.h"
+#include "control/service/journal.h"
 
 namespace verbline::cli {
 namespace {
@@ -35,6 +35,6 @@ int main(int argc, char** argv) {
     std::set_new_handler(verbline::cli::end_without_memory);
     const auto outcome = verbline::cli::main({argv + 1, argv + argc});
     if (outcome) return 0;
-    std::fprintf(stderr, "%s\n", outcome.error().line.c_str());
+    verbline::service::say(verbline::service::Priority::error, outcome.error().line);
     return outcome.error().status;
 }

@@ -24,6 +24,11 @@ public:
                  "and ports of one subnet may answer for each other's hosts (proxy ARP and ND).",
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
                  "Meanwhile `verbline show` prints its state.",
+                 "On SIGHUP it reads the file again. Addresses and routes change without an effect on other traffic; "
+                 "if "
+                 "anything else differs, nothing is changed, and one line says what needs a restart.",
+                 "systemd runs it as verbline-gateway@NAME, with /etc/verbline/NAME.toml; it is told when the gateway "
+                 "is ready and what it does, and restarts one whose shards stand still.",
                  "A wrong configuration is one line, FILE:LINE: reason, and exit status 2. The file's keys are "
                  "explained in config/gateway.toml, those of IPoIB over RoCE in config/roce.toml."},
             .examples = {{"verbline gateway --check gateway.toml", "check the file, and start nothing"},

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "apps/verbline/command_line/option_file.h"
 #include "apps/verbline/gateway/process.h"
 #include "datapath/wire/text.h"
 
@@ -18,7 +19,7 @@ public:
             .summary = "give this host or a network namespace an IPoIB interface",
             .synopsis =
                 "IFNAME --sm SM --device DEVICE --address CIDR [--netns NS] [--mtu N] [--pkey P] [--name N] "
-                "[--capture FILE] [--impair SPEC]",
+                "[--capture FILE] [--impair SPEC]\n--config FILE",
             .description =
                 {"Makes an interface whose packets travel as IPoIB (RFC 4391, datagram mode) and runs until SIGINT or "
                  "SIGTERM. The interface takes checksum and segmentation offload from the kernel.",
@@ -28,7 +29,9 @@ public:
                  "Prints a line that ends in `ready` when traffic can flow."},
             .examples = {{"verbline host ib0 --sm ibsim:vl,host=H3 --device memif:/run/a.sock --address 10.2.0.2/24 "
                           "--netns ib-a",
-                          "an interface ib0 in the network namespace ib-a, on the simulated fabric vl"}},
+                          "an interface ib0 in the network namespace ib-a, on the simulated fabric vl"},
+                         {"verbline host --config host.toml",
+                          "the same from a file, as the service verbline-host@ does"}},
             .see_also = {"verbline-gateway(1)", "verbline-show(1)"},
         };
     }
@@ -55,6 +58,7 @@ public:
         app.add_option("--name", name_, "the instance, for verbline show; without it, NS or IFNAME")->type_name("N");
         app.add_option("--capture", capture_, "write packets and MADs to a pcapng file")->type_name("FILE");
         app.add_option("--impair", port_.impair, "worsen the link, e.g. loss=0.01,seed=7")->type_name("SPEC");
+        add_option_file(app);
     }
 
     Outcome run(const CommandContext& context) override {

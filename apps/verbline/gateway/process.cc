@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "apps/verbline/instance/pci_device.h"
 #include "control/gateway/gateway.h"
 #include "control/gateway/table_limits.h"
+#include "control/service/journal.h"
 #include "pmd/factory/device_spec.h"
 
 namespace verbline::cli {
@@ -37,16 +39,34 @@ Outcome outcome(gateway::Outcome result) {
     return std::unexpected(Failure{Failure::usage, std::move(fault.what)});
 }
 
-gateway::Setup gateway_setup(const GatewayOptions& options) {
+gateway::Setup gateway_setup(const GatewayOptions& options, InstanceProcess& process,
+                             const std::function<bool()>& healthy) {
     return {.config = options.config,
             .capture = options.capture,
             .deliver_all_to_kernel = options.deliver_all_to_kernel,
             .on_ready =
-                [name = options.config.name](const std::string& ports) {
+                [&process, healthy, name = options.config.name](const std::string& ports) {
                     fmt::print("verbline: {} ({}) ready\n", name, ports);
                     std::fflush(stdout);
+                    process.ready(ports, healthy);
                 },
-            .on_trouble = [](const std::string& line) { fmt::print(stderr, "verbline: {}\n", line); }};
+            .on_trouble =
+                [&process](const std::string& line) {
+                    service::say(service::Priority::warning, "verbline: " + line);
+                    process.manager().status(line);
+                }};
+}
+
+/// Reads the file again, and uses it as a whole or not at all.
+void reload(const std::string& file, gateway::Gateway& gateway, service::ServiceManager& manager) {
+    const auto wanted = load_config(file);
+    const auto done = wanted ? gateway.reload(*wanted) : std::unexpected(wanted.error());
+    if (done) {
+        service::say(service::Priority::notice, fmt::format("verbline: {} was read again: {}", file, *done));
+        return manager.ready(gateway.ports_text());
+    }
+    service::say(service::Priority::error, "verbline: " + done.error().what);
+    manager.ready("as before, as the new configuration is refused: " + done.error().what);
 }
 
 }  // namespace
@@ -55,15 +75,27 @@ Outcome run_gateway(const GatewayOptions& options) {
     const auto created = InstanceProcess::create();
     if (!created) return std::unexpected(created.error());
     auto& process = **created;
-    const auto setup = gateway_setup(options);
+    const gateway::Gateway* running_gateway = nullptr;
+    const auto setup = gateway_setup(options, process, [&] { return running_gateway->shards_poll(); });
     gateway::Gateway gateway(process.loop(), setup);
+    running_gateway = &gateway;
+    process.manager().status("reaching the subnet managers");
     if (auto opened = outcome(gateway.open_subnets()); !opened) return opened;
     auto started = process.start_dpdk({.name = options.config.name,
                                        .memory_mb = gateway::memory_mb(options.config.limits),
                                        .pci_devices = pci_devices(options.config),
                                        .arguments = options.eal_arguments});
     if (!started) return started;
+    process.manager().status("waiting for the ports");
     if (auto running = outcome(gateway.start(process.workers())); !running) return running;
+    if (const auto& file = options.config.file; !file.empty()) {
+        process.on_reload([&] {
+            if (!gateway.ready())
+                return service::say(service::Priority::warning, "verbline: not ready yet: SIGHUP is ignored");
+            process.manager().reloading(process.loop().now());
+            reload(file, gateway, process.manager());
+        });
+    }
     process.run();
     return {};
 }

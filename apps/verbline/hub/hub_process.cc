@@ -25,6 +25,7 @@
 #include "apps/verbline/node/priority.h"
 #include "control/hub/directory.h"
 #include "control/hub/server.h"
+#include "control/service/journal.h"
 #include "datapath/link/gid_table.h"
 #include "pmd/base/clock.h"
 #include "pmd/base/free_descriptors.h"
@@ -84,7 +85,8 @@ private:
     hub::RegistrySetup registry() const;
     Outcome serve();
     Outcome start_shards();
-    Outcome say_ready() const;
+    Outcome say_ready();
+    void say(service::Priority priority, const std::string& line);
 
     std::unique_ptr<pmd::NetDevice> impaired(std::unique_ptr<pmd::NetDevice> device, hub::LaneId lane) const;
     /// AF_XDP takes no buffers that are larger than a page.
@@ -246,14 +248,15 @@ Outcome HubProcess::serve() {
         if (auto served = node_->serve(*switch_, *server_); !served) return run_failure(served.error().what);
         node_->on_change([this] { set_guards(); },
                          [this](const std::string& why) {
-                             fmt::print(stderr, "verbline: node {} ends: {}; start it again\n", options_.name, why);
+                             say(service::Priority::error,
+                                 fmt::format("node {} ends: {}; start it again", options_.name, why));
                              loop_.stop();
                          });
     }
     upkeep_timer_ = loop_.every(upkeep_period, [this] {
         switch_->upkeep(loop_.now(), pmd::Switch::Links::all);
         if (node_) node_->upkeep(loop_.now());
-        shards_->look_after(loop_.now(), [](const std::string& line) { fmt::print(stderr, "verbline: {}\n", line); });
+        shards_->look_after(loop_.now(), [this](const std::string& line) { say(service::Priority::warning, line); });
     });
     if (capture_) capture_timer_ = loop_.every(capture_period, [this] { write_capture(); });
     return {};
@@ -265,7 +268,7 @@ Outcome HubProcess::start_shards() {
     return {};
 }
 
-Outcome HubProcess::say_ready() const {
+Outcome HubProcess::say_ready() {
     std::vector<std::string> parts;
     if (node_) {
         for (const auto& address : node_->identity().addresses) parts.push_back(to_string(address));
@@ -276,10 +279,16 @@ Outcome HubProcess::say_ready() const {
     } else {
         for (const auto& [name, port] : uplinks_) parts.push_back((node_ ? "port " : "uplink ") + name);
     }
-    fmt::print("verbline: {} {} ({}, MTU {}) ready\n", node_ ? "node" : "hub", options_.name, fmt::join(parts, ", "),
-               mtu_);
+    const auto what = fmt::format("{}, MTU {}", fmt::join(parts, ", "), mtu_);
+    fmt::print("verbline: {} {} ({}) ready\n", node_ ? "node" : "hub", options_.name, what);
     std::fflush(stdout);
+    process_.ready(what, [this] { return shards_->all_poll(); });
     return {};
+}
+
+void HubProcess::say(service::Priority priority, const std::string& line) {
+    service::say(priority, "verbline: " + line);
+    process_.manager().status(line);
 }
 
 /// Taken apart from the outside in: clients, poll threads, devices.
@@ -360,7 +369,7 @@ void HubProcess::expect_connection() {
 
 void HubProcess::write_capture() {
     if (const auto written = capture_->drain(); !written) {
-        fmt::print(stderr, "verbline: capture ends: {}\n", written.error().what);
+        say(service::Priority::warning, "capture ends: " + written.error().what);
         capture_timer_.cancel();
     }
 }

@@ -4,6 +4,7 @@
 /// @file
 /// The hub's shards: a lcore for each, on which its part of the switch is polled.
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -49,6 +50,11 @@ public:
                 watches_[i].report(fmt::format("shard {} (lcore {})", i, lcore(i)), fabric_.polls(i).polls(), now);
             if (line) report(*line);
         }
+    }
+
+    /// Whether none of them stands still.
+    bool all_poll() const {
+        return std::ranges::none_of(watches_, [](const auto& watch) { return watch.standing().has_value(); });
     }
 
     unsigned lcore(unsigned shard) const { return workers_[shard].lcore(); }

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "apps/verbline/command_line/option_file.h"
 #include "apps/verbline/hub/hub_process.h"
 #include "apps/verbline/hub/lane_options.h"
 #include "control/hub/directory.h"
@@ -26,7 +27,7 @@ public:
             .synopsis =
                 "NAME --port DEVICE [--ip ADDRESS/LENGTH]... [--mtu N] [--group GROUP] [--mode MODE] "
                 "[--user-lanes N] [--user-groups N] [--user-ports N] [--user-direct N] [--user-targets N] "
-                "[--lane-groups N] [--lane-ports N] [--no-direct] [--impair SPEC]",
+                "[--lane-groups N] [--lane-ports N] [--no-direct] [--impair SPEC]\nNAME --config FILE",
             .description =
                 {"Owns a port, and gives each program that joins (verbline run --link node:NAME) the same device on "
                  "it, as a network adapter does: one MAC address, one set of IP addresses, one connection manager. "
@@ -82,6 +83,7 @@ public:
                        "most XRC targets of a user other than the node's; without it, 1024")
             ->type_name("N");
         lanes_.declare(app);
+        add_option_file(app);
     }
 
     Outcome run(const CommandContext& context) override {

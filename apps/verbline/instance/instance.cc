@@ -25,6 +25,15 @@ namespace verbline::cli {
 namespace {
 
 constexpr std::string_view prefix_of_all = "verbline-";
+/// Of services that have a user of their own (config/systemd).
+constexpr auto services_directory = "/run/verbline-services";
+
+/// The directory lies in one of root's, so that root has given it to this user.
+pmd::Trust trust_in_services() {
+    struct stat about{};
+    if (lstat(services_directory, &about) != 0 || !S_ISDIR(about.st_mode)) return {};
+    return {.user = about.st_uid};
+}
 
 /// The directory that rte_eal_init chooses, except /tmp, which it would share with every other user.
 std::filesystem::path base_directory() {
@@ -40,13 +49,13 @@ struct Search {
 };
 
 /// The client of a socket that answers.
-Result<TelemetryClient> ask(const std::filesystem::path& socket, Search& search) {
-    auto client = TelemetryClient::connect(socket);
+Result<TelemetryClient> ask(const std::filesystem::path& socket, Search& search, const pmd::Trust& trust = {}) {
+    auto client = TelemetryClient::connect(socket, trust);
     if (!client && client.error().code == EPERM) search.untrusted = client.error();
     return client;
 }
 
-void add_instances_of(const std::filesystem::path& directory, Search& search) {
+void add_instances_of(const std::filesystem::path& directory, Search& search, const pmd::Trust& trust = {}) {
     std::error_code error;
     for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
          entry.increment(error)) {
@@ -55,8 +64,8 @@ void add_instances_of(const std::filesystem::path& directory, Search& search) {
         if (!std::filesystem::exists(entry->path() / lock_file, error)) continue;  // of another program
         const auto socket = entry->path() / "dpdk_telemetry.v2";
         // A socket without a server was left behind by a killed process.
-        if (const auto client = ask(socket, search))
-            search.found.push_back({file.substr(prefix_of_all.size()), client->pid(), socket});
+        if (const auto client = ask(socket, search, trust))
+            search.found.push_back({file.substr(prefix_of_all.size()), client->pid(), socket, trust});
     }
 }
 
@@ -74,7 +83,7 @@ void add_programs(Search& search) {
          entry.increment(error)) {
         const auto client = ask(entry->path(), search);
         if (client) {
-            search.found.push_back({entry->path().filename(), client->pid(), entry->path()});
+            search.found.push_back({entry->path().filename(), client->pid(), entry->path(), {}});
         } else if (client.error().code == ECONNREFUSED && !is_new(entry->path())) {
             std::filesystem::remove(entry->path(), error);  // of one that was killed
             error.clear();
@@ -84,8 +93,10 @@ void add_programs(Search& search) {
 
 Search search_instances() {
     Search search;
+    const auto services = std::filesystem::path(services_directory) / "dpdk";
     for (const auto& directory : std::set<std::filesystem::path>{"/var/run/dpdk", runtime_directory()})
-        add_instances_of(directory, search);
+        if (directory != services) add_instances_of(directory, search);
+    add_instances_of(services, search, trust_in_services());
     add_programs(search);
     std::ranges::sort(search.found, {}, &Instance::name);
     return search;

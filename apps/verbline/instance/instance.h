@@ -9,7 +9,7 @@
 ///
 ///     /var/run/dpdk/verbline-NAME/dpdk_telemetry.v2    its tables (root)
 ///     $XDG_RUNTIME_DIR/dpdk/...                        anyone else's; without it /tmp/verbline-UID/dpdk/...
-///     $RUNTIME_DIRECTORY/dpdk/...                      under systemd
+///     $RUNTIME_DIRECTORY/dpdk/...                      under systemd: /run/verbline-services, of the services' user
 ///     .../verbline.lock                                marks an instance; held locked while it runs
 ///
 /// Programs under `verbline run` that connect by RDMA CM are found where control/telemetry/program_directory.h says, by
@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "pmd/base/error.h"
+#include "pmd/runtime/trusted_path.h"
 
 namespace verbline::cli {
 
@@ -45,12 +46,13 @@ struct Instance {
     std::string name;
     pid_t pid = 0;
     std::filesystem::path socket;  ///< telemetry
+    pmd::Trust trust = {};         ///< in whoever serves it
 
     bool operator==(const Instance&) const = default;
 };
 
-/// Instances and programs that answer on their socket, sorted by name: root's, this user's and those of this
-/// environment. Removes sockets that killed programs have left; skips those of other users.
+/// Instances and programs that answer on their socket, sorted by name: root's, the services', this user's and those
+/// of this environment. Removes sockets that killed programs have left; skips those of other users.
 std::vector<Instance> running_instances();
 
 /// The one called `name`, or the only one if `name` is empty. The error lists the running ones, or how to start one.

@@ -14,6 +14,7 @@ std::expected<std::unique_ptr<InstanceProcess>, Failure> InstanceProcess::create
 }
 
 Outcome InstanceProcess::start_dpdk(const EalOptions& options) {
+    manager_.status("starting DPDK");
     auto eal = Eal::start(options);
     if (!eal) return run_failure(eal.error().what);
     eal_.emplace(std::move(*eal));
@@ -21,6 +22,24 @@ Outcome InstanceProcess::start_dpdk(const EalOptions& options) {
     if (!lcores) return run_failure(lcores.error().what);
     for (const auto lcore : *lcores) workers_.emplace_back(lcore);
     return {};
+}
+
+void InstanceProcess::run() {
+    loop_->run();
+    manager_.stopping("leaving the network");
+}
+
+void InstanceProcess::ready(std::string_view status, std::function<bool()> healthy) {
+    manager_.ready(status);
+    const auto period = manager_.alive_period();
+    if (!period) return;
+    alive_timer_ = loop_->every(*period, [this, healthy = std::move(healthy)] {
+        if (healthy()) manager_.alive();
+    });
+}
+
+void InstanceProcess::on_reload(std::function<void()> reload) {
+    signals_.on_reload(std::move(reload));
 }
 
 }  // namespace verbline::cli

@@ -6,9 +6,12 @@
 ///
 ///     create ──> start_dpdk ──> run: the control loop, until SIGINT or SIGTERM
 ///                     └──> workers: the lcores that poll
+///
+/// A service manager that started the process (systemd) is told of all this, and watches it once it is ready.
 
 #include <deque>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,6 +20,7 @@
 #include "apps/verbline/instance/eal.h"
 #include "apps/verbline/instance/stop_signals.h"
 #include "control/loop/loop.h"
+#include "control/service/service_manager.h"
 #include "pmd/worker_lcore.h"
 
 namespace verbline::cli {
@@ -35,7 +39,13 @@ public:
     /// After start_dpdk: one at least.
     std::deque<pmd::WorkerLcore>& workers() { return workers_; }
     /// Runs the loop until SIGINT or SIGTERM.
-    void run() { loop_->run(); }
+    void run();
+
+    service::ServiceManager& manager() { return manager_; }
+    /// The process does what it is for. From now on the manager hears that it is alive as long as `healthy` says so.
+    void ready(std::string_view status, std::function<bool()> healthy);
+    /// `reload` is called when a process sends SIGHUP.
+    void on_reload(std::function<void()> reload);
 
 private:
     InstanceProcess(std::unique_ptr<control::Loop> loop, StopSignals signals)
@@ -43,6 +53,8 @@ private:
 
     std::unique_ptr<control::Loop> loop_;
     StopSignals signals_;
+    service::ServiceManager manager_ = service::ServiceManager::from_environment();
+    control::Timer alive_timer_;
     std::optional<Eal> eal_;
     std::deque<pmd::WorkerLcore> workers_;
 };

@@ -11,7 +11,7 @@ namespace verbline::cli {
 Json rows_of_all(const std::string& table) {
     auto all = Json::array();
     for (const auto& instance : running_instances()) {
-        auto client = TelemetryClient::connect(instance.socket);
+        auto client = TelemetryClient::connect(instance.socket, instance.trust);
         const auto served = client ? client->tables() : std::unexpected(client.error());
         if (!served || std::ranges::find(*served, table) == served->end()) continue;
         const auto rows = client->table(table);

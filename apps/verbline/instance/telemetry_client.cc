@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "pmd/runtime/trusted_path.h"
-
 namespace verbline::cli {
 namespace {
 
@@ -29,12 +27,12 @@ bool is_rows(const Json& value) {
 
 }  // namespace
 
-Result<TelemetryClient> TelemetryClient::connect(const std::filesystem::path& socket) {
+Result<TelemetryClient> TelemetryClient::connect(const std::filesystem::path& socket, const pmd::Trust& trust) {
     const std::string path = socket;
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     if (path.size() >= sizeof address.sun_path) return failure(ENAMETOOLONG, path + ": too long for a socket's path");
     path.copy(address.sun_path, sizeof address.sun_path - 1);
-    if (auto good = pmd::check_path(path, advice); !good) return std::unexpected(good.error());
+    if (auto good = pmd::check_path(path, advice, trust); !good) return std::unexpected(good.error());
 
     FileDescriptor fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     // The server itself answers within a second; connect waits as well, while the server's backlog is full.
@@ -43,7 +41,7 @@ Result<TelemetryClient> TelemetryClient::connect(const std::filesystem::path& so
     setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         return failure(errno, fmt::format("{}: {}", path, std::strerror(errno)));
-    if (auto good = pmd::check_server(fd.get(), path, advice); !good) return std::unexpected(good.error());
+    if (auto good = pmd::check_server(fd.get(), path, advice, trust); !good) return std::unexpected(good.error());
 
     TelemetryClient client(std::move(fd), path);
     const auto text = client.receive();

@@ -15,6 +15,7 @@
 #include "apps/verbline/output/table.h"
 #include "pmd/base/error.h"
 #include "pmd/base/file_descriptor.h"
+#include "pmd/runtime/trusted_path.h"
 
 namespace verbline::cli {
 
@@ -22,7 +23,7 @@ class TelemetryClient {
 public:
     /// ECONNREFUSED if no process serves the socket, EPERM if it is not root's or ours (pmd/runtime/trusted_path.h),
     /// ETIMEDOUT if the server does not send its greeting.
-    static Result<TelemetryClient> connect(const std::filesystem::path& socket);
+    static Result<TelemetryClient> connect(const std::filesystem::path& socket, const pmd::Trust& trust = {});
 
     pid_t pid() const { return pid_; }
 

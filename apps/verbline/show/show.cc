@@ -107,7 +107,7 @@ public:
         if (!instance && !named) instance = only_one_with(*wanted, instance);
         if (!instance) return std::unexpected(failed(instance.error()));
 
-        auto client = TelemetryClient::connect(instance->socket);
+        auto client = TelemetryClient::connect(instance->socket, instance->trust);
         if (!client) return std::unexpected(failed(client.error()));
         if (auto outcome = choose_tables(*client, instance->name, *wanted); !outcome) return outcome;
         return again_and_again([&] { return read(*client); });
@@ -143,7 +143,7 @@ private:
     static Result<Instance> only_one_with(const std::vector<std::string>& wanted, const Result<Instance>& otherwise) {
         std::vector<Instance> found;
         for (const auto& instance : running_instances()) {
-            auto client = TelemetryClient::connect(instance.socket);
+            auto client = TelemetryClient::connect(instance.socket, instance.trust);
             const auto served = client ? client->tables() : std::unexpected(client.error());
             const auto has = [&](const std::string& name) { return std::ranges::find(*served, name) != served->end(); };
             if (served && !wanted.empty() && std::ranges::all_of(wanted, has)) found.push_back(instance);

@@ -28,6 +28,7 @@ protected:
         sigemptyset(&sent);
         sigaddset(&sent, SIGINT);
         sigaddset(&sent, SIGTERM);
+        sigaddset(&sent, SIGHUP);
         for (const timespec none{}; sigtimedwait(&sent, nullptr, &none) > 0;) {}
         pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
@@ -37,7 +38,7 @@ private:
 };
 
 TEST_F(InstanceProcessTest, RunsItsLoopUntilASignal) {
-    for (const int signal : {SIGINT, SIGTERM}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         const auto process = InstanceProcess::create();
         ASSERT_TRUE(process);
         unsigned tasks = 0;
@@ -45,12 +46,22 @@ TEST_F(InstanceProcessTest, RunsItsLoopUntilASignal) {
         raise(signal);
         (*process)->run();
         EXPECT_EQ(tasks, 1u);
-        sigset_t sent;
-        sigemptyset(&sent);
-        sigaddset(&sent, signal);
-        const timespec none{};
-        EXPECT_EQ(sigtimedwait(&sent, nullptr, &none), signal);
     }
+}
+
+TEST_F(InstanceProcessTest, ReadsItsConfigurationAgainWhenAProcessAsksForIt) {
+    const auto process = InstanceProcess::create();
+    ASSERT_TRUE(process);
+    unsigned reloads = 0;
+    (*process)->on_reload([&] {
+        if (++reloads < 2)
+            raise(SIGHUP);
+        else
+            raise(SIGTERM);
+    });
+    raise(SIGHUP);
+    (*process)->run();
+    EXPECT_EQ(reloads, 2u);
 }
 
 // One test, as DPDK can be started once in a process.
