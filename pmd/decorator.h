@@ -18,6 +18,7 @@ public:
     std::string_view name() const override { return inner_->name(); }
     const Capabilities& capabilities() const override { return inner_->capabilities(); }
     std::optional<wire::MacAddress> mac() const override { return inner_->mac(); }
+    std::optional<DatagramEnd> datagram_end() const override { return inner_->datagram_end(); }
     int numa_socket() const override { return inner_->numa_socket(); }
     std::optional<RssTable> rss() const override { return inner_->rss(); }
 

@@ -50,6 +50,12 @@ enum class Carries : std::uint8_t {
     datagram,  ///< the payload of an InfiniBand UD message; hardware builds LRH to DETH
 };
 
+/// What a device that carries datagrams is connected to.
+enum class LinkLayer : std::uint8_t {
+    infiniband,  ///< a subnet, whose manager assigns addresses
+    ethernet,    ///< RoCE v2
+};
+
 struct Capabilities {
     Carries carries = Carries::ethernet;
     std::uint16_t rx_queues = 1;        ///< for RSS
@@ -65,11 +71,23 @@ struct Capabilities {
                                ///< shard stops reading this device while an output is congested
 };
 
-/// The port's own addresses on the link, for devices that filter on receive.
+/// The port's own addresses on the link, for devices that filter on receive. One that carries datagrams sends and
+/// receives nothing before it has an identity.
 struct Identity {
     wire::MacAddress mac{};  ///< Carries::ethernet
     wire::PKey pkey{0xffff};
-    wire::Qpn qpn{};  ///< Carries::datagram
+    wire::Qpn qpn{};    ///< Carries::datagram
+    wire::QKey qkey{};  ///< likewise: of what it receives
+
+    bool operator==(const Identity&) const = default;
+};
+
+/// Where peers reach a device that carries datagrams: what hardware and link have determined.
+struct DatagramEnd {
+    wire::Qpn qpn{};
+    wire::Gid gid{};
+
+    bool operator==(const DatagramEnd&) const = default;
 };
 
 /// A multicast group under each kind of address; a device uses the one of its link layer.
@@ -100,6 +118,10 @@ public:
 
     /// The device's own MAC address; none if it does not determine one (tun, tap, memif).
     virtual std::optional<wire::MacAddress> mac() const { return std::nullopt; }
+
+    /// The device's end of a link of datagrams; none if those above determine it (every device that carries frames). It
+    /// may be another after `link_up` has returned false. Control thread.
+    virtual std::optional<DatagramEnd> datagram_end() const { return std::nullopt; }
 
     /// The NUMA socket that the device is attached to; any_numa_socket if that is unknown, or if it is memory alone, of
     /// any socket (tun, tap, memif).

@@ -80,6 +80,16 @@ constexpr unsigned program_memory_mb = 256;
 constexpr unsigned memif_log2_ring = 10, program_memif_log2_ring = 9;
 /// Send buffer of an Ethernet interface's (`eth:`) packet socket, bytes (pmd/packet). Fewer: drops in bursts.
 constexpr int packet_send_buffer = 4 << 20;
+/// Receives posted to an RDMA device, requests that it may have to send, and destinations whose address handles are
+/// kept, for each queue of it (pmd/hca). Fewer: drops in bursts, or when a thread does not run for a while; handles are
+/// made again. More: as many buffers of the pool.
+constexpr std::uint32_t hca_receives = 1024, hca_sends = 1024;
+constexpr std::size_t hca_address_handles = 1024;
+/// Longest datagram that is copied into its work request, bytes (pmd/hca): an ARP packet, or a TCP segment without
+/// data. Longer: more of the CPU's time. Shorter: the device reads more from memory, which adds latency.
+constexpr std::uint32_t hca_inline = 128;
+/// How often a device of pmd/hca that is gone is looked for. Less often: packets flow later after it is back.
+constexpr Time hca_reopen_period = 250 * millisecond;
 /// Frames that may wait to be written to a capture file (pmd/capture); further ones are not captured, and counted. Each
 /// holds a buffer.
 constexpr unsigned capture_ring = 4096;

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmd/hca/hca.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <fmt/format.h>
+
+#include "pmd/base/clock.h"
+#include "pmd/base/numa.h"
+#include "pmd/base/tunables.h"
+#include "pmd/hca/library.h"
+
+namespace verbline::pmd {
+namespace {
+
+using hca::Adapter;
+
+constexpr std::uint16_t most_segments = 4;  ///< more pieces make a request longer, and so the send queue
+constexpr std::uint64_t checksums =
+    RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+constexpr std::uint64_t verified_checksums =
+    RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+
+/// The threads of the gate: each queue has one that receives and one that sends, which may be the same.
+std::size_t receiver(std::uint16_t queue) {
+    return 2u * queue;
+}
+std::size_t sender(std::uint16_t queue) {
+    return 2u * queue + 1;
+}
+
+std::string where(const HcaOptions& options) {
+    return fmt::format("port {} of RDMA device {}", options.port, options.device);
+}
+
+}  // namespace
+
+Hca::Hca(const HcaOptions& options, const hca::Verbs& verbs, const PacketPools& pools)
+    : options_(options),
+      name_(fmt::format("hca:{}/{}", options.device, options.port)),
+      verbs_(verbs),
+      pools_(pools),
+      gate_(2u * options.queues) {
+    for (std::uint16_t i = 0; i < options.queues; ++i)
+        queue_counters_.push_back(std::make_unique<hca::QueueCounters>());
+}
+
+Result<std::unique_ptr<Hca>> Hca::create(const HcaOptions& options, const PacketPools& pools) {
+    const auto verbs = hca::open_library(options.library);
+    if (!verbs) return std::unexpected(verbs.error());
+    std::unique_ptr<Hca> device(new Hca(options, **verbs, pools));
+    auto adapter = device->open();
+    if (!adapter) return std::unexpected(adapter.error());
+    if (auto fit = device->check(**adapter); !fit) return std::unexpected(fit.error());
+    device->describe(**adapter);
+    device->adapter_ = std::move(*adapter);
+    return device;
+}
+
+Hca::~Hca() {
+    close_gate();
+}
+
+Result<std::unique_ptr<Adapter>> Hca::open() {
+    return Adapter::open(verbs_,
+                         {.device = options_.device,
+                          .port = options_.port,
+                          .queues = options_.queues,
+                          .receives = tunables::hca_receives,
+                          .sends = tunables::hca_sends,
+                          .send_segments = most_segments},
+                         pools_, queue_counters_);
+}
+
+Result<void> Hca::check(const Adapter& adapter) const {
+    const auto& facts = adapter.facts();
+    if (options_.link_layer == LinkLayer::infiniband && facts.ethernet) {
+        return failure(EINVAL, fmt::format("{} is an Ethernet port, and an InfiniBand port is needed: for IPoIB over "
+                                           "RoCE say link = \"roce_v2\" instead of sm",
+                                           where(options_)));
+    }
+    if (options_.link_layer == LinkLayer::ethernet && !facts.ethernet) {
+        return failure(EINVAL, fmt::format("{} is an InfiniBand port, and an Ethernet port is needed: for IPoIB on its "
+                                           "subnet say sm = \"umad:{},port={}\" instead of link = \"roce_v2\"",
+                                           where(options_), options_.device, options_.port));
+    }
+    if (facts.state == IBV_PORT_DOWN || facts.state == IBV_PORT_NOP) {
+        return failure(ENETDOWN, fmt::format("{} is down: {}", where(options_),
+                                             facts.ethernet ? "set its interface up, and connect its cable"
+                                                            : "connect its cable; rdma link shows its state"));
+    }
+    if (facts.ethernet && !facts.has_gid()) {
+        return failure(EADDRNOTAVAIL, fmt::format("{} has no link-local GID of RoCE v2: let its interface have IPv6, "
+                                                  "or its adapter RoCE v2",
+                                                  where(options_)));
+    }
+    if (options_.pkey && facts.active() && !adapter.has_pkey(*options_.pkey)) {
+        return failure(ENOENT, fmt::format("P_Key {:#06x} is not in the P_Key table of {}, which has {}",
+                                           static_cast<unsigned>(*options_.pkey), where(options_), adapter.pkeys()));
+    }
+    return {};
+}
+
+void Hca::describe(const Adapter& adapter) {
+    const auto segments = adapter.send_segments();
+    capabilities_ = {.carries = Carries::datagram,
+                     .rx_queues = 1,
+                     .tx_queues = options_.queues,
+                     .max_packet = adapter.facts().mtu,
+                     .rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER,
+                     .max_segments = segments};
+    if (segments > 1) capabilities_.tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    if (adapter.does_checksums()) {
+        capabilities_.tx_offloads |= checksums;
+        capabilities_.rx_offloads |= verified_checksums;
+    }
+    numa_socket_ = numa_socket_of_interface(options_.device, "/sys/class/infiniband").value_or(any_numa_socket);
+    end_ = DatagramEnd{adapter.queue(0).number(), adapter.facts().gid};
+}
+
+Result<void> Hca::up() {
+    is_up_ = true;
+    if (adapter_ && identity_) return restart();
+    return {};
+}
+
+void Hca::down() {
+    is_up_ = false;
+    close_gate();
+    if (adapter_) adapter_->stop();
+}
+
+/// From now on no thread is in the adapter, which is in `adapter_` if there is one.
+void Hca::close_gate() {
+    event_.store(-1, std::memory_order_relaxed);
+    if (running_ == nullptr) return;
+    adapter_ = gate_.set(nullptr);
+    running_ = nullptr;
+}
+
+/// Sets the queue pairs up, and lets packets flow.
+Result<void> Hca::restart() {
+    close_gate();
+    auto started = adapter_->start(*identity_);
+    if (!started) {
+        adapter_->stop();
+        return started;
+    }
+    event_.store(adapter_->queue(0).event(), std::memory_order_relaxed);
+    running_ = adapter_.get();
+    gate_.set(std::move(adapter_));
+    return {};
+}
+
+void Hca::lose() {
+    counters_.device_losses.add();
+    close_gate();
+    adapter_.reset();
+    next_attempt_ = 0;
+}
+
+/// Looks for a device that is gone. True: it is open again, perhaps with another number of its queue pair.
+bool Hca::reopen() {
+    const auto now = options_.clock != nullptr ? options_.clock() : monotonic_now();
+    if (now < next_attempt_) return false;
+    next_attempt_ = now + tunables::hca_reopen_period;
+    auto opened = open();
+    if (!opened || !check(**opened)) return false;
+    adapter_ = std::move(*opened);
+    end_ = DatagramEnd{adapter_->queue(0).number(), adapter_->facts().gid};
+    counters_.device_returns.add();
+    for (const auto& group : groups_) {
+        if (adapter_->attach(group)) counters_.multicast_errors.add();
+    }
+    if (is_up_ && identity_ && !restart()) counters_.queue_pair_reset_errors.add();
+    return true;
+}
+
+void Hca::count(const hca::Events& events) {
+    counters_.queue_pair_events.add(events.queue_pairs);
+    counters_.port_events.add(events.port);
+}
+
+bool Hca::link_up() {
+    if (adapter() == nullptr) {
+        reopen();
+        return false;  // for once, so that those above learn that the queue pair is another
+    }
+    const auto events = adapter()->events();
+    count(events);
+    if (events.lost || !adapter()->refresh()) {
+        lose();
+        return false;
+    }
+    end_ = DatagramEnd{adapter()->queue(0).number(), adapter()->facts().gid};
+    const bool active = adapter()->facts().active();
+    if (!is_up_ || !identity_ || !active) return is_up_ && active;
+    const bool must_restart =
+        !adapter()->running() || adapter()->failed() || events.queue_pair || adapter()->outdated(*identity_);
+    if (!must_restart) return true;
+    if (adapter()->running()) counters_.queue_pair_resets.add();
+    if (restart()) return true;
+    counters_.queue_pair_reset_errors.add();
+    if (adapter()->has_pkey(identity_->pkey)) lose();
+    return false;
+}
+
+std::uint16_t Hca::rx_burst(std::uint16_t queue, Burst burst) noexcept {
+    return gate_.with(receiver(queue), std::uint16_t{0},
+                      [&](Adapter& adapter) { return adapter.queue(queue).receive(burst); });
+}
+
+std::uint16_t Hca::tx_burst(std::uint16_t queue, Burst burst) noexcept {
+    if (!burst.empty()) return 0;
+    return gate_.with(sender(queue), std::uint16_t{0}, [&](Adapter& adapter) {
+        adapter.queue(queue).reap();
+        return std::uint16_t{0};
+    });
+}
+
+std::uint16_t Hca::send(std::uint16_t queue, std::span<const Datagram> burst) noexcept {
+    constexpr int nobody = -1;
+    const int sent =
+        gate_.with(sender(queue), nobody, [&](Adapter& adapter) { return int{adapter.queue(queue).send(burst)}; });
+    if (sent != nobody) return static_cast<std::uint16_t>(sent);
+    for (const auto& datagram : burst) rte_pktmbuf_free(datagram.payload);
+    queue_counters_[queue]->tx.tx_dropped_down.add(burst.size());
+    return static_cast<std::uint16_t>(burst.size());
+}
+
+int Hca::rx_event(std::uint16_t queue) const noexcept {
+    return queue == 0 ? event_.load(std::memory_order_relaxed) : -1;
+}
+
+void Hca::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
+    gate_.with(receiver(queue), 0, [&](Adapter& adapter) {
+        adapter.queue(queue).want_event(wanted);
+        return 0;
+    });
+}
+
+std::error_code Hca::set_identity(const Identity& identity) {
+    if (identity_ == identity && running_ != nullptr) return {};
+    identity_ = identity;
+    if (adapter() == nullptr || !is_up_) return {};
+    const auto started = restart();
+    return started ? std::error_code() : std::error_code(started.error().code, std::generic_category());
+}
+
+std::error_code Hca::attach_multicast(const MulticastAddress& group) {
+    const auto same = [&](const auto& each) { return each.mgid == group.mgid && each.mlid == group.mlid; };
+    if (std::ranges::none_of(groups_, same)) groups_.push_back(group);
+    if (adapter() == nullptr) return {};
+    const auto error = adapter()->attach(group);
+    if (error) counters_.multicast_errors.add();
+    return error;
+}
+
+std::error_code Hca::detach_multicast(const MulticastAddress& group) {
+    std::erase_if(groups_, [&](const auto& each) { return each.mgid == group.mgid && each.mlid == group.mlid; });
+    return adapter() == nullptr ? std::error_code() : adapter()->detach(group);
+}
+
+void Hca::counters(const CounterVisitor& visit) const {
+    visit_sums(queue_counters_, visit, [](const auto& each) -> const hca::HcaRxCounters& { return each->rx; });
+    visit_sums(queue_counters_, visit, [](const auto& each) -> const hca::HcaTxCounters& { return each->tx; });
+    counters_.each(visit);
+}
+
+void Hca::queue_counters(std::uint16_t queue, const CounterVisitor& visit) const {
+    queue_counters_[queue]->rx.each(visit);
+    queue_counters_[queue]->tx.each(visit);
+}
+
+}  // namespace verbline::pmd

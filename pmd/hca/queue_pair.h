@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// One UD queue pair with its completion queues, and what is posted to it: a queue of the device.
+///
+///     create ──> RESET ── start: INIT, receives posted, RTR, RTS ──> runs ── failed ──> start again
+///
+/// The number stays the same from `create` to destruction, however often it is started.
+
+#include <cstdint>
+#include <memory>
+
+#include "datapath/wire/types.h"
+#include "pmd/base/error.h"
+#include "pmd/hca/counters.h"
+#include "pmd/hca/memory_regions.h"
+#include "pmd/hca/port.h"
+#include "pmd/hca/receive_queue.h"
+#include "pmd/hca/send_queue.h"
+#include "pmd/hca/verbs.h"
+
+namespace verbline::pmd::hca {
+
+/// The counters of a queue's two directions, which may have threads of their own; they outlive queue pairs.
+struct QueueCounters {
+    HcaRxCounters rx;
+    alignas(64) HcaTxCounters tx;
+};
+
+/// What a device and a link allow its queue pairs.
+struct QueueLimits {
+    std::uint32_t receives = 0, sends = 0;
+    std::uint16_t receive_segments = 1, send_segments = 1;
+};
+
+class QueuePair {
+public:
+    struct Setup {
+        const Verbs& verbs;
+        ibv_context& context;
+        ibv_pd& domain;
+        const MemoryRegions& regions;
+        rte_mempool& pool;
+        std::uint8_t port = 1;
+        QueueLimits limits;
+        bool receives = false;  ///< else it only sends
+        bool verifies = false;  ///< as ReceiveQueue's
+        QueueCounters& counters;
+    };
+    static Result<std::unique_ptr<QueuePair>> create(const Setup& setup);
+    QueuePair(const QueuePair&) = delete;
+    QueuePair& operator=(const QueuePair&) = delete;
+    ~QueuePair();
+
+    wire::Qpn number() const { return wire::Qpn{queue_pair_->qp_num}; }
+    ibv_qp& handle() { return *queue_pair_; }
+
+    // Control thread, while no other uses the queue pair.
+
+    struct Parameters {
+        const PortFacts& facts;
+        std::uint16_t pkey_index = 0;
+        wire::QKey qkey{};
+        const std::vector<std::uint32_t>& own_numbers;  ///< of all queue pairs of the device
+    };
+    /// Sets it up anew: what was posted is freed, and counted nowhere.
+    Result<void> start(const Parameters& parameters);
+    void stop();
+
+    bool failed() const { return (receive_ && receive_->failed()) || send_->failed(); }
+
+    // As NetDevice's, by the queue's threads.
+
+    std::uint16_t receive(Burst burst) noexcept { return receive_ ? receive_->receive(burst) : 0; }
+    std::uint16_t send(std::span<const Datagram> burst) noexcept { return send_->send(burst); }
+    void reap() noexcept { send_->reap(); }
+    int event() const noexcept { return channel_ ? channel_->fd : -1; }
+    void want_event(bool wanted) noexcept;
+
+private:
+    explicit QueuePair(const Setup& setup) : setup_(setup) {}
+    Result<void> create_completion_queues();
+    Result<void> create_queue_pair();
+    Result<void> modify(ibv_qp_attr& attributes, int mask, const char* to);
+    std::unexpected<Error> failed(int error, const char* what) const;
+    void take_events() noexcept;
+
+    const Setup setup_;
+    Owned<ibv_comp_channel> channel_;
+    Owned<ibv_cq> received_, sent_;
+    Owned<ibv_qp> queue_pair_;
+    std::unique_ptr<ReceiveQueue> receive_;
+    std::unique_ptr<SendQueue> send_;
+    bool armed_ = false;
+};
+
+}  // namespace verbline::pmd::hca

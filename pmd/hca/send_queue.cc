@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmd/hca/send_queue.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <rte_mbuf.h>
+
+#include "pmd/base/tunables.h"
+#include "pmd/hca/checksums.h"
+
+namespace verbline::pmd::hca {
+namespace {
+
+constexpr std::uint64_t checksum_requests = RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK;
+
+}  // namespace
+
+SendQueue::SendQueue(const Setup& setup)
+    : setup_(setup),
+      addresses_(setup.verbs, setup.domain, setup.port, tunables::hca_address_handles),
+      posted_(std::bit_floor(setup.depth)),
+      pieces_(max_burst * setup.segments) {}
+
+void SendQueue::set_port(const PortFacts& facts) {
+    addresses_.reset(facts);
+    mtu_ = facts.mtu;
+    failed_.store(false, std::memory_order_relaxed);
+}
+
+void SendQueue::clear() {
+    for (auto& payload : posted_) rte_pktmbuf_free(std::exchange(payload, nullptr));
+    complete_ = next_;
+    addresses_.reset({});
+}
+
+std::uint16_t SendQueue::send(std::span<const Datagram> burst) noexcept {
+    reap();
+    const auto room = posted_.size() - static_cast<std::size_t>(next_ - complete_);
+    burst = burst.first(std::min({burst.size(), room, max_burst}));
+    Chain chain;
+    for (const auto& datagram : burst) add(chain, datagram);
+    post(chain);
+    return static_cast<std::uint16_t>(burst.size());
+}
+
+/// Adds a datagram to the chain, or drops and counts it.
+void SendQueue::add(Chain& chain, const Datagram& datagram) noexcept {
+    auto* payload = datagram.payload;
+    if (auto* const reason = prepare(payload)) return drop(payload, *reason);
+    const auto number = next_ + chain.requests;
+    auto* const handle = addresses_.find(*datagram.address, number, complete_);
+    if (handle == nullptr) return drop(payload, setup_.counters.tx_dropped_no_address_handle);
+
+    auto* const first = &pieces_[chain.pieces];
+    for (const auto* segment = payload; segment != nullptr; segment = segment->next) {
+        const auto* const at = rte_pktmbuf_mtod(segment, const std::byte*);
+        pieces_[chain.pieces++] = {.addr = reinterpret_cast<std::uintptr_t>(at),
+                                   .length = segment->data_len,
+                                   .lkey = setup_.regions.key(at).value_or(0)};
+    }
+    auto& request = requests_[chain.requests];
+    request.wr_id = number;
+    request.next = chain.requests + 1 < requests_.size() ? &requests_[chain.requests + 1] : nullptr;
+    request.sg_list = first;
+    request.num_sge = payload->nb_segs;
+    request.opcode = IBV_WR_SEND;
+    request.send_flags = 0;
+    if (payload->pkt_len <= setup_.inline_size) request.send_flags |= IBV_SEND_INLINE;
+    if ((payload->ol_flags & checksum_requests) != 0) request.send_flags |= IBV_SEND_IP_CSUM;
+    request.wr.ud = {.ah = handle,
+                     .remote_qpn = static_cast<std::uint32_t>(datagram.destination),
+                     .remote_qkey = static_cast<std::uint32_t>(datagram.qkey)};
+    payloads_[chain.requests++] = payload;
+}
+
+/// Makes the payload one that a request can carry, or says why not.
+Counter* SendQueue::prepare(rte_mbuf*& payload) noexcept {
+    auto& counters = setup_.counters;
+    if (payload->pkt_len > mtu_) return &counters.tx_dropped_oversize;
+    if (payload->nb_segs > setup_.segments) return &counters.tx_dropped_segments;
+    if ((payload->ol_flags & checksum_requests) != 0 && !seed_checksums(*payload))
+        return &counters.tx_dropped_bad_request;
+    auto* const reachable = in_regions(payload);
+    if (reachable == nullptr) return &counters.tx_dropped_no_mbuf;
+    payload = reachable;
+    return nullptr;
+}
+
+/// The payload if the device can read it, else a copy, for which it is freed; null: there is no buffer for one.
+rte_mbuf* SendQueue::in_regions(rte_mbuf* payload) noexcept {
+    for (const auto* segment = payload; segment != nullptr; segment = segment->next) {
+        if (setup_.regions.key(rte_pktmbuf_mtod(segment, const std::byte*))) continue;
+        auto* const copy = rte_pktmbuf_copy(payload, &setup_.pool, 0, UINT32_MAX);
+        if (copy == nullptr || copy->nb_segs > setup_.segments) {
+            rte_pktmbuf_free(copy);
+            return nullptr;
+        }
+        rte_pktmbuf_free(payload);
+        setup_.counters.tx_copied_packets.add();
+        return copy;
+    }
+    return payload;
+}
+
+void SendQueue::post(Chain& chain) noexcept {
+    if (chain.requests == 0) return;
+    requests_[chain.requests - 1].next = nullptr;
+    requests_[chain.requests - 1].send_flags |= IBV_SEND_SIGNALED;
+    ibv_send_wr* refused = nullptr;
+    auto posted = chain.requests;
+    if (post_send(setup_.queue_pair, requests_[0], refused) != 0) {
+        posted = refused != nullptr ? static_cast<std::size_t>(refused - requests_.data()) : 0;
+        fail();  // of what was posted before it nothing is signalled
+    }
+    std::uint64_t bytes = 0;
+    std::array<rte_mbuf*, max_burst> sent_inline;
+    unsigned copied = 0;
+    for (std::size_t i = 0; i < posted; ++i) {
+        auto* const payload = payloads_[i];
+        bytes += payload->pkt_len;
+        const bool is_copied = (requests_[i].send_flags & IBV_SEND_INLINE) != 0;
+        posted_[(next_ + i) & (posted_.size() - 1)] = is_copied ? nullptr : payload;
+        if (is_copied) sent_inline[copied++] = payload;
+    }
+    for (auto i = posted; i < chain.requests; ++i) drop(payloads_[i], setup_.counters.tx_dropped_refused);
+    if (copied > 0) rte_pktmbuf_free_bulk(sent_inline.data(), copied);
+    next_ += posted;
+    setup_.counters.tx_good_packets.add(posted);
+    setup_.counters.tx_good_bytes.add(bytes);
+}
+
+void SendQueue::reap() noexcept {
+    std::array<ibv_wc, 16> completions;
+    int count = static_cast<int>(completions.size());
+    while (complete_ < next_ && count == static_cast<int>(completions.size())) {
+        count = poll(setup_.completions, count, completions.data());
+        if (count < 0) return fail();
+        for (const auto& completion : std::span(completions).first(static_cast<std::size_t>(count)))
+            complete(completion);
+    }
+}
+
+/// A completion completes all requests before it, which were not signalled. After a failure each has its own.
+void SendQueue::complete(const ibv_wc& completion) noexcept {
+    if (completion.status != IBV_WC_SUCCESS) {
+        auto& counters = setup_.counters;
+        (completion.status == IBV_WC_WR_FLUSH_ERR ? counters.tx_dropped_flushed : counters.tx_errors).add();
+        fail();
+    }
+    std::array<rte_mbuf*, max_burst> done;
+    unsigned count = 0;
+    for (; complete_ < next_ && complete_ <= completion.wr_id; ++complete_) {
+        auto* const payload = std::exchange(posted_[complete_ & (posted_.size() - 1)], nullptr);
+        if (payload != nullptr) done[count++] = payload;
+        if (count == done.size()) rte_pktmbuf_free_bulk(done.data(), std::exchange(count, 0));
+    }
+    if (count > 0) rte_pktmbuf_free_bulk(done.data(), count);
+}
+
+void SendQueue::drop(rte_mbuf* payload, Counter& reason) noexcept {
+    reason.add();
+    rte_pktmbuf_free(payload);
+}
+
+}  // namespace verbline::pmd::hca
