@@ -72,7 +72,9 @@ pmd::OpenOptions GatewayPort::open_options(const DeviceSetup& setup) const {
             .queues = setup.queues,
             .flows = &setup.flows,
             .sockets = setup.sockets,
-            .owner = static_cast<std::uint16_t>(id_)};
+            .owner = static_cast<std::uint16_t>(id_),
+            .link_layer = port_config_.has_subnet() ? pmd::LinkLayer::infiniband : pmd::LinkLayer::ethernet,
+            .pkey = port_config_.pkey};
 }
 
 Outcome GatewayPort::open_kernel_interface(const DeviceSetup& setup) {
@@ -97,22 +99,34 @@ Outcome GatewayPort::open_link_device(const DeviceSetup& setup) {
         specs.push_back(std::move(*spec));
     }
     auto device = setup.links.open(port_config_, specs, open_options(setup));
-    if (!device) return fault(fmt::format("port {}: {}", name(), device.error().what));
+    if (!device) {
+        const auto reason = fmt::format("port {}: {}", name(), device.error().what);
+        // What an adapter can be told by its name alone is the configuration's fault.
+        const bool adapter = std::holds_alternative<pmd::HcaSpec>(specs.front());
+        return adapter ? Outcome(misfit(port_config_.lines.device, reason)) : Outcome(fault(reason));
+    }
     device_ = std::move(*device);
     return check_room();
 }
 
 /// Frames of the port's MTU must fit: an interface of the kernel's (`eth:`) has an MTU of its own, which is not ours to
-/// set.
+/// set; so has an adapter's link.
 Outcome GatewayPort::check_room() const {
     const auto& port = port_config_;
+    const auto most = device_->capabilities().max_packet;
+    if (device_->capabilities().carries == pmd::Carries::datagram) {
+        const auto limit = ipoib::mtu_of_link(most);
+        if (port.mtu <= limit) return {};
+        return misfit(port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
+                      fmt::format("MTU {} is above the {} that the link of {} allows: its datagrams have {} bytes",
+                                  port.mtu, limit, port.devices.front(), most));
+    }
     if (port.link != IpoibLink::roce_v2) return {};
     const auto needed = std::uint32_t{frame_mtu(port)} + wire::Ethernet::size;
-    const auto room = device_->capabilities().max_packet;
-    if (needed <= room) return {};
+    if (needed <= most) return {};
     return misfit(port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
                   fmt::format("MTU {} over RoCE takes frames of {} bytes, and {} carries {}", port.mtu, needed,
-                              port.devices.front(), room));
+                              port.devices.front(), most));
 }
 
 Outcome GatewayPort::open_capture() {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "control/router/ethernet_port.h"
 #include "datapath/ipoib/interface.h"
@@ -24,6 +25,8 @@ const PortConfig* parent_of(const GatewayConfig& config, const PortConfig& port)
 Result<std::unique_ptr<pmd::NetDevice>> LinkDevices::open(const PortConfig& port,
                                                           std::span<const pmd::DeviceSpec> specs,
                                                           const pmd::OpenOptions& options) {
+    // Each partition of an adapter's port has queue pairs of its own.
+    if (std::holds_alternative<pmd::HcaSpec>(specs.front())) return open_whole(port, specs, options);
     const auto same_link = [&](const auto& each) { return each.devices == port.devices && each.vlan == port.vlan; };
     if (std::ranges::count_if(config_.ports, same_link) < 2) return open_vlan(port, specs, options);
     const pmd::partition::Number number{wire::partition(port.pkey)};

@@ -8,6 +8,7 @@
 ///              ├── vlan::Trunk ──┬── a VLAN of a port
 ///              │                 └── a VLAN ── partition::Trunk ── a partition of a port
 ///              └── partition::Trunk ── a partition of a port
+///     adapter (hca:) ── each port's own, its partitions' too
 
 #include <cstdint>
 #include <map>

@@ -100,8 +100,9 @@ void SubnetPort::reconcile() {
     if (!group_) return set_trouble(fmt::format("waiting to be let into the broadcast group {}", to_string(mgid_)));
     set_trouble({});
 
+    const auto end = setup_.device->datagram_end();
     const Identity now{.port = {.carrier = link::Carrier::soft_ib, .gid = port.gid(), .lid = port.lid},
-                       .qpn = setup_.qpn,
+                       .qpn = end ? end->qpn : setup_.qpn,
                        .pkey = *pkey,
                        .qkey = group_->qkey};
     if (!up_ || now != identity_ || attached_ != group_->mlid) become(now);
@@ -111,7 +112,7 @@ void SubnetPort::become(const Identity& now) {
     identity_ = now;
     // The datapath filters anyway; filtering in the device is an optimization.
     auto& device = *setup_.device;
-    (void)device.set_identity({.mac = mac_of(now.port.lid), .pkey = now.pkey, .qpn = now.qpn});
+    (void)device.set_identity({.mac = mac_of(now.port.lid), .pkey = now.pkey, .qpn = now.qpn, .qkey = now.qkey});
     if (attached_ != wire::Lid{} && attached_ != group_->mlid) {
         (void)device.detach_multicast({.mac = mac_of(attached_), .mgid = mgid_, .mlid = attached_});
     }

@@ -46,7 +46,7 @@ class SubnetPort {
 public:
     struct Setup {
         wire::PKey pkey{0xffff};  ///< names the partition; the membership is the P_Key table's, unless that has both
-        wire::Qpn qpn{};
+        wire::Qpn qpn{};          ///< where the device has no queue pair of its own
         pmd::NetDevice* device = nullptr;  ///< whose filters are set
         /// The interface has this identity, none: it is down. Its groups are detached, and are attached again below.
         std::function<void(const std::optional<Identity>&)> identify;
@@ -73,6 +73,9 @@ public:
 
     /// Begins: handlers are called from here on, as soon as from within this call.
     void start();
+
+    /// The device may have another queue pair: call it when its carrier comes back.
+    void device_returned() { reconcile(); }
 
     bool up() const { return up_; }
     /// Of the interface, last; valid once it was up.

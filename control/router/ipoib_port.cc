@@ -35,9 +35,12 @@ ipoib::SubnetPort::Setup IpoibPort::subnet_setup() {
             .trouble = [this](const std::string& trouble) { on_trouble_(trouble); }};
 }
 
-/// Carrier does not change the subnet membership, but announcements made while it was down were lost.
+/// Carrier does not change the subnet membership, but announcements made while it was down were lost, and an adapter
+/// that has been away has another queue pair.
 void IpoibPort::carrier_changed() {
-    if (carrier()) announce();
+    if (!carrier()) return;
+    subnet_.device_returned();
+    announce();
 }
 
 void IpoibPort::locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) {

@@ -25,12 +25,25 @@ RoceIpoibPort::RoceIpoibPort(control::Loop& loop, ShardLinks& shards, const Setu
                 .qpn = qpn,
                 .pkey = pkey,
                 .qkey = broadcast_qkey},
-      group_(broadcast_group(pkey)) {}
+      group_(broadcast_group(pkey)) {
+    follow_device();
+}
+
+/// An adapter has its own queue pair and GID, which are others when it has been away.
+void RoceIpoibPort::follow_device() {
+    const auto end = device().datagram_end();
+    if (!end) return;
+    identity_.qpn = end->qpn;
+    identity_.port.gid = end->gid;
+    identity_.port.mac = link::mac_of_link_local(end->gid).value_or(wire::MacAddress{});
+}
 
 void RoceIpoibPort::carrier_changed() {
     if (carrier()) {
+        follow_device();
         // Refused, the device receives everything and the shard filters.
-        (void)device().set_identity({.mac = identity_.port.mac, .pkey = identity_.pkey, .qpn = identity_.qpn});
+        (void)device().set_identity(
+            {.mac = identity_.port.mac, .pkey = identity_.pkey, .qpn = identity_.qpn, .qkey = identity_.qkey});
         (void)device().attach_multicast(group_);
         shards().send(SetIpoib{id(), identity_});
         shards().send(AttachGroup{id(), group_});

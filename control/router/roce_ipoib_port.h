@@ -26,7 +26,7 @@ struct RoceIpoibPortCounters {
 
 class RoceIpoibPort final : public ControlPort {
 public:
-    /// `mac`: our MAC address.
+    /// `mac`, `qpn`: our addresses, unless the device has its own (`datagram_end`).
     RoceIpoibPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, wire::MacAddress mac, wire::Qpn qpn,
                   wire::PKey pkey);
 
@@ -39,7 +39,9 @@ private:
     void locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) override;
     std::optional<link::Destination> broadcast(wire::EtherType type) const override;
 
-    const ipoib::Identity identity_;
+    void follow_device();
+
+    ipoib::Identity identity_;
     const pmd::MulticastAddress group_;
     RoceIpoibPortCounters roce_counters_;
 };

@@ -58,6 +58,24 @@ Result<DeviceSpec> tap(std::string_view text, const std::vector<std::string_view
     return spec;
 }
 
+Result<DeviceSpec> hca(std::string_view text, const std::vector<std::string_view>& items) {
+    const auto slash = items[0].find('/');
+    HcaSpec spec{.device = std::string(items[0].substr(0, slash))};
+    if (spec.device.empty()) return wrong(text, "needs the name of an RDMA device: hca:NAME[/PORT][,library=PATH]");
+    if (slash != std::string_view::npos) {
+        const auto value = items[0].substr(slash + 1);
+        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), spec.port);
+        if (error != std::errc{} || end != value.data() + value.size() || spec.port == 0 || spec.port == 255)
+            return wrong(text, fmt::format("port `{}` is no number from 1 to 254", value));
+    }
+    for (std::size_t i = 1; i < items.size(); ++i) {
+        if (!items[i].starts_with("library=") || items[i].size() == 8)
+            return wrong(text, fmt::format("unknown option `{}`; known is library=PATH", items[i]));
+        spec.library = items[i].substr(8);
+    }
+    return spec;
+}
+
 Result<DeviceSpec> memif(std::string_view text, const std::vector<std::string_view>& items) {
     MemifSpec spec{.path = socket_path(items[0])};
     if (spec.path.empty()) return wrong(text, "needs a socket: memif:SOCKET[,server][,owner=UID][,queues=N]");
@@ -113,6 +131,7 @@ Result<DeviceSpec> parse_device_spec(std::string_view text) {
     const auto rest = colon == text.npos ? std::string_view() : text.substr(colon + 1);
     if (colon != text.npos && kind == "tap") return tap(text, split(rest));
     if (colon != text.npos && kind == "memif") return memif(text, split(rest));
+    if (colon != text.npos && kind == "hca") return hca(text, split(rest));
     if (colon != text.npos && kind == "eth") {
         if (rest.empty() || rest.contains(',')) return wrong(text, "needs an interface name alone: eth:IFNAME");
         return EthernetSpec{std::string(rest)};
@@ -124,7 +143,7 @@ Result<DeviceSpec> parse_device_spec(std::string_view text) {
         if (const auto address = pci_address(port)) port.devargs.replace(0, port.devargs.find(','), *address);
         return port;
     }
-    return wrong(text, "unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKET or dpdk:DEVARGS");
+    return wrong(text, "unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKET, hca:NAME/PORT or dpdk:DEVARGS");
 }
 
 }  // namespace verbline::pmd

@@ -10,6 +10,8 @@
 ///                                          shared memory with another process; a SOCKET without a slash is in the
 ///                                          run-time directory; it must be of root, our own user, or the user UID; both
 ///                                          ends have the same number of queues
+///     hca:NAME[/PORT][,library=PATH]       a port of an RDMA adapter, 1 if none is said, for IPoIB; PATH is that of
+///                                          libibverbs.so.1, without it the system's
 ///     dpdk:DEVARGS                         a PCI address, or a virtual device with its arguments
 
 #include <cstdint>
@@ -43,6 +45,13 @@ struct MemifSpec {
     bool operator==(const MemifSpec&) const = default;
 };
 
+struct HcaSpec {
+    std::string device;
+    std::uint8_t port = 1;
+    std::string library;
+    bool operator==(const HcaSpec&) const = default;
+};
+
 struct DpdkSpec {
     std::string devargs;
     bool operator==(const DpdkSpec&) const = default;
@@ -53,7 +62,7 @@ std::optional<std::string> pci_address(const DpdkSpec& device);
 
 /// A new kind: its struct, its text in device_spec.cc, its Opener in open_device.cc, a folder beside this one.
 /// apps/EXTENDING.md has all places in order.
-using DeviceSpec = std::variant<TapSpec, EthernetSpec, MemifSpec, DpdkSpec>;
+using DeviceSpec = std::variant<TapSpec, EthernetSpec, MemifSpec, HcaSpec, DpdkSpec>;
 
 Result<DeviceSpec> parse_device_spec(std::string_view text);
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pmd/factory/open_device.h"
 
+#include <cerrno>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "pmd/bridge/bridge.h"
 #include "pmd/ethdev/ethdev.h"
+#include "pmd/hca/hca.h"
 #include "pmd/memif/memif.h"
 #include "pmd/packet/packet.h"
 #include "pmd/rss/software_rss.h"
@@ -44,6 +48,20 @@ struct Opener {
                               .mtu = options.mtu,
                               .trust = spec.trust},
                              pools_of(spec.queues)[0]);
+    }
+    Result<std::unique_ptr<NetDevice>> operator()(const HcaSpec& spec) const {
+        if (!options.link_layer) {
+            return failure(EINVAL, fmt::format("device hca:{}/{} carries datagrams, not frames: it is for the IPoIB "
+                                               "ports of verbline gateway and verbline host",
+                                               spec.device, spec.port));
+        }
+        return Hca::create({.device = spec.device,
+                            .port = spec.port,
+                            .library = spec.library,
+                            .queues = options.queues,
+                            .link_layer = options.link_layer,
+                            .pkey = options.pkey},
+                           options.pool);
     }
     Result<std::unique_ptr<NetDevice>> operator()(const DpdkSpec& spec) const {
         return EthDevice::create(spec.devargs, options.pool,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ struct OpenOptions {
         tunables::memif_log2_ring;  ///< slots; unused by a server, since the client creates the rings
     bool offloads = true;           ///< a DPDK port is set up with the offloads that its driver has; without, with none
     bool persistent = true;         ///< a tap outlives the process, so that its addresses survive a restart
+    /// That an RDMA adapter's port must have; none: the device is to carry frames, and so cannot be one.
+    std::optional<LinkLayer> link_layer = {};
+    std::optional<wire::PKey> pkey = {};  ///< of whose partition it must be
     bool bridged = false;  ///< frames go on to other devices as they are: a tap's kernel leaves no work to them
 };
 

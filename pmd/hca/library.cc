@@ -88,7 +88,7 @@ std::string system_library() {
         std::error_code ignored;
         if (std::filesystem::exists(path, ignored)) return path;
     }
-    return {};
+    return "libibverbs.so.1";
 }
 
 Result<const Verbs*> open_library(const std::string& given) {

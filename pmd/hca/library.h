@@ -16,7 +16,7 @@
 
 namespace verbline::pmd::hca {
 
-/// Where the distributions have it; empty: nowhere.
+/// Where the distributions have it; else its bare name, which the loader looks for.
 std::string system_library();
 
 /// The calls of the library at `path`, opened once for each path, by whichever thread asks first; empty: the system's.

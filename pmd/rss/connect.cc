@@ -23,7 +23,9 @@ namespace {
 std::optional<std::string> refusal(const NetDevice& device, const SoftwareRssOptions& options) {
     const auto& inside = device.capabilities();
     const auto beyond = [&](std::uint16_t queue) { return queue >= options.queues; };
-    if (inside.carries == Carries::datagram) return "packets that carry an address each cannot be handed over";
+    if (inside.carries == Carries::datagram && inside.tx_queues < options.queues) {
+        return "packets that carry an address each cannot be handed over for transmission";
+    }
     if (options.flows == nullptr || options.queues == 0) return "nothing to spread packets by, or over";
     if (options.owners.empty() || options.owners.size() != inside.rx_queues) {
         return fmt::format("{} owners of {} receive queues", options.owners.size(), inside.rx_queues);

@@ -54,7 +54,8 @@ struct SoftwareRssOptions {
 
 class SoftwareRss : public Decorator {
 public:
-    /// The device must not carry datagrams: these are sent with an address each (`send`).
+    /// A device that carries datagrams must have as many transmit queues as are wanted: datagrams are sent with an
+    /// address each (`send`), and so not handed over.
     static Result<std::unique_ptr<SoftwareRss>> create(std::unique_ptr<NetDevice> device, SoftwareRssOptions options);
     ~SoftwareRss() override;  ///< frees what was handed over and not taken
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,7 @@ public:
     void down() override { is_up = false; }
     bool link_up() override { return link; }
     int numa_socket() const override { return socket; }
+    std::optional<pmd::DatagramEnd> datagram_end() const override { return end; }
 
     std::uint16_t rx_burst(std::uint16_t, pmd::Burst burst) noexcept override {
         ++reads;
@@ -88,6 +90,7 @@ public:
     std::size_t bursts_sent = 0;                                    ///< calls of tx_burst that took any
     std::size_t empty_bursts = 0;                                   ///< calls of tx_burst for what the device delays
     bool consumes = false;                                          ///< what rx_consumed answers
+    std::optional<pmd::DatagramEnd> end;                            ///< what datagram_end answers
     int socket = pmd::any_numa_socket;                              ///< what numa_socket answers
     bool is_up = false;
     bool link = true;

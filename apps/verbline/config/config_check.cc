@@ -80,10 +80,32 @@ Verdict check_infiniband(const PortConfig& port) {
     return {};
 }
 
+/// An adapter is one port of one subnet, by whose own MADs its subnet manager is reached.
+Verdict check_adapter(const PortConfig& port, const std::string& device, const pmd::HcaSpec& spec) {
+    if (port.type != PortType::ipoib)
+        return Fault{port.lines.device,
+                     fmt::format("device {} of {}: hca: carries IPoIB alone; an Ethernet port has the adapter's "
+                                 "interface by dpdk:",
+                                 device, port.name)};
+    if (port.devices.size() != 1)
+        return Fault{port.lines.device, fmt::format("device {} of {}: an adapter's port is joined with no other device",
+                                                    device, port.name)};
+    if (!port.has_subnet()) {
+        if (!port.vlan) return {};
+        return Fault{port.lines.vlan, fmt::format("device {} of {}: hca: has no VLANs", device, port.name)};
+    }
+    const auto sm = mad::parse_spec(port.sm);
+    const auto wanted = mad::UmadSpec{.device = spec.device, .port = spec.port};
+    if (!sm || *sm == mad::Spec(wanted)) return {};  // the former is said elsewhere
+    return Fault{port.lines.sm, fmt::format("sm {} of {} is not that of its device: say umad:{},port={}", port.sm,
+                                            port.name, spec.device, spec.port)};
+}
+
 /// `eth:` receives what RDMA needs, and leaves the rest to the kernel (pmd/packet/filter.h).
 Verdict check_device(const PortConfig& port, const std::string& device) {
     const auto spec = pmd::parse_device_spec(device);
     if (!spec) return Fault{port.lines.device, spec.error().what};
+    if (const auto* adapter = std::get_if<pmd::HcaSpec>(&*spec)) return check_adapter(port, device, *adapter);
     const auto* shared = std::get_if<pmd::EthernetSpec>(&*spec);
     if (shared == nullptr || port.type == PortType::ipoib) return {};
     return Fault{port.lines.device,

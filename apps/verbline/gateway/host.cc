@@ -18,18 +18,25 @@ public:
             .name = "host",
             .summary = "give this host or a network namespace an IPoIB interface",
             .synopsis =
-                "IFNAME --sm SM --device DEVICE --address CIDR [--netns NS] [--mtu N] [--pkey P] [--name N] "
-                "[--capture FILE] [--impair SPEC]\n--config FILE",
+                "IFNAME {--sm SM | --link roce_v2} --device DEVICE --address CIDR [--netns NS] [--mtu N] [--pkey P] "
+                "[--name N] [--capture FILE] [--impair SPEC]\n--config FILE",
             .description =
                 {"Makes an interface whose packets travel as IPoIB (RFC 4391, datagram mode) and runs until SIGINT or "
                  "SIGTERM. The interface takes checksum and segmentation offload from the kernel.",
                  "SM is where the subnet manager is reached: ibsim:FABRIC,host=NODE for a simulated fabric, "
                  "umad:DEVICE,port=N for an adapter. DEVICE is what carries the packets: memif:SOCKET[,server], "
-                 "tap:IFNAME[,netns=NS][,queues=N], or dpdk:DEVARGS for any DPDK port.",
+                 "tap:IFNAME[,netns=NS][,queues=N], hca:NAME/PORT for a port of an RDMA adapter, such as hca:mlx5_0/1, "
+                 "or dpdk:DEVARGS for any DPDK port.",
+                 "With --link roce_v2 the link is Ethernet, which has no subnet manager, and DEVICE may also be "
+                 "eth:IFNAME, or an adapter's port for RoCE.",
                  "Prints a line that ends in `ready` when traffic can flow."},
             .examples = {{"verbline host ib0 --sm ibsim:vl,host=H3 --device memif:/run/a.sock --address 10.2.0.2/24 "
                           "--netns ib-a",
                           "an interface ib0 in the network namespace ib-a, on the simulated fabric vl"},
+                         {"verbline host ib0 --sm umad:mlx5_0,port=1 --device hca:mlx5_0/1 --address 10.2.0.2/24",
+                          "on the subnet of an InfiniBand adapter's port"},
+                         {"verbline host ib0 --link roce_v2 --device hca:rxe0/1 --address 10.2.0.3/24",
+                          "over RoCE v2 of the kernel's soft adapter"},
                          {"verbline host --config host.toml",
                           "the same from a file, as the service verbline-host@ does"}},
             .see_also = {"verbline-gateway(1)", "verbline-show(1)"},
@@ -39,7 +46,10 @@ public:
     void declare(CLI::App& app) override {
         app.set_help_flag("-h,--help", "print this help");
         app.add_option("IFNAME", port_.name, "the interface to make, e.g. ib0")->required();
-        app.add_option("--sm", port_.sm, "where the subnet manager is reached")->required()->type_name("SM");
+        app.add_option("--sm", port_.sm, "where the subnet manager is reached")->type_name("SM");
+        app.add_option("--link", link_, "infiniband, or roce_v2 for a link without a subnet manager")
+            ->check(CLI::IsMember({"infiniband", "roce_v2"}))
+            ->type_name("LINK");
         app.add_option("--device", port_.devices, "what carries the packets; several are joined by a software switch")
             ->required()
             ->expected(1)
@@ -53,7 +63,7 @@ public:
             ->type_name("CIDR");
         app.add_option("--netns", netns_, "the network namespace of the interface; without it, this one")
             ->type_name("NS");
-        app.add_option("--mtu", port_.mtu, "of the interface; without it, 2044")->type_name("N");
+        app.add_option("--mtu", port_.mtu, "of the interface; without it, 2044, over RoCE 1020")->type_name("N");
         app.add_option("--pkey", pkey_, "the partition; without it, 0xffff")->type_name("P");
         app.add_option("--name", name_, "the instance, for verbline show; without it, NS or IFNAME")->type_name("N");
         app.add_option("--capture", capture_, "write packets and MADs to a pcapng file")->type_name("FILE");
@@ -63,6 +73,8 @@ public:
 
     Outcome run(const CommandContext& context) override {
         port_.type = PortType::ipoib;
+        if (link_ == "roce_v2") port_.link = IpoibLink::roce_v2;
+        if (port_.mtu == 0) port_.mtu = default_mtu(port_.type, port_.link);
         if (!pkey_.empty()) {
             const auto pkey = wire::from_string<wire::PKey>(pkey_);
             if (!pkey) return usage_failure(fmt::format("host: {} is no P_Key such as 0x8001", pkey_));
@@ -83,9 +95,9 @@ public:
     }
 
 private:
-    PortConfig port_{.type = PortType::ipoib, .mtu = default_mtu(PortType::ipoib), .lines = {}};
+    PortConfig port_{.type = PortType::ipoib, .mtu = 0, .lines = {}};
     std::vector<std::string> addresses_;
-    std::string netns_, pkey_, name_, capture_;
+    std::string link_, netns_, pkey_, name_, capture_;
 };
 
 }  // namespace

@@ -61,6 +61,20 @@ protected:
     std::optional<IpoibPort> port;
 };
 
+/// An adapter's queue pair, which is another when the adapter comes back.
+TEST_F(IpoibPortTest, HasTheQueuePairOfADeviceOfDatagrams) {
+    device.end = pmd::DatagramEnd{.qpn = wire::Qpn{0x123}};
+    open();
+    ASSERT_TRUE(run_until([&] { return port->up(); }));
+    port->set_carrier(true);
+    EXPECT_EQ(port->identity().qpn, wire::Qpn{0x123});
+    device.end->qpn = wire::Qpn{0x456};
+    port->set_carrier(false);
+    EXPECT_EQ(port->identity().qpn, wire::Qpn{0x123});
+    port->set_carrier(true);
+    EXPECT_EQ(port->identity().qpn, wire::Qpn{0x456});
+}
+
 TEST_F(IpoibPortTest, ComesUpInTheBroadcastGroup) {
     open();
     EXPECT_FALSE(port->up());
@@ -69,6 +83,7 @@ TEST_F(IpoibPortTest, ComesUpInTheBroadcastGroup) {
     EXPECT_EQ(port->trouble(), "");
     const auto identity = test::next<SetIpoib>(*shard);
     ASSERT_TRUE(identity && identity->identity);
+    EXPECT_EQ(device.identity.qkey, wire::QKey{0xb1b});
     EXPECT_EQ(identity->identity->port.lid, transport->port().lid);
     EXPECT_EQ(identity->identity->qkey, wire::QKey{0xb1b}) << "the group's";
     EXPECT_EQ(test::next<AttachGroup>(*shard)->group.mlid, broadcast_mlid);

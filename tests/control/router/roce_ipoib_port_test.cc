@@ -77,6 +77,25 @@ TEST_F(RoceIpoibPortTest, ComesUpWithTheLink) {
     EXPECT_TRUE(down && !down->identity);
 }
 
+/// An adapter's queue pair and GID, which are others when it comes back.
+TEST_F(RoceIpoibPortTest, HasTheAddressesOfADeviceOfDatagrams) {
+    device.end = pmd::DatagramEnd{wire::Qpn{0x123}, link::link_local_gid(peer_mac)};
+    port.set_carrier(true);
+    auto identity = next<SetIpoib>();
+    ASSERT_TRUE(identity && identity->identity);
+    EXPECT_EQ(identity->identity->qpn, wire::Qpn{0x123});
+    EXPECT_EQ(identity->identity->port.gid, link::link_local_gid(peer_mac));
+    EXPECT_EQ(identity->identity->port.mac, peer_mac);
+    EXPECT_EQ(device.identity.qkey, wire::QKey{0x0b1b});
+    port.set_carrier(false);
+    device.end->qpn = wire::Qpn{0x456};
+    test::forget_commands(*shard);
+    port.set_carrier(true);
+    identity = next<SetIpoib>();
+    ASSERT_TRUE(identity && identity->identity);
+    EXPECT_EQ(identity->identity->qpn, wire::Qpn{0x456});
+}
+
 TEST_F(RoceIpoibPortTest, ReachesANeighbourByArpInTheBroadcastGroup) {
     ask();
     const auto request = next<Transmit>();

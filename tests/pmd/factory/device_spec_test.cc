@@ -21,6 +21,10 @@ TEST(DeviceSpec, EveryKind) {
               DeviceSpec(MemifSpec{.path = "/run/verbline/a.sock", .server = true}));
     EXPECT_EQ(parse_device_spec("memif:/a,queues=3,server"),
               DeviceSpec(MemifSpec{.path = "/a", .server = true, .queues = 3}));
+    EXPECT_EQ(parse_device_spec("hca:mlx5_0/2"), DeviceSpec(HcaSpec{.device = "mlx5_0", .port = 2}));
+    EXPECT_EQ(parse_device_spec("hca:rxe0"), DeviceSpec(HcaSpec{.device = "rxe0", .port = 1}));
+    EXPECT_EQ(parse_device_spec("hca:rxe0/1,library=/opt/libibverbs.so.1"),
+              DeviceSpec(HcaSpec{.device = "rxe0", .port = 1, .library = "/opt/libibverbs.so.1"}));
     EXPECT_EQ(parse_device_spec("dpdk:net_af_packet0,iface=eth1"), DeviceSpec(DpdkSpec{"net_af_packet0,iface=eth1"}));
     EXPECT_EQ(parse_device_spec("dpdk:0000:03:00.0"), DeviceSpec(DpdkSpec{"0000:03:00.0"}));
     EXPECT_EQ(parse_device_spec("dpdk:03:00.0,a=1"), DeviceSpec(DpdkSpec{"0000:03:00.0,a=1"})) << "as DPDK names it";
@@ -28,7 +32,7 @@ TEST(DeviceSpec, EveryKind) {
 
 TEST(DeviceSpec, MistakesAreOneLineEach) {
     EXPECT_EQ(parse_device_spec("eth0").error().what,
-              "device `eth0`: unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKET or dpdk:DEVARGS");
+              "device `eth0`: unknown kind; use tap:IFNAME, eth:IFNAME, memif:SOCKET, hca:NAME/PORT or dpdk:DEVARGS");
     EXPECT_EQ(parse_device_spec("tap:x,queue=2").error().what,
               "device `tap:x,queue=2`: unknown option `queue=2`; known are netns=NS and queues=N");
     EXPECT_EQ(parse_device_spec("tap:x,queues=0").error().what, "device `tap:x,queues=0`: queues must be 1 to 64");
@@ -53,6 +57,15 @@ TEST(DeviceSpec, MistakesAreOneLineEach) {
                               "memif:/a,owner=",
                               "memif:/a,owner=root",
                               "memif:/a,owner=-1",
+                              "hca:",
+                              "hca:/1",
+                              "hca:mlx5_0/",
+                              "hca:mlx5_0/0",
+                              "hca:mlx5_0/255",
+                              "hca:mlx5_0/1x",
+                              "hca:mlx5_0/1,",
+                              "hca:mlx5_0/1,library=",
+                              "hca:mlx5_0/1,port=2",
                               "dpdk:",
                               "TAP:x",
                               "tun:x",

@@ -35,6 +35,12 @@ struct OpenDevice : ::testing::Test {
     std::filesystem::path directory;
 };
 
+TEST_F(OpenDevice, AnAdapterCarriesNoFrames) {
+    EXPECT_EQ(open({"hca:mlx5_0/2"}).error().what,
+              "device hca:mlx5_0/2 carries datagrams, not frames: it is for the IPoIB ports of verbline gateway and "
+              "verbline host");
+}
+
 TEST_F(OpenDevice, OneIsItself) {
     const auto device = open({memif("a.sock")});
     ASSERT_TRUE(device) << device.error().what;

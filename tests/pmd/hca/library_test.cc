@@ -71,8 +71,6 @@ TEST(HcaLibrary, ALibraryWithoutTheCallsIsRefused) {
 
 /// Debian's, whatever devices this machine has.
 TEST(HcaLibrary, TheSystemsHasAllCalls) {
-    const auto path = system_library();
-    if (path.empty()) GTEST_SKIP() << "libibverbs1 is not installed";
     const auto verbs = open_library({});
     ASSERT_TRUE(verbs) << verbs.error().what;
     EXPECT_NE((*verbs)->query_gid_ex, nullptr);

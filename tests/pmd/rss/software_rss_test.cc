@@ -123,7 +123,11 @@ TEST(SoftwareRss, CreateReportsInvalidConfiguration) {
     EXPECT_EQ(error_of(good), "");
     EXPECT_EQ(error_of(good, Carries::ip), "");
     EXPECT_EQ(error_of(good, Carries::datagram),
-              "device fake: cannot be shared by 2 queues: packets that carry an address each cannot be handed over");
+              "device fake: cannot be shared by 2 queues: packets that carry an address each cannot be handed over for "
+              "transmission");
+    auto enough = std::make_unique<QueuedDevice>(1, 2);
+    enough->capabilities().carries = Carries::datagram;
+    EXPECT_TRUE(SoftwareRss::create(std::move(enough), good)) << "each queue sends by its own";
     auto wrong = good;
     wrong.owners = {2};
     EXPECT_THAT(error_of(wrong), HasSubstr("an owner is none of the queues"));

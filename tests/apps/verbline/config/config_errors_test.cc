@@ -65,6 +65,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"device = \"tap:lan0,netns=lan\"", "device = \"eth:eth1\"",
              "gw.toml:8: device eth:eth1 of lan: eth: carries RDMA alone; an Ethernet port has the whole interface by "
              "dpdk:net_af_packet0,iface=eth1"},
+        Case{"device = \"tap:lan0,netns=lan\"", "device = \"hca:mlx5_0/1\"",
+             "gw.toml:8: device hca:mlx5_0/1 of lan: hca: carries IPoIB alone; "},
+        Case{"memif:/run/b.sock,server", "hca:mlx5_0/1",
+             "gw.toml:17: device hca:mlx5_0/1 of ib0: an adapter's port is joined with no other device"},
+        Case{"device = [\"memif:/run/a.sock,server\", \"memif:/run/b.sock,server\"]", "device = \"hca:mlx5_0/1\"",
+             "gw.toml:18: sm ibsim:vl,host=H2 of ib0 is not that of its device: say umad:mlx5_0,port=1"},
         Case{"device = \"tap:lan0,netns=lan\"", "device = []", "gw.toml:5: lan needs device"},
         Case{"device = \"tap:lan0,netns=lan\"", "device = 4",
              "gw.toml:8: device must be a string or an array of strings"},
