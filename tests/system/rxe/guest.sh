@@ -29,6 +29,17 @@ guest_kernel() {
         skip "no kernel with the module rdma_rxe is installed: install linux-image-amd64"
 }
 
+# guest_tun: the kernel has tun interfaces, or its module, $RXE_TUN, is in $guest_modules, words for `image`. Else ends the script with
+# status 77.
+guest_tun() {
+    local module=${RXE_TUN:-$root/../shared/peers/rxe/tun.ko}
+    guest_modules=()
+    [[ -n $guest_uml ]] || return 0
+    [[ ! -e $module ]] || guest_modules=("/modules/1-tun.ko=$module")
+    ((${#guest_modules[@]})) || grep -qa 'Universal TUN/TAP device driver' "$guest_uml" ||
+        skip "the guest's kernel has no tun interfaces: build it with CONFIG_TUN=y, or name its module by RXE_TUN"
+}
+
 skip() { echo "$1" && exit 77; }
 
 # guest_network NAMESPACE: one with the tap interface.
