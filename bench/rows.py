@@ -51,6 +51,14 @@ def wake(what):
                lambda effort: (case(effort, "bench_idle", f"wake_for_{what}/iterations:1000/manual_time")["median_us"], 50))
 
 
+def hca(size, goal):
+    def measure(effort):
+        return (nanoseconds(effort, "bench_hca", f"hca_device/bytes:{size}"),
+                nanoseconds(effort, "bench_hca", f"bare_verbs/bytes:{size}"))
+
+    return Row(f"hca datagram {size} B, sent and received", "ns", "bare libibverbs loop", goal, measure)
+
+
 def guarded_copy(size):
     def measure(effort):
         return (nanoseconds(effort, "bench_memory", f"guarded_copy/size:{size}/offset:5"),
@@ -459,6 +467,8 @@ def all_rows():
         below("roce v2 seal and open 64 B", 1, 60, ("seal_burst/roce_v2_ipv4/64", "open/roce_v2_ipv4/64"),
               "bench_link"),
         Row("roce v2 seal and open 4096 B", "ns", "ICRC alone, twice", 0.8, carrier),
+        hca(256, None),
+        hca(2048, 0.7),
         *(guarded_copy(size) for size in (64, 1024, 4096)),
         below("memory key lookup", 1, 5, ("resolve/regions:1000/all:0",), "bench_memory"),
         messages("rc_write 64 B", "rc_write", 4),
