@@ -230,6 +230,7 @@ system_tests() {
         export VERBLINE_BED=/run/verbline/test-$$-$name
         limit=180
         [[ $name != verbs_*rxe ]] || limit=400 # some seventy rows with a guest; on a slow machine the longest of all
+        [[ $name != packages ]] || limit=600 # half a minute of packing and as much of lintian, on a machine that has time
         [[ $name != soak ]] || limit=$((VERBLINE_SOAK_SECONDS + 240))
         [[ $name != gateway_soak ]] || limit=$((VERBLINE_GATEWAY_SOAK_SECONDS + 120))
         run_test "system/$name" "$limit" "tests/system/$name"
