@@ -10,7 +10,7 @@ asan_tests=() tsan_tests=() fuzz_targets=()
 ahead='' # the process that builds what is needed later
 logs=$root/build/test-logs
 # Tests that run threads beside each other, for the thread sanitizer.
-threaded='datapath/memory datapath/transport datapath/rdma datapath/router control/loop control/cm control/telemetry pmd/tun pmd/capture pmd/rss apps/libibverbs/port'
+threaded='datapath/memory datapath/transport datapath/rdma datapath/router control/loop control/cm control/telemetry pmd/tun pmd/capture pmd/rss pmd/shard apps/libibverbs/port'
 
 usage() {
     cat <<'END'
@@ -370,7 +370,7 @@ main() {
     install_packages run test
     close_dead_beds
     source_files >"$logs/sources"
-    set_up build -Dbuildtype=release -Dtests=true -Dbench=true -Ddevel=true
+    set_up build -Dbuildtype=release -Dtests=true -Dbench=true -Ddevel=true -Dnet_ipoib=auto
     step "the sources"
     checks spdx readmes paths names includes arrows devargs format shell doxygen headers
     run_release
