@@ -133,7 +133,7 @@ std::string pkey_table(const Verbs& verbs, ibv_context& context, std::uint8_t po
     for (std::uint16_t index = 0; index < facts.pkeys; ++index) {
         __be16 entry = 0;
         if (verbs.query_pkey(&context, port, index, &entry) != 0 || entry == 0) continue;
-        text += (text.empty() ? "" : ", ") + wire::to_string(wire::PKey{ntohs(entry)});
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", wire::to_string(wire::PKey{ntohs(entry)}));
     }
     return text.empty() ? "none" : text;
 }

@@ -32,7 +32,7 @@ constexpr std::string_view dispatch = R"(        '1:command:->command' '*::argum
 )";
 
 /// Inside of '...', where [, ] and : have a meaning to _arguments.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out;
     for (const char c : text) {
         if (c == '\'')
@@ -56,9 +56,9 @@ std::string option_specs(const std::vector<CompletionOption>& options) {
     for (const auto& option : options) {
         const auto value = option.value.name.empty()
                                ? std::string()
-                               : fmt::format(":{}:{}", quoted(option.value.name), action(option.value));
+                               : fmt::format(":{}:{}", in_quotes(option.value.name), action(option.value));
         for (const auto& spelling : option.spellings)
-            out += fmt::format(" \\\n            '*{}[{}]{}'", spelling, quoted(option.what), value);
+            out += fmt::format(" \\\n            '*{}[{}]{}'", spelling, in_quotes(option.what), value);
     }
     return out;
 }
@@ -68,7 +68,7 @@ std::string argument_specs(const CompletionCommand& command) {
     if (command.runs_program) return " \\\n            '*::program: _normal'";
     std::string out;
     for (const auto& value : command.arguments)
-        out += fmt::format(" \\\n            '*:{}:{}'", quoted(value.name), action(value));
+        out += fmt::format(" \\\n            '*:{}:{}'", in_quotes(value.name), action(value));
     return command.arguments.size() > 1 ? " \\\n            '*:argument:_default'" : out;
 }
 
@@ -79,7 +79,7 @@ std::string descriptions(std::span<const CompletionCommand> commands) {
         std::string what = seconds.empty() ? "" : fmt::format("{}", fmt::join(seconds, ", "));
         for (const auto& command : commands)
             if (command.name == first) what = command.summary;
-        out += fmt::format("        '{}:{}'\n", first, quoted(what));
+        out += fmt::format("        '{}:{}'\n", first, in_quotes(what));
     }
     return out + "    )\n";
 }
