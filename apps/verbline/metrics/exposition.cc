@@ -65,12 +65,13 @@ std::string text_of(const Json& row, std::string_view column) {
     return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
-void add(Families& families, const std::string& name, std::string_view help, const Labels& labels, std::string value) {
+void add(Families& families, const std::string& name, std::string_view help, const Labels& labels,
+         const std::string& value) {
     std::string printed;
     for (const auto& [label, text] : labels)
         printed += fmt::format("{}{}=\"{}\"", printed.empty() ? "" : ",", label, escaped(text, true));
     auto& family = families.try_emplace(name, Family{.help = std::string(help)}).first->second;
-    family.series.try_emplace(std::move(printed), std::move(value));
+    family.series.try_emplace(std::move(printed), value);
 }
 
 void add_counters(const Reading& reading, Families& families) {
@@ -78,13 +79,13 @@ void add_counters(const Reading& reading, Families& families) {
         const auto value = row.find("value");
         if (value == row.end() || !value->is_number()) continue;
         add(families, name_of("", text_of(row, "name")), text_of(row, "help"),
-            {{"instance", reading.instance}, {"owner", text_of(row, "owner")}}, value->dump());
+            {{"name", reading.instance}, {"owner", text_of(row, "owner")}}, value->dump());
     }
 }
 
 void add_numbers(const Reading& reading, const Numbers& of, Families& families) {
     for (const auto& row : reading.rows) {
-        Labels labels{{"instance", reading.instance}};
+        Labels labels{{"name", reading.instance}};
         for (const auto label : of.labels)
             if (!label.empty()) labels.emplace_back(label, text_of(row, label));
         for (const auto& [column, value] : row.items()) {
@@ -97,7 +98,7 @@ void add_numbers(const Reading& reading, const Numbers& of, Families& families) 
 void add_ports(const Reading& reading, Families& families) {
     for (const auto& row : reading.rows)
         add(families, "verbline_port_up", "whether packets can leave by the port",
-            {{"instance", reading.instance}, {"port", text_of(row, "port")}, {"type", text_of(row, "type")}},
+            {{"name", reading.instance}, {"port", text_of(row, "port")}, {"type", text_of(row, "type")}},
             text_of(row, "state") == "up" ? "1" : "0");
 }
 
@@ -106,7 +107,7 @@ void add_ports(const Reading& reading, Families& families) {
 std::string exposition(std::span<const Reading> readings) {
     Families families;
     for (const auto& reading : readings) {
-        add(families, "verbline_up", "1 for each instance that answers", {{"instance", reading.instance}}, "1");
+        add(families, "verbline_up", "1 for each instance that answers", {{"name", reading.instance}}, "1");
         if (!std::ranges::all_of(reading.rows, [](const Json& row) { return row.is_object(); })) continue;
         if (reading.table == "counters") add_counters(reading, families);
         if (reading.table == "ports") add_ports(reading, families);

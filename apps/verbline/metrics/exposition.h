@@ -4,13 +4,14 @@
 /// @file
 /// Tables of running instances in Prometheus' text format, version 0.0.4.
 ///
-///     counters    verbline_NAME{instance, owner}              each counter, with its help
-///     shards      verbline_shard_COLUMN{instance, shard, lcore}
-///     queues      verbline_queue_COLUMN{instance, port, queue}
-///     path_cache  verbline_path_cache_COLUMN{instance, port}
-///     ports       verbline_port_up{instance, port, type}: 1 or 0
-///     each        verbline_up{instance}: 1
+///     counters    verbline_NAME{name, owner}                  each counter, with its help
+///     shards      verbline_shard_COLUMN{name, shard, lcore}
+///     queues      verbline_queue_COLUMN{name, port, queue}
+///     path_cache  verbline_path_cache_COLUMN{name, port}
+///     ports       verbline_port_up{name, port, type}: 1 or 0
+///     each        verbline_up{name}: 1
 ///
+/// The label `name` is the instance's, as `verbline show` has it; `instance` is Prometheus' own for what it scrapes.
 /// Types are not declared (untyped): a table does not say which of its numbers only grow. Rows come from other
 /// processes, which are not trusted: what is no number is left out, names are made valid, of two series of one name and
 /// labels the first stays.

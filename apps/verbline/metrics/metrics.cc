@@ -30,7 +30,7 @@ public:
                  "it is stopped, and asks anew for each request. It is a process of its own: instances know nothing of "
                  "it, and nothing listens unless it is started.",
                  "Metrics are verbline_up; verbline_port_up; verbline_NAME for each counter of the table counters, "
-                 "with the labels instance and owner; and verbline_shard_..., verbline_queue_... and "
+                 "with the labels name and owner; and verbline_shard_..., verbline_queue_... and "
                  "verbline_path_cache_..., the numbers of these tables of verbline-show(1). They are untyped: some "
                  "counters may go back, such as those of what waits.",
                  "There is no encryption and no password: listen on the loopback address, or where Prometheus alone "
