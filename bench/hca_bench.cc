@@ -24,8 +24,8 @@ using namespace verbline;
 constexpr std::size_t burst_size = 32;
 
 void Device(benchmark::State& state) {
-    const auto made =
-        pmd::Hca::create({.device = "loop0", .library = bench::LoopAdapter::library()}, bench::packet_pool());
+    const auto made = pmd::Hca::create(
+        {.device = "loop0", .library = bench::LoopAdapter::library(VERBLINE_STAND_IN_LIBRARY)}, bench::packet_pool());
     if (!made || !(*made)->up() || (*made)->set_identity({})) return state.SkipWithError("no device");
     auto& device = **made;
     const auto size = static_cast<std::uint16_t>(state.range(0));
@@ -121,7 +121,7 @@ private:
         pmd::hca::post_receive(*pair_, requests[0], refused);
     }
 
-    const pmd::hca::Verbs& verbs_ = **pmd::hca::open_library(bench::LoopAdapter::library());
+    const pmd::hca::Verbs& verbs_ = **pmd::hca::open_library(bench::LoopAdapter::library(VERBLINE_STAND_IN_LIBRARY));
     const std::uint32_t size_;
     std::vector<std::byte> buffers_;
     ibv_context* context_;

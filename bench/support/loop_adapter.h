@@ -26,11 +26,11 @@ namespace verbline::bench {
 
 class LoopAdapter {
 public:
-    /// The path of the library, whose only device is "loop0".
-    static std::string library() {
+    /// Scripts the library at `path`, whose only device is "loop0" then. Returns the path.
+    static std::string library(const char* path) {
         static test::StandInCalls calls = script();
         setenv(test::stand_in_variable, fmt::format("{:x}", reinterpret_cast<std::uintptr_t>(&calls)).c_str(), 1);
-        return VERBLINE_STAND_IN_LIBRARY;
+        return path;
     }
 
 private:
