@@ -18,23 +18,15 @@ OWN_QPN, STATION_QPN = 0x49, 0x123  # a gateway numbers its ports' queue pairs f
 QKEY = 0x0B1B
 ARP_REPLY, HARDWARE_INFINIBAND = 2, 32
 
-CONFIGURATION = """name = "{name}"
-[[port]]
-name = "pin"
-type = "ethernet"
-device = "dpdk:{port}"
-address = ["10.7.0.1/24"]
-[[port]]
+# Another port between the Ethernet port and the route.
+CONFIGURATION = l3fwd.CONFIGURATION.replace("[[route]]", """[[port]]
 name = "ib0"
 type = "ipoib"
 link = "roce_v2"
 device = "dpdk:{port}"
 vlan = 5
 address = ["10.8.0.1/24"]
-[[route]]
-to = "198.18.0.0/16"
-via = "{next_hop}"
-"""
+[[route]]""")
 
 
 def link_local(station):

@@ -174,8 +174,7 @@ void Control::upkeep() {
     drain();  // what a busy queue has not woken us for
 }
 
-// --- events
-// -----------------------------------------------------------------------------------------------------------
+// events
 
 /// A queue that is flooded must not keep the loop from what else it has to do.
 void Control::drain() {
@@ -278,8 +277,7 @@ void Control::deliver(wire::EtherType type, MacAddress from, const Packet& packe
     end.deliver(made);
 }
 
-// --- hosts
-// ------------------------------------------------------------------------------------------------------------
+// hosts
 
 /// Sees to it that the ends know the way to a host, and calls `then`; never, if there is none. `again`: they are told
 /// in any case.
@@ -337,8 +335,7 @@ void Control::learn_own(wire::Bytes discovery) {
     hear_groups();
 }
 
-// --- groups
-// -----------------------------------------------------------------------------------------------------------
+// groups
 
 void Control::set_groups(std::vector<MacAddress> groups) {
     listed_ = std::move(groups);

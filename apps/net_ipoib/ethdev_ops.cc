@@ -28,8 +28,7 @@ wire::MacAddress mac_of(const rte_ether_addr& address) {
     return mac;
 }
 
-// --- bursts
-// -----------------------------------------------------------------------------------------------------------
+// bursts
 
 std::uint16_t receive_burst(void* queue, rte_mbuf** packets, std::uint16_t count) {
     return static_cast<ReceiveQueue*>(queue)->end->receive(std::span(packets, count));
@@ -39,8 +38,7 @@ std::uint16_t transmit_burst(void* queue, rte_mbuf** packets, std::uint16_t coun
     return static_cast<TransmitQueue*>(queue)->end->transmit(std::span(packets, count));
 }
 
-// --- configuration
-// ----------------------------------------------------------------------------------------------------
+// configuration
 
 int configure(rte_eth_dev* dev) {
     const auto queues = own(dev).port->arguments().queues();
@@ -104,8 +102,7 @@ const std::uint32_t* supported_ptypes(rte_eth_dev*) {
     return types;
 }
 
-// --- link
-// -------------------------------------------------------------------------------------------------------------
+// link
 
 bool set_link_status(rte_eth_dev* dev) {
     rte_eth_link link{};
@@ -126,8 +123,7 @@ void link_changed(rte_eth_dev* dev) {
         rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, nullptr);
 }
 
-// --- start and stop
-// ---------------------------------------------------------------------------------------------------
+// start and stop
 
 Statistics::Values values_of(const EthdevPort& port, bool all) {
     Statistics::Values values;
@@ -178,8 +174,7 @@ int close(rte_eth_dev* dev) {
     return 0;
 }
 
-// --- addresses
-// --------------------------------------------------------------------------------------------------------
+// addresses
 
 int set_mac(rte_eth_dev* dev, rte_ether_addr* address) {
     own(dev).port->set_mac(mac_of(*address));
@@ -220,8 +215,7 @@ int set_multicast_list(rte_eth_dev* dev, rte_ether_addr* list, std::uint32_t cou
     return 0;
 }
 
-// --- statistics
-// -------------------------------------------------------------------------------------------------------
+// statistics
 
 int stats_get(rte_eth_dev* dev, rte_eth_stats* stats) {
     const auto& self = own(dev);

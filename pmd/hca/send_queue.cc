@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <rte_mbuf.h>
 
@@ -47,22 +48,19 @@ std::uint16_t SendQueue::send(std::span<const Datagram> burst) noexcept {
 /// Adds a datagram to the chain, or drops and counts it.
 void SendQueue::add(Chain& chain, const Datagram& datagram) noexcept {
     auto* payload = datagram.payload;
-    if (auto* const reason = prepare(payload)) return drop(payload, *reason);
+    if (auto* const reason = prepare(*payload)) return drop(payload, *reason);
+    const auto pieces = std::span(pieces_).subspan(chain.pieces, setup_.segments);
+    if (!gather(*payload, pieces) && !(copy_into_regions(payload) && gather(*payload, pieces)))
+        return drop(payload, setup_.counters.tx_dropped_no_mbuf);
     const auto number = next_ + chain.requests;
     auto* const handle = addresses_.find(*datagram.address, number, complete_);
     if (handle == nullptr) return drop(payload, setup_.counters.tx_dropped_no_address_handle);
 
-    auto* const first = &pieces_[chain.pieces];
-    for (const auto* segment = payload; segment != nullptr; segment = segment->next) {
-        const auto* const at = rte_pktmbuf_mtod(segment, const std::byte*);
-        pieces_[chain.pieces++] = {.addr = reinterpret_cast<std::uintptr_t>(at),
-                                   .length = segment->data_len,
-                                   .lkey = setup_.regions.key(at).value_or(0)};
-    }
+    chain.pieces += payload->nb_segs;
     auto& request = requests_[chain.requests];
     request.wr_id = number;
     request.next = chain.requests + 1 < requests_.size() ? &requests_[chain.requests + 1] : nullptr;
-    request.sg_list = first;
+    request.sg_list = pieces.data();
     request.num_sge = payload->nb_segs;
     request.opcode = IBV_WR_SEND;
     request.send_flags = 0;
@@ -74,33 +72,38 @@ void SendQueue::add(Chain& chain, const Datagram& datagram) noexcept {
     payloads_[chain.requests++] = payload;
 }
 
-/// Makes the payload one that a request can carry, or says why not.
-Counter* SendQueue::prepare(rte_mbuf*& payload) noexcept {
+/// Why a request cannot carry the payload; null: it can. Its checksums are seeded.
+Counter* SendQueue::prepare(rte_mbuf& payload) noexcept {
     auto& counters = setup_.counters;
-    if (payload->pkt_len > mtu_) return &counters.tx_dropped_oversize;
-    if (payload->nb_segs > setup_.segments) return &counters.tx_dropped_segments;
-    if ((payload->ol_flags & checksum_requests) != 0 && !seed_checksums(*payload))
+    if (payload.pkt_len > mtu_) return &counters.tx_dropped_oversize;
+    if (payload.nb_segs > setup_.segments) return &counters.tx_dropped_segments;
+    if ((payload.ol_flags & checksum_requests) != 0 && !seed_checksums(payload))
         return &counters.tx_dropped_bad_request;
-    auto* const reachable = in_regions(payload);
-    if (reachable == nullptr) return &counters.tx_dropped_no_mbuf;
-    payload = reachable;
     return nullptr;
 }
 
-/// The payload if the device can read it, else a copy, for which it is freed; null: there is no buffer for one.
-rte_mbuf* SendQueue::in_regions(rte_mbuf* payload) noexcept {
-    for (const auto* segment = payload; segment != nullptr; segment = segment->next) {
-        if (setup_.regions.key(rte_pktmbuf_mtod(segment, const std::byte*))) continue;
-        auto* const copy = rte_pktmbuf_copy(payload, &setup_.pool, 0, UINT32_MAX);
-        if (copy == nullptr || copy->nb_segs > setup_.segments) {
-            rte_pktmbuf_free(copy);
-            return nullptr;
-        }
-        rte_pktmbuf_free(payload);
-        setup_.counters.tx_copied_packets.add();
-        return copy;
+/// The payload as pieces of a request; false: the device cannot read all of it.
+bool SendQueue::gather(const rte_mbuf& payload, std::span<ibv_sge> pieces) const noexcept {
+    auto piece = pieces.begin();
+    for (const auto* segment = &payload; segment != nullptr; segment = segment->next) {
+        const auto* const at = rte_pktmbuf_mtod(segment, const std::byte*);
+        const auto key = setup_.regions.key(at);
+        if (!key) return false;
+        *piece++ = {.addr = reinterpret_cast<std::uintptr_t>(at), .length = segment->data_len, .lkey = *key};
     }
-    return payload;
+    return true;
+}
+
+/// Replaces the payload by a copy that the device can read. False, and the payload unchanged: there is no buffer.
+bool SendQueue::copy_into_regions(rte_mbuf*& payload) noexcept {
+    auto* const copy = rte_pktmbuf_copy(payload, &setup_.pool, 0, UINT32_MAX);
+    if (copy == nullptr || copy->nb_segs > setup_.segments) {
+        rte_pktmbuf_free(copy);
+        return false;
+    }
+    rte_pktmbuf_free(std::exchange(payload, copy));
+    setup_.counters.tx_copied_packets.add();
+    return true;
 }
 
 void SendQueue::post(Chain& chain) noexcept {

@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "pmd/hca/address_handles.h"
@@ -60,8 +61,9 @@ private:
     };
 
     void add(Chain& chain, const Datagram& datagram) noexcept;
-    rte_mbuf* in_regions(rte_mbuf* payload) noexcept;
-    Counter* prepare(rte_mbuf*& payload) noexcept;
+    Counter* prepare(rte_mbuf& payload) noexcept;
+    bool gather(const rte_mbuf& payload, std::span<ibv_sge> pieces) const noexcept;
+    bool copy_into_regions(rte_mbuf*& payload) noexcept;
     void post(Chain& chain) noexcept;
     void complete(const ibv_wc& completion) noexcept;
     void drop(rte_mbuf* payload, Counter& reason) noexcept;

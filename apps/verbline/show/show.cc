@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apps/verbline/instance/answering.h"
 #include "apps/verbline/instance/instance.h"
 #include "apps/verbline/instance/rows_of_all.h"
 #include "apps/verbline/instance/tables.h"
@@ -142,11 +143,9 @@ private:
     /// If several instances run, the requested table may identify one.
     static Result<Instance> only_one_with(const std::vector<std::string>& wanted, const Result<Instance>& otherwise) {
         std::vector<Instance> found;
-        for (const auto& instance : running_instances()) {
-            auto client = TelemetryClient::connect(instance.socket, instance.trust);
-            const auto served = client ? client->tables() : std::unexpected(client.error());
-            const auto has = [&](const std::string& name) { return std::ranges::find(*served, name) != served->end(); };
-            if (served && !wanted.empty() && std::ranges::all_of(wanted, has)) found.push_back(instance);
+        for (const auto& each : answering_instances()) {
+            const auto serves = [&](const std::string& table) { return each.serves(table); };
+            if (!wanted.empty() && std::ranges::all_of(wanted, serves)) found.push_back(each.instance);
         }
         return found.size() == 1 ? found.front() : otherwise;
     }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The objects of the library that stands in for libibverbs: what its calls (fake_calls.cc) make, and its fabric
+/// (fake_adapters.cc) moves datagrams between.
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <set>
+#include <vector>
+
+#include "tests/pmd/hca/fake_adapters.h"
+
+namespace verbline::test {
+
+struct FakeContext {
+    verbs_context verbs{};
+    FakeDevice* device = nullptr;
+    std::deque<ibv_async_event> events;
+};
+
+struct FakeCompletionQueue {
+    ibv_cq queue{};
+    std::deque<ibv_wc> completions;
+    ibv_comp_channel* channel = nullptr;
+    bool armed = false;
+};
+
+struct FakeReceive {
+    std::uint64_t number = 0;
+    std::vector<ibv_sge> pieces;
+};
+
+struct FakeSend {
+    ibv_send_wr request{};
+    std::vector<ibv_sge> pieces;
+    ByteVector copied;
+};
+
+struct FakeQueuePair {
+    ibv_qp queue_pair{};
+    FakeContext* context = nullptr;
+    FakeCompletionQueue *sends = nullptr, *receives = nullptr;
+    ibv_qp_cap limits{};
+    std::uint32_t qkey = 0;
+    std::uint16_t pkey_index = 0;
+    std::deque<FakeReceive> posted;
+    std::deque<FakeSend> held;
+    std::set<wire::Gid> groups;
+};
+
+inline wire::Gid gid_of(const ibv_gid& raw) {
+    wire::Gid gid;
+    std::memcpy(gid.bytes.data(), raw.raw, gid.bytes.size());
+    return gid;
+}
+
+/// The library is loaded once in a process, and so has one script, whose calls go to `adapters`, those of the test
+/// that runs; null: none do.
+StandInCalls& script();
+void lead_calls_to(FakeAdapters* adapters);
+
+}  // namespace verbline::test
