@@ -29,7 +29,7 @@ namespace verbline::host {
 namespace {
 
 constexpr std::uint16_t discard_port = 9;  ///< RFC 863
-constexpr unsigned usable = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
+constexpr unsigned usable_states = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
 
 /// A GID as netlink has addresses.
 struct Address {
@@ -202,7 +202,7 @@ std::optional<Neighbour> parse_neighbour(nlmsghdr& message, unsigned ifindex, co
     Neighbour neighbour{.state = header->ndm_state, .mac = std::nullopt};
     const auto address = attribute(message, sizeof(*header), NDA_LLADDR);
     wire::MacAddress mac;
-    if ((neighbour.state & usable) != 0 && address.size() == mac.bytes.size()) {
+    if ((neighbour.state & usable_states) != 0 && address.size() == mac.bytes.size()) {
         std::ranges::copy(address, mac.bytes.begin());
         neighbour.mac = mac;
     }

@@ -70,19 +70,16 @@ RtnlAddress rtnl_address(int ifindex, const link::InterfaceAddress& address) {
     return built;
 }
 
-template <class Address>
-constexpr std::uint8_t bits_of = 8 * sizeof(Address);
-
 /// False: out of memory.
 template <class Address>
 bool set_gateway(rtnl_nexthop& nexthop, const BasicHop<Address>& hop) {
     if (hop.gateway != Address{}) {
-        const auto gateway = nl_address(hop.gateway, bits_of<Address>);
+        const auto gateway = nl_address(hop.gateway, address_bits<Address>);
         if (gateway) rtnl_route_nh_set_gateway(&nexthop, gateway.get());
         return gateway != nullptr;
     }
     if (!hop.ipv6_gateway) return true;
-    const auto gateway = nl_address(*hop.ipv6_gateway, bits_of<wire::Ipv6Address>);
+    const auto gateway = nl_address(*hop.ipv6_gateway, address_bits<wire::Ipv6Address>);
     return gateway != nullptr && rtnl_route_nh_set_via(&nexthop, gateway.get()) == 0;
 }
 

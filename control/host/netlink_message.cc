@@ -59,8 +59,6 @@ private:
 
 template <class Address>
 constexpr int family_of = std::same_as<Address, wire::Ipv4Address> ? AF_INET : AF_INET6;
-template <class Address>
-constexpr unsigned bits_of = std::same_as<Address, wire::Ipv4Address> ? 32 : 128;
 
 /// Of as many bytes as its family has.
 template <class Address>
@@ -98,7 +96,7 @@ std::optional<KernelEvent> parse_link(nlmsghdr& message) {
 template <class Address>
 std::optional<KernelEvent> parse_address(nlmsghdr& message, const View<ifaddrmsg>& view, int type) {
     const auto local = view.bytes(type);
-    if (local.size() != sizeof(Address) || view->ifa_prefixlen > bits_of<Address>) return std::nullopt;
+    if (local.size() != sizeof(Address) || view->ifa_prefixlen > address_bits<Address>) return std::nullopt;
     const int ifindex = static_cast<int>(view->ifa_index);
     const link::InterfaceAddress address{link::gid_of(from_network<Address>(local)), view->ifa_prefixlen};
     if (message.nlmsg_type == RTM_DELADDR) return AddressRemoved{ifindex, address};
@@ -137,7 +135,7 @@ Place place_of(const nlmsghdr& message, bool dumped) {
 template <class Address>
 std::optional<KernelEvent> parse_route(nlmsghdr& message, const View<rtmsg>& view, bool dumped) {
     const rtmsg& header = *view.operator->();
-    if (header.rtm_dst_len > bits_of<Address>) return std::nullopt;
+    if (header.rtm_dst_len > address_bits<Address>) return std::nullopt;
     rtnl_route* raw = nullptr;
     if (rtnl_route_parse(&message, &raw) < 0) return std::nullopt;
     const RtnlRoute parsed(raw);

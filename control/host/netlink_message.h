@@ -5,6 +5,7 @@
 /// Parses rtnetlink messages into events.
 
 #include <array>
+#include <cstdint>
 #include <optional>
 
 #include <linux/rtnetlink.h>
@@ -14,6 +15,10 @@
 #include "control/host/kernel_event.h"
 
 namespace verbline::host {
+
+/// The longest prefix of that family.
+template <class Address>
+inline constexpr std::uint8_t address_bits = 8 * sizeof(Address);
 
 /// Dump requests that together list everything.
 struct KernelTable {

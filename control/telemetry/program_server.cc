@@ -14,12 +14,12 @@
 
 #include <fmt/format.h>
 
+#include "control/telemetry/command_prefix.h"
 #include "pmd/runtime/runtime_directory.h"
 
 namespace verbline::telemetry {
 namespace {
 
-constexpr std::string_view prefix = "/verbline/";
 constexpr std::size_t longest_command = 256;
 
 bool send_to(int fd, const Json& message) {
@@ -101,9 +101,9 @@ bool ProgramServer::answer(Client& client, std::string_view command) {
     auto& value = reply[std::string(name)];
     if (name == "/") {
         value = Json::array({"/"});
-        for (const auto& table : tables_) value.push_back(std::string(prefix) + table.name);
-    } else if (name.starts_with(prefix)) {
-        value = page(client, name.substr(prefix.size()), first);
+        for (const auto& table : tables_) value.push_back(std::string(command_prefix) + table.name);
+    } else if (name.starts_with(command_prefix)) {
+        value = page(client, name.substr(command_prefix.size()), first);
     }
     return send_to(client.fd.get(), reply);
 }

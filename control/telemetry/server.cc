@@ -11,13 +11,12 @@
 
 #include <rte_telemetry.h>
 
+#include "control/telemetry/command_prefix.h"
 #include "control/telemetry/encode.h"
 #include "control/telemetry/exchange.h"
 
 namespace verbline::telemetry {
 namespace {
-
-constexpr std::string_view prefix = "/verbline/";
 
 /// The only global of the program: DPDK passes these callbacks no context (releases before 24.07) and cannot unregister
 /// a command, so callbacks find the current server here.
@@ -44,7 +43,7 @@ std::optional<std::size_t> offset(const char* parameters) {
 
 /// On a telemetry thread. A negative value makes the reply null.
 int reply(const char* command, const char* parameters, rte_tel_data* data) {
-    const std::string_view table = std::string_view(command).substr(prefix.size());
+    const std::string_view table = std::string_view(command).substr(command_prefix.size());
     const auto first = offset(parameters);
     const auto exchange = [] {
         const std::lock_guard lock(registry().mutex);
@@ -75,7 +74,7 @@ Result<Server> Server::open(std::vector<Table> tables, Executor execute, std::ch
     const std::lock_guard lock(all.mutex);
     if (all.current) return failure(EBUSY, "this process serves telemetry already");
     for (const auto& table : tables) {
-        const std::string command = std::string(prefix) + table.name;
+        const std::string command = std::string(command_prefix) + table.name;
         if (all.registered.contains(command)) continue;
         if (!well_named(table) || rte_telemetry_register_cmd(command.c_str(), reply, table.help.c_str()) != 0)
             return failure(EINVAL, "DPDK refuses the telemetry command " + command);

@@ -76,7 +76,7 @@ Result<DeviceSpec> hca(std::string_view text, const std::vector<std::string_view
     return spec;
 }
 
-Result<DeviceSpec> memif(std::string_view text, const std::vector<std::string_view>& items) {
+Result<DeviceSpec> memif_spec(std::string_view text, const std::vector<std::string_view>& items) {
     MemifSpec spec{.path = socket_path(items[0])};
     if (spec.path.empty()) return wrong(text, "needs a socket: memif:SOCKET[,server][,owner=UID][,queues=N]");
     for (std::size_t i = 1; i < items.size(); ++i) {
@@ -130,7 +130,7 @@ Result<DeviceSpec> parse_device_spec(std::string_view text) {
     const auto kind = text.substr(0, colon);
     const auto rest = colon == text.npos ? std::string_view() : text.substr(colon + 1);
     if (colon != text.npos && kind == "tap") return tap(text, split(rest));
-    if (colon != text.npos && kind == "memif") return memif(text, split(rest));
+    if (colon != text.npos && kind == "memif") return memif_spec(text, split(rest));
     if (colon != text.npos && kind == "hca") return hca(text, split(rest));
     if (colon != text.npos && kind == "eth") {
         if (rest.empty() || rest.contains(',')) return wrong(text, "needs an interface name alone: eth:IFNAME");

@@ -27,10 +27,10 @@ constexpr std::uint64_t verified_checksums =
     RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
 
 /// The threads of the gate: each queue has one that receives and one that sends, which may be the same.
-std::size_t receiver(std::uint16_t queue) {
+std::size_t receiving_thread(std::uint16_t queue) {
     return 2u * queue;
 }
-std::size_t sender(std::uint16_t queue) {
+std::size_t sending_thread(std::uint16_t queue) {
     return 2u * queue + 1;
 }
 
@@ -211,13 +211,13 @@ bool Hca::link_up() {
 }
 
 std::uint16_t Hca::rx_burst(std::uint16_t queue, Burst burst) noexcept {
-    return gate_.with(receiver(queue), std::uint16_t{0},
+    return gate_.with(receiving_thread(queue), std::uint16_t{0},
                       [&](Adapter& adapter) { return adapter.queue(queue).receive(burst); });
 }
 
 std::uint16_t Hca::tx_burst(std::uint16_t queue, Burst burst) noexcept {
     if (!burst.empty()) return 0;
-    return gate_.with(sender(queue), std::uint16_t{0}, [&](Adapter& adapter) {
+    return gate_.with(sending_thread(queue), std::uint16_t{0}, [&](Adapter& adapter) {
         adapter.queue(queue).reap();
         return std::uint16_t{0};
     });
@@ -225,8 +225,8 @@ std::uint16_t Hca::tx_burst(std::uint16_t queue, Burst burst) noexcept {
 
 std::uint16_t Hca::send(std::uint16_t queue, std::span<const Datagram> burst) noexcept {
     constexpr int nobody = -1;
-    const int sent =
-        gate_.with(sender(queue), nobody, [&](Adapter& adapter) { return int{adapter.queue(queue).send(burst)}; });
+    const int sent = gate_.with(sending_thread(queue), nobody,
+                                [&](Adapter& adapter) { return int{adapter.queue(queue).send(burst)}; });
     if (sent != nobody) return static_cast<std::uint16_t>(sent);
     for (const auto& datagram : burst) rte_pktmbuf_free(datagram.payload);
     queue_counters_[queue]->tx.tx_dropped_down.add(burst.size());
@@ -238,7 +238,7 @@ int Hca::rx_event(std::uint16_t queue) const noexcept {
 }
 
 void Hca::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
-    gate_.with(receiver(queue), 0, [&](Adapter& adapter) {
+    gate_.with(receiving_thread(queue), 0, [&](Adapter& adapter) {
         adapter.queue(queue).want_event(wanted);
         return 0;
     });

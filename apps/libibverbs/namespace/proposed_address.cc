@@ -18,7 +18,7 @@
 namespace verbline::verbs {
 namespace {
 
-std::filesystem::path place(const std::filesystem::path& root) {
+std::filesystem::path address_file(const std::filesystem::path& root) {
     return root / "infiniband_verbs/.address";
 }
 
@@ -37,7 +37,7 @@ wire::Guid guid_of(const wire::MacAddress& mac) {
 }
 
 Result<void> propose_address(const std::filesystem::path& root, const wire::MacAddress& mac) {
-    const auto file = place(root);
+    const auto file = address_file(root);
     const FileDescriptor out(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (out && write(out.get(), mac.bytes.data(), mac.bytes.size()) == static_cast<ssize_t>(mac.bytes.size()))
         return {};
@@ -45,7 +45,7 @@ Result<void> propose_address(const std::filesystem::path& root, const wire::MacA
 }
 
 std::optional<TakenAddress> take_proposed_address(const std::filesystem::path& root) {
-    TakenAddress taken{.mac = {}, .lock = FileDescriptor(open(place(root).c_str(), O_RDONLY | O_CLOEXEC))};
+    TakenAddress taken{.mac = {}, .lock = FileDescriptor(open(address_file(root).c_str(), O_RDONLY | O_CLOEXEC))};
     if (!taken.lock || flock(taken.lock.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
     auto& bytes = taken.mac.bytes;
     if (read(taken.lock.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return std::nullopt;

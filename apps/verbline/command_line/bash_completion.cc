@@ -12,7 +12,7 @@ namespace verbline::cli {
 namespace {
 
 /// Where the command is: EAL arguments before it end with `--`.
-constexpr std::string_view begin = R"(# SPDX-License-Identifier: BSD-3-Clause
+constexpr std::string_view bash_head = R"(# SPDX-License-Identifier: BSD-3-Clause
 # Written by `verbline help --completion bash`.
 _verbline() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} at=1 command words=''
@@ -81,7 +81,7 @@ std::string command_case(const CompletionCommand& command, std::span<const Compl
 
 std::string bash_completion(std::span<const std::unique_ptr<Command>> commands) {
     const auto all = completion_commands(commands);
-    std::string out(begin);
+    std::string out(bash_head);
     out += program_words(all) + two_word_names(all) + "    else\n";
     std::vector<std::string> with_two;
     for (const auto& first : first_words(all))

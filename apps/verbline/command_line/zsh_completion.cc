@@ -12,7 +12,7 @@ namespace verbline::cli {
 namespace {
 
 /// EAL arguments, which end with `--`, are taken out: what is left begins with the command.
-constexpr std::string_view begin = R"(#compdef verbline
+constexpr std::string_view zsh_head = R"(#compdef verbline
 # SPDX-License-Identifier: BSD-3-Clause
 # Written by `verbline help --completion zsh`.
 _verbline() {
@@ -108,7 +108,7 @@ std::string second_level(std::span<const CompletionCommand> commands) {
 
 std::string zsh_completion(std::span<const std::unique_ptr<Command>> commands) {
     const auto all = completion_commands(commands);
-    std::string out(begin);
+    std::string out(zsh_head);
     out += descriptions(all) + "    _arguments -C" + option_specs(completion_program_options()) + " \\\n" +
            std::string(dispatch) + second_level(all) + "    case $command in\n";
     for (const auto& command : all)

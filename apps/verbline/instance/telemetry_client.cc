@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "control/telemetry/command_prefix.h"
+
 namespace verbline::cli {
 namespace {
 
@@ -17,8 +19,6 @@ constexpr std::size_t longest_reply = 64 * 1024;  ///< DPDK's is 16 KiB
 constexpr std::size_t longest_table = 100'000;    ///< rows: a process that never ends its table is cut off
 
 constexpr std::string_view advice = "its output is not trusted; remove it, or run this as its owner";
-
-constexpr std::string_view our_commands = "/verbline/";
 
 /// Rows come as {"0": {...}, ...}; a flat object has no objects in it.
 bool is_rows(const Json& value) {
@@ -74,7 +74,7 @@ Result<std::vector<std::string>> TelemetryClient::tables() {
     for (const auto& command : *commands) {
         if (!command.is_string()) continue;
         const auto& text = command.get_ref<const std::string&>();
-        if (text.starts_with(our_commands)) names.push_back(text.substr(our_commands.size()));
+        if (text.starts_with(telemetry::command_prefix)) names.push_back(text.substr(telemetry::command_prefix.size()));
     }
     return names;
 }
@@ -82,7 +82,7 @@ Result<std::vector<std::string>> TelemetryClient::tables() {
 Result<Json> TelemetryClient::table(std::string_view name) {
     Json rows = Json::array();
     while (rows.size() < longest_table) {
-        auto page = ask(fmt::format("{}{},{}", our_commands, name, rows.size()));
+        auto page = ask(fmt::format("{}{},{}", telemetry::command_prefix, name, rows.size()));
         if (!page) return page;
         if (!page->is_object() || !is_rows(*page)) return page;
         if (page->empty()) break;
