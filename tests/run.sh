@@ -7,10 +7,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/../apps/testbed/testbed.sh"
 only='*' quick=0 all=0 bare=0 fuzz_seconds=4 soak_minutes=1
 passed=0 failed=0 skipped=0
 asan_tests=() tsan_tests=() fuzz_targets=()
-ahead='' # the process that builds what is needed later
+beside=() # PID -> name of the system tests that run
+ahead=''  # the process that builds what is needed later
 logs=$root/build/test-logs
-# Tests that run threads beside each other, for the thread sanitizer.
-threaded='datapath/memory datapath/transport datapath/rdma datapath/router control/loop control/cm control/telemetry pmd/tun pmd/capture pmd/rss pmd/shard apps/libibverbs/port'
+# Tests that run threads beside each other, for the thread sanitizer; with --all also those of telemetry, which need the most built.
+threaded='datapath/memory datapath/transport datapath/rdma datapath/router control/loop control/cm pmd/tun pmd/capture pmd/rss pmd/shard apps/libibverbs/port'
+# System tests that measure rates or the CPU that something takes, or are a machine of their own.
+undisturbed='bench_ipoib bench_packet bench_packet_rfc2544 bench_rdma gateway_soak hub_shards idle packages shards soak stalled_shard systemd verbs_busy'
 
 usage() {
     cat <<'END'
@@ -114,10 +117,10 @@ build() {
 set_up_sanitized() {
     local directory=$1 flags=$2
     shift 2
-    # Line tables only, -O1, and eight files at a time as one: the build is what takes the time. Warnings are the release build's to
-    # make errors of: clang also has some about GCC's own headers.
-    CXX="$(command -v ccache) clang++-19" CXXFLAGS="-gline-tables-only $flags" \
-        set_up "$directory" -Dunity=on -Dunity_size=8 -Db_lto=false -Doptimization=1 -Ddebug=false -Dwerror=false -Dbench=false "$@"
+    # Line tables only, -O1, two dozen files at a time as one, and LLVM's linker: the build is what takes the time. Warnings are the
+    # release build's to make errors of: clang also has some about GCC's own headers.
+    CXX_LD=lld CXX="$(command -v ccache) clang++-19" CXXFLAGS="-gline-tables-only $flags" \
+        set_up "$directory" -Dunity=on -Dunity_size=24 -Db_lto=false -Doptimization=1 -Ddebug=false -Dwerror=false -Dbench=false "$@"
 }
 
 # programs DIRECTORY TEST...: what these unit tests need built, as ninja names it.
@@ -217,25 +220,52 @@ why_no_system_tests() {
     fi
 }
 
+# system_tests NAME...: as many at a time as there are CPUs, for they wait more than they do; then those that measure what the
+# machine gives, or are a machine of their own, one after the other.
 system_tests() {
-    local name why limit
+    local name why alone=()
     why=$(why_no_system_tests)
     export VERBLINE_SOAK_SECONDS=$((soak_minutes * 60)) VERBLINE_GATEWAY_SOAK_SECONDS=$((all ? 600 : 30))
     for name in "$@"; do
         if [[ -n $why ]]; then
             echo "$why" >"$logs/why"
             finished "system/$name" 77 "$logs/why" 0
-            continue
+        elif [[ " $undisturbed " == *" $name "* ]]; then
+            alone+=("$name")
+        else
+            while ((${#beside[@]} >= $(nproc))); do await_system_test; done
+            system_test "$name" &
+            beside[$!]=$name
         fi
-        export VERBLINE_BED=/run/verbline/test-$$-$name
-        limit=180
-        [[ $name != verbs_*rxe ]] || limit=400 # some seventy rows with a guest; on a slow machine the longest of all
-        [[ $name != packages ]] || limit=600 # half a minute of packing and as much of lintian, on a machine that has time
-        [[ $name != soak ]] || limit=$((VERBLINE_SOAK_SECONDS + 240))
-        [[ $name != gateway_soak ]] || limit=$((VERBLINE_GATEWAY_SOAK_SECONDS + 120))
-        run_test "system/$name" "$limit" "tests/system/$name"
-        apps/testbed/close "$VERBLINE_BED" # should it have been killed
     done
+    while ((${#beside[@]})); do await_system_test; done
+    for name in "${alone[@]}"; do
+        system_test "$name" &
+        beside[$!]=$name
+        await_system_test
+    done
+}
+
+# system_test NAME: its status and how long it took are left in a file.
+system_test() {
+    local name=$1 limit=180 status=0 began=${EPOCHREALTIME/[.,]/}
+    [[ $name != verbs_*rxe ]] || limit=400 # some seventy rows with a guest; on a slow machine the longest of all
+    [[ $name != packages ]] || limit=600   # half a minute of packing and as much of lintian, on a machine that has time
+    [[ $name != soak ]] || limit=$((VERBLINE_SOAK_SECONDS + 240))
+    [[ $name != gateway_soak ]] || limit=$((VERBLINE_GATEWAY_SOAK_SECONDS + 120))
+    VERBLINE_BED=/run/verbline/test-$$-$name timeout -k 10 "$limit" "tests/system/$name" >"$logs/system-$name.log" 2>&1 || status=$?
+    echo "$status $(seconds_since "$began")" >"$logs/system-$name.status"
+    apps/testbed/close "/run/verbline/test-$$-$name" # should it have been killed
+}
+
+# await_system_test: one of those that run has ended.
+await_system_test() {
+    local ended name status seconds
+    wait -n -p ended "${!beside[@]}" || true
+    name=${beside[$ended]}
+    unset "beside[$ended]"
+    read -r status seconds <"$logs/system-$name.status"
+    finished "system/$name" "$status" "$logs/system-$name.log" "$seconds"
 }
 
 # bare_tests: one after the other, as each is a whole machine's work.
@@ -348,8 +378,9 @@ run_sanitized() {
 
 # tally: the last line, whatever happened.
 tally() {
-    local status=$?
+    local status=$? pid
     stop_building_ahead
+    for pid in "${!beside[@]}"; do pkill -TERM -P "$pid" || true; done
     ((status == 0 || failed > 0)) || failed=1
     ((skipped == 0)) && skipped='' || skipped=", $skipped skipped"
     echo "$passed passed, $failed failed$skipped"
@@ -370,6 +401,10 @@ main() {
     install_packages run test
     close_dead_beds
     source_files >"$logs/sources"
+    if ((all)); then
+        export VERBLINE_ALL=1 # also what check/headers and check/tidy leave out
+        threaded+=' control/telemetry'
+    fi
     set_up build -Dbuildtype=release -Dtests=true -Dbench=true -Ddevel=true -Dnet_ipoib=auto
     step "the sources"
     checks spdx readmes paths names includes arrows devargs format shell doxygen headers
@@ -377,7 +412,6 @@ main() {
     if ((!quick)); then
         run_sanitized
         step "clang-tidy"
-        ((!all)) || export VERBLINE_ANALYZE=1
         checks tidy
     fi
     bare_tests

@@ -50,8 +50,8 @@ process_remember() { printf '%d %s\n' "$2" "$(process_start_time "$2")" >"$bed/$
 process_start_time() {
     local stat
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
-    stat=${stat##*) }
-    cut -d' ' -f20 <<<"$stat"
+    read -ra stat <<<"${stat##*) }"
+    echo "${stat[19]}"
 }
 
 # process_pid NAME: its PID, if it is alive.
@@ -63,7 +63,8 @@ process_pid() {
 }
 
 # await_end PID SECONDS
-await_end() { timeout "$2" tail -s 0.02 -f --pid="$1" /dev/null; }
+await_end() { within "$2" process_is_gone "$1" >/dev/null; }
+process_is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # process_await_end NAME SECONDS: it may have ended already.
 process_await_end() {
@@ -109,13 +110,27 @@ processes_stop() {
 
 # within SECONDS COMMAND...: until the command succeeds; prints the seconds it took.
 within() {
-    local limit=$1 began=${EPOCHREALTIME/[.,]/}
+    local limit=$1 began=${EPOCHREALTIME/[.,]/} tried silence
     shift
-    until "$@" >/dev/null 2>&1; do
-        ((${EPOCHREALTIME/[.,]/} - began < limit * 1000000)) || return 1
-        sleep 0.02
+    # A pipe into which nobody writes: reading it is a pause without a process of its own, of which a busy machine has enough.
+    exec {silence}<> <(:)
+    while true; do
+        tried=${EPOCHREALTIME/[.,]/}
+        ! "$@" >/dev/null 2>&1 || break
+        if ((${EPOCHREALTIME/[.,]/} - began >= limit * 1000000)); then
+            exec {silence}>&-
+            return 1
+        fi
+        pause "$silence" $((${EPOCHREALTIME/[.,]/} - tried))
     done
+    exec {silence}>&-
     seconds_since "$began"
+}
+
+# pause DESCRIPTOR MICROSECONDS: 20 ms, or as long as that, so that what asks again and again takes half a processor at most.
+pause() {
+    local duration=$(($2 < 20000 ? 20000 : $2 > 500000 ? 500000 : $2))
+    read -r -t "$(printf '0.%06d' "$duration")" -u "$1" _ || true
 }
 
 # await_line NAME PATTERN SECONDS: until process NAME prints a line that matches (an extended regular expression).
@@ -127,12 +142,26 @@ await_line() {
 
 # await_line_in FILE NAME PATTERN SECONDS: the same in FILE; gives up as soon as process NAME ends.
 await_line_in() {
-    local file=$1 pid reader found=0 lines
+    local pid reader='' line='' found=1
     read -r pid _ <"$bed/$2.pid"
-    exec {lines}< <(exec tail -s 0.05 -n +1 -F --pid="$pid" "$file" 2>/dev/null)
-    reader=$!
-    timeout "$4" grep -q -m1 -E -- "$3" <&"$lines" || found=$?
-    kill "$reader" 2>/dev/null || true
-    exec {lines}<&-
+    within "$4" line_or_end "$1" "$pid" "$3" >/dev/null || true
+    [[ -z $reader ]] || exec {reader}<&-
     return "$found"
+}
+
+# line_or_end FILE PID PATTERN: reads what has come since; there is the line, or no process to write it. What is between two calls is
+# in variables of await_line_in's.
+line_or_end() {
+    local more ended=1
+    ! process_is_gone "$2" || ended=0 # what it has written is there by now
+    [[ -n $reader ]] || { [[ -e $1 ]] && exec {reader}<"$1"; } || return "$ended"
+    while IFS= read -r -u "$reader" more; do
+        line+=$more
+        [[ ! $line =~ $3 ]] || found=0
+        line=''
+        ((found)) || return 0
+    done
+    line+=$more
+    ((ended)) || [[ ! $line =~ $3 ]] || found=0
+    return "$ended"
 }

@@ -22,7 +22,7 @@ PROGRAMS = Path("/run/verbline/programs")
 # What a program complains of without ending.
 COMPLAINT = re.compile(r"invalid data|Unable to|Couldn't|Failed|failed|Error|error|Completion with|mismatch|bogus|^verbline: .*$", re.MULTILINE)
 LISTENING = ("0A", "07")  # TCP_LISTEN; what UDP calls bound
-POLL_SECONDS = 0.005
+POLL_SECONDS = 0.02
 
 
 class Wrong(Exception):
