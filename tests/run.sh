@@ -31,8 +31,8 @@ Installs what the tests need, builds, runs every test and prints how many passed
 
   --only GLOB        those whose name matches, e.g. 'system/*' or 'unit/datapath/wire'
   --quick            without sanitizers, fuzzing and clang-tidy; the unit tests are those of the release build
-  --all              the unit tests and benchmarks of the release build as well, all of clang-tidy, ten minutes of
-                     system/gateway_soak, and bare/...: three times the time
+  --all              the unit tests and benchmarks of the release build as well, headers of tests, all of clang-tidy,
+                     ten minutes of system/gateway_soak, and bare/...: three times the time
   --bare             only bare/..., which takes an hour
   --fuzz-seconds N   for each fuzz target (4); what it finds is kept in build-asan/fuzz
   --soak MINUTES     how long system/soak goes on (1)

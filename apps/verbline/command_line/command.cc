@@ -23,7 +23,7 @@ std::string reason(const Command& command, const CLI::ParseError& error) {
     return fmt::format("{0}: {1}; see verbline {0} --help", command.manual().name, what);
 }
 
-Outcome run(Command& command, std::span<const std::string> arguments, const CommandContext& context) {
+Outcome run_command(Command& command, std::span<const std::string> arguments, const CommandContext& context) {
     CLI::App app;
     command.declare(app);
     try {
@@ -52,7 +52,7 @@ Outcome run(std::span<const std::string> words, const CommandContext& context) {
     }
     const auto found = find_command(commands, words);
     if (!found) return std::unexpected(found.error());
-    return run(**found, words.subspan(name_words(**found)), context);
+    return run_command(**found, words.subspan(name_words(**found)), context);
 }
 
 }  // namespace verbline::cli

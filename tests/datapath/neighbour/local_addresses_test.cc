@@ -15,7 +15,7 @@
 namespace verbline::neighbour {
 namespace {
 
-const auto ours = gid("fd76:1::1"), theirs = gid("fd76:1::2"), local = gid("fe80::1"), ipv4 = gid("10.1.0.1");
+const auto ours = gid("fd76:1::1"), theirs = gid("fd76:1::2"), local = gid("fe80::1"), mapped = gid("10.1.0.1");
 constexpr Parameters of_a_router{
     .router = true, .detect_duplicates = Detect::ipv6, .probe_wait = second, .use_tentative = false};
 
@@ -94,7 +94,7 @@ TEST_F(LocalAddressesTest, AreDefendedOnceTheyAreOurs) {
 }
 
 TEST_F(LocalAddressesTest, ThatAreCertainAreUsedAtOnce) {
-    engine.set_addresses({{ours, 64}, {ipv4, 24}}, 0, {ours});
+    engine.set_addresses({{ours, 64}, {mapped, 24}}, 0, {ours});
     EXPECT_TRUE(due(0).empty()) << "nor is IPv4 probed for";
     EXPECT_TRUE(sends(hear(request(them, theirs, ours))));
 }

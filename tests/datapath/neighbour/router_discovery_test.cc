@@ -18,7 +18,7 @@ namespace {
 using test::ByteVector, test::ipv6;
 using wire::IpoibAddress, wire::MacAddress;
 
-const IpoibAddress our_ipoib{.qpn = wire::Qpn{0x48}, .gid = gid("fe80::2:c903:0:1")};
+const IpoibAddress router_ipoib{.qpn = wire::Qpn{0x48}, .gid = gid("fe80::2:c903:0:1")};
 
 Advertisement advertisement(const LinkAddress& at) {
     return {.source = ipv6("fe80::1"),
@@ -41,24 +41,24 @@ TEST(RouterDiscovery, WritesAnAdvertisement) {
 }
 
 TEST(RouterDiscovery, WritesTheLinkLayerAddressOfIpoibWithItsPadding) {
-    const auto packet = write_advertisement(advertisement(our_ipoib));
+    const auto packet = write_advertisement(advertisement(router_ipoib));
     const auto option = wire::Bytes(packet).subspan(wire::Ipv6::size + wire::RouterAdvertisement::size);
     const auto link = wire::NdLinkAddress<IpoibAddress>::parse(option);  // checks the length, 3, and the padding
     ASSERT_TRUE(link);
     EXPECT_EQ(link->type, wire::nd_option::source_link_address);
-    EXPECT_EQ(link->address, our_ipoib);
+    EXPECT_EQ(link->address, router_ipoib);
     EXPECT_EQ(wire::NdMtu::parse(option.subspan(24))->mtu, 1500u);
 }
 
 TEST(RouterDiscovery, HasTheRightChecksum) {
-    for (const LinkAddress& at : {LinkAddress(us), LinkAddress(our_ipoib)}) {
+    for (const LinkAddress& at : {LinkAddress(us), LinkAddress(router_ipoib)}) {
         const auto packet = write_advertisement(advertisement(at));
         EXPECT_TRUE(genuine_discovery(*wire::Ipv6::parse(packet), wire::Bytes(packet).subspan(wire::Ipv6::size)));
     }
 }
 
 TEST(RouterDiscovery, FitsAPacketThatEveryLinkCarries) {
-    auto many = advertisement(our_ipoib);
+    auto many = advertisement(router_ipoib);
     many.prefixes.resize(100, many.prefixes[0]);
     EXPECT_LE(write_advertisement(many).size(), 1280u);
     EXPECT_GT(write_advertisement(many).size(), 1280u - wire::NdPrefix::size);

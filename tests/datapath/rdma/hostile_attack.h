@@ -100,6 +100,7 @@ struct Row {
 };
 
 namespace op = transport::opcode;  ///< as they are, those of RC
+inline constexpr Frame plain_send{.opcode = op::send_only, .payload = 64};
 constexpr std::uint8_t uc(std::uint8_t low) {
     return op::of(transport::Service::uc, low);
 }

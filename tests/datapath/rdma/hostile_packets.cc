@@ -17,10 +17,8 @@ Row in_state(transport::QueuePairState state, std::string_view name, const Frame
     return {.name = name, .frames = {frame}, .counters = "rx_dropped_state", .state = state, .before = state};
 }
 
-constexpr Frame send{.opcode = op::send_only, .payload = 64};
-
 Frame send_with(std::uint8_t opcode) {
-    auto frame = send;
+    auto frame = plain_send;
     frame.opcode = opcode;
     return frame;
 }
@@ -63,7 +61,7 @@ std::vector<Row> packet_rows() {
                 "rx_dropped_length"),
         dropped("SEND with immediate without room for it", {.opcode = op::send_only_immediate, .cut = 4},
                 "rx_dropped_length"),
-        in_state(init, "SEND in INIT", send),
+        in_state(init, "SEND in INIT", plain_send),
         in_state(init, "ACK in INIT", {.opcode = op::acknowledge}),
         {.name = "ACK in RTR",
          .frames = {{.opcode = op::acknowledge}},

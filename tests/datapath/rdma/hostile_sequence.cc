@@ -10,7 +10,6 @@ using transport::QueuePairType, transport::SendOperation;
 
 namespace {
 
-constexpr Frame send{.opcode = op::send_only, .payload = 64};
 constexpr Frame fetch_and_add{.opcode = op::fetch_add, .operand = 5};
 constexpr Frame read{.opcode = op::read_request, .length = 2048};
 constexpr std::string_view read_answer = "READ response first +0 msn 1 [1024], READ response last +1 msn 1 [1024]";
@@ -65,7 +64,7 @@ std::vector<Row> sequence_rows() {
          .receives = 1,
          .selective = true},
         {.name = "early garbage is judged when its context comes",
-         .frames = {{.opcode = op::send_last, .psn = 1, .payload = 64}, send},
+         .frames = {{.opcode = op::send_last, .psn = 1, .payload = 64}, plain_send},
          .answers = "NAK sequence +0 msn 0, NAK invalid +1 msn 1",
          .counters = "out_of_sequence, resp_remote_invalid_request",
          .completions = "receive: success, receive: work request flushed",

@@ -8,18 +8,12 @@
 namespace verbline::wire {
 namespace {
 
-// The two machines of the captures.
-constexpr MacAddress first{
-    {std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0x0e}, std::byte{0}, std::byte{1}}};
-constexpr MacAddress second{
-    {std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0x0e}, std::byte{0}, std::byte{2}}};
-
 TEST(Arp, GoldenOverEthernet) {
     expect_golden("0001 0800 06 04 0002 5254000e0001 0a4d0001 5254000e0002 0a4d0002",
                   EthernetArp{.operation = ArpOperation::reply,
-                              .sender_link = first,
+                              .sender_link = first_machine,
                               .sender = ipv4(10, 77, 0, 1),
-                              .target_link = second,
+                              .target_link = second_machine,
                               .target = ipv4(10, 77, 0, 2)});
 }
 

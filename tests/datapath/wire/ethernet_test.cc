@@ -8,15 +8,9 @@
 namespace verbline::wire {
 namespace {
 
-// The two machines of the captures.
-constexpr MacAddress first{
-    {std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0x0e}, std::byte{0}, std::byte{1}}};
-constexpr MacAddress second{
-    {std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0x0e}, std::byte{0}, std::byte{2}}};
-
 TEST(Ethernet, Golden) {
     expect_golden("5254000e0001 5254000e0002 0800",
-                  Ethernet{.destination = first, .source = second, .type = ether_type::ipv4});
+                  Ethernet{.destination = first_machine, .source = second_machine, .type = ether_type::ipv4});
 }
 
 TEST(Vlan, Golden) {

@@ -10,9 +10,16 @@
 #include <gtest/gtest.h>
 
 #include "datapath/wire/header.h"
+#include "datapath/wire/types.h"
 #include "tests/support/hex.h"
 
 namespace verbline::wire {
+
+// The two of the captures.
+inline constexpr MacAddress first_machine{
+    {std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0x0e}, std::byte{0}, std::byte{1}}};
+inline constexpr MacAddress second_machine{
+    {std::byte{0x52}, std::byte{0x54}, std::byte{0}, std::byte{0x0e}, std::byte{0}, std::byte{2}}};
 
 template <class Header>
 std::string emitted(const Header& header) {
