@@ -10,10 +10,10 @@ asan_tests=() tsan_tests=() fuzz_targets=()
 beside=() # PID -> name of the system tests that run
 ahead=''  # the process that builds what is needed later
 logs=$root/build/test-logs
-# Tests that run threads beside each other, for the thread sanitizer; with --all also those of telemetry, which need the most built.
-threaded='datapath/memory datapath/transport datapath/rdma datapath/router control/loop control/cm pmd/tun pmd/capture pmd/rss pmd/shard apps/libibverbs/port'
+# Tests that run threads beside each other, for the thread sanitizer; with --all also those that need nearly all folders built.
+threaded='datapath/memory datapath/transport datapath/rdma datapath/router control/loop pmd/tun pmd/capture pmd/rss pmd/shard'
 # System tests that measure rates or the CPU that something takes, or are a machine of their own.
-undisturbed='bench_ipoib bench_packet bench_packet_rfc2544 bench_rdma gateway_soak hub_shards idle packages shards soak stalled_shard systemd verbs_busy'
+undisturbed='bench_ipoib bench_packet bench_packet_rfc2544 bench_rdma gateway_pair gateway_soak hub_shards idle packages shards soak stalled_shard systemd verbs_busy'
 
 usage() {
     cat <<'END'
@@ -117,10 +117,10 @@ build() {
 set_up_sanitized() {
     local directory=$1 flags=$2
     shift 2
-    # Line tables only, -O1, two dozen files at a time as one, and LLVM's linker: the build is what takes the time. Warnings are the
-    # release build's to make errors of: clang also has some about GCC's own headers.
+    # Line tables only, -O1, and LLVM's linker: the build is what takes the time. Warnings are the release build's to make errors of:
+    # clang also has some about GCC's own headers.
     CXX_LD=lld CXX="$(command -v ccache) clang++-19" CXXFLAGS="-gline-tables-only $flags" \
-        set_up "$directory" -Dunity=on -Dunity_size=24 -Db_lto=false -Doptimization=1 -Ddebug=false -Dwerror=false -Dbench=false "$@"
+        set_up "$directory" -Db_lto=false -Doptimization=1 -Ddebug=false -Dwerror=false -Dbench=false "$@"
 }
 
 # programs DIRECTORY TEST...: what these unit tests need built, as ninja names it.
@@ -403,7 +403,7 @@ main() {
     source_files >"$logs/sources"
     if ((all)); then
         export VERBLINE_ALL=1 # also what check/headers and check/tidy leave out
-        threaded+=' control/telemetry'
+        threaded+=' control/cm control/telemetry apps/libibverbs/port'
     fi
     set_up build -Dbuildtype=release -Dtests=true -Dbench=true -Ddevel=true -Dnet_ipoib=auto
     step "the sources"

@@ -89,7 +89,7 @@ std::optional<KernelEvent> parse_link(nlmsghdr& message) {
     return LinkChanged{{.ifindex = (*link)->ifi_index,
                         .name = link->text(IFLA_IFNAME),
                         .up = ((*link)->ifi_flags & IFF_UP) != 0,
-                        .carrier = ((*link)->ifi_flags & (IFF_RUNNING | IFF_LOWER_UP)) != 0,
+                        .carrier = ((*link)->ifi_flags & (unsigned{IFF_RUNNING} | unsigned{IFF_LOWER_UP})) != 0,
                         .mtu = link->number(IFLA_MTU).value_or(0)}};
 }
 
