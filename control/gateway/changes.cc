@@ -23,7 +23,7 @@ using Differences = std::vector<Difference>;
 
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 14> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 15> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
@@ -35,6 +35,7 @@ Differences differences(const PortConfig& a, const PortConfig& b) {
         {"reverse_path", a.reverse_path == b.reverse_path, 0},
         {"proxy", a.proxy == b.proxy, 0},
         {"multicast", a.multicast == b.multicast, 0},
+        {"virtual_address", a.virtual_addresses == b.virtual_addresses, lines.virtual_address},
         {"advertise", a.advertise == b.advertise, lines.advertise},
         {"impair", a.impair == b.impair, lines.impair},
         {"capture", a.capture == b.capture, lines.capture},

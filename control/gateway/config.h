@@ -26,8 +26,8 @@ enum class IpoibLink : std::uint8_t { infiniband, roce_v2 };
 struct PortConfig {
     /// Line numbers in the file; 0: not set there, or no file.
     struct Lines {
-        unsigned port = 0, link = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0, advertise = 0,
-                 impair = 0, capture = 0;
+        unsigned port = 0, link = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0, virtual_address = 0,
+                 advertise = 0, impair = 0, capture = 0;
     };
 
     std::string name;  ///< also that of the kernel-visible interface
@@ -43,9 +43,10 @@ struct PortConfig {
     bool proxy = false;     ///< answer for the hosts behind other such ports whose networks are the same
     bool multicast = true;  ///< route multicast groups from and to the port
     std::vector<link::InterfaceAddress> addresses;
-    bool advertise = false;  ///< as an IPv6 router, to hosts that configure themselves
-    std::string impair;      ///< empty: none
-    std::string capture;     ///< file; empty: none
+    std::vector<wire::Gid> virtual_addresses{};  ///< that another program gives to one of several gateways (VRRP)
+    bool advertise = false;                      ///< as an IPv6 router, to hosts that configure themselves
+    std::string impair;                          ///< empty: none
+    std::string capture;                         ///< file; empty: none
     Lines lines;
 
     bool has_subnet() const { return type == PortType::ipoib && link == IpoibLink::infiniband; }

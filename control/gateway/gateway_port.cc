@@ -176,7 +176,8 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
                                            .ipv6_gateways = &ipv6_gateways,
                                            .advertises = port_config_.advertise,
                                            .mtu = port_config_.mtu,
-                                           .neighbours = port_neighbours(config_.limits)};
+                                           .neighbours = port_neighbours(config_.limits),
+                                           .virtual_addresses = port_config_.virtual_addresses};
     const wire::Qpn qpn{ipoib::first_qpn + static_cast<std::uint32_t>(id_)};
     if (subnet_) {
         auto made = std::make_unique<router::IpoibPort>(

@@ -40,6 +40,7 @@ neighbour::Parameters parameters_of(const ControlPort::Setup& setup) {
             .detect_duplicates = neighbour::Detect::ipv6,
             .probe_wait = second,  // RetransTimer (RFC 4862, 5.4; RFC 4861, 10)
             .use_tentative = false,
+            .virtual_addresses = setup.virtual_addresses,
             .capacity = setup.neighbours};
 }
 

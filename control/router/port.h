@@ -69,6 +69,7 @@ public:
         bool advertises = false;                                    ///< as a router, to hosts that configure themselves
         std::uint32_t mtu = 0;                                      ///< of the link, advertised
         std::size_t neighbours = neighbour::Parameters{}.capacity;  ///< that it keeps at most
+        std::vector<wire::Gid> virtual_addresses{};                 ///< neighbour/parameters.h
     };
 
     ControlPort(const ControlPort&) = delete;

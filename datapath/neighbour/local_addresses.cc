@@ -28,6 +28,7 @@ bool LocalAddresses::detects(const Gid& address, const LinkAddress& own) const {
 
 void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, const LinkAddress& own, Time now,
                          const std::vector<Gid>& certain) {
+    const auto& shared = parameters_.virtual_addresses;
     std::vector<Own> next;
     for (const auto& address : addresses) {
         const auto same = [&](const Own& mine) { return mine.address.gid == address.gid; };
@@ -41,6 +42,7 @@ void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, c
         } else {
             next.push_back({.address = address});
         }
+        next.back().is_virtual = std::ranges::find(shared, address.gid) != shared.end();
     }
     own_ = std::move(next);
 }
@@ -48,6 +50,10 @@ void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, c
 void LocalAddresses::announce(Time now) {
     for (auto& mine : own_) {
         if (mine.lost || (mine.tentative && mine.due)) continue;
+        if (mine.yielded) {
+            if (!mine.due) mine.due = now + parameters_.yield_for;
+            continue;
+        }
         mine.probed = false;
         mine.announcements = parameters_.announcements;
         mine.due = now;
@@ -65,11 +71,17 @@ std::optional<LocalAddresses::Due> LocalAddresses::due(Time now) {
             mine.due = now + parameters_.probe_wait;
             return Due{mine.address.gid, true};
         }
-        mine.tentative = false;
-        mine.due = --mine.announcements > 0 ? std::optional(now + parameters_.announce_interval) : std::nullopt;
+        mine.tentative = mine.yielded = false;
+        mine.due = next_announcement(mine, now);
         return Due{mine.address.gid, false};
     }
     return std::nullopt;
+}
+
+std::optional<Time> LocalAddresses::next_announcement(Own& mine, Time now) const {
+    if (mine.is_virtual) return now + parameters_.refresh_interval;
+    if (--mine.announcements == 0) return std::nullopt;
+    return now + parameters_.announce_interval;
 }
 
 std::optional<Time> LocalAddresses::deadline() const {
@@ -84,13 +96,18 @@ std::optional<Time> LocalAddresses::deadline() const {
 bool LocalAddresses::probed(const Gid& address) {
     auto& mine = *find(address);
     if (mine.tentative) lose(mine);
-    return !mine.lost;
+    return !mine.lost && !mine.yielded;
 }
 
 /// RFC 5227, 2.4 (b): the address is defended once per DEFEND_INTERVAL, or two hosts that defend the same one would
 /// announce it in an endless loop.
 bool LocalAddresses::claimed(const Gid& address, Time now) {
     auto& mine = *find(address);
+    if (mine.is_virtual) {
+        mine.yielded = true;
+        mine.due = now + parameters_.yield_for;
+        return false;
+    }
     if (mine.tentative) lose(mine);
     mine.conflict = true;
     if (mine.lost || (mine.defended && now - *mine.defended < parameters_.defend_interval)) return false;
@@ -127,7 +144,7 @@ std::optional<Gid> LocalAddresses::source_for(const Gid& address) const {
     std::optional<Gid> other;
     bool awaited = false;
     for (const auto& mine : own_) {
-        if (mine.lost) continue;
+        if (mine.lost || mine.yielded) continue;
         const bool same_network = link::contains(mine.address, address);
         if (!usable(mine)) {
             awaited |= same_network;

@@ -9,6 +9,9 @@
 ///               v                                                          v
 ///             lost: neither answered for nor used as a source            defend: announce, at a limited rate
 ///
+/// One of `virtual_addresses` is announced each `refresh_interval`. If another host claims it, it is yielded: neither
+/// answered for nor used as a source, until nobody has claimed it for `yield_for`.
+///
 /// If `use_tentative`, an address is used at once, while the probe is under way: a program need not wait for its
 /// address. Else it is neither answered for nor used as a source until then (RFC 4862, 5.4).
 ///
@@ -75,13 +78,18 @@ private:
         bool conflict = false;  ///< another host uses it too
         bool lost = false;      ///< and had it first
         bool reported = false;  ///< the conflict, by `take_conflict`
+        bool is_virtual = false;
+        bool yielded = false;  ///< a virtual one, to another host
     };
 
     const Own* find(const wire::Gid& address) const;
     Own* find(const wire::Gid& address);
     static void lose(Own& mine);
     bool detects(const wire::Gid& address, const LinkAddress& own) const;
-    bool usable(const Own& mine) const { return !mine.lost && (!mine.tentative || parameters_.use_tentative); }
+    bool usable(const Own& mine) const {
+        return !mine.lost && !mine.yielded && (!mine.tentative || parameters_.use_tentative);
+    }
+    std::optional<Time> next_announcement(Own& mine, Time now) const;
 
     const Parameters& parameters_;
     std::vector<Own> own_;

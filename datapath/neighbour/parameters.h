@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "datapath/wire/types.h"
 #include "pmd/base/time.h"
 #include "pmd/base/tunables.h"
 
@@ -40,6 +42,13 @@ struct Parameters {
     unsigned announcements = 2;           ///< ANNOUNCE_NUM; at least one
     Time announce_interval = 2 * second;  ///< ANNOUNCE_INTERVAL
     Time defend_interval = 10 * second;   ///< DEFEND_INTERVAL
+
+    /// Local addresses that one of several routers has at a time, as their daemons agree (VRRP, RFC 9568). Its holder
+    /// announces such an address again and again, and yields it to whoever else does: a daemon that is killed leaves
+    /// the address behind.
+    std::vector<wire::Gid> virtual_addresses{};
+    Time refresh_interval = second;  ///< from one announcement to the next
+    Time yield_for = 3 * second;     ///< from another's last announcement until the address is taken back
 
     std::size_t capacity = 65'536;  ///< neighbours
     unsigned answers_per_second = 2'000, multicasts_per_second = 2'000, burst = 1'000;

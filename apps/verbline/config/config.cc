@@ -57,10 +57,17 @@ forward::ReversePathFilter read_reverse_path(const Section& section) {
     throw Refused{check->line, fmt::format("reverse_path {} is none of off, strict and loose", check->value)};
 }
 
+std::optional<wire::Gid> read_address(std::string_view text) {
+    if (const auto ipv4 = wire::from_string<wire::Ipv4Address>(text)) return link::gid_of(*ipv4);
+    const auto ipv6 = wire::from_string<wire::Ipv6Address>(text);
+    if (!ipv6 || link::ipv4_of(link::gid_of(*ipv6))) return std::nullopt;  // a mapped one would be taken for IPv4
+    return link::gid_of(*ipv6);
+}
+
 PortConfig read_port(const toml::table& table) {
     const Section section(table, "[[port]]",
                           {"name", "type", "link", "device", "vlan", "sm", "pkey", "mtu", "clamp_mss", "reverse_path",
-                           "multicast", "proxy", "address", "advertise", "impair", "capture"});
+                           "multicast", "proxy", "address", "virtual_address", "advertise", "impair", "capture"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {
@@ -84,19 +91,18 @@ PortConfig read_port(const toml::table& table) {
         port.lines.address = text.line;
         port.addresses.push_back(*address);
     }
+    for (const auto& text : section.texts("virtual_address")) {
+        const auto address = read_address(text.value);
+        if (!address) throw Refused{text.line, fmt::format("{} is no IPv4 or IPv6 address", text.value)};
+        port.lines.virtual_address = text.line;
+        port.virtual_addresses.push_back(*address);
+    }
     if (const auto advertise = section.flag("advertise"))
         port.advertise = advertise->value, port.lines.advertise = advertise->line;
     if (auto impair = section.text("impair")) port.impair = std::move(impair->value), port.lines.impair = impair->line;
     if (auto capture = section.text("capture"))
         port.capture = std::move(capture->value), port.lines.capture = capture->line;
     return port;
-}
-
-std::optional<wire::Gid> read_address(std::string_view text) {
-    if (const auto ipv4 = wire::from_string<wire::Ipv4Address>(text)) return link::gid_of(*ipv4);
-    const auto ipv6 = wire::from_string<wire::Ipv6Address>(text);
-    if (!ipv6 || link::ipv4_of(link::gid_of(*ipv6))) return std::nullopt;  // a mapped one would be taken for IPv4
-    return link::gid_of(*ipv6);
 }
 
 RouteConfig read_route(const toml::table& table) {

@@ -114,6 +114,19 @@ Verdict check_device(const PortConfig& port, const std::string& device) {
                              device, port.name, shared->interface)};
 }
 
+/// What two gateways share is of neither's own.
+Verdict check_virtual_addresses(const PortConfig& port) {
+    for (const auto& own : port.addresses)
+        if (std::ranges::find(port.virtual_addresses, own.gid) != port.virtual_addresses.end())
+            return Fault{port.lines.virtual_address,
+                         fmt::format("{} of {} is an address of this gateway alone: a virtual one is set by keepalived",
+                                     to_string(own), port.name)};
+    if (port.virtual_addresses.size() > gateway::max_addresses)
+        return Fault{port.lines.virtual_address,
+                     fmt::format("{} has more than {} virtual addresses", port.name, gateway::max_addresses)};
+    return {};
+}
+
 Verdict check_port(const PortConfig& port) {
     const unsigned line = port.lines.port;
     if (!valid_interface_name(port.name))
@@ -136,6 +149,7 @@ Verdict check_port(const PortConfig& port) {
         if (auto fault = check_infiniband(port)) return fault;
     if (const auto impair = pmd::parse_impairments(port.impair); !port.impair.empty() && !impair)
         return Fault{port.lines.impair, fmt::format("impair of {}: {}", port.name, impair.error().what)};
+    if (auto fault = check_virtual_addresses(port)) return fault;
     return check_mtu(port);
 }
 

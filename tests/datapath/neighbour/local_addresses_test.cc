@@ -44,7 +44,9 @@ struct LocalAddressesTest : testing::Test {
         return std::ranges::any_of(actions, [](const Action& action) { return std::holds_alternative<Send>(action); });
     }
 
-    Resolver engine{us, of_a_router};
+    explicit LocalAddressesTest(const Parameters& parameters = of_a_router) : engine(us, parameters) {}
+
+    Resolver engine;
 };
 
 TEST_F(LocalAddressesTest, AreProbedForBeforeTheyAreUsed) {
@@ -122,6 +124,71 @@ TEST_F(LocalAddressesTest, AskForANeighbourAsSoonAsTheyCan) {
     EXPECT_TRUE(asked.empty()) << "neither failed, nor solicited from an address that is not ours yet";
     const auto sent = due(2 * second);
     EXPECT_TRUE(std::ranges::any_of(sent, [](const Message& message) { return message == request(us, ours, theirs); }));
+}
+
+/// One that two routers have by turns.
+struct VirtualAddressesTest : LocalAddressesTest {
+    VirtualAddressesTest() : LocalAddressesTest(of_one_of_two()) {
+        engine.set_addresses({{ours, 64}, {shared, 24}, {local, 64}}, 0, {ours, local});
+        engine.announce(0);
+        due(0);
+    }
+    static Parameters of_one_of_two() {
+        auto parameters = of_a_router;
+        parameters.virtual_addresses = {shared};
+        return parameters;
+    }
+    bool answers(Time now) { return sends(hear(request(them, asker, shared), now)); }
+    /// How often it is announced until then.
+    std::size_t announced(Time now) {
+        return std::ranges::count_if(due(now), [&](const Message& message) { return message.source == shared; });
+    }
+
+    static inline const wire::Gid shared = gid("10.1.0.1"), asker = gid("10.1.0.7");
+};
+
+TEST_F(VirtualAddressesTest, AreAnnouncedAgainAndAgain) {
+    EXPECT_EQ(announced(60 * second), 60u);
+    EXPECT_TRUE(answers(60 * second));
+    EXPECT_EQ(engine.addresses().source_for(asker), shared);
+}
+
+TEST_F(VirtualAddressesTest, AreYieldedToWhoeverAnnouncesThem) {
+    const auto actions = hear(announcement(them, shared), 500 * millisecond);
+    EXPECT_FALSE(sends(actions)) << "it is not defended";
+    EXPECT_FALSE(conflict_in(actions)) << "nor is it a fault";
+    EXPECT_FALSE(answers(second));
+    EXPECT_NE(engine.addresses().source_for(asker), shared);
+    EXPECT_EQ(announced(3 * second), 0u);
+    hear(announcement(them, shared), 3 * second);
+    EXPECT_EQ(announced(6 * second - 1), 0u) << "it is still held there";
+    EXPECT_FALSE(answers(6 * second - 1));
+}
+
+TEST_F(VirtualAddressesTest, ComeBackWhenNobodyAnnouncesThem) {
+    hear(announcement(them, shared), 500 * millisecond);
+    EXPECT_EQ(announced(3500 * millisecond), 1u);
+    EXPECT_TRUE(answers(3500 * millisecond));
+    EXPECT_EQ(engine.addresses().source_for(asker), shared);
+}
+
+TEST_F(VirtualAddressesTest, AreNotClaimedWhenALinkIsUpAgain) {
+    hear(announcement(them, shared), 500 * millisecond);
+    engine.clear();  // the link is down
+    engine.announce(second);
+    EXPECT_EQ(announced(4 * second - 1), 0u) << "the other may be alive";
+    EXPECT_EQ(announced(4 * second), 1u);
+}
+
+TEST_F(VirtualAddressesTest, AreTakenAtOnceWhenTheyAreSetAgain) {
+    hear(announcement(them, shared), 500 * millisecond);
+    engine.set_addresses({{ours, 64}, {local, 64}}, second, {ours, local});
+    engine.set_addresses({{ours, 64}, {shared, 24}, {local, 64}}, second, {ours, local});
+    EXPECT_TRUE(std::ranges::any_of(engine.announce(second), [](const Action& action) {
+        const auto* send = std::get_if<Send>(&action);
+        return send != nullptr && send->message.source == shared;
+    })) << "the daemon has set it";
+    EXPECT_TRUE(answers(second));
 }
 
 }  // namespace
