@@ -150,7 +150,12 @@ protected:
             return failure(EMFILE, "the descriptor's number is too high");
         }
         auto& opened = *file;
-        files_[&opened] = std::move(file);
+        // Its descriptors are closed by the last who lets go of it. That may be a thread that is being cancelled, which
+        // must not be there: destructors do not let a thread unwind.
+        files_[&opened] = std::shared_ptr<File>(&opened, [file = std::move(file)](File*) mutable {
+            const Uncancelled uncancelled;
+            file.reset();
+        });
         table_.put(descriptor, opened);
         return descriptor;
     }
