@@ -35,8 +35,10 @@ std::uint16_t DirectLink::send(Burst burst, DirectTxCounters& counters) noexcept
     const auto sent = pair_->tx_burst(0, burst);
     if (sent > 0) {
         full_since_ = 0;
+        begun_ = true;
         return sent;
     }
+    if (!begun_) return 0;
     const auto now = rte_rdtsc();
     if (full_since_ == 0) full_since_ = now;
     if (now - full_since_ < stall_ticks_) return 0;

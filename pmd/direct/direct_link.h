@@ -40,8 +40,11 @@ public:
 
     /// Sending thread. Takes the first n frames and returns n. If the peer has not drained a full ring for
     /// `stall_timeout`, it counts as stalled and must not delay frames for others: its frames are dropped until there
-    /// is room again.
+    /// is room again. A peer that does not receive from the link yet has no room, and none of its frames are dropped:
+    /// see `begun`.
     std::uint16_t send(Burst burst, DirectTxCounters& counters) noexcept;
+    /// Sending thread. The peer has had room for frames; until then the lane reaches it as before.
+    bool begun() const { return begun_; }
     static constexpr Time stall_timeout = 10 * millisecond;
 
 private:
@@ -51,6 +54,7 @@ private:
     Time since_;
     std::unique_ptr<Memif> pair_;
     const std::uint64_t stall_ticks_;
+    bool begun_ = false;
     std::uint64_t full_since_ = 0;  ///< ticks; 0: the ring was not full
 };
 

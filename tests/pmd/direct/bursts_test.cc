@@ -35,6 +35,20 @@ TEST_F(DirectBursts, ACongestedLaneHoldsUpWhatIsBehindIt) {
     EXPECT_EQ(a.send(Frames{}), 0u);
 }
 
+/// One end is up, and its peer has still to look at the link: under load that takes longer than a stalled peer has.
+TEST_F(DirectLinksTest, AFrameIsNotHeldUpWhereOneEndIsUpFirst) {
+    introduce(a, b);
+    for (auto* next = &a; links(a) == links(b); next = next == &a ? &b : &a) next->device->link_up();
+    const auto& early = links(a) != 0 ? a : b;
+    const auto& late = links(a) != 0 ? b : a;
+    const auto one = frame(late.address, early.address, 1);
+    EXPECT_EQ(early.send(one), 1u);
+    EXPECT_EQ(early.sent_by_lane(), Frames{one});
+    ASSERT_TRUE(connect(a, b));
+    EXPECT_EQ(early.send(one), 1u);
+    EXPECT_EQ(late.receive(), Frames{one}) << "by the link";
+}
+
 TEST_F(DirectBursts, AStalledPeerDelaysOthersBriefly) {
     std::size_t taken = 0;
     while (a.send(to_b(0)) == 1) ++taken;
