@@ -133,7 +133,8 @@ pause() {
     read -r -t "$(printf '0.%06d' "$duration")" -u "$1" _ || true
 }
 
-# await_line NAME PATTERN SECONDS: until process NAME prints a line that matches (an extended regular expression).
+# await_line NAME PATTERN SECONDS: until process NAME prints a line that matches (an extended regular expression, as bash takes it: a
+# brace that is meant is `\{`).
 await_line() {
     local name=$1 pattern=$2 seconds=$3
     await_line_in "$bed/$name.log" "$name" "$pattern" "$seconds" ||
