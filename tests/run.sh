@@ -77,12 +77,25 @@ finished() {
     esac
 }
 
+# run NAME LIMIT COMMAND...: its output, status and how long it took are left in files.
+run() {
+    local name=${1//\//-} limit=$2 status=0 began=${EPOCHREALTIME/[.,]/}
+    shift 2
+    timeout -k 10 "$limit" "$@" >"$logs/$name.log" 2>&1 || status=$?
+    echo "$status $(seconds_since "$began")" >"$logs/$name.result"
+}
+
+# ran NAME: counts what `run` has left.
+ran() {
+    local name=${1//\//-} status seconds
+    read -r status seconds <"$logs/$name.result"
+    finished "$1" "$status" "$logs/$name.log" "$seconds"
+}
+
 # run_test NAME LIMIT COMMAND...
 run_test() {
-    local name=$1 limit=$2 log=$logs/${1//\//-}.log status=0 began=${EPOCHREALTIME/[.,]/}
-    shift 2
-    timeout -k 10 "$limit" "$@" >"$log" 2>&1 || status=$?
-    finished "$name" "$status" "$log" "$(seconds_since "$began")"
+    run "$@"
+    ran "$1"
 }
 
 # --- builds -----------------------------------------------------------------------------------------------------------------
@@ -246,26 +259,24 @@ system_tests() {
     done
 }
 
-# system_test NAME: its status and how long it took are left in a file.
+# system_test NAME: run in a bed of its own.
 system_test() {
-    local name=$1 limit=180 status=0 began=${EPOCHREALTIME/[.,]/}
+    local name=$1 limit=180
     [[ $name != verbs_*rxe ]] || limit=400 # some seventy rows with a guest; on a slow machine the longest of all
     [[ $name != packages ]] || limit=600   # half a minute of packing and as much of lintian, on a machine that has time
     [[ $name != soak ]] || limit=$((VERBLINE_SOAK_SECONDS + 240))
     [[ $name != gateway_soak ]] || limit=$((VERBLINE_GATEWAY_SOAK_SECONDS + 120))
-    VERBLINE_BED=/run/verbline/test-$$-$name timeout -k 10 "$limit" "tests/system/$name" >"$logs/system-$name.log" 2>&1 || status=$?
-    echo "$status $(seconds_since "$began")" >"$logs/system-$name.status"
+    VERBLINE_BED=/run/verbline/test-$$-$name run "system/$name" "$limit" "tests/system/$name"
     apps/testbed/close "/run/verbline/test-$$-$name" # should it have been killed
 }
 
 # await_system_test: one of those that run has ended.
 await_system_test() {
-    local ended name status seconds
+    local ended name
     wait -n -p ended "${!beside[@]}" || true
     name=${beside[$ended]}
     unset "beside[$ended]"
-    read -r status seconds <"$logs/system-$name.status"
-    finished "system/$name" "$status" "$logs/system-$name.log" "$seconds"
+    ran "system/$name"
 }
 
 # bare_tests: one after the other, as each is a whole machine's work.

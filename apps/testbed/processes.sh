@@ -133,8 +133,7 @@ pause() {
     read -r -t "$(printf '0.%06d' "$duration")" -u "$1" _ || true
 }
 
-# await_line NAME PATTERN SECONDS: until process NAME prints a line that matches (an extended regular expression, as bash takes it: a
-# brace that is meant is `\{`).
+# await_line NAME PATTERN SECONDS: until process NAME prints a line that matches (an extended regular expression, as bash takes it).
 await_line() {
     local name=$1 pattern=$2 seconds=$3
     await_line_in "$bed/$name.log" "$name" "$pattern" "$seconds" ||
@@ -143,12 +142,17 @@ await_line() {
 
 # await_line_in FILE NAME PATTERN SECONDS: the same in FILE; gives up as soon as process NAME ends.
 await_line_in() {
-    local pid reader='' line='' found=1
+    local pid reader='' line='' found=1 valid=0
+    matches "$3" '' || valid=$?
+    ((valid < 2)) || die "'$3' is no regular expression: a brace that is meant is \\{"
     read -r pid _ <"$bed/$2.pid"
     within "$4" line_or_end "$1" "$pid" "$3" >/dev/null || true
     [[ -z $reader ]] || exec {reader}<&-
     return "$found"
 }
+
+# matches PATTERN LINE: 2 if it is no regular expression.
+matches() { [[ $2 =~ $1 ]]; }
 
 # line_or_end FILE PID PATTERN: reads what has come since; there is the line, or no process to write it. What is between two calls is
 # in variables of await_line_in's.
@@ -158,11 +162,11 @@ line_or_end() {
     [[ -n $reader ]] || { [[ -e $1 ]] && exec {reader}<"$1"; } || return "$ended"
     while IFS= read -r -u "$reader" more; do
         line+=$more
-        [[ ! $line =~ $3 ]] || found=0
+        ! matches "$3" "$line" || found=0
         line=''
         ((found)) || return 0
     done
     line+=$more
-    ((ended)) || [[ ! $line =~ $3 ]] || found=0
+    ((ended)) || ! matches "$3" "$line" || found=0
     return "$ended"
 }

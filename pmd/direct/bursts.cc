@@ -26,8 +26,8 @@ std::uint16_t DirectLinks::tx_burst(std::uint16_t queue, Burst burst) noexcept {
             std::size_t end = sent + 1;
             while (end < burst.size() && path(table, *burst[end]) == link) ++end;
             const auto run = burst.subspan(sent, end - sent);
-            auto taken = link != nullptr ? link->send(run, tx_counters_) : inner().tx_burst(queue, run);
-            if (link != nullptr && !link->begun()) taken = inner().tx_burst(queue, run);
+            auto taken = link != nullptr ? link->send(run, tx_counters_) : std::uint16_t{0};
+            if (link == nullptr || !link->begun()) taken = inner().tx_burst(queue, run);  // the peer is not there yet
             whole = taken == run.size();
             sent += taken;
         }

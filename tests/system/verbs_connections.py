@@ -36,7 +36,7 @@ from verbs_pair import VERBLINE, Program, Wrong, judge_perftest, option, run_tab
 FIRST_PORT = 21500
 ITERATIONS = 100
 PINGS = 20
-REPEATS = 10  # two rows at a time on two busy CPUs lose the race half of the time
+REPEATS = 10  # the fewer CPUs are free, the more often a race is lost
 RACES = {  # by a word of the server's command line: what its own race looks like
     " -R": re.compile(r"RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.$", re.MULTILINE),
     " -P": re.compile(r"^rdma_accept: Invalid argument$", re.MULTILINE),

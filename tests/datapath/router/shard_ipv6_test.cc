@@ -1,138 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shard does with IPv6 packets; what both families have in common is in shard_test.cc.
+// How a shard routes IPv6 packets; what both families have in common is in shard_test.cc.
+#include "tests/datapath/router/shard_ipv6.h"
+
 #include <span>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "datapath/link/ip_gid.h"
-#include "datapath/router/shard.h"
-#include "datapath/wire/ethernet.h"
-#include "datapath/wire/icmpv6.h"
-#include "datapath/wire/ipv6.h"
 #include "datapath/wire/tcp.h"
 #include "datapath/wire/text.h"
-#include "pmd/base/event_descriptor.h"
 #include "tests/datapath/offload/tcp_packet.h"
-#include "tests/datapath/router/shard_counter.h"
 #include "tests/support/checksum.h"
-#include "tests/support/fake_netdev.h"
-#include "tests/support/fib_readers.h"
-#include "tests/support/ipv6.h"
-#include "tests/support/packet.h"
 
 namespace verbline::router::over_ipv6 {
 namespace {
-
-using forward::Ipv6NextHop, forward::NextHopKind;
-using test::ByteVector, test::bytes_of;
-using test::ipv6, test::ipv6_prefix;
-using wire::Ethernet, wire::Ipv6, wire::Ipv6Address;
-
-constexpr InterfaceId left{0}, right{1};
-constexpr wire::MacAddress mac(unsigned n) {
-    return {{std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, static_cast<std::byte>(n)}};
-}
-constexpr auto left_mac = mac(1), right_mac = mac(2), alice_mac = mac(0xa), bob_mac = mac(0xb);
-const auto left_ip = ipv6("fd76:1::1"), right_ip = ipv6("fd76:2::1"), left_local = ipv6("fe80::1");
-const auto alice = ipv6("fd76:1::2"), bob = ipv6("fd76:2::2"), carol = ipv6("fe80::c");
-
-ByteVector ip_packet(const Ipv6Address& from, const Ipv6Address& to, std::size_t payload = 100, std::uint8_t hops = 64,
-                     wire::IpProtocol next = wire::IpProtocol::udp, unsigned first_byte = 0) {
-    ByteVector packet = test::pattern(Ipv6::size + payload);
-    Ipv6{.payload_length = static_cast<std::uint16_t>(payload),
-         .next_header = next,
-         .hop_limit = hops,
-         .source = from,
-         .destination = to}
-        .emit(std::span(packet).first<Ipv6::size>());
-    packet[Ipv6::size] = static_cast<std::byte>(first_byte);
-    return packet;
-}
-
-/// A gateway of two Ethernet ports: fd76:1::/64 left, fd76:2::/64 right.
-struct Gateway {
-    /// `options`: what both ports have besides.
-    explicit Gateway(bool host = false, const PortSetup& options = {}) {
-        fib = *forward::Fib::create({.max_routes = 64, .max_long = 64}, *readers);
-        ipv6_fib = *forward::Ipv6Fib::create({.max_routes = 64, .max_long = 256}, *readers);
-        EXPECT_TRUE(ipv6_fib->replace(ipv6_prefix("fd76:1::/64"), {NextHopKind::on_link, left}));
-        EXPECT_TRUE(ipv6_fib->replace(ipv6_prefix("fd76:2::/64"), {NextHopKind::on_link, right}));
-        EXPECT_TRUE(ipv6_fib->replace(ipv6_prefix("fd76:3::/32"), {NextHopKind::via, right, carol}));
-        EXPECT_TRUE(ipv6_fib->replace(ipv6_prefix("fe80::/64"), {NextHopKind::on_link, right}));
-        EXPECT_TRUE(ipv6_fib->replace({left_ip, 128}, {NextHopKind::local, left}));
-        EXPECT_TRUE(ipv6_fib->replace({left_local, 128}, {NextHopKind::local, left}));
-        const auto setup = [&options](std::string name, auto& link, auto& kernel, std::uint32_t mtu) {
-            auto port = options;
-            port.name = std::move(name), port.device = &link, port.kernel = &kernel, port.mtu = mtu;
-            return port;
-        };
-        for (auto* kernel : {&left_kernel, &right_kernel}) kernel->capabilities().carries = pmd::Carries::ip;
-        shard.emplace(ShardSetup{
-            .ports = {setup("left", left_link, left_kernel, 1500), setup("right", right_link, right_kernel, 1280)},
-            .fib = fib.get(),
-            .ipv6_fib = ipv6_fib.get(),
-            .readers = readers.get(),
-            .pool = test::packet_pool(),
-            .commands = &commands,
-            .events = &events,
-            .wake_control = &wake,
-            .deliver_all_to_kernel = host});
-        command(SetEthernet{left, left_mac}), command(SetEthernet{right, right_mac});
-        command(SetAddress{.port = left, .ipv6 = left_ip, .link_local = left_local});
-        command(SetAddress{.port = right, .ipv6 = right_ip});
-        set_neighbour(left, alice, alice_mac);
-    }
-
-    void command(const Command& c) { ASSERT_TRUE(commands.push(c)); }
-    void set_neighbour(InterfaceId port, const Ipv6Address& who, wire::MacAddress where) {
-        const auto from = port == left ? left_mac : right_mac;
-        command(SetNeighbour{port, link::gid_of(who), link::ethernet_destination(from, where, wire::ether_type::ipv6)});
-        shard->poll(now);
-    }
-    void from_alice(const ByteVector& packet) { from_alice(std::span(&packet, 1)); }
-    /// In one burst.
-    void from_alice(std::span<const ByteVector> packets) {
-        for (const auto& packet : packets) {
-            ByteVector frame(Ethernet::size + packet.size());
-            Ethernet{.destination = left_mac, .source = alice_mac, .type = wire::ether_type::ipv6}.emit(
-                std::span(frame).first<Ethernet::size>());
-            std::ranges::copy(packet, frame.begin() + Ethernet::size);
-            left_link.receive(frame);
-        }
-        shard->poll(now);
-    }
-    void from_right_kernel(const ByteVector& packet) {
-        right_kernel.receive(packet);
-        shard->poll(now);
-    }
-    std::uint64_t counter(std::string_view wanted) const { return shard_counter(*shard, wanted); }
-
-    test::FibReaders readers = test::fib_readers();
-    std::unique_ptr<forward::Fib> fib;
-    std::unique_ptr<forward::Ipv6Fib> ipv6_fib;
-    test::FakeNetDevice left_link, right_link, left_kernel, right_kernel;
-    Ring<Command> commands = std::move(*Ring<Command>::create("commands", 256));
-    Ring<Event> events = std::move(*Ring<Event>::create("events", 256));
-    EventDescriptor wake = EventDescriptor::make();
-    std::optional<Shard> shard;
-    Time now = 0;
-};
-
-/// The only frame that was sent.
-ByteVector only_frame(test::FakeNetDevice& device) {
-    EXPECT_EQ(device.sent.size(), 1u);
-    if (device.sent.empty()) return ByteVector(Ethernet::size + Ipv6::size + wire::Icmpv6::size);
-    auto bytes = bytes_of(device.sent.front());
-    device.sent.clear();
-    return bytes;
-}
-ByteVector only_packet(test::FakeNetDevice& device) {
-    auto bytes = only_frame(device);
-    bytes.erase(bytes.begin(), bytes.begin() + Ethernet::size);
-    return bytes;
-}
 
 /// Segments of a TCP stream from Alice to Bob.
 std::vector<ByteVector> segments(std::uint8_t hops) {
@@ -314,87 +195,6 @@ TEST(Ipv6Shard, AnswersFromAnotherPortsAddressIfItsOwnHasNone) {
     gateway.command(SetAddress{.port = left, .link_local = left_local});
     gateway.from_alice(ip_packet(alice, bob, 100, 1));
     expect_error(only_packet(gateway.left_link), right_ip, 3, 0);
-}
-
-TEST(Ipv6Shard, HandsTheKernelWhatIsOursAndWhatIsForGroups) {
-    Gateway gateway;
-    for (const auto& to : {left_ip, left_local, ipv6("ff02::2"), ipv6("ff0e::5")}) {
-        const auto packet = ip_packet(alice, to, 100, 255, wire::IpProtocol::icmpv6, 133);
-        gateway.from_alice(packet);
-        ASSERT_EQ(gateway.left_kernel.sent.size(), 1u);
-        EXPECT_EQ(bytes_of(gateway.left_kernel.sent[0]), packet) << "hop limit and all";
-        gateway.left_kernel.sent.clear();
-    }
-}
-
-TEST(Ipv6Shard, HandsTheControlThreadNeighbourDiscovery) {
-    for (const bool host : {false, true}) {
-        Gateway gateway(host);
-        for (const unsigned type : {135, 136}) {
-            gateway.from_alice(ip_packet(alice, ipv6("ff02::1"), 24, 255, wire::IpProtocol::icmpv6, type));
-            const auto event = gateway.events.pop();
-            ASSERT_TRUE(event && std::holds_alternative<Punted>(*event));
-            const auto& punted = std::get<Punted>(*event);
-            EXPECT_EQ(punted.type, wire::ether_type::ipv6);
-            EXPECT_EQ(punted.port, left);
-            rte_pktmbuf_free(punted.packet);
-        }
-        EXPECT_TRUE(gateway.left_kernel.sent.empty());
-    }
-}
-
-/// As a solicitation to one host may be (RFC 4861, 7.3.3), sent to the wrong station: its hop limit must not be spent.
-TEST(Ipv6Shard, RoutesNoNeighbourDiscovery) {
-    Gateway gateway;
-    gateway.set_neighbour(right, bob, bob_mac);
-    const std::vector packets{ip_packet(alice, bob), ip_packet(alice, bob, 24, 255, wire::IpProtocol::icmpv6, 135),
-                              ip_packet(alice, bob, 24, 64, wire::IpProtocol::icmpv6, 128)};
-    gateway.from_alice(packets);
-    EXPECT_EQ(gateway.right_link.sent.size(), 2u) << "the datagram and the ping";
-    const auto event = gateway.events.pop();
-    ASSERT_TRUE(event && std::holds_alternative<Punted>(*event));
-    rte_pktmbuf_free(std::get<Punted>(*event).packet);
-}
-
-TEST(Ipv6Shard, HandsTheControlThreadRouterSolicitationsOfAPortThatAdvertises) {
-    Gateway gateway(false, {.advertises = true});
-    gateway.from_alice(ip_packet(alice, ipv6("ff02::2"), 8, 255, wire::IpProtocol::icmpv6, 133));
-    EXPECT_TRUE(gateway.left_kernel.sent.empty()) << "which would answer for itself, if a daemon told it to";
-    const auto event = gateway.events.pop();
-    ASSERT_TRUE(event && std::holds_alternative<Punted>(*event));
-    rte_pktmbuf_free(std::get<Punted>(*event).packet);
-}
-
-TEST(Ipv6Shard, AHostHandsTheKernelEverythingElse) {
-    Gateway gateway(true);
-    gateway.from_alice(ip_packet(alice, ipv6("2001:db8::1")));
-    EXPECT_EQ(gateway.left_kernel.sent.size(), 1u);
-}
-
-TEST(Ipv6Shard, SendsWhatTheKernelSends) {
-    Gateway gateway;
-    gateway.set_neighbour(right, bob, bob_mac), gateway.set_neighbour(right, carol, mac(0xc));
-    gateway.from_right_kernel(ip_packet(right_ip, bob, 100, 1));
-    EXPECT_EQ(only_packet(gateway.right_link), ip_packet(right_ip, bob, 100, 1)) << "it is not ours to count down";
-    gateway.from_right_kernel(ip_packet(right_ip, carol));
-    EXPECT_EQ(Ethernet::parse(only_frame(gateway.right_link))->destination, mac(0xc));
-    gateway.from_right_kernel(ip_packet(right_ip, bob, 1300));
-    EXPECT_EQ(gateway.counter("dropped_mtu"), 1u) << "which the kernel should have known";
-}
-
-TEST(Ipv6Shard, SendsTheKernelsGroupsToTheirMacAddresses) {
-    Gateway gateway;
-    const auto report = ip_packet(ipv6("fe80::1"), ipv6("ff02::16"));
-    gateway.from_right_kernel(report);
-    EXPECT_EQ(gateway.counter("dropped_broadcast"), 1u) << "no destination yet";
-    gateway.command(SetBroadcast{right,
-                                 link::ethernet_destination(right_mac, wire::broadcast_mac, wire::ether_type::ipv4),
-                                 link::ethernet_destination(right_mac, wire::broadcast_mac, wire::ether_type::ipv6)});
-    gateway.from_right_kernel(report);
-    const auto frame = only_frame(gateway.right_link);
-    EXPECT_EQ(to_string(Ethernet::parse(frame)->destination), "33:33:00:00:00:16");
-    EXPECT_EQ(Ethernet::parse(frame)->source, right_mac);
-    EXPECT_EQ(Ethernet::parse(frame)->type, wire::ether_type::ipv6);
 }
 
 TEST(Ipv6Shard, CountsGarbage) {
