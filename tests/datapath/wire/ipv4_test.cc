@@ -12,18 +12,18 @@ namespace verbline::wire {
 namespace {
 
 // The head of a packet of the captures.
-constexpr std::string_view captured = "4500003c 4b684000 4011daac 0a4d0002 0a4d0001";
-const Ipv4 value{.total_length = 60,
-                 .identification = 0x4b68,
-                 .dont_fragment = true,
-                 .time_to_live = 64,
-                 .protocol = IpProtocol::udp,
-                 .checksum = 0xdaac,
-                 .source = ipv4(10, 77, 0, 2),
-                 .destination = ipv4(10, 77, 0, 1)};
+constexpr std::string_view captured_header = "4500003c 4b684000 4011daac 0a4d0002 0a4d0001";
+const Ipv4 header{.total_length = 60,
+                  .identification = 0x4b68,
+                  .dont_fragment = true,
+                  .time_to_live = 64,
+                  .protocol = IpProtocol::udp,
+                  .checksum = 0xdaac,
+                  .source = ipv4(10, 77, 0, 2),
+                  .destination = ipv4(10, 77, 0, 1)};
 
 TEST(Ipv4, Golden) {
-    expect_golden(captured, value);
+    expect_golden(captured_header, header);
 }
 
 TEST(Ipv4, GoldenOfTheRarerFields) {
@@ -38,17 +38,17 @@ TEST(Ipv4, GoldenOfTheRarerFields) {
 }
 
 TEST(Ipv4, ChecksumIsThatOfTheSender) {
-    EXPECT_TRUE(Ipv4::checksum_ok(test::from_hex(captured)));
-    Ipv4 blank = value;
+    EXPECT_TRUE(Ipv4::checksum_ok(test::from_hex(captured_header)));
+    Ipv4 blank = header;
     blank.checksum = 0;
-    EXPECT_EQ(blank.with_checksum(), value);
-    auto damaged = test::from_hex(captured);
+    EXPECT_EQ(blank.with_checksum(), header);
+    auto damaged = test::from_hex(captured_header);
     damaged[8] ^= std::byte{1};
     EXPECT_FALSE(Ipv4::checksum_ok(damaged));
 }
 
 std::vector<std::byte> packet(std::string_view first_word, std::size_t size) {
-    auto bytes = test::from_hex(captured);
+    auto bytes = test::from_hex(captured_header);
     std::ranges::copy(test::from_hex(first_word), bytes.begin());
     bytes.resize(size);
     return bytes;

@@ -12,37 +12,37 @@ namespace verbline::wire {
 namespace {
 
 // As OpenSM answers for a host of ibsim.
-constexpr std::string_view captured =
+constexpr std::string_view captured_port_info =
     "0000000000000000 fe80000000000000 0004 0001 0050c048 0000 0ff9 01 02 1f 02 74 52 00 11 40 40 00 08 08 04 e0 40"
     "0000 0000 0000 20 1f 00 00 0000 00000000 0030 00 00";
-const PortInfo value{.gid_prefix = default_subnet_prefix,
-                     .lid = Lid{4},
-                     .sm_lid = Lid{1},
-                     .capabilities = 0x0050c048,
-                     .mkey_lease = 0x0ff9,
-                     .local_port = 1,
-                     .width_enabled = 2,
-                     .width_supported = 0x1f,
-                     .width_active = 2,
-                     .speed_supported = 7,
-                     .state = PortState::active,
-                     .physical_state = 5,
-                     .link_down_default = 2,
-                     .speed_active = 1,
-                     .speed_enabled = 1,
-                     .neighbour_mtu = IbMtu::bytes_2048,
-                     .vl_cap = 4,
-                     .vl_arbitration_high = 8,
-                     .vl_arbitration_low = 8,
-                     .mtu_cap = IbMtu::bytes_2048,
-                     .vl_stall_count = 7,
-                     .operational_vls = 4,
-                     .guid_cap = 32,
-                     .subnet_timeout = 31,
-                     .capabilities_2 = 0x30};
+const PortInfo port_info{.gid_prefix = default_subnet_prefix,
+                         .lid = Lid{4},
+                         .sm_lid = Lid{1},
+                         .capabilities = 0x0050c048,
+                         .mkey_lease = 0x0ff9,
+                         .local_port = 1,
+                         .width_enabled = 2,
+                         .width_supported = 0x1f,
+                         .width_active = 2,
+                         .speed_supported = 7,
+                         .state = PortState::active,
+                         .physical_state = 5,
+                         .link_down_default = 2,
+                         .speed_active = 1,
+                         .speed_enabled = 1,
+                         .neighbour_mtu = IbMtu::bytes_2048,
+                         .vl_cap = 4,
+                         .vl_arbitration_high = 8,
+                         .vl_arbitration_low = 8,
+                         .mtu_cap = IbMtu::bytes_2048,
+                         .vl_stall_count = 7,
+                         .operational_vls = 4,
+                         .guid_cap = 32,
+                         .subnet_timeout = 31,
+                         .capabilities_2 = 0x30};
 
 TEST(PortInfo, Golden) {
-    expect_golden(captured, value);
+    expect_golden(captured_port_info, port_info);
 }
 
 TEST(PortInfo, GoldenOfClientReregisterAndItsNeighbours) {
@@ -72,7 +72,8 @@ TEST(PortInfo, GoldenOfClientReregisterAndItsNeighbours) {
 }
 
 TEST(PortInfoRecord, Golden) {
-    expect_golden("0004 01 00" + std::string(captured), PortInfoRecord{.lid = Lid{4}, .port = 1, .info = value});
+    expect_golden("0004 01 00" + std::string(captured_port_info),
+                  PortInfoRecord{.lid = Lid{4}, .port = 1, .info = port_info});
 }
 
 }  // namespace

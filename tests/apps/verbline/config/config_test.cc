@@ -98,9 +98,9 @@ TEST(Config, SharesAddressesWithAnotherGateway) {
     EXPECT_EQ(link::address_text(config->ports[0].virtual_addresses[1]), "fd76:1::fe");
     EXPECT_TRUE(config->ports[1].virtual_addresses.empty());
     EXPECT_EQ(error_of(with("# another", "virtual_address = \"10.1.0.254/24\"")),
-              "gw.toml:12: 10.1.0.254/24 is no IPv4 or IPv6 address");
+              "gw.toml:11: 10.1.0.254/24 is no IPv4 or IPv6 address");
     EXPECT_EQ(error_of(with("# another", "virtual_address = \"10.1.0.1\"")),
-              "gw.toml:12: 10.1.0.1/24 of lan is an address of this gateway alone: a virtual one is set by keepalived");
+              "gw.toml:11: 10.1.0.1/24 of lan is an address of this gateway alone: a virtual one is set by keepalived");
 }
 
 TEST(Config, ClampsTheSegmentsOfAPort) {
