@@ -15,6 +15,7 @@
 #include <netlink/socket.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "apps/libibverbs/port/owner.h"
@@ -101,7 +102,8 @@ int OwnDescriptors::adopt(int descriptor) noexcept {
     if (descriptor < 0) return descriptor;
     const int before = errno, wanted = first_number();
     const int moved = descriptor < wanted ? fcntl(descriptor, F_DUPFD_CLOEXEC, wanted) : -1;
-    if (moved >= 0) __real_close(descriptor);
+    // No cancellation point, as close is: threads of the program come here.
+    if (moved >= 0) syscall(SYS_close, descriptor);
     const int number = moved >= 0 ? moved : descriptor;
     if (DescriptorSet::in_range(number)) {
         if (!mark_file(number)) unmarkable_.add(number);

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -50,6 +51,25 @@ TEST_F(OwnDescriptorsTest, AreMovedAndMarked) {
         EXPECT_EQ(close(each), 0);
         EXPECT_FALSE(OwnDescriptors::guards(each));
     }
+}
+
+/// A thread that is to be cancelled opens one of ours.
+void* open_when_cancelled(void* opened) {
+    pthread_cancel(pthread_self());
+    *static_cast<int*>(opened) = eventfd(0, EFD_CLOEXEC);
+    pthread_testcancel();
+    return nullptr;
+}
+
+TEST_F(OwnDescriptorsTest, OpeningOneIsNoCancellationPoint) {
+    int opened = -1;
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(&thread, nullptr, open_when_cancelled, &opened), 0);
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    EXPECT_EQ(result, PTHREAD_CANCELED);
+    EXPECT_TRUE(OwnDescriptors::guards(opened));
+    close(opened);
 }
 
 TEST_F(OwnDescriptorsTest, AreMarkedWhenTheyComeWithAMessage) {
