@@ -233,11 +233,13 @@ wire::Qpn Device::pick_qpn(const QueuePairOptions& options) {
     auto qpn = engines_[pick_shard(options)]->allocate_qpn();
     const auto rss = options.peer && shards() > 1 ? options_.device->rss() : std::nullopt;
     if (!rss) return qpn;
-    // With uniform hashing one QPN in `shards()` is received by the shard that owns it.
+    // With uniform hashing one QPN in `shards()` is received by the shard that owns it. Some keys make no difference
+    // between neighbouring ones: after some of these, others that differ in higher bits as well.
+    constexpr unsigned neighbours = 8, stride = 101;
     const unsigned tries = 32 * shards();
     for (unsigned tried = 0; tried < tries && qpn != wire::Qpn{0}; ++tried) {
         if (received_where_polled(*options.peer, *rss, qpn, options.peer->path.address.flow_label)) break;
-        qpn = engines_[pick_shard(options)]->allocate_qpn();
+        qpn = engines_[pick_shard(options)]->allocate_qpn(tried < neighbours ? 1 : tried * stride);
     }
     return qpn;
 }

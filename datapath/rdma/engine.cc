@@ -235,11 +235,13 @@ transport::TransportQueuePair* Engine::find(wire::Qpn qpn) const noexcept {
     return pair != nullptr && pair->qpn() == qpn ? pair : nullptr;
 }
 
-wire::Qpn Engine::allocate_qpn() noexcept {
+wire::Qpn Engine::allocate_qpn(std::uint32_t ahead) noexcept {
     // Numbers are used round robin, so that late packets of a destroyed queue pair do not reach a new one of the same
     // number.
     for (std::uint32_t tried = 0; tried < slots_.size(); ++tried) {
-        next_slot_ = next_slot_ + 1 >= end_of_slots_ ? first_free_slot_ : std::max(next_slot_ + 1, first_free_slot_);
+        next_slot_ = std::max(next_slot_ + (tried == 0 ? ahead : 1), first_free_slot_);
+        if (next_slot_ >= end_of_slots_)
+            next_slot_ = first_free_slot_ + (next_slot_ - end_of_slots_) % (end_of_slots_ - first_free_slot_);
         const auto qpn = wire::Qpn{next_slot_ << shard_bits_ | setup_.shard};
         if (slots_[slot_of(qpn)] == nullptr && slot_of(qpn) != slot_of(wire::gsi_qpn)) return qpn;
     }

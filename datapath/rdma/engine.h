@@ -96,8 +96,9 @@ public:
 
     // While the gate is held.
 
-    /// A free QPN for the next queue pair; 0 if all are taken. Never QP1, nor one that shares its slot.
-    wire::Qpn allocate_qpn() noexcept;
+    /// A free QPN for the next queue pair, so many slots after the one before; 0 if all are taken. Never QP1, nor one
+    /// that shares its slot.
+    wire::Qpn allocate_qpn(std::uint32_t ahead = 1) noexcept;
     /// Whether a queue pair of this number can be added: none has its slot.
     bool is_free(wire::Qpn qpn) const noexcept { return slots_[slot_of(qpn)] == nullptr; }
     void add(transport::TransportQueuePair& pair);

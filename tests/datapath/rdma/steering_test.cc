@@ -79,11 +79,11 @@ TEST(Steering, FindsAFlowLabelWhateverTheKey) {
     }
 }
 
-/// 24 connections, each of which carries a WRITE, to a host of four shards behind a NIC that hashes.
-std::uint64_t handed_over(bool peer_is_known) {
+/// 24 connections, each of which carries a WRITE, to a host of some shards behind a NIC that hashes.
+std::uint64_t handed_over(bool peer_is_known, unsigned shards, const pmd::RssTable& rss) {
     sim::World world(sim::Seed{3}, *test::packet_pool());
     auto& host_a = world.add_host();
-    auto& host_b = world.add_host({.port = {.rss = table_of(4)}, .shards = 4});
+    auto& host_b = world.add_host({.port = {.rss = rss}, .shards = shards});
     std::vector<std::unique_ptr<test::End>> ends;
     for (int i = 0; i < 24; ++i) {
         auto& a = *ends.emplace_back(std::make_unique<test::End>(host_a, test::EndSizes{}));
@@ -106,8 +106,28 @@ std::uint64_t handed_over(bool peer_is_known) {
 }
 
 TEST(Steering, GivesAConnectionToTheShardThatReceivesIt) {
-    EXPECT_GT(handed_over(false), 0u) << "the NIC spreads by hash, and the shards in turns";
-    EXPECT_EQ(handed_over(true), 0u);
+    EXPECT_GT(handed_over(false, 4, table_of(4)), 0u) << "the NIC spreads by hash, and the shards in turns";
+    EXPECT_EQ(handed_over(true, 4, table_of(4)), 0u);
+}
+
+/// A key by which the queue depends on two bits of the port alone: the lowest, which is that of the QPN, and so of the
+/// shard, where the peer's QPN is odd; and the highest, which is the same for neighbouring low QPNs.
+pmd::RssTable table_of_two_port_bits(std::uint16_t queue_of_0) {
+    auto rss = table_of(2);
+    constexpr std::size_t port_at = 2 * 4 * 8, lowest_hash_bit = 31;
+    for (std::size_t bit = 0; bit < 16; ++bit) {
+        const auto at = port_at + 15 - bit + lowest_hash_bit;
+        const auto mask = static_cast<std::uint8_t>(0x80u >> at % 8);
+        rss.key[at / 8] &= static_cast<std::uint8_t>(~mask);
+        if (bit == 0 || bit == 13) rss.key[at / 8] |= mask;
+    }
+    for (auto& queue : rss.queues) queue ^= queue_of_0;
+    return rss;
+}
+
+TEST(Steering, GivesItToThatShardWhateverTheKey) {
+    for (const std::uint16_t queue : {0, 1})
+        EXPECT_EQ(handed_over(true, 2, table_of_two_port_bits(queue)), 0u) << queue;
 }
 
 }  // namespace
