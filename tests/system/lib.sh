@@ -48,7 +48,7 @@ need_root
 bed_open "${VERBLINE_BED:-/run/verbline/test-$$-$test_name}"
 trap end_of_test EXIT
 trap 'exit 130' INT TERM HUP
-bed_limit 300
+bed_limit 420
 
 # expect WHAT COMMAND...: the command succeeds.
 expect() {
