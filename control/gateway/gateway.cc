@@ -64,13 +64,13 @@ Outcome Gateway::open_subnets() {
     return {};
 }
 
-Outcome Gateway::start(Shards::Workers& workers) {
+Outcome Gateway::start(Shards::Workers& workers, std::span<pmd::TraceRing* const> traces) {
     sockets_ = Shards::sockets(workers);
     if (auto made = make_links(sockets_); !made) return made;
     for (const auto step : {&Gateway::make_pools, &Gateway::make_fibs, &Gateway::open_devices}) {
         if (auto result = (this->*step)(); !result) return result;
     }
-    make_shards(workers);
+    make_shards(workers, traces);
     warn_of_placement();
     for (const auto step : {&Gateway::start_ports, &Gateway::configure_kernel, &Gateway::start_proxies,
                             &Gateway::serve_tables, &Gateway::start_shards}) {
@@ -147,7 +147,7 @@ Outcome Gateway::open_devices() {
     return {};
 }
 
-void Gateway::make_shards(Shards::Workers& workers) {
+void Gateway::make_shards(Shards::Workers& workers, std::span<pmd::TraceRing* const> traces) {
     router::ShardSetup common{.fib = fib_.get(),
                               .ipv6_fib = ipv6_fib_.get(),
                               .readers = readers_.get(),
@@ -155,7 +155,7 @@ void Gateway::make_shards(Shards::Workers& workers) {
                               .max_neighbours = config_.limits.neighbours,
                               .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
     for (const auto& port : ports_) common.ports.push_back(port->shard_setup());
-    shards_ = std::make_unique<Shards>(common, *shard_links_, pools_, workers);
+    shards_ = std::make_unique<Shards>(common, *shard_links_, pools_, workers, traces);
 }
 
 /// Says each thing once, though several shards may be on one socket.

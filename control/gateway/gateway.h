@@ -63,8 +63,9 @@ public:
     /// Reaches the subnet managers and checks the ports against them; nothing is started.
     Outcome open_subnets();
     /// Starts everything; DPDK runs. From now on each of `workers`, one at least, polls a shard; they must outlive the
-    /// gateway. After a failure only destruction is allowed, which leaves nothing behind.
-    Outcome start(Shards::Workers& workers);
+    /// gateway, as must `traces`, by shard, which may be fewer. After a failure only destruction is allowed, which
+    /// leaves nothing behind.
+    Outcome start(Shards::Workers& workers, std::span<pmd::TraceRing* const> traces = {});
 
     // After start.
 
@@ -83,7 +84,7 @@ private:
     Outcome make_pools();
     Outcome make_fibs();
     Outcome open_devices();
-    void make_shards(Shards::Workers& workers);
+    void make_shards(Shards::Workers& workers, std::span<pmd::TraceRing* const> traces);
     void warn_of_placement();
     Outcome start_ports();
     Outcome configure_kernel();

@@ -23,7 +23,7 @@ int socket_of(const pmd::WorkerLcore& worker) {
 }  // namespace
 
 Shards::Shards(const router::ShardSetup& common, const router::ShardLinks& links, const pmd::PacketPools& pools,
-               Workers& workers)
+               Workers& workers, std::span<pmd::TraceRing* const> traces)
     : links_(links), workers_(workers) {
     for (std::size_t i = 0; i < links.size(); ++i) {
         const MemoryOnSocket near(socket(i));
@@ -35,6 +35,7 @@ Shards::Shards(const router::ShardSetup& common, const router::ShardLinks& links
         setup.events = &links[i].events();
         setup.wake_control = &links[i].wake();
         setup.wake = &links[i].shard_signal();
+        setup.trace = i < traces.size() ? traces[i] : nullptr;
         shards_.push_back(std::make_unique<router::Shard>(setup));
         watches_.emplace_back();
     }

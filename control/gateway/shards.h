@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,10 @@ public:
     using Workers = std::deque<pmd::WorkerLcore>;
 
     /// A shard for each of `links`, made of `common` and what is its own: its number, its queues, its rings and its
-    /// pool. The links and as many workers must outlive the object. Each lies on the NUMA socket of its worker.
+    /// pool, and its trace if there is one. The links, as many workers and the traces must outlive the object. Each
+    /// lies on the NUMA socket of its worker.
     Shards(const router::ShardSetup& common, const router::ShardLinks& links, const pmd::PacketPools& pools,
-           Workers& workers);
+           Workers& workers, std::span<pmd::TraceRing* const> traces = {});
     Shards(const Shards&) = delete;
     Shards& operator=(const Shards&) = delete;
     /// Stops them.

@@ -14,13 +14,15 @@
 #include "pmd/base/counter.h"
 #include "pmd/base/event_descriptor.h"
 #include "pmd/base/token_bucket.h"
+#include "pmd/trace/trace_ring.h"
 
 namespace verbline::router {
 
 class EventSink {
 public:
     /// The control thread sleeps on `wake`; null: it looks by itself.
-    EventSink(Ring<Event>& ring, const EventDescriptor* wake) : ring_(ring), wake_(wake) {}
+    EventSink(Ring<Event>& ring, const EventDescriptor* wake, pmd::Trace trace = {})
+        : ring_(ring), wake_(wake), trace_(trace) {}
 
     /// Queues an event. False, and counted, if the ring is full: an mbuf in the event then stays the caller's.
     bool emit(const Event& event) noexcept;
@@ -35,6 +37,7 @@ public:
 private:
     Ring<Event>& ring_;
     const EventDescriptor* wake_;
+    pmd::Trace trace_;
     TokenBucket wakes_;
     bool pending_ = false;
 };

@@ -65,8 +65,9 @@ struct Executor {
 Shard::Shard(const ShardSetup& setup)
     : readers_(*setup.readers),
       reader_(setup.queue),
+      trace_(setup.trace),
       commands_(*setup.commands),
-      events_(*setup.events, setup.wake_control),
+      events_(*setup.events, setup.wake_control, trace_),
       ports_(make_ports(setup)),
       router_(ports_, {setup.fib, setup.ipv6_fib}, *setup.pool, events_, setup.deliver_all_to_kernel,
               TokenBucket::share(setup.shards), setup.flows, setup.max_neighbours),
@@ -122,6 +123,7 @@ bool Shard::run_commands(Time now) noexcept {
         if (!command) break;
         std::visit(Executor{ports_, router_, now}, *command);
     }
+    if (n > 0) trace_.record(pmd::TraceEvent::commands, pmd::Trace::no_port, n);
     return n > 0;
 }
 
@@ -132,7 +134,7 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     const auto began = lossless ? monotonic_now() : 0;
     receive(port);
     if (lossless) port.link_pause.note(!received.idle, now, monotonic_now() - began);
-    count_burst(received.frames);
+    count_burst(port, pmd::TraceEvent::received, received.frames);
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
     }
@@ -153,7 +155,7 @@ bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     const auto n = port.kernel.rx_burst(queue, packets);
     const bool found = n > 0 || port.kernel.rx_consumed(queue);
     if (lossless) port.kernel_pause.note(found, now, monotonic_now() - began);
-    count_burst(n);
+    count_burst(port, pmd::TraceEvent::from_kernel, n);
     if (n > 0) router_.from_kernel(port, pmd::Burst(packets).first(n), now);
     return found;
 }
@@ -168,16 +170,20 @@ void Shard::receive(ShardPort& port) noexcept {
     link->sort(burst.subspan(router_.forward_frames(port, *link, burst)), received_);
 }
 
-void Shard::count_burst(std::size_t packets) noexcept {
+void Shard::count_burst(const ShardPort& port, pmd::TraceEvent from, std::size_t packets) noexcept {
     if (packets == 0) return;
+    trace_.record(from, static_cast<std::uint16_t>(port.id), packets);
     counters_.rx_bursts.add();
     counters_.rx_burst_packets.add(packets);
 }
 
 /// Whether frames are staged on any link. Devices with lossless receive are then not read, so that packets are not
 /// dropped here.
-bool Shard::congested() const noexcept {
-    return std::ranges::any_of(ports_, [](const auto& port) { return port->link().congested(); });
+bool Shard::congested() noexcept {
+    const bool now = std::ranges::any_of(ports_, [](const auto& port) { return port->link().congested(); });
+    if (std::exchange(congested_, now) != now)
+        trace_.record(now ? pmd::TraceEvent::congested : pmd::TraceEvent::relieved);
+    return now;
 }
 
 void Shard::counters(const Visitor& visit) const {

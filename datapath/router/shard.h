@@ -27,6 +27,7 @@
 #include "datapath/router/router.h"
 #include "pmd/base/time.h"
 #include "pmd/shard/poll_meter.h"
+#include "pmd/trace/trace_ring.h"
 #include "pmd/wakeups/wake_signal.h"
 
 struct rte_rcu_qsbr;
@@ -50,6 +51,7 @@ struct ShardSetup {
     const EventDescriptor* wake_control = nullptr;  ///< signalled when there are events; null: nothing is
     pmd::WakeSignal* wake = nullptr;  ///< sent to the shard after each command; null: the shard cannot wait
     bool deliver_all_to_kernel = false;
+    pmd::TraceRing* trace = nullptr;  ///< what the shard does is recorded there; an event's port is its InterfaceId
 };
 
 /// Beside pmd::PollCounters.
@@ -101,12 +103,14 @@ private:
     bool poll_link(ShardPort& port, Time now) noexcept;
     bool poll_kernel(ShardPort& port, Time now) noexcept;
     void receive(ShardPort& port) noexcept;
-    bool congested() const noexcept;
-    void count_burst(std::size_t packets) noexcept;
+    bool congested() noexcept;
+    void count_burst(const ShardPort& port, pmd::TraceEvent from, std::size_t packets) noexcept;
 
     rte_rcu_qsbr& readers_;
     unsigned reader_;
     bool reading_ = false;  ///< online in `readers_`
+    pmd::Trace trace_;
+    bool congested_ = false;  ///< as recorded last
     Ring<Command>& commands_;
     EventSink events_;
     Ports ports_;
@@ -114,7 +118,7 @@ private:
     IdleWait idle_;
     link::Reception received_;  ///< of the port polled last; kept, as filling it with zeros takes as long as a packet
     Time next_expiry_ = 0;
-    pmd::PollMeter meter_;
+    pmd::PollMeter meter_{trace_};
     ShardCounters counters_;
 };
 

@@ -14,7 +14,8 @@
 namespace verbline::pmd {
 
 Switch::Switch(const Options& options) : options_(options), gate_(options.shards) {
-    for (unsigned i = 0; i < options.shards; ++i) shards_.push_back(std::make_unique<Shard>(i));
+    for (unsigned i = 0; i < options.shards; ++i)
+        shards_.push_back(std::make_unique<Shard>(i, i < options.traces.size() ? Trace(options.traces[i]) : Trace()));
     if (options_.capture != nullptr) source_ = options_.capture->add_source("hub", Carries::ethernet);
 }
 

@@ -42,6 +42,7 @@
 #include "pmd/capture/capture_file.h"
 #include "pmd/netdev.h"
 #include "pmd/shard/poll_meter.h"
+#include "pmd/trace/trace_ring.h"
 
 namespace verbline::pmd {
 
@@ -98,6 +99,7 @@ public:
         std::size_t waiting = 2048;      ///< of the pool's buffers may be queued for full ports, in total
         CaptureFile* capture = nullptr;  ///< records each frame once, on ingress; outlives the switch
         unsigned shards = 1;             ///< poll threads; a port belongs to the one that has fewest
+        std::vector<TraceRing*> traces;  ///< of the shards, or none; an event's port is the low half of its PortId
     };
 
     explicit Switch(const Options& options);
@@ -177,7 +179,7 @@ private:
     void replicate(Shard& shard, const Ports& to, Port& from, rte_mbuf* frame) noexcept;
     static void deliver(Shard& shard, Port& from, Port& to, Burst frames) noexcept;
     static void hand_over(Shard& shard, Port& from, Port& to, Burst frames) noexcept;
-    static void send(Port& to, Burst frames) noexcept;
+    static void send(Shard& shard, Port& to, Burst frames) noexcept;
     void wake_others(Shard& shard) noexcept;
     bool linger(Shard& shard) noexcept;
     Time arm(Shard& shard, Topology& topology) noexcept;

@@ -29,6 +29,11 @@ constexpr bool reaches_all(std::uint64_t mac) {
     return mac == 0xffff'ffff'ffff || mac >> 24 == 0x3333ff || mac == 0x3333'0000'0001 || mac >> 8 == 0x01'005e'0000;
 }
 
+/// A port as traces have it.
+std::uint16_t traced(Switch::PortId port) {
+    return static_cast<std::uint16_t>(port);
+}
+
 void drop(rte_mbuf* frame, Counter& why) noexcept {
     why.add();
     rte_pktmbuf_free(frame);
@@ -68,13 +73,14 @@ bool Switch::take_over(Shard& shard, Topology& topology) noexcept {
         Burst rest = Burst(frames).first(inbox->pop(frames));
         any |= !rest.empty();
         shard.counters.rx_taken_over.add(rest.size());
+        if (!rest.empty()) shard.trace.record(TraceEvent::taken_over, Trace::no_port, rest.size());
         while (!rest.empty()) {
             const auto id = rest.front()->hash.usr;
             const auto end = std::ranges::find_if(rest, [=](const auto* frame) { return frame->hash.usr != id; });
             const auto run = rest.first(static_cast<std::size_t>(end - rest.begin()));
             rest = rest.subspan(run.size());
             if (const auto port = topology.by_id.find(id); port != topology.by_id.end()) {
-                send(*port->second, run);
+                send(shard, *port->second, run);
             } else {
                 shard.counters.tx_dropped_no_port.add(run.size());
                 rte_pktmbuf_free_bulk(run.data(), static_cast<unsigned>(run.size()));
@@ -88,6 +94,7 @@ std::size_t Switch::take_from(Shard& shard, Topology& topology, Port& port) noex
     std::array<rte_mbuf*, share> burst;
     const auto received = port.device->rx_burst(0, burst);
     if (received > 0) {
+        shard.trace.record(TraceEvent::received, traced(port.id), received);
         shard.counters.rx_bursts.add();
         shard.counters.rx_burst_packets.add(received);
         pass(shard, topology, port, std::span(burst).first(received));
@@ -206,7 +213,7 @@ void Switch::replicate(Shard& shard, const Ports& to, Port& from, rte_mbuf* fram
 
 void Switch::deliver(Shard& shard, Port& from, Port& to, Burst frames) noexcept {
     if (to.shard == shard.number) [[likely]]
-        return send(to, frames);
+        return send(shard, to, frames);
     hand_over(shard, from, to, frames);
 }
 
@@ -215,6 +222,8 @@ void Switch::hand_over(Shard& shard, Port& from, Port& to, Burst frames) noexcep
     for (auto* const frame : frames) frame->hash.usr = static_cast<std::uint32_t>(to.id);
     const auto taken = shard.outboxes[to.shard]->push(frames);
     const auto rest = frames.subspan(taken);
+    shard.trace.record(TraceEvent::handed_over, traced(to.id), taken);
+    if (!rest.empty()) shard.trace.record(TraceEvent::dropped_full, traced(to.id), rest.size());
     shard.counters.rx_handed_over.add(taken);
     shard.handed[to.shard] = true;
     from.counters.rx_dropped_handover_full.add(rest.size());
@@ -229,9 +238,11 @@ void Switch::wake_others(Shard& shard) noexcept {
     }
 }
 
-void Switch::send(Port& to, Burst frames) noexcept {
+void Switch::send(Shard& shard, Port& to, Burst frames) noexcept {
     to.output.set_limit(to.waiting_limit.load(std::memory_order_relaxed));
-    to.counters.tx_dropped_full.add(to.output.send(*to.device, 0, frames));
+    const auto dropped = to.output.send(*to.device, 0, frames);
+    if (dropped > 0) shard.trace.record(TraceEvent::dropped_full, traced(to.id), dropped);
+    to.counters.tx_dropped_full.add(dropped);
 }
 
 void Switch::wait(unsigned number) noexcept {

@@ -49,12 +49,13 @@ struct Switch::Topology {
 };
 
 struct alignas(64) Switch::Shard {
-    explicit Shard(unsigned which) : number(which) {
+    Shard(unsigned which, Trace its_trace) : number(which), trace(its_trace), meter(its_trace) {
         if (signal && !wakeups.add(signal.descriptor(), 0)) can_sleep = false;
     }
 
     unsigned number;
     SwitchCounters counters;
+    Trace trace;
     PollMeter meter;
     std::size_t next = 0;  ///< the port polled first, rotated for fairness
     Time backoff = 0;      ///< current sleep while ports are full

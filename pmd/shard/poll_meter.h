@@ -6,12 +6,15 @@
 ///
 ///     begin_poll ── poll ── end_poll(busy)      begin_sleep ── wait or nap ── end_sleep
 ///
-/// Belongs to the shard's thread; its counters may be read by any.
+/// Belongs to the shard's thread; its counters may be read by any. Begin and end of a rest are recorded in the shard's
+/// trace: a rest is a number of sleeps between which nothing was found.
 
 #include <cstdint>
+#include <utility>
 
 #include "pmd/base/counter.h"
 #include "pmd/shard/cycle_meter.h"
+#include "pmd/trace/trace_ring.h"
 
 namespace verbline::pmd {
 
@@ -33,17 +36,21 @@ struct PollCounters {
 
 class PollMeter {
 public:
+    explicit PollMeter(Trace trace = {}) : trace_(trace) {}
+
     /// While the thread is busy, one look at the time for each poll does.
     void begin_poll() noexcept {
         if (!busy_) cycles_.charge(counters_.idle_cycles);
     }
     void end_poll(bool busy) noexcept {
         busy_ = busy;
+        if (busy && std::exchange(resting_, false)) trace_.record(TraceEvent::awake);
         (busy ? counters_.polls_busy : counters_.polls_idle).add();
         cycles_.charge(busy ? counters_.busy_cycles : counters_.idle_cycles);
     }
     /// `waits`: until something comes, and not for a while where a device must be polled.
     void begin_sleep(bool waits) noexcept {
+        if (!std::exchange(resting_, true)) trace_.record(TraceEvent::resting);
         if (waits) counters_.waits.add();
         cycles_.charge(counters_.idle_cycles);
     }
@@ -56,7 +63,9 @@ public:
 private:
     CycleMeter cycles_;
     PollCounters counters_;
-    bool busy_ = false;
+    Trace trace_;
+    bool busy_ = false;     ///< the last poll was
+    bool resting_ = false;  ///< has slept since it was
 };
 
 }  // namespace verbline::pmd

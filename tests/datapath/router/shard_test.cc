@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "datapath/link/ip_gid.h"
@@ -191,6 +194,46 @@ TEST(Shard, CountsBurstsWithAllThatIsInThem) {
     gateway.poll();
     EXPECT_EQ(gateway.counter("rx_bursts"), 2u);
     EXPECT_EQ(gateway.counter("rx_burst_packets"), 3u);
+}
+
+/// Event, port and value of what was recorded since `first`.
+std::vector<std::tuple<pmd::TraceEvent, int, unsigned>> traced(const Gateway& gateway, std::uint64_t first) {
+    std::vector<std::tuple<pmd::TraceEvent, int, unsigned>> out;
+    for (auto n = first; n < gateway.trace->recorded(); ++n) {
+        const auto& entry = (*gateway.trace)[n];
+        out.emplace_back(entry.event, entry.port == pmd::Trace::no_port ? -1 : entry.port, entry.value);
+    }
+    return out;
+}
+
+TEST(Shard, RecordsWhatItDoes) {
+    using enum pmd::TraceEvent;
+    Gateway gateway;
+    gateway.poll();
+    const auto first = gateway.trace->recorded();
+    gateway.poll();
+    EXPECT_EQ(gateway.trace->recorded(), first) << "a poll in vain is no event";
+    gateway.from_alice(ip_packet(alice, bob));
+    gateway.right_kernel.receive(ip_packet(right_ip, bob));
+    gateway.resolve(bob);
+    EXPECT_THAT(traced(gateway, first),
+                testing::ElementsAre(std::tuple{received, 0, 1u}, std::tuple{unresolved, 1, 0u},
+                                     std::tuple{commands, -1, 1u}, std::tuple{from_kernel, 1, 1u}));
+}
+
+TEST(Shard, RecordsThatDevicesRefuseFramesOnce) {
+    using enum pmd::TraceEvent;
+    Gateway gateway;
+    gateway.resolve(bob);
+    gateway.right_link.tx_room = 0;
+    gateway.from_alice(ip_packet(alice, bob));
+    const auto first = gateway.trace->recorded();
+    for (int i = 0; i < 3; ++i) gateway.poll();
+    gateway.right_link.tx_room = 100;
+    gateway.poll();
+    gateway.poll();
+    EXPECT_THAT(traced(gateway, first),
+                testing::ElementsAre(std::tuple{congested, -1, 0u}, std::tuple{relieved, -1, 0u}));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipv4.h"
 #include "pmd/base/event_descriptor.h"
+#include "pmd/trace/trace_ring.h"
 #include "tests/datapath/router/shard_counter.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/fib_readers.h"
@@ -98,7 +99,8 @@ struct Gateway {
             .commands = &commands,
             .events = &events,
             .wake_control = &wake,
-            .deliver_all_to_kernel = host});
+            .deliver_all_to_kernel = host,
+            .trace = trace.get()});
         command(SetEthernet{left, left_mac}), command(SetEthernet{right, right_mac});
         command(SetAddress{left, left_ip}), command(SetAddress{right, right_ip});
         command(SetNeighbour{left, link::gid_of(alice),
@@ -126,6 +128,7 @@ struct Gateway {
     Ring<Command> commands = std::move(*Ring<Command>::create("commands", 256));
     Ring<Event> events = std::move(*Ring<Event>::create("events", 256));
     EventDescriptor wake = EventDescriptor::make();
+    std::unique_ptr<pmd::TraceRing> trace = std::make_unique<pmd::TraceRing>();
     std::optional<Shard> shard;
     Time now = 0;
 };

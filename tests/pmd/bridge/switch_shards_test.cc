@@ -62,7 +62,8 @@ struct SwitchShards : ::testing::Test {
         return counts;
     }
 
-    Switch fabric{{.pool = test::packet_pool(), .waiting = 2000, .shards = 2}};
+    std::array<TraceRing, 2> traces;
+    Switch fabric{{.pool = test::packet_pool(), .waiting = 2000, .shards = 2, .traces = {&traces[0], &traces[1]}}};
     std::vector<FakeNetDevice*> lanes;
     std::vector<Switch::PortId> ids;
 };
@@ -99,6 +100,22 @@ TEST_F(SwitchShards, HandOverInOrderAndCountByLane) {
     EXPECT_EQ(fabric.counters(0).rx_burst_packets.value(), 40u);
     EXPECT_EQ(fabric.counters(1).rx_burst_packets.value(), 0u);
     EXPECT_GT(fabric.polls(1).polls_busy.value(), 0u);
+}
+
+TEST_F(SwitchShards, RecordWhatTheyDo) {
+    const std::array before{traces[0].recorded(), traces[1].recorded()};
+    lanes[0]->receive(frame(mac(1), mac(0)));
+    poll_all();
+    ASSERT_EQ(traces[0].recorded(), before[0] + 2);
+    const auto& received = traces[0][before[0]];
+    EXPECT_EQ(received.event, TraceEvent::received);
+    EXPECT_EQ(received.port, static_cast<std::uint16_t>(ids[0]));
+    EXPECT_EQ(received.value, 1u);
+    const auto& handed_over = traces[0][before[0] + 1];
+    EXPECT_EQ(handed_over.event, TraceEvent::handed_over);
+    EXPECT_EQ(handed_over.port, static_cast<std::uint16_t>(ids[1]));
+    ASSERT_EQ(traces[1].recorded(), before[1] + 1);
+    EXPECT_EQ(traces[1][before[1]].event, TraceEvent::taken_over);
 }
 
 TEST_F(SwitchShards, BroadcastAndGroupsReachPortsOfAll) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pmd/shard/poll_meter.h"
 
+#include <memory>
+
 #include <rte_cycles.h>
 
 #include <gtest/gtest.h>
@@ -61,6 +63,22 @@ TEST(PollMeter, SleepIsNeither) {
     meter.begin_sleep(false);
     meter.end_sleep();
     EXPECT_EQ(meter.counters().waits.value(), 1u) << "a nap waits for nothing";
+}
+
+TEST(PollMeter, RecordsARestAsOneThoughItIsOfManySleeps) {
+    const auto ring = std::make_unique<TraceRing>();
+    PollMeter meter{Trace(ring.get())};
+    poll(meter, true);
+    for (int i = 0; i < 3; ++i) {
+        poll(meter, false);
+        meter.begin_sleep(false);
+        meter.end_sleep();
+    }
+    poll(meter, true);
+    poll(meter, true);
+    ASSERT_EQ(ring->recorded(), 2u);
+    EXPECT_EQ((*ring)[0].event, TraceEvent::resting);
+    EXPECT_EQ((*ring)[1].event, TraceEvent::awake);
 }
 
 }  // namespace
