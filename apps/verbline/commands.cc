@@ -15,6 +15,7 @@
 #include "apps/verbline/show/show.h"
 #include "apps/verbline/subnet/mcast.h"
 #include "apps/verbline/subnet/path.h"
+#include "apps/verbline/trace/trace.h"
 
 namespace verbline::cli {
 
@@ -27,6 +28,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
     all.push_back(make_node());
     all.push_back(make_show());
     all.push_back(make_metrics());
+    all.push_back(make_trace());
     all.push_back(make_path());
     all.push_back(make_mcast());
     all.push_back(make_run());

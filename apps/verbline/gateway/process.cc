@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -87,7 +89,9 @@ Outcome run_gateway(const GatewayOptions& options) {
                                        .arguments = options.eal_arguments});
     if (!started) return started;
     process.manager().status("waiting for the ports");
-    if (auto running = outcome(gateway.start(process.workers())); !running) return running;
+    std::vector<std::string> names;
+    for (const auto& port : options.config.ports) names.push_back(port.name);
+    if (auto running = outcome(gateway.start(process.workers(), process.trace_shards(names))); !running) return running;
     if (const auto& file = options.config.file; !file.empty()) {
         process.on_reload([&] {
             if (!gateway.ready())

@@ -156,8 +156,11 @@ Outcome HubProcess::make_switch() {
         if (!file) return run_failure(file.error().what);
         capture_ = std::move(*file);
     }
-    switch_ = std::make_unique<pmd::Switch>(pmd::Switch::Options{
-        .pool = pool_, .waiting = tunables::hub_packets_waiting, .capture = capture_.get(), .shards = shards});
+    switch_ = std::make_unique<pmd::Switch>(pmd::Switch::Options{.pool = pool_,
+                                                                 .waiting = tunables::hub_packets_waiting,
+                                                                 .capture = capture_.get(),
+                                                                 .shards = shards,
+                                                                 .traces = process_.trace_shards({})});
     if (!switch_->can_sleep()) return run_failure(no_descriptors(EMFILE).error().what);
     if (auto connected = switch_->connect(); !connected) return run_failure(connected.error().what);
     shards_.emplace(*switch_, process_.workers());

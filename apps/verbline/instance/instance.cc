@@ -55,17 +55,24 @@ Result<TelemetryClient> ask(const std::filesystem::path& socket, Search& search,
     return client;
 }
 
-void add_instances_of(const std::filesystem::path& directory, Search& search, const pmd::Trust& trust = {}) {
+void add_places(const std::filesystem::path& directory, std::vector<InstancePlace>& places,
+                const pmd::Trust& trust = {}) {
     std::error_code error;
     for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
          entry.increment(error)) {
         const std::string file = entry->path().filename();
         if (!file.starts_with(prefix_of_all)) continue;
         if (!std::filesystem::exists(entry->path() / lock_file, error)) continue;  // of another program
-        const auto socket = entry->path() / "dpdk_telemetry.v2";
+        places.push_back({file.substr(prefix_of_all.size()), entry->path(), trust});
+    }
+}
+
+void add_instances(Search& search) {
+    for (const auto& place : instance_places()) {
+        const auto socket = place.directory / "dpdk_telemetry.v2";
         // A socket without a server was left behind by a killed process.
-        if (const auto client = ask(socket, search, trust))
-            search.found.push_back({file.substr(prefix_of_all.size()), client->pid(), socket, trust});
+        if (const auto client = ask(socket, search, place.trust))
+            search.found.push_back({place.name, client->pid(), socket, place.trust});
     }
 }
 
@@ -93,10 +100,7 @@ void add_programs(Search& search) {
 
 Search search_instances() {
     Search search;
-    const auto services = std::filesystem::path(services_directory) / "dpdk";
-    for (const auto& directory : std::set<std::filesystem::path>{"/var/run/dpdk", runtime_directory()})
-        if (directory != services) add_instances_of(directory, search);
-    add_instances_of(services, search, trust_in_services());
+    add_instances(search);
     add_programs(search);
     std::ranges::sort(search.found, {}, &Instance::name);
     return search;
@@ -131,6 +135,16 @@ Result<void> make_instance_directory(std::string_view name) {
         return failure(errno, fmt::format("{}: {}; run as root, or set XDG_RUNTIME_DIR to a directory of yours",
                                           directory.string(), std::strerror(errno)));
     return pmd::check_path(directory, pmd::runtime_advice);
+}
+
+std::vector<InstancePlace> instance_places() {
+    std::vector<InstancePlace> places;
+    const auto services = std::filesystem::path(services_directory) / "dpdk";
+    for (const auto& directory : std::set<std::filesystem::path>{"/var/run/dpdk", runtime_directory()})
+        if (directory != services) add_places(directory, places);
+    add_places(services, places, trust_in_services());
+    std::ranges::sort(places, {}, &InstancePlace::name);
+    return places;
 }
 
 std::vector<Instance> running_instances() {

@@ -11,6 +11,7 @@
 ///     $XDG_RUNTIME_DIR/dpdk/...                        anyone else's; without it /tmp/verbline-UID/dpdk/...
 ///     $RUNTIME_DIRECTORY/dpdk/...                      under systemd: /run/verbline-services, of the services' user
 ///     .../verbline.lock                                marks an instance; held locked while it runs
+///     .../trace.N                                      what its shard N did last (pmd/trace/trace_file.h)
 ///
 /// Programs under `verbline run` that connect by RDMA CM are found where control/telemetry/program_directory.h says, by
 /// the name PROGRAM-PID.
@@ -50,6 +51,16 @@ struct Instance {
 
     bool operator==(const Instance&) const = default;
 };
+
+/// Where an instance is, or was: its directory is left behind.
+struct InstancePlace {
+    std::string name;
+    std::filesystem::path directory;
+    pmd::Trust trust = {};
+};
+
+/// The directories of instances: root's, the services', this user's and those of this environment.
+std::vector<InstancePlace> instance_places();
 
 /// Instances and programs that answer on their socket, sorted by name: root's, the services', this user's and those
 /// of this environment. Removes sockets that killed programs have left; skips those of other users.

@@ -3,6 +3,10 @@
 
 #include <utility>
 
+#include <rte_eal.h>
+
+#include "control/service/journal.h"
+
 namespace verbline::cli {
 
 std::expected<std::unique_ptr<InstanceProcess>, Failure> InstanceProcess::create() {
@@ -22,6 +26,15 @@ Outcome InstanceProcess::start_dpdk(const EalOptions& options) {
     if (!lcores) return run_failure(lcores.error().what);
     for (const auto lcore : *lcores) workers_.emplace_back(lcore);
     return {};
+}
+
+std::vector<pmd::TraceRing*> InstanceProcess::trace_shards(const std::vector<std::string>& ports) {
+    std::vector<unsigned> lcores;
+    for (const auto& worker : workers_) lcores.push_back(worker.lcore());
+    traces_.emplace(rte_eal_get_runtime_dir(), lcores, ports,
+                    [](const auto& line) { service::say(service::Priority::warning, "verbline: " + line); });
+    trace_timer_ = loop_->every(second, [this] { traces_->note_time(); });
+    return traces_->rings();
 }
 
 void InstanceProcess::run() {

@@ -14,10 +14,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "apps/verbline/command_line/command.h"
 #include "apps/verbline/instance/eal.h"
+#include "apps/verbline/instance/shard_traces.h"
 #include "apps/verbline/instance/stop_signals.h"
 #include "control/loop/loop.h"
 #include "control/service/service_manager.h"
@@ -38,6 +41,9 @@ public:
     Outcome start_dpdk(const EalOptions& options);
     /// After start_dpdk: one at least.
     std::deque<pmd::WorkerLcore>& workers() { return workers_; }
+    /// After start_dpdk: where the shards of the workers record what they do, by shard; null for one that cannot. The
+    /// rings lie until the process ends. `ports`: their names, by the numbers that shards know them by.
+    std::vector<pmd::TraceRing*> trace_shards(const std::vector<std::string>& ports);
     /// Runs the loop until SIGINT or SIGTERM.
     void run();
 
@@ -56,6 +62,8 @@ private:
     service::ServiceManager manager_ = service::ServiceManager::from_environment();
     control::Timer alive_timer_;
     std::optional<Eal> eal_;
+    std::optional<ShardTraces> traces_;
+    control::Timer trace_timer_;
     std::deque<pmd::WorkerLcore> workers_;
 };
 
