@@ -417,7 +417,7 @@ main() {
     fi
     set_up build -Dbuildtype=release -Dtests=true -Dbench=true -Ddevel=true -Dnet_ipoib=auto
     step "the sources"
-    checks spdx readmes paths names includes arrows devargs format shell doxygen headers
+    checks spdx readmes paths links names includes arrows devargs format shell doxygen headers
     run_release
     if ((!quick)); then
         run_sanitized
