@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gathers the pages of the manual in one directory, for Sphinx: every Markdown page of the project at its path, the man pages, and the
+other files that pages link to, each as a page of its own. Links and tables of contents are written as Sphinx needs them."""
+
+import argparse
+import os
+import pathlib
+import re
+
+import man_page
+
+FOLDERS = ("pmd", "datapath", "control", "apps", "tests", "bench", "config")
+FRONT = "apps/manual/index.md"
+LINK = re.compile(r"(?<=\]\()([^()\s#:]+)(#[^()\s]*)?(?=\))")
+CODE = re.compile(r"(`[^`\n]*`)")
+LANGUAGES = {".toml": "toml", ".h": "cpp", ".cc": "cpp", ".py": "python", ".sh": "bash", ".yaml": "yaml"}
+
+
+class Manual:
+    """What is gathered: text of pages by their path, and the files that they were read from."""
+
+    def __init__(self, root):
+        self.root, self.pages, self.sources = root, {}, []
+
+    def gather_pages(self):
+        found = [self.root / "README.md"] + [page for folder in FOLDERS for page in (self.root / folder).rglob("*.md")]
+        for path in sorted(found):
+            page = path.relative_to(self.root).as_posix()
+            self.pages[page] = self.with_links(page, self.read(path))
+
+    def read(self, path):
+        self.sources.append(path)
+        return path.read_text(encoding="utf-8")
+
+    def with_links(self, page, text):
+        """Outside of code, links to folders lead to their README.md, links to other files than pages to the page of that file."""
+        parts = CODE.split(text)
+        parts[::2] = [LINK.sub(lambda link: self.target(page, link.group(1)) + (link.group(2) or ""), part) for part in parts[::2]]
+        return "".join(parts)
+
+    def target(self, page, link):
+        path = os.path.normpath(os.path.join(os.path.dirname(page), link))
+        if (self.root / path).is_dir():
+            return f"{link.rstrip('/')}/README.md"
+        if link.endswith(".md") or not (self.root / path).is_file():
+            return link
+        self.add_file(path)
+        return f"{link}.md"
+
+    def add_file(self, path):
+        """The page of a file that is none: its name and its text."""
+        if f"{path}.md" not in self.pages:
+            text = self.read(self.root / path).rstrip("\n")
+            language = LANGUAGES.get(os.path.splitext(path)[1], "text")
+            self.pages[f"{path}.md"] = f"# {path}\n\n~~~~~~{language}\n{text}\n~~~~~~\n"
+
+    def add_man_pages(self, files):
+        """As `man/NAME.md`; the front page lists them in its section of commands."""
+        names = [file.stem for file in files]
+        lines = ""
+        for file in files:
+            page, summary = man_page.page(file, names)
+            self.pages[f"man/{file.stem}.md"] = page
+            lines += f"- [{file.stem}](../../man/{file.stem}.md): {summary}\n"
+        self.sources += files
+        section = re.compile(r"^## Commands\n.*?(?=^## )", flags=re.M | re.S)
+        self.pages[FRONT] = section.sub(lambda text: f"{text.group()}{lines}\n", self.pages[FRONT])
+
+    def add_contents(self):
+        """The front page's chapters are its sections, with the links of their lists; a folder's README.md leads to the other pages below
+        that folder, down to the next README.md."""
+        listed, chapters = set(), ""
+        for section in re.split(r"^## ", self.pages[FRONT], flags=re.M)[1:]:
+            title, _, text = section.partition("\n")
+            entries = []
+            for name, link in re.findall(r"^- \[([^]]*)\]\(([^)]*)\)", text, flags=re.M):
+                page = os.path.normpath(os.path.join(os.path.dirname(FRONT), link))
+                listed.add(page)
+                entries.append(f"{name} </{page.removesuffix('.md')}>")
+            chapters += contents(entries, title)
+        for page in sorted(self.pages):
+            parent = self.parent(page)
+            if page not in listed and page != FRONT:
+                self.pages[parent] += contents([os.path.relpath(page, os.path.dirname(parent)).removesuffix(".md")])
+        self.pages[FRONT] += chapters
+
+    def parent(self, page):
+        """The README.md of the folder that the page is in, or of the one around it; the front page if there is none."""
+        folder = os.path.dirname(page)
+        while folder:
+            readme = f"{folder}/README.md"
+            if readme != page and readme in self.pages:
+                return readme
+            folder = os.path.dirname(folder)
+        return FRONT
+
+    def write(self, output):
+        for page, text in self.pages.items():
+            path = output / page
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+def contents(entries, caption=None):
+    """A table of contents that the sidebar shows."""
+    lines = [":hidden:"] + ([f":caption: {caption}"] if caption else []) + entries
+    return "\n\n```{toctree}\n" + "\n".join(lines) + "\n```\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=pathlib.Path, required=True, help="of the project")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="directory")
+    parser.add_argument("--depfile", type=pathlib.Path, required=True, help="to write: what depends on the files that were read")
+    parser.add_argument("--target", required=True, help="what that is")
+    parser.add_argument("man_pages", nargs="*", type=pathlib.Path)
+    arguments = parser.parse_args()
+    manual = Manual(arguments.root.resolve())
+    manual.gather_pages()
+    manual.add_man_pages(arguments.man_pages)
+    manual.add_contents()
+    manual.write(arguments.output)
+    own = pathlib.Path(__file__).parent
+    used = manual.sources + [own / name for name in ("conf.py", "gather.py", "man_page.py", "manual.css", "index.html")]
+    arguments.depfile.write_text(f"{arguments.target}: {' '.join(str(path) for path in used)}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
