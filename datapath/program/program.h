@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// A program that may run: verified by rte_bpf, and compiled where it has a compiler for this processor, once for each
+/// shard, as each has its own counters and state in the code.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rte_bpf.h>
+
+#include "datapath/program/functions.h"
+#include "datapath/program/object.h"
+#include "datapath/program/verbline_program.h"
+#include "datapath/program/verifier_log.h"
+#include "pmd/base/error.h"
+
+namespace verbline::program {
+
+class Program {
+public:
+    /// `memory`, by shard, must outlive the program. `ports`: all ports' names, by number. Takes up to a millisecond
+    /// for each shard. Errors are a reason without the file's name.
+    static Result<std::unique_ptr<Program>> load(const Object& object, std::span<ShardMemory> memory,
+                                                 std::span<const std::string> ports, VerifierLog& log);
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+
+    /// The verdict of one packet. On the shard's thread, within a LookUpIn.
+    std::uint64_t run(std::size_t shard, verbline_packet& packet) const noexcept {
+        const auto& own = shards_[shard];
+        return own.function != nullptr ? own.function(&packet) : rte_bpf_exec(own.loaded.get(), &packet);
+    }
+
+    /// Whether it runs as code of this processor; else it is interpreted.
+    bool compiled() const { return shards_.front().function != nullptr; }
+    const std::string& section() const { return section_; }
+    std::size_t instructions() const { return instructions_; }
+
+private:
+    struct Free {
+        void operator()(rte_bpf* loaded) const { rte_bpf_destroy(loaded); }
+    };
+    struct Shard {
+        std::unique_ptr<rte_bpf, Free> loaded;
+        std::uint64_t (*function)(void*) = nullptr;
+    };
+
+    Program(const Object& object, std::span<const std::string> ports);
+    Result<Shard> load_shard(const Object& object, ShardMemory& memory, VerifierLog& log);
+
+    std::string section_;
+    std::size_t instructions_;
+    std::vector<PortSymbol> ports_;  ///< whose numbers the program reads
+    std::vector<Shard> shards_;
+};
+
+}  // namespace verbline::program

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "datapath/program/program_runner.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+namespace verbline::program {
+namespace {
+
+// The fields that a program reads, as verbline_program.h has them for a compiler of its own.
+static_assert(sizeof(verbline_packet) == 160 && offsetof(verbline_packet, length) == 8 &&
+              offsetof(verbline_packet, port) == 14 && offsetof(verbline_packet, family) == 20 &&
+              offsetof(verbline_packet, data) == 32);
+static_assert(sizeof(verbline_ipv4) == 20 && offsetof(verbline_ipv4, source) == 12);
+static_assert(sizeof(verbline_ipv6) == 40 && offsetof(verbline_ipv6, source) == 8);
+
+constexpr std::uint64_t verdict_mask = 0xff;
+constexpr std::size_t ahead = 4;  ///< packets whose first bytes are fetched meanwhile
+
+/// From `VERBLINE_DATA_SIZE - n` on, ones for n bytes that are the packet's, and zeros for what is behind it in its
+/// buffer: all is copied at one speed, whatever its size.
+constexpr auto kept_bytes = [] {
+    std::array<std::uint8_t, 2 * VERBLINE_DATA_SIZE> bytes{};
+    for (std::size_t i = 0; i < VERBLINE_DATA_SIZE; ++i) bytes[i] = 0xff;
+    return bytes;
+}();
+
+}  // namespace
+
+ProgramRunner::ProgramRunner(const PortProgram& port, std::uint16_t shard) : port_(port), shard_(shard) {}
+
+std::size_t ProgramRunner::run(Family family, pmd::Burst packets, Time now, Forwarded& forwarded) noexcept {
+    forwarded.size = 0;
+    const auto* const program = port_.current();
+    if (program == nullptr) return packets.size();
+    const LookUpIn tables(port_.prefixes());
+    const auto cores = static_cast<std::uint16_t>(port_.shards());
+    std::size_t passed = 0, dropped = 0;
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        if (i + ahead < packets.size()) rte_prefetch0(rte_pktmbuf_mtod(packets[i + ahead], const void*));
+        auto* const packet = packets[i];
+        // All of it each time: the program may write to what it is shown.
+        shown_.time = static_cast<verbline_u64>(now);
+        shown_.port = port_.port();
+        shown_.core = shard_;
+        shown_.cores = cores;
+        shown_.family = static_cast<verbline_u8>(family);
+        show(*packet);
+        const auto verdict = program->run(shard_, shown_);
+        if (verdict == VERBLINE_PASS) [[likely]] {
+            packets[passed++] = packet;  // at most at `i`, which was read
+        } else if (verdict == VERBLINE_DROP) {
+            ++dropped;
+            rte_pktmbuf_free(packet);
+        } else if ((verdict & verdict_mask) != VERBLINE_FORWARD_FLAG) {
+            counters_.program_aborted.add();
+            rte_pktmbuf_free(packet);
+        } else if (const auto port = verdict >> 8; port >= port_.ports()) {
+            counters_.program_no_port.add();
+            rte_pktmbuf_free(packet);
+        } else {
+            forwarded.packets[forwarded.size] = packet;
+            forwarded.ports[forwarded.size++] = static_cast<std::uint16_t>(port);
+        }
+    }
+    counters_.program_passed.add(passed);
+    counters_.program_dropped.add(dropped);
+    counters_.program_forwarded.add(forwarded.size);
+    return passed;
+}
+
+/// Copies the first bytes of the packet, whose buffers may be several.
+void ProgramRunner::show(const rte_mbuf& packet) noexcept {
+    constexpr std::size_t room = sizeof shown_.data;
+    shown_.length = packet.pkt_len;
+    if (packet.nb_segs == 1 && packet.data_off + room <= packet.buf_len) [[likely]] {
+        const auto size = std::min<std::size_t>(packet.data_len, room);
+        const auto* const bytes = rte_pktmbuf_mtod(&packet, const std::uint8_t*);
+        const auto* const kept = kept_bytes.data() + room - size;
+        for (std::size_t i = 0; i < room; ++i) shown_.data[i] = bytes[i] & kept[i];
+        shown_.available = static_cast<verbline_u16>(size);
+        return;
+    }
+    std::memset(shown_.data, 0, room);
+    std::size_t size = 0;
+    for (const auto* segment = &packet; segment != nullptr && size < room; segment = segment->next) {
+        const auto n = std::min<std::size_t>(segment->data_len, room - size);
+        std::memcpy(shown_.data + size, rte_pktmbuf_mtod(segment, const void*), n);
+        size += n;
+    }
+    shown_.available = static_cast<verbline_u16>(size);
+}
+
+}  // namespace verbline::program
