@@ -39,6 +39,27 @@ void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time n
     egress_.flush(now);
 }
 
+/// By port `out`, which was chosen for them.
+template <class Family>
+void FamilyRouter<Family>::forward_to(ShardPort& from, ShardPort& out, pmd::Burst packets, Time now) noexcept {
+    admit(from, packets);
+    if (from.reverse_path != forward::ReversePathFilter::off) [[unlikely]]
+        check_sources(from);
+    look_up(&out);
+    std::uint64_t forwarded = 0;
+    for (std::size_t i = 0; i < lookup_.size; ++i) {
+        auto* const packet = lookup_.packets[i];
+        const auto destination = lookup_.destinations[i];
+        if (Family::is_group(destination)) {
+            context_.discard(packet, context_.counters.dropped_program_group);
+            continue;
+        }
+        forwarded += pass_on({lookup_.hops[i], &out}, destination, packet, now) ? 1 : 0;
+    }
+    context_.counters.forwarded_packets.add(forwarded);
+    egress_.flush(now);
+}
+
 /// What no route leads on: to the kernel, and of groups to other links.
 template <class Family>
 void FamilyRouter<Family>::to_kernel(ShardPort& from, Time now) {

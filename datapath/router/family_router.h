@@ -40,6 +40,7 @@ public:
     std::size_t forward_frames(const ShardPort& from, link::EthernetInterface& link, pmd::Burst frames) noexcept {
         return fast_path_.forward_frames(from, link, frames);
     }
+    void forward_to(ShardPort& from, ShardPort& out, pmd::Burst packets, Time now) noexcept;
     /// The packets have their whole header.
     void from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept;
     void set_neighbour(ShardPort& port, const Address& address, const link::Destination& to) noexcept;

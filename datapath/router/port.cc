@@ -23,6 +23,8 @@ ShardPort::ShardPort(const PortSetup& setup, InterfaceId number, std::uint16_t q
       clamp_mss(setup.clamp_mss),
       reverse_path(setup.reverse_path),
       advertises(setup.advertises),
-      multicast(setup.multicast) {}
+      multicast(setup.multicast) {
+    if (setup.program != nullptr) program.emplace(*setup.program, queue);
+}
 
 }  // namespace verbline::router

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "datapath/forward/reverse_path.h"
 #include "datapath/ipoib/interface.h"
 #include "datapath/link/ethernet_interface.h"
+#include "datapath/program/program_runner.h"
 #include "datapath/router/messages.h"
 #include "datapath/router/read_pause.h"
 #include "pmd/netdev.h"
@@ -30,9 +32,10 @@ struct PortSetup {
     std::uint32_t mtu = 1500;          ///< of IP packets, bytes
     bool clamp_mss = false;            ///< TCP segments routed through the port, either way, are to fit its MTU
     forward::ReversePathFilter reverse_path =
-        forward::ReversePathFilter::off;  ///< check of the sources of what the port receives
-    bool advertises = false;              ///< router solicitations are the control thread's, not the kernel's
-    bool multicast = false;               ///< groups are routed; else all that comes is the kernel's
+        forward::ReversePathFilter::off;      ///< check of the sources of what the port receives
+    bool advertises = false;                  ///< router solicitations are the control thread's, not the kernel's
+    bool multicast = false;                   ///< groups are routed; else all that comes is the kernel's
+    program::PortProgram* program = nullptr;  ///< runs on what the link receives; null: none ever will
 };
 
 struct ShardPort {
@@ -65,6 +68,8 @@ struct ShardPort {
     SetAddress addresses{};                             ///< sources of ICMP errors
     std::optional<link::Destination> broadcast{};       ///< where IPv4 broadcasts and multicasts go
     std::optional<link::Destination> ipv6_multicast{};  ///< likewise; on Ethernet with any group's MAC address
+
+    std::optional<program::ProgramRunner> program;  ///< if there may ever be one
 
     ReadPause link_pause{}, kernel_pause{};
 

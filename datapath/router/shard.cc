@@ -138,6 +138,8 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
     }
+    if (port.program && port.program->active()) [[unlikely]]
+        run_program(port, now);
     if (received.ip_count > 0) router_.from_link(port, pmd::Burst(received.ip).first(received.ip_count), now);
     if (received.ipv6_count > 0) {
         router_.from_link_ipv6(port, pmd::Burst(received.ipv6).first(received.ipv6_count), now);
@@ -160,11 +162,23 @@ bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     return found;
 }
 
+/// Lets the port's program see what was received: what does not pass leaves `received_`.
+void Shard::run_program(ShardPort& port, Time now) noexcept {
+    using program::Family;
+    program::Forwarded forwarded;
+    const auto run = [&](Family family, pmd::Burst packets, std::uint16_t& count) {
+        count = static_cast<std::uint16_t>(port.program->run(family, packets.first(count), now, forwarded));
+        if (forwarded.size > 0) router_.forward_to_ports(port, family, forwarded, now);
+    };
+    if (received_.ip_count > 0) run(Family::ipv4, received_.ip, received_.ip_count);
+    if (received_.ipv6_count > 0) run(Family::ipv6, received_.ipv6, received_.ipv6_count);
+}
+
 /// Receives one burst into `received_`, of an Ethernet link without the frames in front that could be forwarded as they
-/// are.
+/// are. A program is to see each packet first.
 void Shard::receive(ShardPort& port) noexcept {
     auto* const link = port.ethernet();
-    if (link == nullptr) return port.link().receive(received_);
+    if (link == nullptr || (port.program && port.program->active())) return port.link().receive(received_);
     std::array<rte_mbuf*, pmd::max_burst> frames;
     const auto burst = link->poll(frames, received_);
     link->sort(burst.subspan(router_.forward_frames(port, *link, burst)), received_);
@@ -192,7 +206,10 @@ void Shard::counters(const Visitor& visit) const {
             visit(port, name, value, help);
         };
     };
-    for (const auto& port : ports_) port->link().counters(of(port->name));
+    for (const auto& port : ports_) {
+        port->link().counters(of(port->name));
+        if (port->program) port->program->counters().each(of(port->name));
+    }
     router_.counters(of(""));
     meter_.counters().each(of(""));
     counters_.each(of(""));

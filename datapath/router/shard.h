@@ -5,7 +5,7 @@
 /// A router's poll core: its queue of every port, and the router between them.
 ///
 ///     commands ──> ┌──────────────────────────────────────────────────────────┐
-///                  │ link.receive ──> coalesce ──> router ──> link.transmit   │
+///                  │ link.receive ──> program ───> router ──> link.transmit   │
 ///     events  <─── │ kernel.rx_burst ────────────> router ──> kernel.tx_burst │
 ///                  └──────────────────────────────────────────────────────────┘
 ///
@@ -103,6 +103,7 @@ private:
     bool poll_link(ShardPort& port, Time now) noexcept;
     bool poll_kernel(ShardPort& port, Time now) noexcept;
     void receive(ShardPort& port) noexcept;
+    void run_program(ShardPort& port, Time now) noexcept;
     bool congested() noexcept;
     void count_burst(const ShardPort& port, pmd::TraceEvent from, std::size_t packets) noexcept;
 
