@@ -128,6 +128,9 @@ Result<Changes> changes_between(const GatewayConfig& running, const GatewayConfi
             if (std::ranges::find(before, address) == before.end()) changes.added.push_back({i, address});
         for (const auto& address : before)
             if (std::ranges::find(after, address) == after.end()) changes.removed.push_back({i, address});
+        const auto& port = *port_named(wanted, running.ports[i].name);
+        if (running.ports[i].program != port.program || running.ports[i].program_section != port.program_section)
+            changes.programs.push_back(i);
     }
     add_route_changes(running, wanted, changes);
     return changes;
@@ -146,6 +149,7 @@ std::string to_string(const Changes& changes) {
     add(added, "route", "routes", "added");
     add(changed, "route", "routes", "changed");
     add(removed, "route", "routes", "removed");
+    add(changes.programs.size(), "program", "programs", "changed");
     return out.empty() ? "nothing to change" : out;
 }
 
@@ -153,6 +157,8 @@ void adopt(GatewayConfig& running, const GatewayConfig& wanted) {
     for (auto& port : running.ports) {
         const auto& after = *port_named(wanted, port.name);
         port.addresses = after.addresses;
+        port.program = after.program;
+        port.program_section = after.program_section;
         port.lines = after.lines;
     }
     running.routes = wanted.routes;

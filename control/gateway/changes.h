@@ -3,7 +3,7 @@
 
 /// @file
 /// What of another configuration a running gateway can change to: addresses and static routes, which are the kernel's,
-/// where the gateway follows them. All else is set when it starts.
+/// where the gateway follows them, and the ports' packet programs. All else is set when it starts.
 
 #include <cstddef>
 #include <string>
@@ -28,8 +28,9 @@ struct Changes {
 
     std::vector<PortAddress> added, removed;
     std::vector<RouteChange> routes;
+    std::vector<std::size_t> programs;  ///< ports with another file or section, or none; index as above
 
-    bool empty() const { return added.empty() && removed.empty() && routes.empty(); }
+    bool empty() const { return added.empty() && removed.empty() && routes.empty() && programs.empty(); }
 };
 
 /// From `running` to `wanted`, both checked, which must outlive the changes. EBUSY: config_error() about the first

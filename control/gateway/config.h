@@ -27,7 +27,7 @@ struct PortConfig {
     /// Line numbers in the file; 0: not set there, or no file.
     struct Lines {
         unsigned port = 0, link = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0, virtual_address = 0,
-                 advertise = 0, impair = 0, capture = 0;
+                 advertise = 0, impair = 0, capture = 0, program = 0;
     };
 
     std::string name;  ///< also that of the kernel-visible interface
@@ -47,6 +47,8 @@ struct PortConfig {
     bool advertise = false;                      ///< as an IPv6 router, to hosts that configure themselves
     std::string impair;                          ///< empty: none
     std::string capture;                         ///< file; empty: none
+    std::string program;                         ///< eBPF object that is run on what the port receives; empty: none
+    std::string program_section;                 ///< of the object; empty: it has one program
     Lines lines;
 
     bool has_subnet() const { return type == PortType::ipoib && link == IpoibLink::infiniband; }

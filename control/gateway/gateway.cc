@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <utility>
 
+#include <rte_eal.h>
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
 
@@ -16,6 +18,7 @@
 #include "control/gateway/kernel_changes.h"
 #include "control/gateway/memory_policy.h"
 #include "control/gateway/placement.h"
+#include "control/gateway/program_commands.h"
 #include "control/gateway/table_limits.h"
 #include "control/host/kernel_interface.h"
 #include "datapath/wire/text.h"
@@ -67,13 +70,14 @@ Outcome Gateway::open_subnets() {
 Outcome Gateway::start(Shards::Workers& workers, std::span<pmd::TraceRing* const> traces) {
     sockets_ = Shards::sockets(workers);
     if (auto made = make_links(sockets_); !made) return made;
-    for (const auto step : {&Gateway::make_pools, &Gateway::make_fibs, &Gateway::open_devices}) {
+    for (const auto step :
+         {&Gateway::make_pools, &Gateway::make_fibs, &Gateway::load_programs, &Gateway::open_devices}) {
         if (auto result = (this->*step)(); !result) return result;
     }
     make_shards(workers, traces);
     warn_of_placement();
     for (const auto step : {&Gateway::start_ports, &Gateway::configure_kernel, &Gateway::start_proxies,
-                            &Gateway::serve_tables, &Gateway::start_shards}) {
+                            &Gateway::serve_tables, &Gateway::serve_commands, &Gateway::start_shards}) {
         if (auto result = (this->*step)(); !result) return result;
     }
     return add_routes();
@@ -127,6 +131,13 @@ Outcome Gateway::make_fibs() {
     return {};
 }
 
+Outcome Gateway::load_programs() {
+    programs_ = std::make_unique<Programs>(config_.ports, shard_links_->size(), *readers_);
+    auto loaded = programs_->load_all(config_);
+    if (!loaded) return std::unexpected(Fault{.of_config = true, .what = std::move(loaded.error().what)});
+    return {};
+}
+
 Outcome Gateway::open_devices() {
     if (!setup_.capture.empty()) {
         auto file = pmd::CaptureFile::create(setup_.capture);
@@ -154,7 +165,11 @@ void Gateway::make_shards(Shards::Workers& workers, std::span<pmd::TraceRing* co
                               .flows = flows_.get(),
                               .max_neighbours = config_.limits.neighbours,
                               .deliver_all_to_kernel = setup_.deliver_all_to_kernel};
-    for (const auto& port : ports_) common.ports.push_back(port->shard_setup());
+    for (const auto& port : ports_) {
+        auto setup = port->shard_setup();
+        setup.program = &programs_->engine(static_cast<std::size_t>(port->id()));
+        common.ports.push_back(std::move(setup));
+    }
     shards_ = std::make_unique<Shards>(common, *shard_links_, pools_, workers, traces);
 }
 
@@ -244,12 +259,22 @@ Outcome Gateway::serve_tables() {
     return {};
 }
 
+Outcome Gateway::serve_commands() {
+    const auto socket = std::filesystem::path(rte_eal_get_runtime_dir()) / telemetry::command_socket;
+    auto server = telemetry::CommandServer::open(
+        loop_, socket, [this](const telemetry::Json& request) { return run_command(request); });
+    if (!server) return fault(server.error().what);
+    commands_ = std::move(*server);
+    return {};
+}
+
 Outcome Gateway::start_shards() {
     return outcome(shards_->start());
 }
 
 /// Destroys the parts that were created, from the outside in.
 Gateway::~Gateway() {
+    commands_.reset();
     telemetry_.reset();
     proxying_.reset();
     follower_.reset();
@@ -290,7 +315,19 @@ void Gateway::resolve_conflict(const GatewayPort& port, const neighbour::Conflic
                                   address, host, removed ? "removed from the interface" : removed.error().what));
 }
 
+/// What runs is what the next reload compares the file with.
+Result<std::string> Gateway::run_command(const telemetry::Json& request) {
+    auto done = run_program_command(*programs_, request);
+    for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+        const auto& source = programs_->ports()[i].source();
+        config_.ports[i].program = source.file;
+        config_.ports[i].program_section = source.section;
+    }
+    return done;
+}
+
 void Gateway::upkeep() {
+    programs_->reclaim();
     for (auto& port : ports_) port->upkeep();
     shards_->look_after(loop_.now(), setup_.on_trouble);
     full_tables_.look_after(fib_->counters(), ipv6_fib_->counters(), shards_->neighbours_refused());
@@ -322,11 +359,14 @@ std::string Gateway::ports_text() const {
 Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
     const auto changes = changes_between(config_, wanted);
     if (!changes) return std::unexpected(changes.error());
+    auto prepared = programs_->prepare(*changes, config_, wanted);
+    if (!prepared) return std::unexpected(prepared.error());
     auto netlink = host::Netlink::open(config_.netns);
     if (!netlink) return std::unexpected(netlink.error());
     const auto made = KernelChanges(*netlink, config_, ifindexes_).make(*changes, wanted);
     follower_->catch_up();
     if (!made) return std::unexpected(made.error());
+    programs_->publish(std::move(*prepared));
     auto summary = to_string(*changes);
     adopt(config_, wanted);
     return summary;
@@ -342,6 +382,7 @@ View Gateway::view() {
             .warnings = warnings_,
             .links = *shard_links_,
             .multicast = *multicast_,
+            .programs = *programs_,
             .follower = *follower_,
             .proxying = proxying_ ? &*proxying_ : nullptr,
             .now = loop_.now()};

@@ -22,6 +22,7 @@
 #include "control/gateway/full_tables.h"
 #include "control/gateway/gateway_port.h"
 #include "control/gateway/multicast.h"
+#include "control/gateway/programs.h"
 #include "control/gateway/shards.h"
 #include "control/gateway/tables.h"
 #include "control/host/netlink.h"
@@ -29,6 +30,7 @@
 #include "control/router/kernel_follower.h"
 #include "control/router/proxying.h"
 #include "control/router/shard_links.h"
+#include "control/telemetry/command_server.h"
 #include "control/telemetry/server.h"
 #include "datapath/forward/fib.h"
 #include "datapath/link/flow_hash.h"
@@ -83,6 +85,7 @@ private:
     Outcome make_links(std::span<const int> sockets);
     Outcome make_pools();
     Outcome make_fibs();
+    Outcome load_programs();
     Outcome open_devices();
     void make_shards(Shards::Workers& workers, std::span<pmd::TraceRing* const> traces);
     void warn_of_placement();
@@ -91,10 +94,12 @@ private:
     Outcome start_proxies();
     Outcome add_routes();
     Outcome serve_tables();
+    Outcome serve_commands();
     Outcome start_shards();
 
     void handle(const router::Event& event);
     void resolve_conflict(const GatewayPort& port, const neighbour::Conflict& conflict);
+    Result<std::string> run_command(const telemetry::Json& request);
     void upkeep();
     void report_when_ready();
     View view();
@@ -106,7 +111,7 @@ private:
     // In the order of their creation.
     control::Loop& loop_;
     const Setup& setup_;
-    GatewayConfig config_;  ///< as it is now; the ports' addresses and the routes change (changes.h)
+    GatewayConfig config_;  ///< as it is now; the ports' addresses, programs and the routes change (changes.h)
     FullTables full_tables_;
     std::vector<int> sockets_;          ///< of the shards
     pmd::PacketPools pools_ = nullptr;  ///< by shard; they go with the EAL
@@ -115,6 +120,7 @@ private:
     std::unique_ptr<forward::Ipv6Fib> ipv6_fib_;
     host::Ipv6Gateways ipv6_gateways_;
     std::unique_ptr<router::ShardLinks> shard_links_;
+    std::unique_ptr<Programs> programs_;
     std::unique_ptr<link::FrameFlowHash>
         flows_;  ///< spreads packets: over queues for devices with too few, over next hops
     std::unique_ptr<pmd::CaptureFile> capture_;  ///< of all ports; outlives their devices
@@ -127,6 +133,7 @@ private:
     std::optional<host::Netlink> host_routes_;  ///< sets the routes of `proxying_`
     std::optional<router::Proxying> proxying_;
     std::optional<telemetry::Server> telemetry_;
+    std::unique_ptr<telemetry::CommandServer> commands_;
     control::Timer upkeep_timer_;
     bool ready_ = false;
     bool capture_failed_ = false;

@@ -102,12 +102,16 @@ Json shards(const View& gateway) {
     return rows;
 }
 
+CounterSums port_counters(const View& gateway, std::string_view port) {
+    CounterSums sums;
+    for (std::size_t i = 0; i < gateway.shards.size(); ++i) visit_port(gateway.shards[i], port, sums.add());
+    return sums;
+}
+
 Json counters(const View& gateway) {
     telemetry::CounterRows rows;
     for (const auto& port : gateway.ports) {
-        CounterSums sums;
-        for (std::size_t i = 0; i < gateway.shards.size(); ++i) visit_port(gateway.shards[i], port->name(), sums.add());
-        sums.each(rows.of(port->name()));
+        port_counters(gateway, port->name()).each(rows.of(port->name()));
     }
     for (std::size_t i = 0; i < gateway.shards.size(); ++i) {
         const auto row = rows.of(fmt::format("shard{}", i));

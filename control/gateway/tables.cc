@@ -9,6 +9,7 @@
 
 #include "control/gateway/link_devices.h"
 #include "control/gateway/multicast_tables.h"
+#include "control/gateway/program_tables.h"
 #include "control/gateway/shard_tables.h"
 #include "control/telemetry/path_tables.h"
 #include "datapath/link/interface_address.h"
@@ -161,6 +162,9 @@ std::vector<telemetry::Table> tables(std::function<View()> view) {
                   "parameters",
                   multicast),
             table("routes", "The forwarding table: a row for each next hop. No parameters", routes),
+            table("programs", "Packet programs of the ports. No parameters", programs),
+            table("program_counters", "Counters of packet programs that are not zero. No parameters", program_counters),
+            table("program_prefixes", "Prefixes of packet programs. No parameters", program_prefixes),
             table("queues", "Queues: packets, bytes, drops. No parameters", queues),
             table("shards", "Shards: how busy each lcore is, and what it handed to others. No parameters", shards),
             table("counters", "Every counter. No parameters", counters)};

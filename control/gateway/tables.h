@@ -12,6 +12,7 @@
 #include "control/gateway/config.h"
 #include "control/gateway/gateway_port.h"
 #include "control/gateway/multicast.h"
+#include "control/gateway/programs.h"
 #include "control/gateway/shards.h"
 #include "control/router/kernel_follower.h"
 #include "control/router/proxying.h"
@@ -32,6 +33,7 @@ struct View {
     const std::vector<std::string>& warnings;  ///< of where each shard runs; empty: none
     const router::ShardLinks& links;
     const Multicast& multicast;
+    const Programs& programs;
     const router::KernelFollower& follower;
     const router::Proxying* proxying = nullptr;  ///< null: no port has proxies
     Time now = 0;

@@ -9,12 +9,12 @@
 #include <cstring>
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "control/telemetry/command_prefix.h"
+#include "control/telemetry/listen.h"
 #include "pmd/runtime/runtime_directory.h"
 
 namespace verbline::telemetry {
@@ -61,20 +61,10 @@ ProgramServer::ProgramServer(control::Loop& loop, std::filesystem::path socket, 
 
 Result<void> ProgramServer::listen() {
     if (auto made = pmd::make_runtime_directory(socket_.parent_path()); !made) return made;
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    const auto& path = socket_.native();
-    if (path.size() >= sizeof(address.sun_path)) {
-        return failure(ENAMETOOLONG, fmt::format("{}: too long for a socket's path", path));
-    }
-    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    FileDescriptor fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    unlink(path.c_str());  // of a process of this number that was killed
-    const auto failed = [&] { return failure(errno, fmt::format("{}: {}", path, std::strerror(errno))); };
-    auto bound = path;
-    if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return failed();
-    file_ = SocketFile(std::move(bound));
-    if (::listen(fd.get(), max_clients) != 0) return failed();
-    return acceptor_.start(std::move(fd));
+    auto listening = listen_at(socket_, max_clients);
+    if (!listening) return std::unexpected(listening.error());
+    file_ = std::move(listening->file);
+    return acceptor_.start(std::move(listening->fd));
 }
 
 void ProgramServer::accept(FileDescriptor fd) {

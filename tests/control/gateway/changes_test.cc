@@ -70,6 +70,20 @@ TEST(Changes, AddressesComeAndGoByTheRunningPort) {
     EXPECT_TRUE(changes_between(running, wanted)->empty());
 }
 
+TEST(Changes, ProgramsOfPorts) {
+    auto running = config(), wanted = config();
+    running.ports[0].program = "/etc/old.o";
+    wanted.ports[1].program = "/etc/new.o";
+    auto changes = changes_between(running, wanted);
+    ASSERT_TRUE(changes) << changes.error().what;
+    EXPECT_EQ(changes->programs, (std::vector<std::size_t>{0, 1}));
+    EXPECT_EQ(to_string(*changes), "2 programs changed");
+    adopt(running, wanted);
+    EXPECT_TRUE(changes_between(running, wanted)->empty());
+    wanted.ports[1].program_section = "other";
+    EXPECT_EQ(to_string(*changes_between(running, wanted)), "1 program changed");
+}
+
 TEST(Changes, RoutesAreToldApartByTheirNetworks) {
     auto running = config(), wanted = config();
     running.routes.push_back(route("10.4.0.0/16", "10.2.0.8"));
