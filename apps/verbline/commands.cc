@@ -9,6 +9,7 @@
 #include "apps/verbline/hub/hub.h"
 #include "apps/verbline/hub/node.h"
 #include "apps/verbline/metrics/metrics.h"
+#include "apps/verbline/packet_program/packet_program.h"
 #include "apps/verbline/program/devinfo.h"
 #include "apps/verbline/program/run.h"
 #include "apps/verbline/report/report.h"
@@ -27,6 +28,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
     all.push_back(make_hub());
     all.push_back(make_node());
     all.push_back(make_show());
+    all.push_back(make_packet_program());
     all.push_back(make_metrics());
     all.push_back(make_trace());
     all.push_back(make_path());

@@ -57,6 +57,16 @@ forward::ReversePathFilter read_reverse_path(const Section& section) {
     throw Refused{check->line, fmt::format("reverse_path {} is none of off, strict and loose", check->value)};
 }
 
+void read_program(const Section& section, PortConfig& port) {
+    if (auto program = section.text("program"))
+        port.program = std::move(program->value), port.lines.program = program->line;
+    auto chosen = section.text("program_section");
+    if (!chosen) return;
+    if (port.program.empty())
+        throw Refused{chosen->line, fmt::format("program_section of {} needs program = \"...\"", port.name)};
+    port.program_section = std::move(chosen->value);
+}
+
 std::optional<wire::Gid> read_address(std::string_view text) {
     if (const auto ipv4 = wire::from_string<wire::Ipv4Address>(text)) return link::gid_of(*ipv4);
     const auto ipv6 = wire::from_string<wire::Ipv6Address>(text);
@@ -65,9 +75,10 @@ std::optional<wire::Gid> read_address(std::string_view text) {
 }
 
 PortConfig read_port(const toml::table& table) {
-    const Section section(table, "[[port]]",
-                          {"name", "type", "link", "device", "vlan", "sm", "pkey", "mtu", "clamp_mss", "reverse_path",
-                           "multicast", "proxy", "address", "virtual_address", "advertise", "impair", "capture"});
+    const Section section(
+        table, "[[port]]",
+        {"name", "type", "link", "device", "vlan", "sm", "pkey", "mtu", "clamp_mss", "reverse_path", "multicast",
+         "proxy", "address", "virtual_address", "advertise", "impair", "capture", "program", "program_section"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {
@@ -102,6 +113,7 @@ PortConfig read_port(const toml::table& table) {
     if (auto impair = section.text("impair")) port.impair = std::move(impair->value), port.lines.impair = impair->line;
     if (auto capture = section.text("capture"))
         port.capture = std::move(capture->value), port.lines.capture = capture->line;
+    read_program(section, port);
     return port;
 }
 

@@ -24,9 +24,10 @@ public:
                  "and ports of one subnet may answer for each other's hosts (proxy ARP and ND).",
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
                  "Meanwhile `verbline show` prints its state.",
-                 "On SIGHUP it reads the file again. Addresses and routes change without an effect on other traffic; "
-                 "if "
-                 "anything else differs, nothing is changed, and one line says what needs a restart.",
+                 "On SIGHUP it reads the file again. Addresses, routes and packet programs change without an effect on "
+                 "other traffic; if anything else differs, nothing is changed, and one line says what needs a restart.",
+                 "A port may have a packet program, an eBPF object that passes, drops or forwards what the port "
+                 "receives; `verbline program` explains them.",
                  "systemd runs it as verbline-gateway@NAME, with /etc/verbline/NAME.toml; it is told when the gateway "
                  "is ready and what it does, and restarts one whose shards stand still.",
                  "A wrong configuration is one line, FILE:LINE: reason, and exit status 2. The file's keys are "
@@ -34,7 +35,7 @@ public:
             .examples = {{"verbline gateway --check gateway.toml", "check the file, and start nothing"},
                          {"verbline gateway gateway.toml --capture gw.pcapng",
                           "run, and write all packets and MADs to a file"}},
-            .see_also = {"verbline-show(1)", "verbline-host(1)"},
+            .see_also = {"verbline-show(1)", "verbline-program(1)", "verbline-host(1)"},
         };
     }
 

@@ -8,13 +8,14 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
 
+#include "apps/verbline/instance/instance_socket.h"
 #include "apps/verbline/output/table.h"
 #include "pmd/base/error.h"
-#include "pmd/base/file_descriptor.h"
 #include "pmd/runtime/trusted_path.h"
 
 namespace verbline::cli {
@@ -35,12 +36,9 @@ public:
     Result<Json> table(std::string_view name);
 
 private:
-    TelemetryClient(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+    explicit TelemetryClient(InstanceSocket socket) : socket_(std::move(socket)) {}
 
-    Result<std::string> receive();
-
-    FileDescriptor fd_;
-    std::string path_;
+    InstanceSocket socket_;
     pid_t pid_ = 0;
 };
 

@@ -57,7 +57,7 @@ public:
                  "with no NAME either, lists the instances that run.",
                  "Tables: ports (state, GID, LID, P_Key, VLAN, the port whose device it shares, MTU, addresses), "
                  "neighbours, paths (the path cache with its hits and misses), path_cache (how much it saves), "
-                 "multicast (groups with reference counts), routes, "
+                 "multicast (groups with reference counts), routes, programs (of packets; `verbline program`), "
                  "queues, shards (what each polling lcore does, and hands to others), hub (who has which lane, and "
                  "what it carries; in the last row, without a process, what lanes carried that are gone), xrc (XRC "
                  "target queue pairs that programs of a node share), cm (connections of programs under `verbline run`: "

@@ -52,6 +52,18 @@ TEST(Config, ReadsPortsAndRoutes) {
     EXPECT_EQ(config->routes[0].port, "") << "the kernel finds it";
 }
 
+TEST(Config, ReadsPrograms) {
+    const auto config =
+        parse_config(with("# another", "program = \"/etc/drop.o\"\nprogram_section = \"drop\""), "gw.toml");
+    ASSERT_TRUE(config) << config.error().what;
+    EXPECT_EQ(config->ports[0].program, "/etc/drop.o");
+    EXPECT_EQ(config->ports[0].program_section, "drop");
+    EXPECT_EQ(config->ports[0].lines.program, 11u);
+    EXPECT_EQ(config->ports[1].program, "") << "the default";
+    EXPECT_EQ(error_of(with("# another", "program_section = \"drop\"")),
+              "gw.toml:11: program_section of lan needs program = \"...\"");
+}
+
 TEST(Config, ReadsIpv6Routes) {
     const auto config =
         parse_config(std::string(valid_text) + "[[route]]\nto = \"::/0\"\nvia = \"fe80::7\"\nport = \"ib0\"\n" +
