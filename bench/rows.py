@@ -200,6 +200,12 @@ def among_many(effort):
     return tuple(nanoseconds(effort, "bench_router", f"route/{case}") for case in ("among_many/100000", "to_few/10"))
 
 
+def with_program(name, benchmark):
+    """A packet that passes a packet program and is routed, beside one that is routed alone."""
+    return Row(f"packet routed, {name}", "ns", "without a program", 0.8,
+               lambda effort: tuple(nanoseconds(effort, "bench_router", f"{case}/4000") for case in (benchmark, "route/to_ethernet")))
+
+
 def two_shards(name, benchmark, figure, goal, program="bench_shards"):
     """Millions of packets or messages a second that two shards carry together, beside what one does."""
     def measure(effort):
@@ -442,6 +448,9 @@ def all_rows():
         alone("fib and neighbour lookup", "bench_fib", "fib_and_neighbour_lookup"),
         alone("packet routed to Ethernet", "bench_router", "route/to_ethernet/4000"),
         alone("packet routed to IPoIB", "bench_router", "route/to_ipoib/4000"),
+        with_program("by a program that passes", "route_with_program"),
+        with_program("by a program with 1,000 prefixes", "route_by_prefixes"),
+        alone("packet dropped by a program with 1,000 prefixes", "bench_router", "drop_by_prefixes/4000"),
         Row("packet routed among 1,000,000 routes and 100,000 neighbours", "ns", "with 10 neighbours", 1 / 1.5, among_many),
         Row("IPoIB against Ethernet, routed, CRCs in software", "ns", "routed to Ethernet", None, against_ethernet("to_ipoib")),
         Row("IPoIB against Ethernet, routed, CRCs by the device", "ns", "routed to Ethernet", 0.95,

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -22,6 +24,7 @@
 #include "bench/support/eal.h"
 #include "bench/support/quiet_device.h"
 #include "datapath/link/ip_gid.h"
+#include "datapath/program/port_program.h"
 #include "datapath/router/shard.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipv4.h"
@@ -118,7 +121,10 @@ public:
         bool by_gateway = false;
         unsigned more_routes = 0;  ///< that no packet takes
         std::uint16_t shards = 1;
-        pmd::NetDevice* source = nullptr;  ///< of as many queues as there are shards; null: a Source of its own
+        pmd::NetDevice* source = nullptr;          ///< of as many queues as there are shards; null: a Source of its own
+        const program::Object* program = nullptr;  ///< of the port that receives
+        unsigned prefixes = 0;                     ///< of the program's set, which hold no source
+        bool prefix_of_sources = false;            ///< and one that holds all
     };
 
     explicit RoutingGateway(const Setup& setup)
@@ -129,6 +135,7 @@ public:
         rte_rcu_qsbr_init(readers_, setup.shards);
         fib_ = *forward::Fib::create({.max_routes = 8'192 + setup.more_routes, .max_long = 64}, *readers_);
         add_routes(setup);
+        if (setup.program != nullptr) add_program(setup);
         for (std::uint16_t i = 0; i < setup.shards; ++i) add_shard(setup, i);
     }
     ~RoutingGateway() {
@@ -171,21 +178,33 @@ private:
         }
     }
 
+    void add_program(const Setup& setup) {
+        program_.emplace(std::vector<std::string>{"in", "out"}, std::uint16_t{0}, setup.shards, *readers_);
+        auto loaded = program_->prepare(*setup.program, verifier_log_);
+        if (!loaded) throw std::runtime_error(loaded.error().what);
+        program_->publish(std::move(*loaded));
+        program::PrefixTable<wire::Ipv4Address>::Prefixes prefixes;
+        for (unsigned n = 0; n < setup.prefixes; ++n) prefixes[{wire::Ipv4Address{0x0a01'0100 + 256 * n}, 24}] = 1;
+        if (setup.prefix_of_sources) prefixes[{wire::ipv4(10, 1, 0, 0), 24}] = 1;
+        program_->set_prefixes(std::make_unique<const program::PrefixTables>(
+            program::PrefixTables{program::PrefixTable<wire::Ipv4Address>(prefixes), {}}));
+    }
+
     void add_shard(const Setup& setup, std::uint16_t number) {
         const bool to_ipoib = setup.kind == router::PortSetup::Kind::ipoib;
         auto& member = *shards_.emplace_back(std::make_unique<Member>(std::to_string(number)));
         auto* const source = setup.source != nullptr ? setup.source : &source_;
-        member.shard = std::make_unique<router::Shard>(
-            router::ShardSetup{.queue = number,
-                               .shards = setup.shards,
-                               .ports = {{.name = "in", .device = source, .kernel = &kernel_},
-                                         {.name = "out", .kind = setup.kind, .device = &sink_, .kernel = &kernel_}},
-                               .fib = fib_.get(),
-                               .readers = readers_,
-                               .pool = pool_,
-                               .max_neighbours = std::max(setup.flows, forward::default_neighbours),
-                               .commands = &member.commands,
-                               .events = &member.events});
+        member.shard = std::make_unique<router::Shard>(router::ShardSetup{
+            .queue = number,
+            .shards = setup.shards,
+            .ports = {{.name = "in", .device = source, .kernel = &kernel_, .program = program_ ? &*program_ : nullptr},
+                      {.name = "out", .kind = setup.kind, .device = &sink_, .kernel = &kernel_}},
+            .fib = fib_.get(),
+            .readers = readers_,
+            .pool = pool_,
+            .max_neighbours = std::max(setup.flows, forward::default_neighbours),
+            .commands = &member.commands,
+            .events = &member.events});
         member.command(router::SetEthernet{in, station(1)});
         if (to_ipoib) {
             member.command(router::SetIpoib{out, us});
@@ -206,6 +225,8 @@ private:
     Sink sink_;
     rte_rcu_qsbr* readers_ = nullptr;
     std::unique_ptr<forward::Fib> fib_;
+    program::VerifierLog verifier_log_;
+    std::optional<program::PortProgram> program_;
     std::vector<std::unique_ptr<Member>> shards_;
 };
 
