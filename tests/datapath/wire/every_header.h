@@ -22,6 +22,8 @@
 #include "datapath/wire/cm_sidr_rep.h"
 #include "datapath/wire/cm_sidr_req.h"
 #include "datapath/wire/deth.h"
+#include "datapath/wire/dhcp.h"
+#include "datapath/wire/dhcpv6.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/feth.h"
 #include "datapath/wire/geneve.h"
@@ -57,12 +59,13 @@ namespace verbline::wire {
 
 /// `List` is what holds the types: testing::Types, std::tuple.
 template <template <class...> class List>
-using EveryHeader = List<Aeth, EthernetArp, IpoibArp, AtomicEth, AtomicAckEth, Bth, ClassPortInfo, CmApr, CmDrep,
-                         CmDreq, CmLap, CmMra, CmPath, CmRej, CmRep, CmReq, CmRtu, CmSidrRep, CmSidrReq, Deth, Ethernet,
-                         Vlan, Feth, Geneve, Gre, Grh, Icmp, Icmpv6, RouterAdvertisement, NeighbourMessage, NdRedirect,
-                         NdLinkAddress<MacAddress>, NdLinkAddress<IpoibAddress>, NdMtu, NdPrefix, Ieth, Igmp,
-                         GroupQueryTail, IgmpReport, IgmpRecord, ImmDt, InformInfo, IpCmHeader, IpoibHeader, Ipv4, Ipv6,
-                         Lrh, Mad, McMemberRecord, Mld, MldReport, MldRecord, NodeInfo, NodeRecord, Notice, PathRecord,
-                         PortInfo, PortInfoRecord, Reth, Rmpp, SaHeader, ServiceRecord, Tcp, Udp, Vxlan, XrcEth>;
+using EveryHeader =
+    List<Aeth, EthernetArp, IpoibArp, AtomicEth, AtomicAckEth, Bth, ClassPortInfo, CmApr, CmDrep, CmDreq, CmLap, CmMra,
+         CmPath, CmRej, CmRep, CmReq, CmRtu, CmSidrRep, CmSidrReq, Deth, Dhcp, Dhcpv6, Dhcpv6Relay, Dhcpv6Option,
+         Ethernet, Vlan, Feth, Geneve, Gre, Grh, Icmp, Icmpv6, RouterAdvertisement, NeighbourMessage, NdRedirect,
+         NdLinkAddress<MacAddress>, NdLinkAddress<IpoibAddress>, NdMtu, NdPrefix, Ieth, Igmp, GroupQueryTail,
+         IgmpReport, IgmpRecord, ImmDt, InformInfo, IpCmHeader, IpoibHeader, Ipv4, Ipv6, Lrh, Mad, McMemberRecord, Mld,
+         MldReport, MldRecord, NodeInfo, NodeRecord, Notice, PathRecord, PortInfo, PortInfoRecord, Reth, Rmpp, SaHeader,
+         ServiceRecord, Tcp, Udp, Vxlan, XrcEth>;
 
 }  // namespace verbline::wire
