@@ -23,7 +23,7 @@ using Differences = std::vector<Difference>;
 
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 15> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 17> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
@@ -37,6 +37,8 @@ Differences differences(const PortConfig& a, const PortConfig& b) {
         {"multicast", a.multicast == b.multicast, 0},
         {"virtual_address", a.virtual_addresses == b.virtual_addresses, lines.virtual_address},
         {"advertise", a.advertise == b.advertise, lines.advertise},
+        {"dhcp_relay", a.dhcp_relay == b.dhcp_relay, lines.dhcp_relay},
+        {"dhcpv6_relay", a.dhcpv6_relay == b.dhcpv6_relay, lines.dhcpv6_relay},
         {"impair", a.impair == b.impair, lines.impair},
         {"capture", a.capture == b.capture, lines.capture},
     }};

@@ -27,7 +27,7 @@ struct PortConfig {
     /// Line numbers in the file; 0: not set there, or no file.
     struct Lines {
         unsigned port = 0, link = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0, virtual_address = 0,
-                 advertise = 0, impair = 0, capture = 0, program = 0;
+                 advertise = 0, dhcp_relay = 0, dhcpv6_relay = 0, impair = 0, capture = 0, program = 0;
     };
 
     std::string name;  ///< also that of the kernel-visible interface
@@ -43,10 +43,12 @@ struct PortConfig {
     bool proxy = false;     ///< answer for the hosts behind other such ports whose networks are the same
     bool multicast = true;  ///< route multicast groups from and to the port
     std::vector<link::InterfaceAddress> addresses;
-    std::vector<wire::Gid> virtual_addresses{};  ///< that another program gives to one of several gateways (VRRP)
-    bool advertise = false;                      ///< as an IPv6 router, to hosts that configure themselves
-    std::string impair;                          ///< empty: none
-    std::string capture;                         ///< file; empty: none
+    std::vector<wire::Gid> virtual_addresses{};     ///< that another program gives to one of several gateways (VRRP)
+    bool advertise = false;                         ///< as an IPv6 router, to hosts that configure themselves
+    std::vector<wire::Ipv4Address> dhcp_relay{};    ///< DHCP servers of the port's clients; none: nothing is relayed
+    std::vector<wire::Ipv6Address> dhcpv6_relay{};  ///< likewise, of IPv6
+    std::string impair;                             ///< empty: none
+    std::string capture;                            ///< file; empty: none
     std::string program;                         ///< eBPF object that is run on what the port receives; empty: none
     std::string program_section;                 ///< of the object; empty: it has one program
     Lines lines;
@@ -86,7 +88,7 @@ struct GatewayConfig {
 
 constexpr std::uint32_t min_ipv6_mtu = 1280;  ///< RFC 8200, 5: the kernel has no IPv6 on an interface of less
 constexpr std::uint16_t max_vlan = 4094;      ///< IEEE 802.1Q, table 9-2
-constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64;
+constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64, max_dhcp_servers = 8;
 
 /// IPoIB's are the link's MTU less 4: an InfiniBand link's 2048; on RoCE the path MTU that fits Ethernet's 1500, 1024.
 constexpr std::uint32_t default_mtu(PortType type, IpoibLink link = IpoibLink::infiniband) {

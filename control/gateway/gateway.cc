@@ -77,7 +77,7 @@ Outcome Gateway::start(Shards::Workers& workers, std::span<pmd::TraceRing* const
     make_shards(workers, traces);
     warn_of_placement();
     for (const auto step : {&Gateway::start_ports, &Gateway::configure_kernel, &Gateway::start_proxies,
-                            &Gateway::serve_tables, &Gateway::serve_commands, &Gateway::start_shards}) {
+                            &Gateway::start_dhcp_relays, &Gateway::serve_tables, &Gateway::serve_commands, &Gateway::start_shards}) {
         if (auto result = (this->*step)(); !result) return result;
     }
     return add_routes();
@@ -212,6 +212,7 @@ Outcome Gateway::configure_kernel() {
                                                  [this](forward::InterfaceId id, const host::InterfaceState& state) {
                                                      ports_[static_cast<std::size_t>(id)]->port().set_addresses(
                                                          state.addresses, state.certain);
+                                                     if (dhcp_relays_) dhcp_relays_->set_addresses(id, state.addresses);
                                                  });
     if (!follower) return fault(follower.error().what);
     follower_ = std::move(*follower);
@@ -240,6 +241,14 @@ Outcome Gateway::start_proxies() {
     for (const auto& port : ports_) {
         if (port->config().proxy) proxying_->add(port->port());
     }
+    return {};
+}
+
+Outcome Gateway::start_dhcp_relays() {
+    auto relays = DhcpRelays::open(loop_, config_, setup_.on_trouble);
+    if (!relays) return fault(relays.error().what);
+    dhcp_relays_.emplace(std::move(*relays));
+    for (const auto& port : ports_) dhcp_relays_->set_addresses(port->id(), port->port().addresses());
     return {};
 }
 
@@ -276,6 +285,7 @@ Outcome Gateway::start_shards() {
 Gateway::~Gateway() {
     commands_.reset();
     telemetry_.reset();
+    dhcp_relays_.reset();
     proxying_.reset();
     follower_.reset();
     upkeep_timer_.cancel();
@@ -385,6 +395,7 @@ View Gateway::view() {
             .programs = *programs_,
             .follower = *follower_,
             .proxying = proxying_ ? &*proxying_ : nullptr,
+            .dhcp_relays = *dhcp_relays_,
             .now = loop_.now()};
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "control/gateway/config.h"
+#include "control/gateway/dhcp_relays.h"
 #include "control/gateway/fault.h"
 #include "control/gateway/full_tables.h"
 #include "control/gateway/gateway_port.h"
@@ -92,6 +93,7 @@ private:
     Outcome start_ports();
     Outcome configure_kernel();
     Outcome start_proxies();
+    Outcome start_dhcp_relays();
     Outcome add_routes();
     Outcome serve_tables();
     Outcome serve_commands();
@@ -132,6 +134,7 @@ private:
     std::vector<int> ifindexes_;                ///< of the ports' interfaces
     std::optional<host::Netlink> host_routes_;  ///< sets the routes of `proxying_`
     std::optional<router::Proxying> proxying_;
+    std::optional<DhcpRelays> dhcp_relays_;
     std::optional<telemetry::Server> telemetry_;
     std::unique_ptr<telemetry::CommandServer> commands_;
     control::Timer upkeep_timer_;

@@ -121,6 +121,7 @@ Json counters(const View& gateway) {
     }
     for (const auto& port : gateway.ports) {
         port->port().counters(rows.of(port->name()));
+        gateway.dhcp_relays.counters(port->id(), rows.of(port->name()));
         port->device().counters(rows.of(port->name() + " device"));
         port->kernel().counters(rows.of(port->name() + " kernel"));
     }

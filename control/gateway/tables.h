@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "control/gateway/config.h"
+#include "control/gateway/dhcp_relays.h"
 #include "control/gateway/gateway_port.h"
 #include "control/gateway/multicast.h"
 #include "control/gateway/programs.h"
@@ -36,6 +37,7 @@ struct View {
     const Programs& programs;
     const router::KernelFollower& follower;
     const router::Proxying* proxying = nullptr;  ///< null: no port has proxies
+    const DhcpRelays& dhcp_relays;
     Time now = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <concepts>
 #include <utility>
 
 #include <fmt/format.h>
@@ -74,11 +75,27 @@ std::optional<wire::Gid> read_address(std::string_view text) {
     return link::gid_of(*ipv6);
 }
 
+template <class Address>
+void read_servers(const Section& section, std::string_view key, std::vector<Address>& servers, unsigned& line) {
+    constexpr std::string_view family = std::same_as<Address, wire::Ipv4Address> ? "IPv4" : "IPv6";
+    for (const auto& text : section.texts(key)) {
+        const auto server = wire::from_string<Address>(text.value);
+        if (!server) throw Refused{text.line, fmt::format("{} {} is no {} address", key, text.value, family)};
+        line = text.line;
+        servers.push_back(*server);
+    }
+}
+
+void read_dhcp_servers(const Section& section, PortConfig& port) {
+    read_servers(section, "dhcp_relay", port.dhcp_relay, port.lines.dhcp_relay);
+    read_servers(section, "dhcpv6_relay", port.dhcpv6_relay, port.lines.dhcpv6_relay);
+}
+
 PortConfig read_port(const toml::table& table) {
     const Section section(
         table, "[[port]]",
         {"name", "type", "link", "device", "vlan", "sm", "pkey", "mtu", "clamp_mss", "reverse_path", "multicast",
-         "proxy", "address", "virtual_address", "advertise", "impair", "capture", "program", "program_section"});
+         "proxy", "address", "virtual_address", "advertise", "dhcp_relay", "dhcpv6_relay", "impair", "capture", "program", "program_section"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {
@@ -110,6 +127,7 @@ PortConfig read_port(const toml::table& table) {
     }
     if (const auto advertise = section.flag("advertise"))
         port.advertise = advertise->value, port.lines.advertise = advertise->line;
+    read_dhcp_servers(section, port);
     if (auto impair = section.text("impair")) port.impair = std::move(impair->value), port.lines.impair = impair->line;
     if (auto capture = section.text("capture"))
         port.capture = std::move(capture->value), port.lines.capture = capture->line;

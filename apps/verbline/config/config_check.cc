@@ -60,6 +60,9 @@ Verdict check_mtu(const PortConfig& port) {
     if (port.advertise && port.mtu < gateway::min_ipv6_mtu)
         return Fault{port.lines.advertise, fmt::format("advertise of {}: IPv6 needs an mtu of {}, and it is {}",
                                                        port.name, gateway::min_ipv6_mtu, port.mtu)};
+    if (!port.dhcpv6_relay.empty() && port.mtu < gateway::min_ipv6_mtu)
+        return Fault{port.lines.dhcpv6_relay, fmt::format("dhcpv6_relay of {}: IPv6 needs an mtu of {}, and it is {}",
+                                                          port.name, gateway::min_ipv6_mtu, port.mtu)};
     if (ipv6 && port.mtu < gateway::min_ipv6_mtu)
         return Fault{line != 0 ? line : port.lines.address, fmt::format("mtu {} of {}: its IPv6 addresses need {}",
                                                                         port.mtu, port.name, gateway::min_ipv6_mtu)};
@@ -127,6 +130,24 @@ Verdict check_virtual_addresses(const PortConfig& port) {
     return {};
 }
 
+/// Each is a host, which is reached by the routes.
+template <class Address>
+Verdict check_dhcp_servers(const PortConfig& port, std::string_view key, const std::vector<Address>& servers,
+                           unsigned line) {
+    for (auto server = servers.begin(); server != servers.end(); ++server) {
+        const auto gid = link::gid_of(*server);
+        const std::uint8_t whole = link::ipv4_of(gid) ? 32 : 128;
+        if (!link::usable({gid, whole}) || wire::is_link_local(link::ipv6_of(gid)))
+            return Fault{line, fmt::format("{} of {}: {} is no address of a server that routes lead to", key, port.name,
+                                           wire::to_string(*server))};
+        if (std::find(servers.begin(), server, *server) != server)
+            return Fault{line, fmt::format("{} of {} has {} twice", key, port.name, wire::to_string(*server))};
+    }
+    if (servers.size() > gateway::max_dhcp_servers)
+        return Fault{line, fmt::format("{} of {} has more than {} servers", key, port.name, gateway::max_dhcp_servers)};
+    return {};
+}
+
 Verdict check_port(const PortConfig& port) {
     const unsigned line = port.lines.port;
     if (!valid_interface_name(port.name))
@@ -150,6 +171,8 @@ Verdict check_port(const PortConfig& port) {
     if (const auto impair = pmd::parse_impairments(port.impair); !port.impair.empty() && !impair)
         return Fault{port.lines.impair, fmt::format("impair of {}: {}", port.name, impair.error().what)};
     if (auto fault = check_virtual_addresses(port)) return fault;
+    if (auto fault = check_dhcp_servers(port, "dhcp_relay", port.dhcp_relay, port.lines.dhcp_relay)) return fault;
+    if (auto fault = check_dhcp_servers(port, "dhcpv6_relay", port.dhcpv6_relay, port.lines.dhcpv6_relay)) return fault;
     return check_mtu(port);
 }
 
@@ -279,6 +302,29 @@ Verdict check_number_of_routes(const GatewayConfig& config) {
     return {};
 }
 
+/// A relay that is its own server would get back what it has sent.
+template <class Address>
+Verdict check_dhcp_loop(const GatewayConfig& config, const PortConfig& relaying, std::string_view key,
+                        const std::vector<Address>& servers, unsigned line) {
+    for (const auto& server : servers)
+        for (const auto& port : config.ports)
+            for (const auto& own : port.addresses)
+                if (own.gid == link::gid_of(server))
+                    return Fault{line, fmt::format("{} of {}: {} is an address of {}, not another host's", key,
+                                                   relaying.name, wire::to_string(server), port.name)};
+    return {};
+}
+
+Verdict check_dhcp_loops(const GatewayConfig& config) {
+    for (const auto& port : config.ports) {
+        const auto& lines = port.lines;
+        if (auto fault = check_dhcp_loop(config, port, "dhcp_relay", port.dhcp_relay, lines.dhcp_relay)) return fault;
+        if (auto fault = check_dhcp_loop(config, port, "dhcpv6_relay", port.dhcpv6_relay, lines.dhcpv6_relay))
+            return fault;
+    }
+    return {};
+}
+
 Verdict check_all(const GatewayConfig& config) {
     if (!valid_instance_name(config.name) || is_table(config.name) || config.name == "all")
         return Fault{config.lines.name,
@@ -297,6 +343,7 @@ Verdict check_all(const GatewayConfig& config) {
         for (std::size_t earlier = 0; earlier < later; ++earlier)
             if (auto fault = check_pair(config.ports[earlier], config.ports[later])) return fault;
     if (auto fault = check_devices(config.ports)) return fault;
+    if (auto fault = check_dhcp_loops(config)) return fault;
     for (std::size_t i = 0; i < config.routes.size(); ++i)
         if (auto fault = check_route(config, i)) return fault;
     return {};

@@ -21,7 +21,8 @@ public:
                  "same name in the kernel, through which ping, ssh and routing daemons reach the gateway itself; "
                  "routes that a daemon puts there are followed. Several ports may be VLANs or partitions of one "
                  "device, "
-                 "and ports of one subnet may answer for each other's hosts (proxy ARP and ND).",
+                 "and ports of one subnet may answer for each other's hosts (proxy ARP and ND). DHCP requests of a "
+                 "port's hosts can be relayed to servers elsewhere.",
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
                  "Meanwhile `verbline show` prints its state.",
                  "On SIGHUP it reads the file again. Addresses, routes and packet programs change without an effect on "

@@ -122,6 +122,8 @@ TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
         {"proxy", [](auto& p) { p.proxy = true; }},
         {"multicast", [](auto& p) { p.multicast = false; }},
         {"advertise", [](auto& p) { p.advertise = true; }},
+        {"dhcp_relay", [](auto& p) { p.dhcp_relay = {wire::ipv4(10, 9, 0, 2)}; }},
+        {"dhcpv6_relay", [](auto& p) { p.dhcpv6_relay = {wire::Ipv6Address{}}; }},
         {"impair", [](auto& p) { p.impair = "loss=0.1"; }},
         {"capture", [](auto& p) { p.capture = "x.pcapng"; }}};
     for (const auto& [name, change] : others)
