@@ -49,8 +49,8 @@ struct PortConfig {
     std::vector<wire::Ipv6Address> dhcpv6_relay{};  ///< likewise, of IPv6
     std::string impair;                             ///< empty: none
     std::string capture;                            ///< file; empty: none
-    std::string program;                         ///< eBPF object that is run on what the port receives; empty: none
-    std::string program_section;                 ///< of the object; empty: it has one program
+    std::string program;                            ///< eBPF object that is run on what the port receives; empty: none
+    std::string program_section;                    ///< of the object; empty: it has one program
     Lines lines;
 
     bool has_subnet() const { return type == PortType::ipoib && link == IpoibLink::infiniband; }

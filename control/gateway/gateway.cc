@@ -76,8 +76,9 @@ Outcome Gateway::start(Shards::Workers& workers, std::span<pmd::TraceRing* const
     }
     make_shards(workers, traces);
     warn_of_placement();
-    for (const auto step : {&Gateway::start_ports, &Gateway::configure_kernel, &Gateway::start_proxies,
-                            &Gateway::start_dhcp_relays, &Gateway::serve_tables, &Gateway::serve_commands, &Gateway::start_shards}) {
+    for (const auto step :
+         {&Gateway::start_ports, &Gateway::configure_kernel, &Gateway::start_proxies, &Gateway::start_dhcp_relays,
+          &Gateway::serve_tables, &Gateway::serve_commands, &Gateway::start_shards}) {
         if (auto result = (this->*step)(); !result) return result;
     }
     return add_routes();

@@ -129,23 +129,23 @@ TEST(Config, DhcpServersAreHostsThatRoutesLeadTo) {
     const auto error = [](const std::string& key, const std::string& servers) {
         return error_of(with("# another", key + " = [" + servers + "]"));
     };
-    EXPECT_EQ(error("dhcp_relay", "\"2001:db8::5\""), "gw.toml:12: dhcp_relay 2001:db8::5 is no IPv4 address");
-    EXPECT_EQ(error("dhcpv6_relay", "\"10.9.0.2\""), "gw.toml:12: dhcpv6_relay 10.9.0.2 is no IPv6 address");
-    EXPECT_EQ(error("dhcp_relay", "\"dhcp\""), "gw.toml:12: dhcp_relay dhcp is no IPv4 address");
+    EXPECT_EQ(error("dhcp_relay", "\"2001:db8::5\""), "gw.toml:11: dhcp_relay 2001:db8::5 is no IPv4 address");
+    EXPECT_EQ(error("dhcpv6_relay", "\"10.9.0.2\""), "gw.toml:11: dhcpv6_relay 10.9.0.2 is no IPv6 address");
+    EXPECT_EQ(error("dhcp_relay", "\"dhcp\""), "gw.toml:11: dhcp_relay dhcp is no IPv4 address");
     EXPECT_EQ(error("dhcp_relay", "\"255.255.255.255\""),
-              "gw.toml:12: dhcp_relay of lan: 255.255.255.255 is no address of a server that routes lead to");
+              "gw.toml:11: dhcp_relay of lan: 255.255.255.255 is no address of a server that routes lead to");
     for (const std::string address : {"ff05::1:3", "fe80::5"})
         EXPECT_EQ(error("dhcpv6_relay", '"' + address + '"'),
-                  "gw.toml:12: dhcpv6_relay of lan: " + address + " is no address of a server that routes lead to");
+                  "gw.toml:11: dhcpv6_relay of lan: " + address + " is no address of a server that routes lead to");
     EXPECT_EQ(error("dhcp_relay", "\"10.9.0.2\", \"10.9.0.3\", \"10.9.0.2\""),
-              "gw.toml:12: dhcp_relay of lan has 10.9.0.2 twice");
+              "gw.toml:11: dhcp_relay of lan has 10.9.0.2 twice");
     EXPECT_EQ(error("dhcp_relay", "\"10.2.0.1\""),
-              "gw.toml:12: dhcp_relay of lan: 10.2.0.1 is an address of ib0, not another host's");
+              "gw.toml:11: dhcp_relay of lan: 10.2.0.1 is an address of ib0, not another host's");
     EXPECT_EQ(error("dhcpv6_relay", "\"fd76:1::1\""),
-              "gw.toml:12: dhcpv6_relay of lan: fd76:1::1 is an address of lan, not another host's");
+              "gw.toml:11: dhcpv6_relay of lan: fd76:1::1 is an address of lan, not another host's");
     std::string many = "\"10.9.0.1\"";
     for (int last = 2; last < 10; ++last) many += ", \"10.9.0." + std::to_string(last) + '"';
-    EXPECT_EQ(error("dhcp_relay", many), "gw.toml:12: dhcp_relay of lan has more than 8 servers");
+    EXPECT_EQ(error("dhcp_relay", many), "gw.toml:11: dhcp_relay of lan has more than 8 servers");
     auto small = with("impair = \"loss=0.01,seed=7\"", "dhcpv6_relay = \"2001:db8::5\"\nmtu = 1000");
     EXPECT_EQ(error_of(small), "gw.toml:21: dhcpv6_relay of ib0: IPv6 needs an mtu of 1280, and it is 1000");
 }
