@@ -143,7 +143,7 @@ programs() {
     needed=$(meson introspect --tests "$directory" |
         jq '[.[] | select(.name | IN($ARGS.positional[])) | .depends[]] | unique' --args "$@")
     meson introspect --targets "$directory" | jq -r --arg build "$root/$directory/" --argjson needed "$needed" \
-        '.[] | select((.type | IN("executable", "shared module", "shared library")) and (.id | IN($needed[]))) | .filename[0] | ltrimstr($build)'
+        '.[] | select((.type | IN("executable", "shared module", "shared library", "custom")) and (.id | IN($needed[]))) | .filename[0] | ltrimstr($build)'
 }
 
 # --- the kinds of tests -----------------------------------------------------------------------------------------------------

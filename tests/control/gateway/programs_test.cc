@@ -27,6 +27,11 @@ protected:
         EXPECT_FALSE(result);
         return result ? *result : result.error().what;
     }
+    /// Of a command that is carried out.
+    std::string said(const Json& request) {
+        const auto result = command(request);
+        return result ? *result : "error: " + result.error().what;
+    }
     Result<std::string> command(const Json& request) { return run_program_command(programs_, request); }
     const Programs::Port& left() const { return programs_.ports()[0]; }
 
@@ -87,22 +92,23 @@ TEST_F(ProgramsTest, ARefusedOneLeavesTheOld) {
 }
 
 TEST_F(ProgramsTest, PrefixesOfAPort) {
-    EXPECT_EQ(*command({{"command", "program_prefix_add"},
-                        {"port", "left"},
-                        {"prefixes", {"10.9.0.0/16", "fd76:9::/32"}},
-                        {"value", 7}}),
+    EXPECT_EQ(said({{"command", "program_prefix_add"},
+                    {"port", "left"},
+                    {"prefixes", Json::array({"10.9.0.0/16", "fd76:9::/32"})},
+                    {"value", 7u}}),
               "2 prefixes added");
     EXPECT_EQ(left().engine().prefixes().ipv4.lookup(wire::ipv4(10, 9, 1, 1)), 7u);
-    EXPECT_EQ(*command({{"command", "program_prefix_add"}, {"port", "left"}, {"prefixes", {"10.9.0.0/16"}}}),
+    EXPECT_EQ(said({{"command", "program_prefix_add"}, {"port", "left"}, {"prefixes", Json::array({"10.9.0.0/16"})}}),
               "1 prefix added");
     EXPECT_EQ(left().engine().prefixes().ipv4.lookup(wire::ipv4(10, 9, 1, 1)), 1u) << "its value is another now";
     EXPECT_EQ(programs_.ports()[1].engine().prefixes().ipv4.lookup(wire::ipv4(10, 9, 1, 1)), 0u);
-    EXPECT_EQ(
-        error(command(
-            {{"command", "program_prefix_delete"}, {"port", "left"}, {"prefixes", {"10.9.0.0/16", "10.8.0.0/16"}}})),
-        "left has no prefix 10.8.0.0/16");
+    EXPECT_EQ(error(command({{"command", "program_prefix_delete"},
+                             {"port", "left"},
+                             {"prefixes", Json::array({"10.9.0.0/16", "10.8.0.0/16"})}})),
+              "left has no prefix 10.8.0.0/16");
     EXPECT_EQ(left().ipv4().size(), 1u) << "all or none";
-    EXPECT_TRUE(command({{"command", "program_prefix_delete"}, {"port", "left"}, {"prefixes", {"10.9.0.0/16"}}}));
+    EXPECT_TRUE(
+        command({{"command", "program_prefix_delete"}, {"port", "left"}, {"prefixes", Json::array({"10.9.0.0/16"})}}));
     EXPECT_EQ(left().engine().prefixes().ipv4.lookup(wire::ipv4(10, 9, 1, 1)), 0u);
     EXPECT_EQ(left().ipv6().size(), 1u);
 }
