@@ -8,12 +8,8 @@
  */
 #include <verbline_program.h>
 
-VERBLINE_PROGRAM("drop_prefixes") verbline_u64 drop_by_source(struct verbline_packet *packet) {
-    verbline_u64 value = 0;
-    if (packet->family == 4)
-        value = verbline_prefix_ipv4(packet->ipv4.source);
-    else
-        value = verbline_prefix_ipv6(packet->ipv6.source);
+VERBLINE_PROGRAM("drop_prefixes") verbline_u64 drop_by_source(struct verbline_packet* packet) {
+    verbline_u64 value = verbline_prefix_of_source(packet);
     if (value == 0) return VERBLINE_PASS;
     verbline_counters[value % VERBLINE_COUNTERS]++;
     return VERBLINE_DROP;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lets at most RATE bytes a second pass to the destinations in the port's set of prefixes, with bursts of BURST bytes: a
- * token bucket for each value from 1 to 63 of the prefixes. All other packets pass.
+ * Lets at most RATE bytes a second pass to the destinations in the port's set of prefixes, with bursts of BURST bytes:
+ * a token bucket for each value from 1 to 63 of the prefixes. All other packets pass.
  *
  *     clang -O2 -target bpf -mcpu=v2 -DRATE=12500000 -c police.c -o police.o
  *     verbline program load lan police.o
@@ -19,12 +19,8 @@
 #define SECOND 1000000000ull
 
 /* The state holds, by value, the time at which the bucket was last empty: so refilling is a subtraction. */
-VERBLINE_PROGRAM("police") verbline_u64 police_destinations(struct verbline_packet *packet) {
-    verbline_u64 value = 0;
-    if (packet->family == 4)
-        value = verbline_prefix_ipv4(packet->ipv4.destination);
-    else
-        value = verbline_prefix_ipv6(packet->ipv6.destination);
+VERBLINE_PROGRAM("police") verbline_u64 police_destinations(struct verbline_packet* packet) {
+    verbline_u64 value = verbline_prefix_of_destination(packet);
     if (value == 0) return VERBLINE_PASS;
     verbline_u64 bucket = value % VERBLINE_COUNTERS;
     /* Each core has its part of the rate. */

@@ -4,9 +4,11 @@
 /// @file
 /// The datagrams that a relay agent receives and sends. `Address` is wire::Ipv4Address or wire::Ipv6Address.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "datapath/wire/bytes.h"
@@ -25,6 +27,19 @@ template <class Address>
 struct RelayPort {
     std::string name;              ///< identifies the port to servers, at most 255 bytes
     std::vector<Address> servers;  ///< each gets every message; none: the port's clients are not served
+};
+
+/// What an engine knows of a port.
+template <class Address, class Counters>
+struct EnginePort {
+    explicit EnginePort(RelayPort<Address> port) : config(std::move(port)) {}
+
+    bool serves() const { return !config.servers.empty(); }
+    bool has(const Address& address) const { return std::ranges::find(addresses, address) != addresses.end(); }
+
+    RelayPort<Address> config;
+    std::vector<Address> addresses;
+    Counters counters;
 };
 
 template <class Address>

@@ -66,17 +66,14 @@ bool names(const std::optional<Bytes>& circuit, std::string_view name) {
 
 }  // namespace
 
-Ipv4Relay::Ipv4Relay(const std::vector<RelayPort<Address>>& ports) {
-    for (const auto& port : ports) ports_.emplace_back().config = port;
-}
+Ipv4Relay::Ipv4Relay(const std::vector<RelayPort<Address>>& ports) : ports_(ports.begin(), ports.end()) {}
 
 void Ipv4Relay::set_addresses(std::size_t port, std::vector<Address> addresses) {
     ports_[port].addresses = std::move(addresses);
 }
 
 bool Ipv4Relay::is_own(Address address) const {
-    return std::ranges::any_of(
-        ports_, [&](const Port& port) { return std::ranges::find(port.addresses, address) != port.addresses.end(); });
+    return std::ranges::any_of(ports_, [&](const Port& port) { return port.has(address); });
 }
 
 Ipv4Relay::Sends Ipv4Relay::received(const Received<Address>& datagram) {
@@ -127,9 +124,8 @@ Ipv4Relay::Sends Ipv4Relay::request(const Received<Address>& datagram, const Dhc
 Ipv4Relay::Sends Ipv4Relay::reply(const Received<Address>& datagram, const Dhcp& header, const DhcpOptions& options) {
     auto& arrival = ports_[datagram.port].counters;
     if (datagram.side != Side::network) return dropped<Address>(arrival.dhcp_relay_dropped_stray_reply);
-    const auto port = std::ranges::find_if(ports_, [&](const Port& each) {
-        return !each.config.servers.empty() && std::ranges::find(each.addresses, header.relay) != each.addresses.end();
-    });
+    const auto port =
+        std::ranges::find_if(ports_, [&](const Port& each) { return each.serves() && each.has(header.relay); });
     if (port == ports_.end()) return dropped<Address>(arrival.dhcp_relay_dropped_unknown_giaddr);
     // A server need not return it.
     const auto returned = options.find(option::relay_agent);

@@ -65,11 +65,7 @@ public:
     void counters(std::size_t port, const CounterVisitor& visit) const { ports_[port].counters.each(visit); }
 
 private:
-    struct Port {
-        RelayPort<Address> config;
-        std::vector<Address> addresses;
-        Ipv4RelayCounters counters;
-    };
+    using Port = EnginePort<Address, Ipv4RelayCounters>;
 
     Sends request(const Received<Address>& datagram, const wire::Dhcp& header, const wire::DhcpOptions& options);
     Sends reply(const Received<Address>& datagram, const wire::Dhcp& header, const wire::DhcpOptions& options);

@@ -41,9 +41,7 @@ bool is_host(const Ipv6Address& address) {
 
 }  // namespace
 
-Ipv6Relay::Ipv6Relay(const std::vector<RelayPort<Address>>& ports) {
-    for (const auto& port : ports) ports_.emplace_back().config = port;
-}
+Ipv6Relay::Ipv6Relay(const std::vector<RelayPort<Address>>& ports) : ports_(ports.begin(), ports.end()) {}
 
 void Ipv6Relay::set_addresses(std::size_t port, std::vector<Address> addresses) {
     ports_[port].addresses = std::move(addresses);
@@ -95,9 +93,9 @@ Ipv6Relay::Sends Ipv6Relay::request(const Received<Address>& datagram, std::uint
 std::optional<std::size_t> Ipv6Relay::port_of(const Dhcpv6Relay& header, const Dhcpv6Options& options) const {
     const auto id = options.find(option6::interface_id);
     const auto port = std::ranges::find_if(ports_, [&](const Port& each) {
-        if (each.config.servers.empty()) return false;
+        if (!each.serves()) return false;
         if (id) return std::ranges::equal(*id, std::as_bytes(std::span(each.config.name)));
-        return std::ranges::find(each.addresses, header.link) != each.addresses.end();
+        return each.has(header.link);
     });
     if (port == ports_.end()) return std::nullopt;
     return static_cast<std::size_t>(port - ports_.begin());

@@ -61,11 +61,7 @@ public:
     void counters(std::size_t port, const CounterVisitor& visit) const { ports_[port].counters.each(visit); }
 
 private:
-    struct Port {
-        RelayPort<Address> config;
-        std::vector<Address> addresses;
-        Ipv6RelayCounters counters;
-    };
+    using Port = EnginePort<Address, Ipv6RelayCounters>;
 
     Sends request(const Received<Address>& datagram, std::uint8_t type);
     Sends reply(const Received<Address>& datagram);

@@ -127,6 +127,16 @@ extern verbline_u64 verbline_state[VERBLINE_STATE];
 extern verbline_u64 verbline_prefix_ipv4(verbline_u64 address);
 extern verbline_u64 verbline_prefix_ipv6(const void* address); /**< 16 bytes */
 
+/** The same of the packet's source, or destination. */
+static inline verbline_u64 verbline_prefix_of_source(const struct verbline_packet* packet) {
+    if (packet->family == 4) return verbline_prefix_ipv4(packet->ipv4.source);
+    return verbline_prefix_ipv6(packet->ipv6.source);
+}
+static inline verbline_u64 verbline_prefix_of_destination(const struct verbline_packet* packet) {
+    if (packet->family == 4) return verbline_prefix_ipv4(packet->ipv4.destination);
+    return verbline_prefix_ipv6(packet->ipv6.destination);
+}
+
 static inline verbline_u16 verbline_from_network16(verbline_u16 value) {
     return __builtin_bswap16(value);
 }

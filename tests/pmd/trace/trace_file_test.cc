@@ -62,17 +62,24 @@ TEST_F(TraceFileTest, IsOfItsUserAlone) {
     EXPECT_EQ(about.st_mode & 0777, 0600u);
 }
 
-TEST_F(TraceFileTest, TimesAreOfTheSecondThatWasNotedLast) {
-    auto file = make();
+/// The file is given a rate that is far too low, so that its clock runs away from the moment that was noted last.
+TEST_F(TraceFileTest, TimesAreCountedFromTheMomentThatWasNotedLast) {
+    constexpr std::uint64_t rate = 1'000'000, apart = 20 * rate;
+    auto file = TraceFile::create(place.path(), {.ports = {}}, rate);
     ASSERT_TRUE(file);
-    file->ring().record({.cycles = 0, .event = TraceEvent::awake});
+    const auto made = rte_rdtsc();
+    while (rte_rdtsc() < made + apart) {}
+    const auto before = rte_rdtsc();
     file->note_time();
+    const auto after = rte_rdtsc();
     const auto noted = utc_now();
-    file->ring().record({.cycles = rte_rdtsc() + 3 * cycles_per_second, .event = TraceEvent::awake});
+    file->ring().record({.cycles = before, .event = TraceEvent::awake});
     const auto record = read_trace(path);
     ASSERT_TRUE(record);
-    EXPECT_NEAR(static_cast<double>(record->events[1].utc - noted), 3e9, 1e9);
-    EXPECT_LT(record->events[0].utc, noted);
+    // As much earlier as the note took, however long that was; counted from the file's making, 20 s later.
+    const auto took = static_cast<Time>(after - before) * microsecond;
+    EXPECT_LE(record->events[0].utc, noted);
+    EXPECT_GE(record->events[0].utc, noted - took - second);
 }
 
 TEST_F(TraceFileTest, OfAFullRingTheOldestIsLeftOut) {

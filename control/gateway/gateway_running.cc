@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a gateway does while it runs. How it is put together is in gateway.cc.
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "control/gateway/changes.h"
+#include "control/gateway/gateway.h"
+#include "control/gateway/kernel_changes.h"
+#include "control/gateway/program_commands.h"
+
+namespace verbline::gateway {
+
+void Gateway::handle(const router::Event& event) {
+    std::visit([this](const auto& e) { ports_[static_cast<std::size_t>(e.port)]->port().handle(e); }, event);
+}
+
+/// RFC 4862, 5.4.5: an address that another host has is not used. The kernel, which sees no link and detects nothing
+/// by itself, is made to give it up.
+void Gateway::resolve_conflict(const GatewayPort& port, const neighbour::Conflict& conflict) {
+    const auto& addresses = port.port().addresses();
+    const auto own = std::ranges::find(addresses, conflict.address, &link::InterfaceAddress::gid);
+    if (own == addresses.end()) return;
+    const auto host = conflict.at ? neighbour::to_string(*conflict.at) : "which probes for it";
+    const auto address = link::address_text(conflict.address);
+    if (!conflict.lost) {
+        return setup_.on_trouble(fmt::format("{}: another host ({}) uses our address {}: give one of them another",
+                                             port.name(), host, address));
+    }
+    auto netlink = host::Netlink::open(config_.netns);
+    const auto link = netlink ? netlink->link(port.name()) : std::unexpected(netlink.error());
+    const auto removed = link ? netlink->remove_address(link->ifindex, *own) : std::unexpected(link.error());
+    setup_.on_trouble(fmt::format("{}: address {} is another host's ({}): {}; give one of them another", port.name(),
+                                  address, host, removed ? "removed from the interface" : removed.error().what));
+}
+
+/// What runs is what the next reload compares the file with.
+Result<std::string> Gateway::run_command(const telemetry::Json& request) {
+    auto done = run_program_command(*programs_, request);
+    for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+        const auto& source = programs_->ports()[i].source();
+        config_.ports[i].program = source.file;
+        config_.ports[i].program_section = source.section;
+    }
+    return done;
+}
+
+void Gateway::upkeep() {
+    programs_->reclaim();
+    for (auto& port : ports_) port->upkeep();
+    shards_->look_after(loop_.now(), setup_.on_trouble);
+    full_tables_.look_after(fib_->counters(), ipv6_fib_->counters(), shards_->neighbours_refused());
+    if (!capture_ || capture_failed_) return;
+    if (const auto written = capture_->drain(); !written) {
+        setup_.on_trouble("capture ends: " + written.error().what);
+        capture_failed_ = true;
+    }
+}
+
+void Gateway::report_when_ready() {
+    if (ready_) return;
+    // A gateway is ready before its hosts are; a host is ready only with its link up.
+    for (const auto& port : ports_)
+        if (!port->up() || (setup_.deliver_all_to_kernel && !port->port().carrier())) return;
+    ready_ = true;
+    setup_.on_ready(ports_text());
+}
+
+std::string Gateway::ports_text() const {
+    std::string text;
+    for (const auto& port : config_.ports) {
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", port.name);
+        for (const auto& address : port.addresses) text += ' ' + to_string(address);
+    }
+    return text;
+}
+
+Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
+    const auto changes = changes_between(config_, wanted);
+    if (!changes) return std::unexpected(changes.error());
+    auto prepared = programs_->prepare(*changes, config_, wanted);
+    if (!prepared) return std::unexpected(prepared.error());
+    auto netlink = host::Netlink::open(config_.netns);
+    if (!netlink) return std::unexpected(netlink.error());
+    const auto made = KernelChanges(*netlink, config_, ifindexes_).make(*changes, wanted);
+    follower_->catch_up();
+    if (!made) return std::unexpected(made.error());
+    programs_->publish(std::move(*prepared));
+    auto summary = to_string(*changes);
+    adopt(config_, wanted);
+    return summary;
+}
+
+View Gateway::view() {
+    return {.config = config_,
+            .ports = ports_,
+            .fib = *fib_,
+            .ipv6_fib = *ipv6_fib_,
+            .ipv6_gateways = ipv6_gateways_,
+            .shards = *shards_,
+            .warnings = warnings_,
+            .links = *shard_links_,
+            .multicast = *multicast_,
+            .programs = *programs_,
+            .follower = *follower_,
+            .proxying = proxying_ ? &*proxying_ : nullptr,
+            .dhcp_relays = *dhcp_relays_,
+            .now = loop_.now()};
+}
+
+}  // namespace verbline::gateway
