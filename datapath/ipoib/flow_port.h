@@ -5,7 +5,9 @@
 /// The UDP source port of an IP packet carried by RoCE v2: a hash of its flow, so that receive queues and equal-cost
 /// paths, which know only the outer headers, spread the flows inside (IBTA annex A17).
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "datapath/link/flow_hash.h"
 #include "datapath/wire/bytes.h"
@@ -18,12 +20,14 @@ inline std::uint16_t flow_port(wire::Bytes packet) noexcept {
     constexpr std::uint64_t multiplier = 0x9e37'79b9'7f4a'7c15;  // 2^64 by the golden ratio (Knuth, 6.4)
     constexpr std::uint32_t lowest = 0xc000;
     std::uint64_t hash = 0;
-    const auto add = [&hash](wire::Bytes words) {
-        for (std::size_t i = 0; i < words.size(); i += 4) hash = (hash ^ wire::load32(words, i)) * multiplier;
+    const auto add = [&hash]<class Word>(Word word, wire::Bytes bytes, std::size_t at) {
+        std::memcpy(&word, bytes.data() + at, sizeof word);  // of any byte order
+        hash = (hash ^ word) * multiplier;
+        hash ^= hash >> 32;  // or the words' upper bits would be lost
     };
     const auto flow = link::flow_of(pmd::Carries::ip, packet);
-    add(flow.addresses);
-    add(flow.ports);
+    for (std::size_t i = 0; i < flow.addresses.size(); i += 8) add(std::uint64_t{}, flow.addresses, i);
+    if (!flow.ports.empty()) add(std::uint32_t{}, flow.ports, 0);
     return static_cast<std::uint16_t>(lowest | hash >> 50);
 }
 

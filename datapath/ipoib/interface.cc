@@ -103,23 +103,23 @@ void IpoibInterface::accept(rte_mbuf* payload, const Origin& origin, link::Recep
         why.add();
         rte_pktmbuf_free(payload);
     };
-    const auto header = IpoibHeader::parse(offload::first_segment(*payload));
-    if (!header) return discard(ipoib_counters_.rx_dropped_short);
+    if (payload->data_len < IpoibHeader::size) return discard(ipoib_counters_.rx_dropped_short);
+    const auto type = offload::checked_header<IpoibHeader>(*payload).get<&IpoibHeader::type>();
     rte_pktmbuf_adj(payload, IpoibHeader::size);
-    if (header->type == wire::ether_type::ipv4) {
+    if (type == wire::ether_type::ipv4) {
         counters_.rx_packets.add();
         counters_.rx_bytes.add(payload->pkt_len);
         if (origins != nullptr) origins->ip[out.ip_count] = origin;
         out.ip[out.ip_count++] = payload;
-    } else if (header->type == wire::ether_type::ipv6) {
+    } else if (type == wire::ether_type::ipv6) {
         counters_.rx_packets.add();
         counters_.rx_bytes.add(payload->pkt_len);
         if (origins != nullptr) origins->ipv6[out.ipv6_count] = origin;
         out.ipv6[out.ipv6_count++] = payload;
-    } else if (header->type == wire::ether_type::arp) {
+    } else if (type == wire::ether_type::arp) {
         counters_.rx_punted.add();
         if (origins != nullptr) origins->punts[out.punt_count] = origin;
-        out.punts[out.punt_count++] = {header->type, payload};
+        out.punts[out.punt_count++] = {type, payload};
     } else {
         discard(counters_.rx_dropped_ethertype);
     }
@@ -141,12 +141,15 @@ Counter* IpoibInterface::wrap(rte_mbuf& packet, const link::Destination& to) noe
     // The CRCs run over the whole frame; a chain this small is rare, and copying it together costs less than two
     // passes.
     if (packet.nb_segs != 1 && rte_pktmbuf_linearize(&packet) != 0) return &counters_.tx_dropped_no_room;
-    const bool sealed = put_headers(packet, to) && transport::finish_datagram(packet, to, queue_pair_->next_psn());
-    return sealed ? nullptr : &counters_.tx_dropped_no_room;
+    const bool filled = put_headers(packet, to) && transport::fill_datagram(packet, to, queue_pair_->next_psn());
+    return filled ? nullptr : &counters_.tx_dropped_no_room;
 }
 
 void IpoibInterface::emit(pmd::Burst packets, link::Destinations to) noexcept {
-    if (!carries_datagrams()) return link::Interface::emit(packets, to);
+    if (!carries_datagrams()) {
+        for (std::size_t i = 0; i < packets.size(); ++i) transport::seal_datagram(*packets[i], *to[i]);
+        return link::Interface::emit(packets, to);
+    }
     std::array<pmd::Datagram, pmd::max_burst> datagrams;
     for (std::size_t i = 0; i < packets.size(); ++i) {
         datagrams[i] = {packets[i], &to[i]->address, to[i]->qpn, to[i]->qkey};

@@ -73,18 +73,18 @@ bool carries_packets(IpProtocol protocol) {
 }
 
 Flow flow_of_ipv4(wire::Bytes packet) {
-    const auto flow = plain_flow_of_ipv4(packet);
+    auto flow = plain_flow_of_ipv4(packet);
     const bool ipv4 = !flow.addresses.empty();
     if (ipv4 && carries_packets(part_at<Ipv4>(packet).get<&Ipv4::protocol>())) [[unlikely]]
-        return flow_inside(packet, flow);
+        flow = flow_inside(packet, flow);
     return flow;
 }
 
 Flow flow_of_ipv6(wire::Bytes packet) {
-    const auto flow = plain_flow_of_ipv6(packet);
+    auto flow = plain_flow_of_ipv6(packet);
     const bool ipv6 = !flow.addresses.empty();
     if (ipv6 && carries_packets(part_at<Ipv6>(packet).get<&Ipv6::next_header>())) [[unlikely]]
-        return flow_inside(packet, flow);
+        flow = flow_inside(packet, flow);
     return flow;
 }
 

@@ -32,15 +32,20 @@ constexpr wire::Ipv6Address ipv6_of(const wire::Gid& gid) {
     return {gid.bytes};
 }
 
+/// Whether a GID is a mapped IPv4 address.
+constexpr bool is_mapped(const wire::Gid& gid) {
+    return wire::load64(gid.bytes, 0) == 0 && wire::load32(gid.bytes, ipv4_in_gid - 4) == 0xffff;
+}
+
 constexpr std::optional<wire::Ipv4Address> ipv4_of(const wire::Gid& gid) {
-    const wire::Ipv4Address address{wire::load32(gid.bytes, ipv4_in_gid)};
-    return gid == gid_of(address) ? std::optional(address) : std::nullopt;
+    if (!is_mapped(gid)) return std::nullopt;
+    return wire::Ipv4Address{wire::load32(gid.bytes, ipv4_in_gid)};
 }
 
 /// Whether a GID is a multicast group's: of IPv6 and IPoIB, ff00::/8, or a mapped IPv4 group address.
 constexpr bool is_group(const wire::Gid& gid) {
-    const auto ipv4 = ipv4_of(gid);
-    return ipv4 ? wire::is_multicast(*ipv4) : gid.multicast();
+    if (is_mapped(gid)) return wire::is_multicast(wire::Ipv4Address{wire::load32(gid.bytes, ipv4_in_gid)});
+    return gid.multicast();
 }
 
 }  // namespace verbline::link

@@ -13,14 +13,26 @@
 
 namespace verbline::link {
 
+/// Copies the header's bytes there, which are those of Ethernet or at least sixteen: by a few moves of fixed size, the
+/// last of which may overlap, as a call takes longer.
+inline void copy(const Header& header, void* to) {
+    constexpr std::size_t block = 16;
+    const auto* const from = header.bytes.data();
+    auto* const at = static_cast<std::byte*>(to);
+    if (header.size == wire::Ethernet::size) {
+        std::memcpy(at, from, wire::Ethernet::size);
+        return;
+    }
+    for (std::size_t i = 0; i + block < header.size; i += block) std::memcpy(at + i, from + i, block);
+    const std::size_t last = header.size - block;
+    std::memcpy(at + last, from + last, block);
+}
+
 /// Copies `header` in front of the packet; false, and the packet unchanged, if the headroom is too small.
 inline bool prepend(rte_mbuf& packet, const Header& header) {
     auto* const at = rte_pktmbuf_prepend(&packet, header.size);
     if (at == nullptr) return false;
-    if (header.size == wire::Ethernet::size)
-        std::memcpy(at, header.bytes.data(), wire::Ethernet::size);  // two moves, no call
-    else
-        std::memcpy(at, header.bytes.data(), header.size);
+    copy(header, at);
     return true;
 }
 

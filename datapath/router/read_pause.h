@@ -16,15 +16,16 @@ namespace verbline::router {
 class ReadPause {
 public:
     /// A read that finds nothing takes 1 us where system calls are cheap, twice that on a virtual machine (bench_tun),
-    /// and more where its caches are others'. Such reads take 2.5 % of a shard at most, up to ten times that cost.
+    /// and more where its caches are others'. Such reads of all devices together take 2.5 % of a shard at most, up to
+    /// ten times that cost.
     static constexpr Time shortest = 40 * microsecond, longest = 400 * microsecond;
     static constexpr Time times_cost = 40;
 
     /// Whether to leave the device out of this poll. `busy`: the shard found something in its last poll.
     bool skips(bool busy, Time now) const { return busy && now < until_; }
-    /// After each read, which took `cost`.
-    void note(bool found, Time now, Time cost) {
-        until_ = found ? 0 : now + std::clamp(times_cost * cost, shortest, longest);
+    /// After each read, which took `cost`, of one of so many such devices.
+    void note(bool found, Time now, Time cost, unsigned devices) {
+        until_ = found ? 0 : now + std::clamp(times_cost * cost * devices, shortest, longest);
     }
 
 private:

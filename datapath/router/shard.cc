@@ -25,6 +25,16 @@ Ports make_ports(const ShardSetup& setup) {
     return ports;
 }
 
+/// How many devices are read by system calls.
+unsigned count_lossless(const Ports& ports) {
+    unsigned devices = 0;
+    for (const auto& port : ports) {
+        devices += port->link().capabilities().lossless_rx ? 1 : 0;
+        devices += port->kernel_capabilities.lossless_rx ? 1 : 0;
+    }
+    return devices;
+}
+
 /// Carries out one command; one overload each.
 struct Executor {
     Ports& ports;
@@ -69,6 +79,7 @@ Shard::Shard(const ShardSetup& setup)
       commands_(*setup.commands),
       events_(*setup.events, setup.wake_control, trace_),
       ports_(make_ports(setup)),
+      read_by_calls_(count_lossless(ports_)),
       router_(ports_, {setup.fib, setup.ipv6_fib}, *setup.pool, events_, setup.deliver_all_to_kernel,
               TokenBucket::share(setup.shards), setup.flows, setup.max_neighbours),
       idle_(ports_, setup.wake) {
@@ -133,7 +144,7 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     auto& received = received_;
     const auto began = lossless ? monotonic_now() : 0;
     receive(port);
-    if (lossless) port.link_pause.note(!received.idle, now, monotonic_now() - began);
+    if (lossless) port.link_pause.note(!received.idle, now, monotonic_now() - began, read_by_calls_);
     count_burst(port, pmd::TraceEvent::received, received.frames);
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
@@ -156,7 +167,7 @@ bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     const auto began = lossless ? monotonic_now() : 0;
     const auto n = port.kernel.rx_burst(queue, packets);
     const bool found = n > 0 || port.kernel.rx_consumed(queue);
-    if (lossless) port.kernel_pause.note(found, now, monotonic_now() - began);
+    if (lossless) port.kernel_pause.note(found, now, monotonic_now() - began, read_by_calls_);
     count_burst(port, pmd::TraceEvent::from_kernel, n);
     if (n > 0) router_.from_kernel(port, pmd::Burst(packets).first(n), now);
     return found;

@@ -115,6 +115,7 @@ private:
     Ring<Command>& commands_;
     EventSink events_;
     Ports ports_;
+    unsigned read_by_calls_;  ///< devices of which each read is a system call
     Router router_;
     IdleWait idle_;
     link::Reception received_;  ///< of the port polled last; kept, as filling it with zeros takes as long as a packet

@@ -80,7 +80,7 @@ link::Destination ud_destination(const UdQueuePair::Attributes& from, const wire
     return out;
 }
 
-bool finish_datagram(rte_mbuf& frame, const link::Destination& to, wire::Psn psn) noexcept {
+bool fill_datagram(rte_mbuf& frame, const link::Destination& to, wire::Psn psn) noexcept {
     const std::uint32_t unpadded = frame.data_len;
     auto* const data = rte_pktmbuf_mtod(&frame, std::byte*);
     const auto pad = padding_of(unpadded - to.bth_at);
@@ -90,11 +90,20 @@ bool finish_datagram(rte_mbuf& frame, const link::Destination& to, wire::Psn psn
     const wire::MutableBytes bytes(data, size);
     std::fill_n(bytes.begin() + unpadded, pad, std::byte{0});
     const auto bth = link::writable_part_at<wire::Bth>(bytes, to.bth_at);
-    bth.set<&wire::Bth::pad>(pad);
+    if (pad != 0) bth.set<&wire::Bth::pad>(pad);  // the header's is zero
     bth.set<&wire::Bth::psn>(psn);
     link::write_lengths(bytes, to.sealing, static_cast<std::uint16_t>(psn.value()));
-    link::write_crcs(bytes, to.sealing);
     return true;
+}
+
+void seal_datagram(rte_mbuf& frame, const link::Destination& to) noexcept {
+    link::write_crcs({rte_pktmbuf_mtod(&frame, std::byte*), frame.data_len}, to.sealing);
+}
+
+bool finish_datagram(rte_mbuf& frame, const link::Destination& to, wire::Psn psn) noexcept {
+    const bool filled = fill_datagram(frame, to, psn);
+    if (filled) seal_datagram(frame, to);
+    return filled;
 }
 
 }  // namespace verbline::transport

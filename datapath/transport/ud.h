@@ -70,8 +70,13 @@ private:
 link::Destination ud_destination(const UdQueuePair::Attributes& from, const wire::AddressHandle& to,
                                  wire::MacAddress to_mac, wire::Qpn qpn, wire::QKey qkey);
 
-/// Completes a frame that begins with the header of `to`: fills in lengths, pad count and PSN, appends padding, ICRC
-/// and VCRC. The mbuf must be a single segment. False, and the frame unchanged, if it has no room for the trailer.
+/// Completes a frame that begins with the header of `to`, in two steps: fills in lengths, pad count and PSN, and
+/// appends padding and room for the trailer; then writes ICRC and VCRC. The mbuf must be a single segment. For a burst,
+/// run the first step for all frames and then the second for all (link::write_headers says why). False, and the frame
+/// unchanged, if it has no room for the trailer.
+bool fill_datagram(rte_mbuf& frame, const link::Destination& to, wire::Psn psn) noexcept;
+void seal_datagram(rte_mbuf& frame, const link::Destination& to) noexcept;
+/// Both steps, for a single frame.
 bool finish_datagram(rte_mbuf& frame, const link::Destination& to, wire::Psn psn) noexcept;
 
 }  // namespace verbline::transport

@@ -18,12 +18,17 @@ struct Covered {
     std::size_t end;
 };
 
+/// By a view: the header as a value is written to memory in pieces and read back whole, for which the processor waits
+/// longer than the CRCs of a small packet take.
 std::optional<Covered> covered(Bytes packet) {
-    const auto lrh = Lrh::parse(packet);
-    if (!lrh || lrh->packet_size() + vcrc_size != packet.size()) return std::nullopt;
-    if (lrh->next != NextHeader::bth && lrh->next != NextHeader::grh) return std::nullopt;
-    const bool global = lrh->next == NextHeader::grh;
-    const Covered range{global ? IcrcOver::grh : IcrcOver::lrh, global ? Lrh::size : 0, lrh->packet_size()};
+    const auto lrh = View<Lrh>::over(packet);
+    if (!lrh || Lrh::Layout::refusal(lrh->bytes())) return std::nullopt;
+    const std::size_t size = std::size_t{lrh->get<&Lrh::packet_words>()} * 4;
+    const auto next = lrh->get<&Lrh::next>();
+    if (size + vcrc_size != packet.size()) return std::nullopt;
+    if (next != NextHeader::bth && next != NextHeader::grh) return std::nullopt;
+    const bool global = next == NextHeader::grh;
+    const Covered range{global ? IcrcOver::grh : IcrcOver::lrh, global ? Lrh::size : 0, size};
     if (range.begin + icrc_headers(range.first) + icrc_size > range.end) return std::nullopt;
     return range;
 }
