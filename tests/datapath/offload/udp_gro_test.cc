@@ -220,7 +220,9 @@ TEST(UdpGroIpv4, LeavesPacketsThatEndTooEarly) {
     for (std::size_t size = 0; size < 28; ++size) {
         auto cut = stream<UdpPacket>(2, 64);
         for (auto& packet : cut) packet.resize(size);
-        if (size > 0) EXPECT_EQ(merged(cut).size(), 2U) << size;
+        if (size > 0) {
+            EXPECT_EQ(merged(cut).size(), 2U) << size;
+        }
     }
 }
 
