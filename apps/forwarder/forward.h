@@ -52,14 +52,15 @@ template <class Stop>
 void carry(ForwarderPort& left, ForwarderPort& right, Stop stop) {
     router::Backoff backoff({});
     for (Time next = 0; !stop();) {
-        if (const auto now = monotonic_now(); now >= next) {
+        const auto now = monotonic_now();
+        if (now >= next) {
             std::ignore = left.device->link_up(), std::ignore = right.device->link_up();
             next = now + millisecond;
         }
         const bool rightwards = forward(left.link, right.link), leftwards = forward(right.link, left.link);
         if (rightwards || leftwards) {
             backoff.busy();
-        } else if (backoff.idle() == router::Idle::sleep) {
+        } else if (backoff.idle(now) == router::Idle::sleep) {
             std::this_thread::sleep_for(std::chrono::nanoseconds(backoff.sleep_time()));
         }
     }

@@ -5,9 +5,14 @@
 /// Idle policy of a poll core, so that several processes can share a machine's cores: spin for a while (the next burst
 /// is usually near), then yield, then sleep: until something comes if all devices can signal that, or else in short
 /// steps. On an isolated core, which no other thread can use, it always spins.
+///
+/// It stays awake for as long as the sleep costs that it may spare (the rule of ski rental: at most twice the least
+/// possible): a few microseconds where an event ends the sleep, and where nothing does, about what a sleep may make a
+/// packet wait. Not for a number of polls: one of a tap that has nothing is a system call, as long as ten of a ring.
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "pmd/base/time.h"
 #include "pmd/base/tunables.h"
@@ -19,8 +24,8 @@ enum class Idle : std::uint8_t { spin, yield, sleep };
 class Backoff {
 public:
     struct Limits {
-        std::uint32_t spins = tunables::idle_spins;    ///< idle polls before the first yield
-        std::uint32_t yields = tunables::idle_yields;  ///< idle polls after that before the first sleep
+        /// From the first idle poll to the first sleep, where events end that; where a device has to be polled.
+        Time awake = tunables::idle_awake, awake_polling = tunables::idle_awake_polling;
         Time shortest = tunables::shortest_idle_sleep, longest = tunables::longest_idle_sleep;
         /// Of a sleep that packets and commands end; for the shard's timers.
         Time longest_wait = 100 * millisecond;
@@ -29,21 +34,26 @@ public:
 
     explicit Backoff(const Limits& limits) : limits_(limits), sleep_(limits.shortest) {}
 
-    void busy() { idle_polls_ = 0, sleep_ = limits_.shortest; }
-    /// Call once per idle poll; returns what to do. For `sleep`, `sleep_time` returns how long at most, if a device has
-    /// to be polled.
-    Idle idle() {
-        if (limits_.always_spin || idle_polls_ < limits_.spins) return ++idle_polls_, Idle::spin;
-        if (idle_polls_ < limits_.spins + limits_.yields) return ++idle_polls_, Idle::yield;
+    void busy() { is_idle_ = false, sleep_ = limits_.shortest; }
+    /// Call once per idle poll, with its time; returns what to do. For `sleep`, `sleep_time` returns how long at most,
+    /// if a device has to be polled.
+    Idle idle(Time now) {
+        if (!std::exchange(is_idle_, true)) since_ = now;
+        const auto awake = events_end_sleep_ ? limits_.awake : limits_.awake_polling;
+        if (limits_.always_spin || now - since_ < awake / 2) return Idle::spin;
+        if (now - since_ < awake) return Idle::yield;
         slept_ = sleep_;
         sleep_ = std::min(sleep_ * 2, limits_.longest);
         return Idle::sleep;
     }
     Time sleep_time() const { return slept_; }
+    /// Whether events would have ended the last sleep, and so will the next one's.
+    void events_end_sleep(bool they_do) { events_end_sleep_ = they_do; }
 
 private:
     Limits limits_;
-    std::uint32_t idle_polls_ = 0;
+    bool is_idle_ = false, events_end_sleep_ = false;
+    Time since_ = 0;  ///< the first idle poll
     Time sleep_, slept_ = 0;
 };
 

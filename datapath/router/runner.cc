@@ -18,7 +18,9 @@ namespace {
 
 /// Waits until there is something to do; where a port has to be polled, naps.
 void sleep(Shard& shard, Backoff& backoff, Time longest_wait) {
-    if (!shard.arm(monotonic_now())) {
+    const bool armed = shard.arm(monotonic_now());
+    backoff.events_end_sleep(armed);
+    if (!armed) {
         shard.nap(backoff.sleep_time());
         return;
     }
@@ -30,8 +32,9 @@ void sleep(Shard& shard, Backoff& backoff, Time longest_wait) {
     shard.disarm();
 }
 
-void rest(Shard& shard, Backoff& backoff, Time longest_wait) {
-    switch (backoff.idle()) {
+/// After an idle poll at `now`.
+void rest(Shard& shard, Backoff& backoff, Time now, Time longest_wait) {
+    switch (backoff.idle(now)) {
         case Idle::spin: rte_pause(); break;
         case Idle::yield: sched_yield(); break;
         case Idle::sleep: sleep(shard, backoff, longest_wait); break;
@@ -60,10 +63,11 @@ void run(Shard& shard, const std::atomic<bool>& stop, const Backoff::Limits& lim
     prctl(PR_SET_TIMERSLACK, 1);
     Backoff backoff(limits);
     while (!stop.load(std::memory_order_relaxed)) {
-        if (shard.poll(monotonic_now()) == Work::busy) {
+        const auto now = monotonic_now();
+        if (shard.poll(now) == Work::busy) {
             backoff.busy();
         } else {
-            rest(shard, backoff, limits.longest_wait);
+            rest(shard, backoff, now, limits.longest_wait);
         }
     }
     shard.stop_reading();

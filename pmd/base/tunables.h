@@ -24,10 +24,10 @@ constexpr unsigned packets_per_turn = 16;
 /// Doorbells that an RDMA poll core serves in one poll: queue pairs checked for new work requests (datapath/rdma).
 /// More: received packets wait longer while very many queue pairs post.
 constexpr unsigned doorbells_per_poll = 256;
-/// Idle polls of a router's poll core before it first yields its CPU, and further ones before it first sleeps
-/// (datapath/router). More: less latency if CPUs are plentiful, less CPU for the peer if they are scarce. Unused on an
-/// isolated CPU.
-constexpr std::uint32_t idle_spins = 64, idle_yields = 64;
+/// How long a router's idle poll core polls on before it first sleeps (datapath/router): the first half of the time it
+/// spins, then it yields its CPU between polls. Where an event ends the sleep, and where a device has to be polled.
+/// More: less latency if CPUs are plentiful, less CPU for the peer if they are scarce. Unused on an isolated CPU.
+constexpr Time idle_awake = 4 * microsecond, idle_awake_polling = 40 * microsecond;
 /// The first and the longest sleep of an idle router's poll core where a device cannot wake it: the latency that it
 /// adds to a packet.
 constexpr Time shortest_idle_sleep = 20 * microsecond, longest_idle_sleep = 100 * microsecond;

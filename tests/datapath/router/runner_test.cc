@@ -22,7 +22,7 @@ class RunningShard : public WaitingShard {
 public:
     explicit RunningShard(pmd::NetDevice& link)
         : WaitingShard(link),
-          thread_([this] { run(*shard, stop_, {.spins = 4, .yields = 0, .longest_wait = 3600 * second}); }) {}
+          thread_([this] { run(*shard, stop_, {.awake = 0, .awake_polling = 0, .longest_wait = 3600 * second}); }) {}
     ~RunningShard() {
         stop_ = true;
         signal.interrupt();
