@@ -40,6 +40,7 @@ public:
         tail_ = rte_pktmbuf_lastseg(&packet);
         flow_ = segment.flow;
         ip_at_ = segment.ip_at;
+        outer_size_ = segment.outer_size;
         outer_udp_ = segment.outer_udp;
         tunnel_flag_ = segment.tunnel_flag;
         headers_size_ = segment.headers_size;
@@ -55,7 +56,9 @@ public:
     bool continued_by(const rte_mbuf& packet, const Segment& segment) const {
         if (segment.sequence != next_sequence_ || segment.payload_size > segment_size_) return false;
         if (head_->pkt_len + segment.payload_size > max_packet) return false;
-        if (segment.ip_at != ip_at_ || segment.tunnel_flag != tunnel_flag_) return false;
+        if (segment.ip_at != ip_at_ || segment.tunnel_flag != tunnel_flag_ || segment.outer_size != outer_size_) {
+            return false;
+        }
         const auto ours = first_segment(std::as_const(*head_)), theirs = first_segment(packet);
         if (ip_at_ != 0 && !same_tunnel(segment, ours, theirs)) return false;
         const auto equal = [&](std::size_t from, std::size_t to) { return equal_bytes(ours, theirs, from, to); };
@@ -132,32 +135,43 @@ private:
                equal(6, 10);  // version, TOS; DF, TTL, protocol
     }
 
+    /// Whether a tunnel's own IP header is the same, likewise.
+    bool same_outer_ip(const Segment& segment, Bytes ours, Bytes theirs) const {
+        const auto equal = [&](std::size_t from, std::size_t to) { return equal_bytes(ours, theirs, from, to); };
+        if (outer_is_ipv6()) return equal(0, 4) && equal(6, Ipv6::size);
+        return outer_ids_.continued_by(segment.outer_identification, count_, ours) && equal(0, 2) && equal(6, 10) &&
+               equal(12, Ipv4::size);
+    }
+
     /// Whether everything in front of the inner IP header is the same, or is made anew by segmentation.
     bool same_tunnel(const Segment& segment, Bytes ours, Bytes theirs) const {
         const auto equal = [&](std::size_t from, std::size_t to) { return equal_bytes(ours, theirs, from, to); };
-        constexpr auto udp = Ipv4::size, ports = udp + 4;
-        if (!outer_ids_.continued_by(segment.outer_identification, count_, ours)) return false;
-        if (!equal(0, 2) || !equal(6, 10) || !equal(12, Ipv4::size)) return false;
-        if (!outer_udp_) return equal(Ipv4::size, ip_at_);
+        if (!same_outer_ip(segment, ours, theirs)) return false;
+        if (!outer_udp_) return equal(outer_size_, ip_at_);
+        const std::size_t udp = outer_size_, ports = udp + 4;
         return equal(udp, ports) && has_udp_checksum(ours) == has_udp_checksum(theirs) &&
                equal(udp + Udp::size, ip_at_);
     }
 
-    static bool has_udp_checksum(Bytes packet) {
-        return wire::View<Udp>::over(packet.subspan(Ipv4::size))->get<&Udp::checksum>() != 0;
+    bool outer_is_ipv6() const { return outer_size_ == Ipv6::size; }  // neither header has options
+
+    bool has_udp_checksum(Bytes packet) const {
+        return wire::View<Udp>::over(packet.subspan(outer_size_))->get<&Udp::checksum>() != 0;
     }
 
     void close_tunnel() {
         const auto bytes = first_segment(*head_);
         lengthen_ip(bytes, head_->pkt_len);
         head_->outer_l2_len = 0;
-        head_->outer_l3_len = Ipv4::size;
-        head_->l2_len = (ip_at_ - Ipv4::size) & 0x7f;
-        head_->ol_flags |= RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IP_CKSUM | tunnel_flag_;
+        head_->outer_l3_len = outer_size_;
+        head_->l2_len = (ip_at_ - outer_size_) & 0x7f;
+        head_->ol_flags |= tunnel_flag_;
+        head_->ol_flags |=
+            outer_is_ipv6() ? RTE_MBUF_F_TX_OUTER_IPV6 : RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IP_CKSUM;
         if (!outer_udp_) return;
         if (has_udp_checksum(bytes)) head_->ol_flags |= RTE_MBUF_F_TX_OUTER_UDP_CKSUM;
-        wire::View<Udp, std::byte>::over(bytes.subspan(Ipv4::size))
-            ->set<&Udp::length>(static_cast<std::uint16_t>(head_->pkt_len - Ipv4::size));
+        wire::View<Udp, std::byte>::over(bytes.subspan(outer_size_))
+            ->set<&Udp::length>(static_cast<std::uint16_t>(head_->pkt_len - outer_size_));
     }
 
     rte_mbuf* head_ = nullptr;
@@ -167,7 +181,7 @@ private:
     std::uint16_t headers_size_ = 0, segment_size_ = 0;
     Identifications ids_, outer_ids_;
     std::uint16_t count_ = 0;
-    std::uint16_t ip_at_ = 0;  ///< as in Segment
+    std::uint16_t ip_at_ = 0, outer_size_ = 0;  ///< as in Segment
     bool outer_udp_ = false;
     std::uint64_t tunnel_flag_ = 0;
     bool verified_ = false;

@@ -23,14 +23,14 @@
 /// extension headers are passed on as they are. Within a flow the order never changes; no packet is lost, and none
 /// waits for another burst.
 ///
-/// Likewise TCP segments inside a tunnel (tunnel.h) over IPv4, of those kinds that some device can cut again:
-/// otherwise it would be merged only to be copied apart. Their outer headers differ in nothing but the identification,
-/// likewise, lengths, and checksums, which have been verified. GRE with checksums or sequence numbers is not merged.
+/// Likewise TCP segments inside a tunnel (tunnel.h) of those kinds that some device can cut again: otherwise it would
+/// be merged only to be copied apart. Their outer headers differ in nothing but IPv4's identification, likewise,
+/// lengths, and checksums, which have been verified. GRE with checksums or sequence numbers is not merged.
 ///
 /// A merged packet carries TX_IPV4 or TX_IPV6, TX_TCP_CKSUM and TX_TCP_SEG requests with tso_segsz, l3_len and l4_len;
-/// its IP header checksum is right, its TCP checksum is undefined. One of a tunnel carries TX_OUTER_IPV4,
-/// TX_OUTER_IP_CKSUM and TX_TUNNEL_*, TX_OUTER_UDP_CKSUM if it had that checksum, and outer_l3_len and l2_len
-/// (pmd/README.md). Nothing is allocated. Has no state.
+/// its IP header checksum is right, its TCP checksum is undefined. One of a tunnel carries TX_OUTER_IPV6, or
+/// TX_OUTER_IPV4 and TX_OUTER_IP_CKSUM; TX_TUNNEL_*, TX_OUTER_UDP_CKSUM if it had that checksum, and outer_l3_len and
+/// l2_len (pmd/README.md). Nothing is allocated. Has no state.
 
 #include <cstdint>
 

@@ -75,13 +75,10 @@ bool is_extension(wire::IpProtocol protocol) {
     return protocol == hop_by_hop || protocol == routing || protocol == fragment || protocol == destination_options;
 }
 
-/// Of those over IPv4.
 bool may_be_tunnel(const rte_mbuf& packet) {
-    const auto bytes = first_segment(packet);
-    const auto protocol = protocol_of(bytes);
-    return protocol && !is_ipv6(bytes) &&
-           (*protocol == wire::IpProtocol::ipv4 || *protocol == wire::IpProtocol::ipv6 ||
-            *protocol == wire::IpProtocol::gre || *protocol == wire::IpProtocol::udp);
+    const auto protocol = protocol_of(first_segment(packet));
+    return protocol && (*protocol == wire::IpProtocol::ipv4 || *protocol == wire::IpProtocol::ipv6 ||
+                        *protocol == wire::IpProtocol::gre || *protocol == wire::IpProtocol::udp);
 }
 
 /// Takes what the IP header in front of TCP says into `segment`. Returns the length that it states of the packet, from
@@ -138,29 +135,36 @@ Segment classify_tcp(const rte_mbuf& packet, Segment segment) {
     return segment;
 }
 
+/// Whether a tunnel's own IP header, with nothing behind it but what it states, can be made anew for each segment.
+bool is_plain_outer(const rte_mbuf& packet, const Tunnel& tunnel) {
+    const auto bytes = first_segment(packet);
+    const auto length = is_ipv6(bytes)
+                            ? std::uint32_t{Ipv6::size} + wire::View<Ipv6>::over(bytes)->get<&Ipv6::payload_length>()
+                            : std::uint32_t{wire::View<Ipv4>::over(bytes)->get<&Ipv4::total_length>()};
+    if (length != packet.pkt_len || (!is_ipv6(bytes) && has_options(bytes))) return false;
+    if (!tunnel.over_udp()) return true;
+    const auto udp = wire::View<Udp>::over(bytes.subspan(tunnel.outer_size));
+    return udp->get<&Udp::length>() + tunnel.outer_size == packet.pkt_len;
+}
+
 /// A fragment of a tunnel's packet may be of any flow inside.
 Segment classify_tunnel(const rte_mbuf& packet, std::uint64_t tunnels) {
     constexpr std::size_t longest = 127;  // the mbuf's field has 7 bits
     const auto bytes = first_segment(packet);
     if (!may_be_tunnel(packet)) return {};
-    const auto outer = wire::View<Ipv4>::over(bytes);
-    if (is_fragment(*outer)) return {.role = Role::unclear};
+    if (!is_ipv6(bytes) && is_fragment(*wire::View<Ipv4>::over(bytes))) return {.role = Role::unclear};
     const auto tunnel = tunnel_of(bytes);
     if (!tunnel || (offload_of(tunnel->kind).offload & tunnels) == 0) return {};
     if (protocol_of(bytes.subspan(tunnel->inner_at)) != wire::IpProtocol::tcp) return {};
     Segment segment{.ip_at = static_cast<std::uint16_t>(tunnel->inner_at),
+                    .outer_size = static_cast<std::uint16_t>(tunnel->outer_size),
                     .outer_udp = tunnel->over_udp(),
-                    .tunnel_flag = offload_of(tunnel->kind).flag,
-                    .outer_identification = outer->get<&Ipv4::identification>()};
+                    .tunnel_flag = offload_of(tunnel->kind).flag};
+    if (!is_ipv6(bytes)) segment.outer_identification = wire::View<Ipv4>::over(bytes)->get<&Ipv4::identification>();
     segment = classify_tcp(packet, segment);
-    if (segment.role != Role::mergeable) return segment;
-    bool fits = !has_options(bytes) && tunnel->inner_at - tunnel->outer_size <= longest && !tunnel->numbered &&
-                !tunnel->summed && outer->get<&Ipv4::total_length>() == packet.pkt_len;
-    if (segment.outer_udp) {
-        const auto udp = wire::View<Udp>::over(bytes.subspan(Ipv4::size));
-        fits = fits && udp->get<&Udp::length>() + Ipv4::size == packet.pkt_len;
-    }
-    if (!fits) segment.role = Role::alone;
+    const bool fits = tunnel->inner_at - tunnel->outer_size <= longest && !tunnel->numbered && !tunnel->summed &&
+                      is_plain_outer(packet, *tunnel);
+    if (segment.role == Role::mergeable && !fits) segment.role = Role::alone;
     return segment;
 }
 
@@ -172,8 +176,8 @@ bool ip_verifies(Bytes packet) {
 /// Of a tunnel's packet: what devices say is about some of its checksums only, so that all are summed.
 bool intact_in_tunnel(const rte_mbuf& packet, std::uint32_t ip_at) {
     const auto headers = first_segment(packet);
-    return header_verifies(headers.first(Ipv4::size)) && verify_l4(packet) != L4Verdict::bad &&
-           ip_verifies(headers.subspan(ip_at)) && verify_l4(packet, ip_at) == L4Verdict::good;
+    return ip_verifies(headers) && verify_l4(packet) != L4Verdict::bad && ip_verifies(headers.subspan(ip_at)) &&
+           verify_l4(packet, ip_at) == L4Verdict::good;
 }
 
 }  // namespace

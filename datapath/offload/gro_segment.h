@@ -38,6 +38,7 @@ struct FlowKey {
 struct Segment {
     Role role = Role::unrelated;
     std::uint16_t ip_at = 0;         ///< offset of the IP header in front of TCP's; 0: there is no tunnel
+    std::uint16_t outer_size = 0;    ///< of a tunnel's own IP header
     bool outer_udp = false;          ///< the tunnel is over UDP
     std::uint64_t tunnel_flag = 0;   ///< RTE_MBUF_F_TX_TUNNEL_*
     std::uint16_t headers_size = 0;  ///< of all

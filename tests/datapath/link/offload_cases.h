@@ -35,30 +35,44 @@ inline std::uint64_t offloads_of(unsigned combination) {
 /// What is around a packet in a tunnel.
 struct CaseTunnel {
     std::uint64_t flag = 0;    ///< RTE_MBUF_F_TX_TUNNEL_*; 0: there is none
-    unsigned protocol = 0;     ///< in the outer IPv4 header
+    unsigned protocol = 0;     ///< in the outer IP header
     std::uint16_t port = 0;    ///< of UDP; 0: without
     bool summed = false;       ///< UDP has a checksum
     test::ByteVector headers;  ///< behind the outer IP header, or UDP
+    bool over_ipv6 = false;    ///< the outer header is IPv6
 
-    std::size_t size() const { return flag == 0 ? 0 : 20 + (port != 0 ? 8 : 0) + headers.size(); }
+    std::size_t ip_size() const { return over_ipv6 ? 40 : 20; }
+    std::size_t size() const { return flag == 0 ? 0 : ip_size() + (port != 0 ? 8 : 0) + headers.size(); }
     /// `packet`, of its tunnel. Checksums are rubbish, or, where none is asked for, zero.
     test::ByteVector around(const test::ByteVector& packet) const {
-        test::ByteVector whole(size());
         if (flag == 0) return packet;
-        wire::store16(whole, 0, 0x4500);
-        wire::store16(whole, 2, static_cast<std::uint16_t>(size() + packet.size()));
-        wire::store16(whole, 4, 0xfffe);  // wraps
-        wire::store8(whole, 8, 64), wire::store8(whole, 9, static_cast<std::uint8_t>(protocol));
-        wire::store16(whole, 10, 0xdead);
-        wire::store32(whole, 12, 0x0a09'0001), wire::store32(whole, 16, 0x0a09'0002);
+        test::ByteVector whole(size());
+        const auto payload = static_cast<std::uint16_t>(size() - ip_size() + packet.size());
+        if (over_ipv6) {
+            wire::store16(whole, 0, 0x6000), wire::store16(whole, 4, payload);
+            wire::store8(whole, 6, static_cast<std::uint8_t>(protocol)), wire::store8(whole, 7, 64);
+            wire::store32(whole, 8, 0x2001'0db8), wire::store32(whole, 24, 0x2001'0db8);
+            wire::store8(whole, 23, 1), wire::store8(whole, 39, 2);
+        } else {
+            wire::store16(whole, 0, 0x4500), wire::store16(whole, 2, static_cast<std::uint16_t>(ip_size() + payload));
+            wire::store16(whole, 4, 0xfffe);  // wraps
+            wire::store8(whole, 8, 64), wire::store8(whole, 9, static_cast<std::uint8_t>(protocol));
+            wire::store16(whole, 10, 0xdead);
+            wire::store32(whole, 12, 0x0a09'0001), wire::store32(whole, 16, 0x0a09'0002);
+        }
         if (port != 0) {
-            wire::store16(whole, 20, 54321), wire::store16(whole, 22, port);
-            wire::store16(whole, 24, static_cast<std::uint16_t>(size() - 20 + packet.size()));
-            wire::store16(whole, 26, summed ? 0xdead : 0);
+            wire::store16(whole, ip_size(), 54321), wire::store16(whole, ip_size() + 2, port);
+            wire::store16(whole, ip_size() + 4, payload);
+            wire::store16(whole, ip_size() + 6, summed ? 0xdead : 0);
         }
         std::ranges::copy(headers, whole.end() - static_cast<std::ptrdiff_t>(headers.size()));
         whole.insert(whole.end(), packet.begin(), packet.end());
         return whole;
+    }
+    /// What is asked for the outer headers: RTE_MBUF_F_TX_*.
+    std::uint64_t requests() const {
+        return flag | (over_ipv6 ? RTE_MBUF_F_TX_OUTER_IPV6 : RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IP_CKSUM) |
+               (summed ? RTE_MBUF_F_TX_OUTER_UDP_CKSUM : 0);
     }
 };
 
@@ -117,10 +131,9 @@ struct OffloadCase {
         auto packet = test::make_packet(tunnel.around(bytes()), buffer);
         packet->ol_flags = requests | (ipv6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4);
         if (tunnel.flag != 0) {
-            packet->ol_flags |= tunnel.flag | RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IP_CKSUM;
-            if (tunnel.summed) packet->ol_flags |= RTE_MBUF_F_TX_OUTER_UDP_CKSUM;
-            packet->outer_l3_len = 20;
-            packet->l2_len = (tunnel.size() - 20) & 0x7f;
+            packet->ol_flags |= tunnel.requests();
+            packet->outer_l3_len = tunnel.ip_size() & 0x1ff;
+            packet->l2_len = (tunnel.size() - tunnel.ip_size()) & 0x7f;
         }
         packet->l3_len = static_cast<std::uint16_t>(ip_size()) & 0x1ff;
         packet->l4_len = static_cast<std::uint8_t>(l4_size());
@@ -180,6 +193,8 @@ inline std::vector<OffloadCase> tunnel_cases() {
                .protocol = 17,
                .port = 6081,
                .headers = bytes_from(1, 0, 8, 0, 0, 0, 7, 0, 1, 2, 3, 0)};
+    auto ip_in_ipv6 = ipip, summed_over_ipv6 = summed;
+    ip_in_ipv6.over_ipv6 = summed_over_ipv6.over_ipv6 = true;
     const auto large = [](std::string name, const CaseTunnel& tunnel, bool inner_ipv6 = false) {
         return OffloadCase{.name = std::move(name),
                            .ipv6 = inner_ipv6,
@@ -194,22 +209,29 @@ inline std::vector<OffloadCase> tunnel_cases() {
             large("in VXLAN", over_vxlan),
             large("in VXLAN, summed", summed),
             large("IPv6 in VXLAN", ipv6, true),
-            large("in Geneve with an option", geneve)};
+            large("in Geneve with an option", geneve),
+            large("in IPv6", ip_in_ipv6),
+            large("in VXLAN over IPv6, summed", summed_over_ipv6)};
 }
 
 /// What the tunnel's headers must be in one of the packets that left, which is number `count`.
 inline void expect_tunnel(const CaseTunnel& tunnel, std::span<const std::byte> packet, std::size_t count) {
-    EXPECT_EQ(wire::load16(packet, 2), packet.size());
-    EXPECT_EQ(wire::load16(packet, 4), static_cast<std::uint16_t>(0xfffe + count));
-    EXPECT_EQ(test::naive_checksum(packet.first(20)), 0) << "outer IP checksum";
+    const auto udp = tunnel.ip_size();
+    if (tunnel.over_ipv6) {
+        EXPECT_EQ(wire::load16(packet, 4), packet.size() - 40);
+    } else {
+        EXPECT_EQ(wire::load16(packet, 2), packet.size());
+        EXPECT_EQ(wire::load16(packet, 4), static_cast<std::uint16_t>(0xfffe + count));
+        EXPECT_EQ(test::naive_checksum(packet.first(20)), 0) << "outer IP checksum";
+    }
     EXPECT_TRUE(std::ranges::equal(packet.subspan(tunnel.size() - tunnel.headers.size(), tunnel.headers.size()),
                                    tunnel.headers));
     if (tunnel.port == 0) return;
-    EXPECT_EQ(wire::load16(packet, 24), packet.size() - 20);
+    EXPECT_EQ(wire::load16(packet, udp + 4), packet.size() - udp);
     if (tunnel.summed) {
-        EXPECT_EQ(test::naive_l4_checksum(packet, 20), 0) << "outer UDP checksum";
+        EXPECT_EQ(test::naive_l4_checksum(packet, udp), 0) << "outer UDP checksum";
     } else {
-        EXPECT_EQ(wire::load16(packet, 26), 0);
+        EXPECT_EQ(wire::load16(packet, udp + 6), 0);
     }
 }
 
