@@ -69,6 +69,12 @@ bool EthernetInterface::is_for_us(const rte_mbuf& frame) const noexcept {
            (*destination & std::byte{1}) != std::byte{0};  // multicast
 }
 
+unsigned EthernetInterface::ip_version_of(const rte_mbuf& frame) const noexcept {
+    if (frame.data_len < Ethernet::size || !is_for_us(frame)) return 0;
+    const auto type = offload::checked_header<Ethernet>(frame).get<&Ethernet::type>();
+    return type == wire::ether_type::ipv4 ? 4 : type == wire::ether_type::ipv6 ? 6 : 0;
+}
+
 /// A frame that is malformed, another's, or no IP packet.
 void EthernetInterface::receive_other(rte_mbuf* frame, Reception& out) noexcept {
     if (frame->data_len < Ethernet::size) return discard(frame, ethernet_counters_.rx_dropped_malformed);

@@ -64,6 +64,8 @@ public:
         if (frame.data_len < wire::Ethernet::size) return std::nullopt;
         return offload::checked_header<wire::Ethernet>(frame).get<&wire::Ethernet::type>();
     }
+    /// The version of the IP packet in a frame that `sort` takes for this interface's; 0 of others.
+    unsigned ip_version_of(const rte_mbuf& frame) const noexcept;
     /// Whether the frame, which has a whole header, is to this interface's own address.
     bool is_own(const rte_mbuf& frame) const noexcept {
         return mac_ &&

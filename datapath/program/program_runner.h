@@ -28,13 +28,21 @@ struct ProgramCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_PROGRAM_COUNTERS)
 };
 
-enum class Family : std::uint8_t { ipv4 = 4, ipv6 = 6 };
+/// Of a packet, as its link says; none: no program sees it.
+enum class Family : std::uint8_t { none = 0, ipv4 = 4, ipv6 = 6 };
 
 /// Packets that leave by ports which a program has chosen.
 struct Forwarded {
     std::array<rte_mbuf*, pmd::max_burst> packets;
     std::array<std::uint16_t, pmd::max_burst> ports;  ///< numbers, of ports that there are
+    std::array<Family, pmd::max_burst> families;
     std::size_t size = 0;
+};
+
+/// What has become of a burst.
+struct Outcome {
+    std::size_t kept = 0;          ///< packets, in front
+    std::uint64_t gone_bytes = 0;  ///< of the others, without a link's headers
 };
 
 /// Called by the shard's thread. Nothing is allocated.
@@ -46,15 +54,17 @@ public:
     /// Whether there is a program; another thread may change that at any time.
     bool active() const noexcept { return port_.current() != nullptr; }
 
-    /// Takes ownership of packets, which begin at their IP headers, at most pmd::max_burst, and runs the program on
-    /// each. Those that pass become the first of the burst, in their order; returns how many. Those that it forwards
-    /// are in `forwarded`, whose old contents are forgotten; the others are freed. Without a program all pass.
-    std::size_t run(Family family, pmd::Burst packets, Time now, Forwarded& forwarded) noexcept;
+    /// Takes ownership of packets, at most pmd::max_burst, whose IP headers are at offset `at`, and runs the program on
+    /// each that is of a family. Those that pass, and those of none, become the first of the burst, in their order.
+    /// Those that it forwards are in `forwarded`, whose old contents are forgotten; the others are freed. Without a
+    /// program all pass.
+    Outcome run(pmd::Burst packets, std::span<const Family> families, std::size_t at, Time now,
+                Forwarded& forwarded) noexcept;
 
     const ProgramCounters& counters() const { return counters_; }
 
 private:
-    void show(const rte_mbuf& packet) noexcept;
+    void show(const rte_mbuf& packet, std::size_t at) noexcept;
 
     const PortProgram& port_;
     std::uint16_t shard_;

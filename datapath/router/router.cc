@@ -67,24 +67,28 @@ void Router::from_link_ipv6(ShardPort& from, pmd::Burst packets, Time now) noexc
     if (kept > 0) ipv6_->from_link(from, packets.first(kept), now);
 }
 
-/// Port by port, so that each is one burst.
-void Router::forward_to_ports(ShardPort& from, program::Family family, const program::Forwarded& packets,
-                              Time now) noexcept {
+/// Port by port and family by family, so that each is one burst.
+void Router::forward_to_ports(ShardPort& from, const program::Forwarded& packets, Time now) noexcept {
     for (auto& out : context_.ports) {
-        std::array<rte_mbuf*, pmd::max_burst> its_packets;
-        std::size_t size = 0;
-        for (std::size_t i = 0; i < packets.size; ++i) {
-            if (packets.ports[i] == static_cast<std::uint16_t>(out->id)) its_packets[size++] = packets.packets[i];
+        for (const auto family : {program::Family::ipv4, program::Family::ipv6}) {
+            std::array<rte_mbuf*, pmd::max_burst> its_packets;
+            std::size_t size = 0;
+            for (std::size_t i = 0; i < packets.size; ++i) {
+                const bool its = packets.ports[i] == static_cast<std::uint16_t>(out->id);
+                if (its && packets.families[i] == family) its_packets[size++] = packets.packets[i];
+            }
+            if (size > 0) forward_to(from, *out, family, pmd::Burst(its_packets).first(size), now);
         }
-        const auto burst = pmd::Burst(its_packets).first(size);
-        if (burst.empty()) continue;
-        if (family == program::Family::ipv4) {
-            ipv4_.forward_to(from, *out, burst, now);
-        } else if (ipv6_) {
-            ipv6_->forward_to(from, *out, burst, now);
-        } else {
-            for (auto* packet : burst) context_.discard(packet, context_.counters.dropped_not_carried);
-        }
+    }
+}
+
+void Router::forward_to(ShardPort& from, ShardPort& out, program::Family family, pmd::Burst burst, Time now) {
+    if (family == program::Family::ipv4) {
+        ipv4_.forward_to(from, out, burst, now);
+    } else if (ipv6_) {
+        ipv6_->forward_to(from, out, burst, now);
+    } else {
+        for (auto* packet : burst) context_.discard(packet, context_.counters.dropped_not_carried);
     }
 }
 

@@ -43,11 +43,10 @@ public:
     /// Forwards frames of an Ethernet link, that of `from`, at most pmd::max_burst, as they are: of those in front as
     /// many as go the short way (fast_path.h). Returns how many, and takes ownership of these.
     std::size_t forward_frames(const ShardPort& from, link::EthernetInterface& link, pmd::Burst frames) noexcept;
-    /// Sends packets of one family, received on a link, by the ports that this one's program has chosen, whatever the
-    /// routes say, and takes ownership of them. A route's gateway is the next hop if it is on that port, else the
+    /// Sends packets received on a link, without its headers, by the ports that this one's program has chosen, whatever
+    /// the routes say, and takes ownership of them. A route's gateway is the next hop if it is on that port, else the
     /// destination itself.
-    void forward_to_ports(ShardPort& from, program::Family family, const program::Forwarded& packets,
-                          Time now) noexcept;
+    void forward_to_ports(ShardPort& from, const program::Forwarded& packets, Time now) noexcept;
     /// Sends IP packets that the kernel transmits on this port, and takes ownership of them. The kernel has routed
     /// them; the FIB gives their next hop.
     void from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept;
@@ -69,6 +68,7 @@ public:
     std::uint64_t neighbours_refused() const;
 
 private:
+    void forward_to(ShardPort& from, ShardPort& out, program::Family family, pmd::Burst burst, Time now);
     /// Calls `use(router, address)` with the router of the address's family, if there is one.
     template <class Use>
     void with_family(const wire::Gid& address, Use use);

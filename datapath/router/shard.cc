@@ -8,6 +8,8 @@
 #include <rte_rcu_qsbr.h>
 #include <time.h>
 
+#include "datapath/link/mbuf.h"
+#include "datapath/wire/ethernet.h"
 #include "pmd/base/clock.h"
 
 namespace verbline::router {
@@ -143,14 +145,12 @@ bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     if (lossless && (congested() || port.link_pause.skips(meter_.busy(), now))) return false;
     auto& received = received_;
     const auto began = lossless ? monotonic_now() : 0;
-    receive(port);
+    receive(port, now);
     if (lossless) port.link_pause.note(!received.idle, now, monotonic_now() - began, read_by_calls_);
     count_burst(port, pmd::TraceEvent::received, received.frames);
     for (const auto& punt : std::span(received.punts).first(received.punt_count)) {
         if (!events_.emit(Punted{port.id, punt.type, punt.packet})) rte_pktmbuf_free(punt.packet);
     }
-    if (port.program && port.program->active()) [[unlikely]]
-        run_program(port, now);
     if (received.ip_count > 0) router_.from_link(port, pmd::Burst(received.ip).first(received.ip_count), now);
     if (received.ipv6_count > 0) {
         router_.from_link_ipv6(port, pmd::Burst(received.ipv6).first(received.ipv6_count), now);
@@ -173,26 +173,54 @@ bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     return found;
 }
 
-/// Lets the port's program see what was received: what does not pass leaves `received_`.
+/// Receives one burst into `received_`, without what the port's program has dropped or sent elsewhere; of an Ethernet
+/// link also without the frames in front that could be forwarded as they are.
+void Shard::receive(ShardPort& port, Time now) noexcept {
+    auto* const link = port.ethernet();
+    const bool has_program = port.program && port.program->active();
+    if (link == nullptr) {
+        port.link().receive(received_);
+        if (has_program) run_program(port, now);
+        return;
+    }
+    std::array<rte_mbuf*, pmd::max_burst> frames;
+    auto burst = link->poll(frames, received_);
+    if (has_program) [[unlikely]]
+        burst = run_program(port, *link, burst, now);
+    link->sort(burst.subspan(router_.forward_frames(port, *link, burst)), received_);
+}
+
+/// Lets the port's program see the packets of `received_`: what does not pass leaves it.
 void Shard::run_program(ShardPort& port, Time now) noexcept {
     using program::Family;
+    std::array<Family, pmd::max_burst> families;
     program::Forwarded forwarded;
     const auto run = [&](Family family, pmd::Burst packets, std::uint16_t& count) {
-        count = static_cast<std::uint16_t>(port.program->run(family, packets.first(count), now, forwarded));
-        if (forwarded.size > 0) router_.forward_to_ports(port, family, forwarded, now);
+        families.fill(family);
+        const auto outcome = port.program->run(packets.first(count), families, 0, now, forwarded);
+        count = static_cast<std::uint16_t>(outcome.kept);
+        if (forwarded.size > 0) router_.forward_to_ports(port, forwarded, now);
     };
     if (received_.ip_count > 0) run(Family::ipv4, received_.ip, received_.ip_count);
     if (received_.ipv6_count > 0) run(Family::ipv6, received_.ipv6, received_.ipv6_count);
 }
 
-/// Receives one burst into `received_`, of an Ethernet link without the frames in front that could be forwarded as they
-/// are. A program is to see each packet first.
-void Shard::receive(ShardPort& port) noexcept {
-    auto* const link = port.ethernet();
-    if (link == nullptr || (port.program && port.program->active())) return port.link().receive(received_);
-    std::array<rte_mbuf*, pmd::max_burst> frames;
-    const auto burst = link->poll(frames, received_);
-    link->sort(burst.subspan(router_.forward_frames(port, *link, burst)), received_);
+/// The same of frames with their headers on, so that those that pass can be forwarded as they are; returns what is
+/// left.
+pmd::Burst Shard::run_program(ShardPort& port, link::EthernetInterface& link, pmd::Burst frames, Time now) noexcept {
+    std::array<program::Family, pmd::max_burst> families;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        families[i] = static_cast<program::Family>(link.ip_version_of(*frames[i]));
+    }
+    program::Forwarded forwarded;
+    const auto outcome = port.program->run(frames, families, wire::Ethernet::size, now, forwarded);
+    link.count_received(frames.size() - outcome.kept, outcome.gone_bytes);
+    for (auto* packet : std::span(forwarded.packets).first(forwarded.size)) {
+        rte_pktmbuf_adj(packet, wire::Ethernet::size);
+        link::set_link_header(*packet, 0);
+    }
+    if (forwarded.size > 0) router_.forward_to_ports(port, forwarded, now);
+    return frames.first(outcome.kept);
 }
 
 void Shard::count_burst(const ShardPort& port, pmd::TraceEvent from, std::size_t packets) noexcept {

@@ -102,8 +102,9 @@ private:
     bool run_commands(Time now) noexcept;
     bool poll_link(ShardPort& port, Time now) noexcept;
     bool poll_kernel(ShardPort& port, Time now) noexcept;
-    void receive(ShardPort& port) noexcept;
+    void receive(ShardPort& port, Time now) noexcept;
     void run_program(ShardPort& port, Time now) noexcept;
+    pmd::Burst run_program(ShardPort& port, link::EthernetInterface& link, pmd::Burst frames, Time now) noexcept;
     bool congested() noexcept;
     void count_burst(const ShardPort& port, pmd::TraceEvent from, std::size_t packets) noexcept;
 

@@ -36,11 +36,12 @@ protected:
     }
     /// Of the last one.
     std::uint64_t counter(std::size_t number) const { return port_.counters()[number]; }
-    std::size_t run(Packet packet, Family family = Family::ipv4) {
+    /// Returns how many pass: it, or none.
+    std::size_t run(Packet packet, Family family = Family::ipv4, std::size_t at = 0) {
         auto* one = packet.release();
-        const auto passed = runner_.run(family, {&one, 1}, now_, forwarded_);
-        if (passed == 1) kept_.emplace_back(one);
-        return passed;
+        const auto outcome = runner_.run({&one, 1}, {&family, 1}, at, now_, forwarded_);
+        if (outcome.kept == 1) kept_.emplace_back(one);
+        return outcome.kept;
     }
 
     test::FibReaders readers_ = test::fib_readers();
@@ -65,12 +66,17 @@ TEST_F(RunProgram, EachVerdictHasItsCounter) {
     std::array<rte_mbuf*, 9> burst;
     for (unsigned host = 0; host < burst.size(); ++host) burst[host] = test::make_packet(from_host(host)).release();
     const auto first = burst[0], last = burst[8], second = burst[2];
-    ASSERT_EQ(runner_.run(Family::ipv4, burst, now_, forwarded_), 2u);
+    std::array<Family, burst.size()> families;
+    families.fill(Family::ipv4);
+    const auto outcome = runner_.run(burst, families, 0, now_, forwarded_);
+    ASSERT_EQ(outcome.kept, 2u);
+    EXPECT_EQ(outcome.gone_bytes, 7 * 120u);
     EXPECT_EQ(burst[0], first);
     EXPECT_EQ(burst[1], last) << "in their order";
     ASSERT_EQ(forwarded_.size, 1u);
     EXPECT_EQ(forwarded_.packets[0], second);
     EXPECT_EQ(forwarded_.ports[0], 1u);
+    EXPECT_EQ(forwarded_.families[0], Family::ipv4);
     EXPECT_EQ(rte_mempool_in_use_count(test::packet_pool()), in_use + 3) << "the others are freed";
     const auto& counters = runner_.counters();
     EXPECT_EQ(counters.program_passed.value(), 2u);
@@ -125,6 +131,37 @@ TEST_F(RunProgram, CollectsAPacketOfSeveralBuffers) {
     ASSERT_EQ(run(test::make_packet(std::span(bytes).first(90), 50)), 1u);
     EXPECT_EQ(counter(2), 90u);
     EXPECT_EQ(counter(8), 0u);
+}
+
+TEST_F(RunProgram, LooksBehindALinksHeader) {
+    use("look");
+    const auto packet = from_host(9, 300);
+    ByteVector frame(14, std::byte{0xee});
+    frame.insert(frame.end(), packet.begin(), packet.end());
+    for (const std::size_t buffer : {2304, 50}) {
+        ASSERT_EQ(run(test::make_packet(frame, buffer), Family::ipv4, 14), 1u);
+        EXPECT_EQ(counter(1), 320u);
+        EXPECT_EQ(counter(2), 128u);
+        EXPECT_EQ(counter(7), 0x45u);
+        EXPECT_EQ(counter(8), std::to_integer<unsigned>(packet[127]));
+    }
+    ASSERT_EQ(run(test::make_packet(std::span(frame).first(14)), Family::ipv4, 14), 1u) << "nothing behind it";
+    EXPECT_EQ(counter(2), 0u);
+    EXPECT_EQ(counter(7), 0u);
+}
+
+TEST_F(RunProgram, SeesNothingOfNoFamily) {
+    use("by_source");
+    std::array burst{test::make_packet(from_host(1)).release(), test::make_packet(from_host(1)).release(),
+                     test::make_packet(from_host(1)).release()};
+    const auto first = burst[0], last = burst[2];
+    const auto outcome = runner_.run(burst, std::array{Family::none, Family::ipv4, Family::none}, 0, now_, forwarded_);
+    EXPECT_EQ(outcome.kept, 2u);
+    EXPECT_EQ(burst[0], first);
+    EXPECT_EQ(burst[1], last);
+    EXPECT_EQ(runner_.counters().program_passed.value(), 0u);
+    EXPECT_EQ(runner_.counters().program_dropped.value(), 1u);
+    for (auto* packet : {first, last}) rte_pktmbuf_free(packet);
 }
 
 TEST_F(RunProgram, ReadsWhereTheHeaderSays) {

@@ -59,6 +59,44 @@ TEST(RouterProgram, DroppedPacketsAreNot) {
     EXPECT_EQ(gateway.counter("program_no_port"), 1u);
     EXPECT_EQ(gateway.counter("program_aborted"), 1u);
     EXPECT_EQ(gateway.counter("forwarded_packets"), 0u);
+    EXPECT_EQ(gateway.counter("rx_packets"), 4u) << "by the link, all the same";
+    EXPECT_EQ(gateway.counter("rx_bytes"), 4 * 120u);
+}
+
+TEST(RouterProgram, SeesIpPacketsForThePortAlone) {
+    constexpr wire::MacAddress group{{std::byte{1}, {}, std::byte{0x5e}, std::byte{1}, std::byte{2}, std::byte{3}}};
+    WithProgram with("drop");
+    auto& gateway = *with.gateway;
+    auto arp = in_ethernet(left_mac, ByteVector(46));
+    wire::store16(arp, 12, 0x0806);
+    gateway.left_link.receive(arp);
+    gateway.left_link.receive(in_ethernet(left_mac, ip_packet(alice, bob)));
+    gateway.left_link.receive(in_ethernet(right_mac, ip_packet(alice, bob)));  // to another station
+    gateway.left_link.receive(ByteVector(13));
+    gateway.left_link.receive(in_ethernet(group, ip_packet(alice, ipv4(239, 1, 2, 3))));
+    gateway.poll();
+    EXPECT_EQ(gateway.counter("program_dropped"), 2u);
+    EXPECT_EQ(gateway.counter("rx_packets"), 2u);
+    const auto event = gateway.events.pop();
+    ASSERT_TRUE(event && std::holds_alternative<Punted>(*event)) << "ARP";
+    rte_pktmbuf_free(std::get<Punted>(*event).packet);
+    EXPECT_EQ(gateway.counter("rx_dropped_not_ours"), 1u);
+    EXPECT_EQ(gateway.counter("rx_dropped_malformed"), 1u);
+}
+
+TEST(RouterProgram, KeepsTheOrderOfWhatPasses) {
+    WithProgram with("by_source");
+    auto& gateway = *with.gateway;
+    for (unsigned i = 0; i < 20; ++i) {  // every other is dropped, and some are not for the short way
+        auto frame = in_ethernet(left_mac, ip_packet(source_host(i % 2 == 0 ? 20 : 1), bob, 100 + i));
+        if (i % 6 == 4) frame.resize(frame.size() + 6);  // Ethernet's padding
+        gateway.left_link.receive(frame);
+    }
+    gateway.poll();
+    ASSERT_EQ(gateway.right_link.sent.size(), 10u);
+    for (unsigned i = 0; i < 10; ++i) {
+        EXPECT_EQ(test::bytes_of(gateway.right_link.sent[i]).size(), 14 + 20 + 100 + 2 * i);
+    }
 }
 
 TEST(RouterProgram, OnlyWhatALinkReceivesIsShown) {
