@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "datapath/link/flow_hash.h"
 #include "datapath/wire/bytes.h"
@@ -20,14 +21,15 @@ inline std::uint16_t flow_port(wire::Bytes packet) noexcept {
     constexpr std::uint64_t multiplier = 0x9e37'79b9'7f4a'7c15;  // 2^64 by the golden ratio (Knuth, 6.4)
     constexpr std::uint32_t lowest = 0xc000;
     std::uint64_t hash = 0;
-    const auto add = [&hash]<class Word>(Word word, wire::Bytes bytes, std::size_t at) {
-        std::memcpy(&word, bytes.data() + at, sizeof word);  // of any byte order
+    const auto add = [&hash]<std::size_t size>(std::span<const std::byte, size> bytes) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes.data(), size);  // in either byte order: only the sender hashes
         hash = (hash ^ word) * multiplier;
-        hash ^= hash >> 32;  // or the words' upper bits would be lost
+        hash ^= hash >> 32;  // upper bits of a product reach lower ones of the next
     };
     const auto flow = link::flow_of(pmd::Carries::ip, packet);
-    for (std::size_t i = 0; i < flow.addresses.size(); i += 8) add(std::uint64_t{}, flow.addresses, i);
-    if (!flow.ports.empty()) add(std::uint32_t{}, flow.ports, 0);
+    for (std::size_t i = 0; i < flow.addresses.size(); i += 8) add(flow.addresses.subspan(i).first<8>());
+    if (!flow.ports.empty()) add(flow.ports.first<4>());
     return static_cast<std::uint16_t>(lowest | hash >> 50);
 }
 

@@ -39,19 +39,15 @@ void EthernetInterface::sort(pmd::Burst frames, Reception& out) noexcept {
     std::uint16_t ipv4 = 0, ipv6 = 0;
     std::uint64_t bytes = 0;
     for (auto* const frame : frames) {
-        if (frame->data_len < Ethernet::size || !is_for_us(*frame)) [[unlikely]] {
-            receive_other(frame, out);
-            continue;
-        }
-        const auto type = offload::checked_header<Ethernet>(*frame).get<&Ethernet::type>();
-        if (type != wire::ether_type::ipv4 && type != wire::ether_type::ipv6) [[unlikely]] {
+        const auto version = ip_version_of(*frame);
+        if (version == 0) [[unlikely]] {
             receive_other(frame, out);
             continue;
         }
         rte_pktmbuf_adj(frame, Ethernet::size);
         set_link_header(*frame, 0);
         bytes += frame->pkt_len;
-        if (type == wire::ether_type::ipv4)
+        if (version == 4)
             out.ip[ipv4++] = frame;
         else
             out.ipv6[ipv6++] = frame;

@@ -13,14 +13,18 @@
 
 namespace verbline::link {
 
-/// Copies the header's bytes there, which are those of Ethernet or at least sixteen: by a few moves of fixed size, the
-/// last of which may overlap, as a call takes longer.
+/// Copies the header's bytes there: those of Ethernet, or at least sixteen, by a few moves of fixed size, the last of
+/// which may overlap, as a call takes longer.
 inline void copy(const Header& header, void* to) {
     constexpr std::size_t block = 16;
     const auto* const from = header.bytes.data();
     auto* const at = static_cast<std::byte*>(to);
     if (header.size == wire::Ethernet::size) {
         std::memcpy(at, from, wire::Ethernet::size);
+        return;
+    }
+    if (header.size < block) {
+        std::memcpy(at, from, header.size);
         return;
     }
     for (std::size_t i = 0; i + block < header.size; i += block) std::memcpy(at + i, from + i, block);

@@ -81,6 +81,12 @@ bool may_be_tunnel(const rte_mbuf& packet) {
                         *protocol == wire::IpProtocol::gre || *protocol == wire::IpProtocol::udp);
 }
 
+/// Of a packet, by its IP header, of which there is a whole one.
+std::uint32_t stated_length(Bytes ip) {
+    if (!is_ipv6(ip)) return wire::View<Ipv4>::over(ip)->get<&Ipv4::total_length>();
+    return std::uint32_t{Ipv6::size} + wire::View<Ipv6>::over(ip)->get<&Ipv6::payload_length>();
+}
+
 /// Takes what the IP header in front of TCP says into `segment`. Returns the length that it states of the packet, from
 /// itself on; none if what is behind it is not a TCP header, or a part of a packet.
 std::optional<std::uint32_t> read_ip(Bytes bytes, Segment& segment) {
@@ -88,13 +94,13 @@ std::optional<std::uint32_t> read_ip(Bytes bytes, Segment& segment) {
     segment.flow.ipv6 = is_ipv6(bytes);
     if (segment.flow.ipv6) {
         std::memcpy(segment.flow.addresses.data(), bytes.data() + ipv6_addresses, 32);
-        return std::uint32_t{Ipv6::size} + wire::View<Ipv6>::over(bytes)->get<&Ipv6::payload_length>();
+        return stated_length(bytes);
     }
     const auto ip = *wire::View<Ipv4>::over(bytes);
     if (has_options(bytes) || is_fragment(ip)) return std::nullopt;
     std::memcpy(segment.flow.addresses.data(), bytes.data() + ipv4_addresses, 8);
     segment.identification = ip.get<&Ipv4::identification>();
-    return ip.get<&Ipv4::total_length>();
+    return stated_length(bytes);
 }
 
 /// A multicast or broadcast packet; broadcasts of a network are not known here, and none of those is of one flow with
@@ -138,10 +144,7 @@ Segment classify_tcp(const rte_mbuf& packet, Segment segment) {
 /// Whether a tunnel's own IP header, with nothing behind it but what it states, can be made anew for each segment.
 bool is_plain_outer(const rte_mbuf& packet, const Tunnel& tunnel) {
     const auto bytes = first_segment(packet);
-    const auto length = is_ipv6(bytes)
-                            ? std::uint32_t{Ipv6::size} + wire::View<Ipv6>::over(bytes)->get<&Ipv6::payload_length>()
-                            : std::uint32_t{wire::View<Ipv4>::over(bytes)->get<&Ipv4::total_length>()};
-    if (length != packet.pkt_len || (!is_ipv6(bytes) && has_options(bytes))) return false;
+    if (stated_length(bytes) != packet.pkt_len || (!is_ipv6(bytes) && has_options(bytes))) return false;
     if (!tunnel.over_udp()) return true;
     const auto udp = wire::View<Udp>::over(bytes.subspan(tunnel.outer_size));
     return udp->get<&Udp::length>() + tunnel.outer_size == packet.pkt_len;

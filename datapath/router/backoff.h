@@ -8,7 +8,7 @@
 ///
 /// It stays awake for as long as the sleep costs that it may spare (the rule of ski rental: at most twice the least
 /// possible): a few microseconds where an event ends the sleep, and where nothing does, about what a sleep may make a
-/// packet wait. Not for a number of polls: one of a tap that has nothing is a system call, as long as ten of a ring.
+/// packet wait. Not for a number of polls: one of a tap is a system call, one of a ring reads memory.
 
 #include <algorithm>
 #include <cstdint>

@@ -20,7 +20,7 @@ Header header(std::size_t size) {
 
 TEST(Mbuf, PrependsHeadersOfEverySize) {
     const test::ByteVector payload(4, std::byte{0xee});
-    for (std::size_t size = wire::Ethernet::size; size <= Header::capacity; size += 2) {
+    for (std::size_t size = 0; size <= Header::capacity; ++size) {
         const auto packet = test::make_packet(payload);
         *rte_pktmbuf_mtod_offset(packet.get(), std::byte*, -static_cast<std::ptrdiff_t>(size) - 1) = std::byte{0xdd};
         ASSERT_TRUE(prepend(*packet, header(size)));
