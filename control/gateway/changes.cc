@@ -23,7 +23,7 @@ using Differences = std::vector<Difference>;
 
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 17> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 18> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
@@ -31,6 +31,7 @@ Differences differences(const PortConfig& a, const PortConfig& b) {
         {"sm", a.sm == b.sm, lines.sm},
         {"pkey", a.pkey == b.pkey, lines.pkey},
         {"mtu", a.mtu == b.mtu, lines.mtu},
+        {"mode", a.connected == b.connected, b.lines.mode},
         {"clamp_mss", a.clamp_mss == b.clamp_mss, 0},
         {"reverse_path", a.reverse_path == b.reverse_path, 0},
         {"proxy", a.proxy == b.proxy, 0},

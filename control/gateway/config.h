@@ -26,14 +26,16 @@ enum class IpoibLink : std::uint8_t { infiniband, roce_v2 };
 struct PortConfig {
     /// Line numbers in the file; 0: not set there, or no file.
     struct Lines {
-        unsigned port = 0, link = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0, virtual_address = 0,
-                 advertise = 0, dhcp_relay = 0, dhcpv6_relay = 0, impair = 0, capture = 0, program = 0;
+        unsigned port = 0, link = 0, mode = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0,
+                 virtual_address = 0, advertise = 0, dhcp_relay = 0, dhcpv6_relay = 0, impair = 0, capture = 0,
+                 program = 0;
     };
 
     std::string name;  ///< also that of the kernel-visible interface
     PortType type = PortType::ethernet;
     IpoibLink link = IpoibLink::infiniband;  ///< ipoib only
-    std::vector<std::string> devices;        ///< pmd/factory/device_spec.h; several: joined by a software switch
+    bool connected = false;             ///< connected mode (RFC 4755) with neighbours that have it; InfiniBand only
+    std::vector<std::string> devices;   ///< pmd/factory/device_spec.h; several: joined by a software switch
     std::optional<std::uint16_t> vlan;  ///< of one device, which ports of other VLANs may share; Ethernet links only
     std::string sm;                     ///< control/mad/open.h; only of an InfiniBand subnet
     wire::PKey pkey{0xffff};            ///< ipoib only
@@ -94,6 +96,19 @@ constexpr std::size_t max_ports = 64, max_devices = 16, max_addresses = 64, max_
 constexpr std::uint32_t default_mtu(PortType type, IpoibLink link = IpoibLink::infiniband) {
     if (type == PortType::ethernet) return 1500;
     return link == IpoibLink::infiniband ? 2044 : 1020;
+}
+
+/// Of connected mode, whose packets fit no datagram; and the largest.
+constexpr std::uint32_t least_connected_mtu = 2044, most_connected_mtu = 65'520;
+
+/// Of IP packets to every neighbour of the port and to its groups: the port's own, unless connections carry more.
+constexpr std::uint32_t datagram_mtu(const PortConfig& port) {
+    return port.connected ? default_mtu(PortType::ipoib) : port.mtu;
+}
+
+/// Of a port for which none is given.
+constexpr std::uint32_t usual_mtu(const PortConfig& port) {
+    return port.connected ? most_connected_mtu : default_mtu(port.type, port.link);
 }
 
 /// An error about a line of the file: `FILE:LINE: reason`; without a file the bare reason. Control characters are

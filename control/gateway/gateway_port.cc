@@ -51,9 +51,10 @@ Outcome GatewayPort::check_subnet() const {
                       fmt::format("P_Key {} is not in the P_Key table of {}", to_string(port.pkey), port.sm));
     }
     const auto limit = ipoib::mtu_of_link(facts.mtu);
-    if (facts.mtu != 0 && port.mtu > limit) {
-        return misfit(port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
-                      fmt::format("MTU {} is above the {} that the link of {} allows", port.mtu, limit, port.sm));
+    if (facts.mtu != 0 && datagram_mtu(port) > limit) {
+        return misfit(
+            port.lines.mtu != 0 ? port.lines.mtu : port.lines.port,
+            fmt::format("MTU {} is above the {} that the link of {} allows", datagram_mtu(port), limit, port.sm));
     }
     return {};
 }
@@ -62,6 +63,7 @@ Outcome GatewayPort::open_devices(const DeviceSetup& setup) {
     if (auto opened = open_link_device(setup); !opened) return opened;
     if (auto opened = open_capture(); !opened) return opened;
     if (auto wrapped = wrap_in_decorators(setup.capture); !wrapped) return wrapped;
+    if (auto opened = open_connections(setup); !opened) return opened;
     return open_kernel_interface(setup);
 }
 
@@ -152,6 +154,27 @@ Outcome GatewayPort::wrap_in_decorators(pmd::CaptureFile* capture) {
     return {};
 }
 
+/// Connections are above everything that the datagrams pass.
+Outcome GatewayPort::open_connections(const DeviceSetup& setup) {
+    if (!port_config_.connected) return {};
+    const auto refuse = [&](std::string reason) { return misfit(port_config_.lines.mode, std::move(reason)); };
+    if (device_->capabilities().carries != pmd::Carries::ethernet) {
+        return refuse(fmt::format("mode of {}: an adapter's port has no connected mode here; leave it out", name()));
+    }
+    if (setup.queues != 1) {
+        return refuse(fmt::format("mode of {}: connected mode runs on one core; give one by -l", name()));
+    }
+    auto connections = ipoib::Connections::create({.name = fmt::format("rc{}", static_cast<unsigned>(id_)),
+                                                   .device = device_.get(),
+                                                   .pool = setup.pools[0],
+                                                   .socket = setup.sockets.front(),
+                                                   .datagram_mtu = datagram_mtu(port_config_),
+                                                   .start = monotonic_now()});
+    if (!connections) return fault(fmt::format("port {}: {}", name(), connections.error().what));
+    connections_ = std::move(*connections);
+    return {};
+}
+
 router::PortSetup GatewayPort::shard_setup() const {
     return {.name = name(),
             .kind = port_config_.type == PortType::ipoib ? router::PortSetup::Kind::ipoib
@@ -162,7 +185,8 @@ router::PortSetup GatewayPort::shard_setup() const {
             .clamp_mss = port_config_.clamp_mss,
             .reverse_path = port_config_.reverse_path,
             .advertises = port_config_.advertise,
-            .multicast = port_config_.multicast};
+            .multicast = port_config_.multicast,
+            .connections = connections_.get()};
 }
 
 void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mempool& pool,
@@ -175,16 +199,18 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
                                            .multicast = forwards && port_config_.multicast,
                                            .ipv6_gateways = &ipv6_gateways,
                                            .advertises = port_config_.advertise,
-                                           .mtu = port_config_.mtu,
+                                           .mtu = datagram_mtu(port_config_),
                                            .neighbours = port_neighbours(config_.limits),
                                            .virtual_addresses = port_config_.virtual_addresses};
     const wire::Qpn qpn{ipoib::first_qpn + static_cast<std::uint32_t>(id_)};
     if (subnet_) {
-        auto made = std::make_unique<router::IpoibPort>(
-            loop, shards, setup,
-            router::IpoibPort::Link{
-                .pkey = port_config_.pkey, .qpn = qpn, .mtu = port_config_.mtu, .shows_agent = first_of_subnet_},
-            subnet_->agent());
+        auto made = std::make_unique<router::IpoibPort>(loop, shards, setup,
+                                                        router::IpoibPort::Link{.pkey = port_config_.pkey,
+                                                                                .qpn = qpn,
+                                                                                .mtu = port_config_.mtu,
+                                                                                .connections = connections_.get(),
+                                                                                .shows_agent = first_of_subnet_},
+                                                        subnet_->agent());
         ipoib_ = made.get();
         port_ = std::move(made);
         return;

@@ -89,6 +89,7 @@ private:
     Outcome open_kernel_interface(const DeviceSetup& setup);
     Outcome check_room() const;
     Outcome open_capture();
+    Outcome open_connections(const DeviceSetup& setup);
     Outcome wrap_in_decorators(pmd::CaptureFile* capture);
     std::unexpected<Fault> misfit(unsigned line, std::string reason) const;
 
@@ -99,6 +100,7 @@ private:
     std::shared_ptr<Subnet> subnet_;             ///< null: of an Ethernet link
     bool first_of_subnet_ = true;
     std::unique_ptr<pmd::NetDevice> device_;
+    std::unique_ptr<ipoib::Connections> connections_;  ///< null: not in connected mode
     std::unique_ptr<pmd::NetDevice> kernel_;
     pmd::Tun* interface_ = nullptr;  ///< at the bottom of `kernel_`
     bool shown_carrier_ = true;      ///< the kernel's interface has a carrier, as the link had at the last upkeep

@@ -8,12 +8,17 @@
 
 #include "control/router/ethernet_port.h"
 #include "datapath/ipoib/interface.h"
+#include "datapath/rdma/device.h"
 #include "pmd/base/clock.h"
 
 namespace verbline::gateway {
 
 std::uint16_t frame_mtu(const PortConfig& port) {
     if (port.type == PortType::ethernet) return static_cast<std::uint16_t>(port.mtu);
+    // Packets of connections are of the link's MTU as datagrams are, but the largest have more headers.
+    if (port.connected) {
+        return static_cast<std::uint16_t>(ipoib::link_mtu_of(datagram_mtu(port)) + rdma::frame_overhead);
+    }
     return static_cast<std::uint16_t>(port.mtu + (port.has_subnet() ? ipoib::frame_overhead : ipoib::roce_overhead));
 }
 

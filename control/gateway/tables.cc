@@ -88,6 +88,23 @@ Json neighbours(const View& gateway) {
     return rows;
 }
 
+Json connections(const View& gateway) {
+    auto rows = Json::array();
+    for (const auto& port : gateway.ports) {
+        if (port->ipoib() == nullptr || port->ipoib()->connector() == nullptr) continue;
+        for (const auto& each : port->ipoib()->connector()->show()) {
+            rows.push_back({{"port", port->name()},
+                            {"neighbour", to_string(each.neighbour.gid)},
+                            {"qpn", hex(each.neighbour.qpn)},
+                            {"direction", each.outgoing ? "out" : "in"},
+                            {"state", each.state},
+                            {"mtu", each.mtu == 0 ? Json("") : Json(each.mtu)},
+                            {"tx_packets", each.outgoing ? Json(each.packets) : Json("")}});
+        }
+    }
+    return rows;
+}
+
 Json paths(const View& gateway) {
     auto rows = Json::array();
     for (const auto& port : gateway.ports) {
@@ -155,6 +172,8 @@ std::vector<telemetry::Table> tables(std::function<View()> view) {
     };
     return {table("ports", "Ports: state, addresses, LIDs. No parameters", ports),
             table("neighbours", "Neighbours: IP and link-layer address, state. No parameters", neighbours),
+            table("connections", "Connections of IPoIB's connected mode, each of one direction. No parameters",
+                  connections),
             table("paths", "Paths in the local cache. No parameters", paths),
             table("path_cache", "How well the local path cache does. No parameters", path_cache),
             table("multicast",

@@ -144,15 +144,25 @@ void SubnetPort::go_down(std::string trouble) {
     setup_.identify(std::nullopt);
 }
 
-void SubnetPort::locate(const wire::IpoibAddress& neighbour, wire::EtherType type,
-                        std::function<void(const link::Destination&)> located) {
+void SubnetPort::resolve(const wire::IpoibAddress& neighbour, std::function<void(const wire::PathRecord&)> resolved) {
     agent_.paths().resolve(agent_.paths().key(neighbour.gid, named(setup_.pkey)),
-                           [this, alive = std::weak_ptr(alive_), qpn = neighbour.qpn, type,
-                            located = std::move(located)](const sa::Answer<wire::PathRecord>& path) {
+                           [this, alive = std::weak_ptr(alive_),
+                            resolved = std::move(resolved)](const sa::Answer<wire::PathRecord>& path) {
                                if (alive.expired()) return;
                                if (!path) return counters_.paths_failed.add();
-                               located(destination(identity_, sa::address_handle(*path), qpn, type));
+                               resolved(*path);
                            });
+}
+
+link::Destination SubnetPort::destination_by(const wire::PathRecord& path, wire::Qpn qpn, wire::EtherType type) const {
+    return destination(identity_, sa::address_handle(path), qpn, type);
+}
+
+void SubnetPort::locate(const wire::IpoibAddress& neighbour, wire::EtherType type,
+                        std::function<void(const link::Destination&)> located) {
+    resolve(neighbour, [this, qpn = neighbour.qpn, type, located = std::move(located)](const wire::PathRecord& path) {
+        located(destination_by(path, qpn, type));
+    });
 }
 
 std::optional<link::Destination> SubnetPort::broadcast(wire::EtherType type) const {

@@ -88,7 +88,11 @@ public:
     /// Whether a P_Key, of a path or a group for example, is of the partition.
     bool in_partition(wire::PKey pkey) const { return partition(pkey) == partition(setup_.pkey); }
 
-    /// Resolves the destination of a neighbour and calls `located`, now or later; never, if there is no path.
+    /// Resolves the path to a neighbour and calls `resolved`, now or later; never, if there is none.
+    void resolve(const wire::IpoibAddress& neighbour, std::function<void(const wire::PathRecord&)> resolved);
+    /// The destination of a neighbour by this path.
+    link::Destination destination_by(const wire::PathRecord& path, wire::Qpn qpn, wire::EtherType type) const;
+    /// Both.
     void locate(const wire::IpoibAddress& neighbour, wire::EtherType type,
                 std::function<void(const link::Destination&)> located);
     /// The broadcast group; none, until it is joined.

@@ -9,18 +9,62 @@ IpoibPort::IpoibPort(control::Loop& loop, ShardLinks& shards, const Setup& setup
     : ControlPort(loop, shards, setup, wire::IpoibAddress{}),
       link_(link),
       agent_(agent),
+      connector_(link.connections != nullptr ? std::make_unique<ipoib::Connector>(loop, connector_setup()) : nullptr),
       subnet_(loop, agent, subnet_setup()) {
     subnet_.start();
+}
+
+/// Neighbours in use that have an address of the connector's, which knows no flags, have the flag of connected mode.
+ipoib::Connector::Setup IpoibPort::connector_setup() {
+    const auto with_flag = [](wire::IpoibAddress address) {
+        address.flags = wire::IpoibAddress::connected_rc;
+        return address;
+    };
+    return {.connections = link_.connections,
+            .wake = [this] { shards()[0].shard_signal().interrupt(); },
+            .close = [this](auto number) { shards().send(CloseConnection{id(), number}); },
+            .wanted = [this, with_flag](const auto& neighbour) { return uses(with_flag(neighbour)); },
+            .lost = [this, with_flag](const auto& neighbour) { locate_again(with_flag(neighbour), true); },
+            .found = [this, with_flag](const auto& neighbour) { locate_again(with_flag(neighbour), false); },
+            .trouble = [this](const std::string& trouble) { on_trouble_(trouble); }};
+}
+
+wire::IpoibAddress IpoibPort::address() const {
+    auto address = subnet_.address();
+    if (connector_ != nullptr) address.flags = wire::IpoibAddress::connected_rc;
+    return address;
+}
+
+void IpoibPort::reach(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) {
+    const auto& neighbour = std::get<wire::IpoibAddress>(hardware);
+    if (connector_ == nullptr || (neighbour.flags & wire::IpoibAddress::connected_rc) == 0)
+        return locate(hardware, type, std::move(located));
+    subnet_.resolve(neighbour, [this, neighbour, type, located = std::move(located)](const wire::PathRecord& path) {
+        connector_->find(neighbour, path, [this, path, neighbour, type, located](ipoib::ConnectionNumber connection) {
+            auto to = subnet_.destination_by(path, neighbour.qpn, type);
+            to.connection = connection;
+            located(to);
+        });
+    });
+}
+
+void IpoibPort::retire() {
+    ControlPort::retire();
+    if (connector_ != nullptr) connector_->retire();
 }
 
 ipoib::SubnetPort::Setup IpoibPort::subnet_setup() {
     return {.pkey = link_.pkey,
             .qpn = link_.qpn,
             .device = &device(),
-            .identify = [this](const auto& identity) { shards().send(SetIpoib{id(), identity}); },
+            .identify =
+                [this](const auto& identity) {
+                    shards().send(SetIpoib{id(), identity});
+                    if (connector_ != nullptr) connector_->set_identity(identity);
+                },
             .attach = [this](const auto& group) { shards().send(AttachGroup{id(), group}); },
             .detach = [this](const auto& group) { shards().send(DetachGroup{id(), group}); },
-            .up = [this] { link_is_up(subnet_.address()); },
+            .up = [this] { link_is_up(address()); },
             .down = [this] { link_is_down(); },
             .paths_changed = [this] { locate_all(); },
             .located = [this](const wire::Gid& group,
@@ -62,6 +106,7 @@ void IpoibPort::resolve_group(const wire::Gid& group, bool routed) {
 void IpoibPort::counters(const CounterVisitor& visit) const {
     ControlPort::counters(visit);
     subnet_.counters(visit);
+    if (connector_ != nullptr) connector_->counters(visit);
     if (link_.shows_agent) agent_.counters(visit);
 }
 

@@ -233,6 +233,19 @@ void ControlPort::locate_all() {
     for (const auto& group : sends_to_) resolve_group(group, true);
 }
 
+bool ControlPort::uses(const neighbour::LinkAddress& hardware) const {
+    return std::ranges::any_of(announced_, [&](const auto& entry) { return entry.second == hardware; });
+}
+
+void ControlPort::locate_again(const neighbour::LinkAddress& hardware, bool forgets) {
+    for (const auto& [address, at] : std::map(announced_)) {
+        if (at != hardware) continue;
+        for (const auto& name : forgets ? names_of(address) : std::vector<wire::Gid>())
+            shards_.send(ForgetNeighbour{id(), name});
+        run(neighbour::Resolved{address, at});
+    }
+}
+
 void ControlPort::use_group(const multicast::Use& use) {
     if (!use.sends && sends_to_.erase(use.group) != 0) {
         forget_group(use.group);
@@ -309,7 +322,7 @@ void ControlPort::run(const neighbour::Resolved& action) {
     announced_.insert_or_assign(action.address, action.link);
     if (listener_ != nullptr) listener_->resolved(id(), action.address);
     for (const auto& name : names_of(action.address)) {
-        locate(action.link, ether_type_of(name), [this, name, action](const link::Destination& to) {
+        reach(action.link, ether_type_of(name), [this, name, action](const link::Destination& to) {
             const auto announced = announced_.find(action.address);
             if (announced == announced_.end() || announced->second != action.link)
                 return;  // changed while the destination was resolved

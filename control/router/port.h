@@ -105,7 +105,7 @@ public:
     /// Sets the device's link state. May be repeated.
     void set_carrier(bool carrier);
     /// Call before the shards end: sends a last router advertisement, of lifetime 0, if the port has advertised itself.
-    void retire();
+    virtual void retire();
     /// Called whenever `up` or `carrier` changes.
     void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
@@ -141,6 +141,10 @@ protected:
     virtual void carrier_changed() = 0;
     /// Resolves the destination of a neighbour and calls `located`, now or later; never, if there is no path.
     virtual void locate(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) = 0;
+    /// The same for packets of the router, which may go another way than those of address resolution.
+    virtual void reach(const neighbour::LinkAddress& hardware, wire::EtherType type, Located located) {
+        locate(hardware, type, std::move(located));
+    }
     virtual std::optional<link::Destination> broadcast(wire::EtherType type) const = 0;
     /// Sets the groups that the port receives for itself. The default does nothing: they arrive as broadcasts.
     virtual void listen(const std::vector<wire::Gid>&) {}
@@ -164,6 +168,10 @@ protected:
     void link_is_down();
     /// Paths may have changed: resolves the destinations of all neighbours again.
     void locate_all();
+    /// Whether a neighbour in use has this hardware address.
+    bool uses(const neighbour::LinkAddress& hardware) const;
+    /// Resolves the destinations of those that have it again; `forgets`: what there is must not be used meanwhile.
+    void locate_again(const neighbour::LinkAddress& hardware, bool forgets);
     /// Announces our addresses to the neighbours.
     void announce();
 

@@ -6,9 +6,12 @@
 #include <rte_mbuf.h>
 
 #include "datapath/ipoib/flow_port.h"
+#include "datapath/link/arrival.h"
 #include "datapath/link/mbuf.h"
+#include "datapath/link/part.h"
 #include "datapath/link/transmit.h"
 #include "datapath/offload/packet.h"
+#include "datapath/wire/bth.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipoib.h"
 #include "datapath/wire/udp.h"
@@ -56,6 +59,10 @@ void IpoibInterface::receive_into(link::Reception& out, Origins* origins) noexce
     std::array<rte_mbuf*, pmd::max_burst> frames;
     const auto received = poll_device(frames, out);
     for (auto* frame : received) {
+        if (connections_ != nullptr && is_for_others(*frame)) [[unlikely]] {
+            connections_->put(frame);
+            continue;
+        }
         Origin origin;
         if (auto* const reason = unwrap(*frame, origins != nullptr ? &origin : nullptr)) {
             reason->add();
@@ -64,6 +71,29 @@ void IpoibInterface::receive_into(link::Reception& out, Origins* origins) noexce
             accept(frame, origin, out, origins);
         }
     }
+    if (connections_ != nullptr) receive_connected(out, frames.size() - received.size());
+}
+
+/// Whether a frame is for another queue pair at our address, as far as its headers say: who takes it checks it.
+bool IpoibInterface::is_for_others(const rte_mbuf& frame) const noexcept {
+    if (!queue_pair_ || frame.nb_segs != 1) return false;
+    const auto bytes = offload::first_segment(frame);
+    link::Arrival arrival;
+    const auto& own = queue_pair_->attributes();
+    if (link::open_headers(bytes, own.port.carrier, arrival)) return false;
+    if (link::destination_lid(bytes, arrival) != own.port.lid) return false;
+    const auto qpn = link::part_at<wire::Bth>(bytes, arrival.bth_at).get<&wire::Bth::dest>();
+    return qpn != own.qpn;
+}
+
+/// What has come by connections, as far as there is room for it.
+void IpoibInterface::receive_connected(link::Reception& out, std::size_t most) noexcept {
+    std::array<rte_mbuf*, pmd::max_burst> messages;
+    bool any = false;
+    const auto n = connections_->received(pmd::Burst(messages).first(most), any);
+    for (auto* message : pmd::Burst(messages).first(n)) accept(message, {}, out, nullptr);
+    if (any) out.idle = false;
+    out.frames = static_cast<std::uint16_t>(out.frames + n);
 }
 
 Counter* IpoibInterface::unwrap(rte_mbuf& frame, Origin* origin) noexcept {
@@ -126,18 +156,47 @@ void IpoibInterface::accept(rte_mbuf* payload, const Origin& origin, link::Recep
 }
 
 void IpoibInterface::transmit(pmd::Burst packets, link::Destinations to) noexcept {
+    if (connections_ != nullptr) [[unlikely]] {
+        const auto datagrams = transmit_connected(packets, to);
+        packets = packets.first(datagrams), to = to.first(datagrams);
+    }
     transmit_each(packets, to, [this](rte_mbuf& packet, const link::Destination& one) { return wrap(packet, one); });
+}
+
+/// Sends those that go by connections, and moves the others to the front; returns how many these are. All to one
+/// neighbour go the same way, so that they stay in order.
+std::size_t IpoibInterface::transmit_connected(pmd::Burst packets, link::Destinations to) noexcept {
+    std::array<rte_mbuf*, pmd::max_burst> connected;
+    std::array<const link::Destination*, pmd::max_burst> connections;
+    std::size_t n = 0, datagrams = 0;
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+        if (to[i]->connection != 0) {
+            connected[n] = packets[i];
+            connections[n++] = to[i];
+        } else {
+            packets[datagrams] = packets[i];
+            to[datagrams++] = to[i];
+        }
+    }
+    if (n == 0) return datagrams;
+    transmit_each(
+        pmd::Burst(connected).first(n), link::Destinations(connections).first(n),
+        [this](rte_mbuf& packet, const link::Destination& one) { return put_header(packet, one); }, Chains::any);
+    return datagrams;
+}
+
+/// The IPoIB header alone: who sends the packet builds the others.
+Counter* IpoibInterface::put_header(rte_mbuf& packet, const link::Destination& to) noexcept {
+    auto* const at = rte_pktmbuf_prepend(&packet, IpoibHeader::size);
+    if (at == nullptr) return &counters_.tx_dropped_no_room;
+    std::memcpy(at, to.header.view().last<IpoibHeader::size>().data(), IpoibHeader::size);
+    link::set_link_header(packet, IpoibHeader::size);
+    return nullptr;
 }
 
 Counter* IpoibInterface::wrap(rte_mbuf& packet, const link::Destination& to) noexcept {
     if (!queue_pair_) return &counters_.tx_dropped_down;
-    if (carries_datagrams()) {
-        auto* const at = rte_pktmbuf_prepend(&packet, IpoibHeader::size);
-        if (at == nullptr) return &counters_.tx_dropped_no_room;
-        std::memcpy(at, to.header.view().last<IpoibHeader::size>().data(), IpoibHeader::size);
-        link::set_link_header(packet, IpoibHeader::size);
-        return nullptr;
-    }
+    if (carries_datagrams()) return put_header(packet, to);
     // The CRCs run over the whole frame; a chain this small is rare, and copying it together costs less than two
     // passes.
     if (packet.nb_segs != 1 && rte_pktmbuf_linearize(&packet) != 0) return &counters_.tx_dropped_no_room;
@@ -145,7 +204,12 @@ Counter* IpoibInterface::wrap(rte_mbuf& packet, const link::Destination& to) noe
     return filled ? nullptr : &counters_.tx_dropped_no_room;
 }
 
+/// A burst goes one way as a whole: to connections, or as datagrams.
 void IpoibInterface::emit(pmd::Burst packets, link::Destinations to) noexcept {
+    if (connections_ != nullptr && to.front()->connection != 0) [[unlikely]] {
+        counters_.tx_packets.add(packets.size());
+        return connections_->send(packets, to);
+    }
     if (!carries_datagrams()) {
         for (std::size_t i = 0; i < packets.size(); ++i) transport::seal_datagram(*packets[i], *to[i]);
         return link::Interface::emit(packets, to);

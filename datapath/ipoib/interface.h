@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// IP over InfiniBand, datagram mode (RFC 4391): a UD queue pair as an IP link.
+/// IP over InfiniBand (RFC 4391): a UD queue pair as an IP link; in connected mode (RFC 4755) with connections beside
+/// it.
 ///
 /// One implementation for both kinds of device, and for every carrier of UD packets. A device that carries datagrams
 /// gets payload, address handle and QPN, and builds the headers itself; for one that carries frames, transport/ud.h
@@ -14,6 +15,7 @@
 #include <array>
 #include <optional>
 
+#include "datapath/ipoib/connections.h"
 #include "datapath/link/interface.h"
 #include "datapath/transport/ud.h"
 
@@ -22,6 +24,10 @@ namespace verbline::ipoib {
 /// The IP MTU: the link's less the IPoIB header, 4 bytes of EtherType and padding (RFC 4391, 6).
 constexpr std::uint32_t mtu_of_link(std::uint32_t link_mtu) {
     return link_mtu - 4;
+}
+/// The other way round.
+constexpr std::uint32_t link_mtu_of(std::uint32_t mtu) {
+    return mtu + 4;
 }
 
 /// Upper bound of the headers and trailers around an IP packet in a frame of the soft fabric, bytes.
@@ -66,8 +72,11 @@ class IpoibInterface final : public link::Interface {
 public:
     /// Offloads reach the IP packet only in a device that builds the InfiniBand headers itself. For any other, it lies
     /// behind headers that the device cannot parse, and is covered by CRCs computed before.
-    IpoibInterface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool)
-        : Interface(device, queue, pool, device.capabilities().carries == pmd::Carries::datagram) {}
+    /// `connections`: of connected mode, on a device that carries frames; they outlive the interface. Null: datagrams
+    /// alone.
+    IpoibInterface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, Connections* connections = nullptr)
+        : Interface(device, queue, pool, device.capabilities().carries == pmd::Carries::datagram),
+          connections_(connections) {}
 
     /// Sets the port's identity and detaches all groups; while there is none, nothing is received or sent. Shard
     /// thread, as below.
@@ -90,11 +99,16 @@ private:
     Counter* unwrap(rte_mbuf& frame, Origin* origin) noexcept;
     Counter* open(transport::Packet& packet) noexcept;  ///< all checks of a frame; likewise
     void accept(rte_mbuf* payload, const Origin& origin, link::Reception& out, Origins* origins) noexcept;
+    bool is_for_others(const rte_mbuf& frame) const noexcept;
+    void receive_connected(link::Reception& out, std::size_t most) noexcept;
+    std::size_t transmit_connected(pmd::Burst packets, link::Destinations to) noexcept;
     Counter* wrap(rte_mbuf& packet, const link::Destination& to) noexcept;  ///< makes a packet a frame, or a payload;
                                                                             ///< or returns the counter of the reason to
                                                                             ///< drop it
+    Counter* put_header(rte_mbuf& packet, const link::Destination& to) noexcept;  ///< likewise
     bool carries_datagrams() const { return capabilities().carries == pmd::Carries::datagram; }
 
+    Connections* const connections_;
     std::optional<transport::UdQueuePair> queue_pair_;
     IpoibCounters ipoib_counters_;
     CountersBy<link::Discard> link_discards_;

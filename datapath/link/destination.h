@@ -21,6 +21,7 @@ struct Destination {
     wire::AddressHandle address;  ///< the three below: for devices that carry datagrams
     wire::Qpn qpn{};
     wire::QKey qkey{};
+    std::uint16_t connection = 0;  ///< of IPoIB's connected mode (datapath/ipoib/connections.h); 0: datagrams
 };
 
 }  // namespace verbline::link

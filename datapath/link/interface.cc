@@ -118,7 +118,7 @@ bool Interface::must_segment(const rte_mbuf& packet) const noexcept {
 }
 
 /// Does in software what the device cannot, segmentation excepted. False: the packet has been dropped and counted.
-bool Interface::prepare(rte_mbuf* packet) noexcept {
+bool Interface::prepare(rte_mbuf* packet, Chains chains) noexcept {
     if (!understood(*packet) || (!device_satisfies(*packet) && !offload::finish_checksums(*packet))) {
         counters_.tx_dropped_bad_request.add();
         rte_pktmbuf_free(packet);
@@ -126,8 +126,9 @@ bool Interface::prepare(rte_mbuf* packet) noexcept {
     }
     const bool large = (packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;  // the device has room for it
     if (large) packet->ol_flags |= checksums_of_segments(*packet);
-    const bool chains = (capabilities_.tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
-    const unsigned longest = large ? UINT16_MAX : chains ? capabilities_.max_segments : 1;
+    if (chains == Chains::any) return true;
+    const bool in_pieces = (capabilities_.tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+    const unsigned longest = large ? UINT16_MAX : in_pieces ? capabilities_.max_segments : 1;
     if (packet->nb_segs > longest && rte_pktmbuf_linearize(packet) != 0) {
         counters_.tx_dropped_no_room.add();
         rte_pktmbuf_free(packet);

@@ -107,8 +107,10 @@ public:
 protected:
     /// What `transmit` of every kind of link does (transmit.h). `wrap(rte_mbuf&, const Destination&)` adds the link's
     /// headers, and trailers, to a packet; returns null, or the counter of the reason to drop it.
+    /// `Chains::any`: what carries the packets takes them in as many mbufs as they have, not the device.
+    enum class Chains : std::uint8_t { as_device, any };
     template <class Wrap>
-    void transmit_each(pmd::Burst packets, Destinations to, Wrap wrap) noexcept;
+    void transmit_each(pmd::Burst packets, Destinations to, Wrap wrap, Chains chains = Chains::as_device) noexcept;
     /// Sends encapsulated frames; the default stages them for tx_burst.
     virtual void emit(pmd::Burst frames, Destinations to) noexcept;
 
@@ -120,7 +122,7 @@ protected:
 
 private:
     bool must_segment(const rte_mbuf& packet) const noexcept;
-    bool prepare(rte_mbuf* packet) noexcept;
+    bool prepare(rte_mbuf* packet, Chains chains) noexcept;
     template <class Wrap>
     void segment(rte_mbuf* packet, const Destination& to, Wrap wrap) noexcept;
 

@@ -15,7 +15,7 @@
 namespace verbline::link {
 
 template <class Wrap>
-void Interface::transmit_each(pmd::Burst packets, Destinations to, Wrap wrap) noexcept {
+void Interface::transmit_each(pmd::Burst packets, Destinations to, Wrap wrap, Chains chains) noexcept {
     std::uint64_t bytes = 0;
     std::size_t ready = 0;  // packets in front with their headers on
     for (std::size_t i = 0; i < packets.size(); ++i) {
@@ -28,7 +28,7 @@ void Interface::transmit_each(pmd::Burst packets, Destinations to, Wrap wrap) no
                 segment(packet, *to[i], wrap);
                 continue;
             }
-            if (!prepare(packet)) continue;
+            if (!prepare(packet, chains)) continue;
         }
         if (auto* const reason = wrap(*packet, *to[i])) [[unlikely]] {
             reason->add();

@@ -19,10 +19,6 @@
 namespace verbline::rdma {
 namespace {
 
-/// Headers and trailers around the payload of the largest packet: Ethernet with VLAN, IPv6 or GRH, UDP or LRH, BTH,
-/// XRCETH, the longest extension header, ICRC. Linux (iboe_get_mtu) counts the same.
-constexpr std::uint32_t frame_overhead = 18 + 40 + 8 + 12 + 4 + 28 + 4;
-
 std::uint32_t largest_mtu(std::uint32_t room) {
     for (std::uint32_t mtu = 4096; mtu >= 256; mtu /= 2) {
         if (mtu + frame_overhead <= room) return mtu;
@@ -88,6 +84,16 @@ Result<void> Device::make_engines() {
         if (auto connected = engine->connect(engines); !connected) return connected;
     }
     return {};
+}
+
+void Device::set_lid(wire::Lid lid) {
+    const std::scoped_lock lock(mutex_);
+    options_.lid = lid;
+    options_.mac = link::soft_ib::mac_of(lid);
+    for (auto& engine : engines_) {
+        const QuiescentGate::Hold hold(engine->gate());
+        engine->set_address(options_.mac);
+    }
 }
 
 bool Device::check_link() {

@@ -53,6 +53,10 @@ namespace verbline::rdma {
 class QueuePair;
 class XrcTable;
 
+/// Headers and trailers around the payload of the largest packet: Ethernet with VLAN, IPv6 or GRH, UDP or LRH, BTH,
+/// XRCETH, the longest extension header, ICRC. Linux (iboe_get_mtu) counts the same.
+constexpr std::uint32_t frame_overhead = 18 + 40 + 8 + 12 + 4 + 28 + 4;
+
 struct DeviceOptions {
     std::string name = "verbline0";           ///< unique in the process, at most 16 characters
     pmd::NetDevice* device = nullptr;         ///< Carries::ethernet
@@ -128,6 +132,9 @@ public:
         change(gids_);
         emit({.kind = transport::AsyncEventKind::gid_change});
     }
+
+    /// Soft fabric: our LID is another now. Queue pairs that are connected keep the headers that they have.
+    void set_lid(wire::Lid lid);
 
     /// Returns whether the port's link is up and emits port_active or port_error, on the calling thread, when that has
     /// changed. Call it a few times a second: network devices that can reconnect do so in it.

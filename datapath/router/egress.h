@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "datapath/forward/fib.h"
+#include "datapath/forward/fragment.h"
 #include "datapath/forward/neighbours.h"
 #include "datapath/link/destination.h"
 #include "datapath/offload/segmentation.h"
@@ -47,6 +48,7 @@ public:
 
     /// Both must outlive it.
     Egress(RouterContext& context, const Fib& fib);
+    ~Egress();
     Egress(const Egress&) = delete;
     Egress& operator=(const Egress&) = delete;
 
@@ -92,8 +94,25 @@ public:
     /// Sends a packet of any size before what was gathered.
     void send_now(ShardPort& out, rte_mbuf* packet, Neighbour to, Time now);
 
+    /// Sends a packet of any size to a destination before what was gathered, fragmented if it must be.
+    void send_to(ShardPort& out, rte_mbuf* packet, const link::Destination& to);
+
     /// Transmits what waited for the neighbour.
     void set_neighbour(ShardPort& port, const Address& address, const link::Destination& to);
+
+    /// A packet that is larger than its neighbour takes, and may not be fragmented: known only when it was to be sent,
+    /// on ports whose neighbours differ.
+    struct TooLarge {
+        rte_mbuf* packet;
+        std::uint32_t mtu;
+    };
+    /// Those since the last call; they are the caller's.
+    template <class Use>
+    void take_too_large(Use use) {
+        for (std::size_t i = 0; i < too_large_.size(); ++i) use(too_large_[i]);  // what it sends may not fit either
+        too_large_.clear();
+    }
+
     /// The table, for changes of neighbours without a destination.
     Neighbours& neighbours() { return neighbours_; }
 
@@ -129,8 +148,12 @@ private:
         outgoing.neighbours[at] = to;
     }
     void gather(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now);
+    using Fragments = std::array<rte_mbuf*, forward::max_fragments>;
+    std::span<rte_mbuf*> cut(rte_mbuf* packet, std::uint32_t mtu, Fragments& out);
     void fragment(Outgoing& outgoing, ShardPort& out, rte_mbuf* packet, Neighbour to, Time now);
     void send(Outgoing& outgoing, Time now);
+    bool fits(ShardPort& out, rte_mbuf*& packet, const link::Destination& to);
+    std::size_t drop_too_large(Outgoing& outgoing, std::size_t n);
     bool look_up_neighbours(Outgoing& outgoing, std::size_t n);
     void await_neighbours(const Outgoing& outgoing, std::size_t n, Time now);
 
@@ -139,6 +162,8 @@ private:
     Neighbours neighbours_;
     std::vector<typename Neighbours::Number> hints_;  ///< of gateways in `neighbours_`, by the FIB's next-hop number
     Outgoing burst_;
+    std::vector<TooLarge> too_large_;  ///< at most `most_too_large`
+    static constexpr std::size_t most_too_large = 4 * pmd::max_burst;
 };
 
 extern template class Egress<Ipv4Family>;

@@ -36,7 +36,7 @@ void FamilyRouter<Family>::from_link(ShardPort& from, pmd::Burst packets, Time n
     look_up();
     route(now);
     if (lookup_.local > 0) to_kernel(from, now);
-    egress_.flush(now);
+    flush(now);
 }
 
 /// By port `out`, which was chosen for them.
@@ -57,7 +57,7 @@ void FamilyRouter<Family>::forward_to(ShardPort& from, ShardPort& out, pmd::Burs
         forwarded += pass_on({lookup_.hops[i], &out}, destination, packet, now) ? 1 : 0;
     }
     context_.counters.forwarded_packets.add(forwarded);
-    egress_.flush(now);
+    flush(now);
 }
 
 /// What no route leads on: to the kernel, and of groups to other links.
@@ -70,8 +70,8 @@ void FamilyRouter<Family>::to_kernel(ShardPort& from, Time now) {
 
 template <class Family>
 void FamilyRouter<Family>::to_group(ShardPort& out, rte_mbuf* packet, const Address& group, Time now) {
-    if (size_on_link(*packet) > out.mtu && !Family::may_fragment(*packet)) {
-        return refuse(packet, context_.counters.dropped_mtu, Family::too_big(out.mtu), now);
+    if (size_on_link(*packet) > out.datagram_mtu && !Family::may_fragment(*packet)) {
+        return refuse(packet, context_.counters.dropped_mtu, Family::too_big(out.datagram_mtu), now);
     }
     egress_.gather(out, packet, {{out.id, group}}, now);
 }
@@ -240,7 +240,7 @@ void FamilyRouter<Family>::from_kernel(ShardPort& out, pmd::Burst packets, Time 
     }
     look_up(&out);
     for (std::size_t i = 0; i < lookup_.size; ++i) route_from_kernel(out, i, now);
-    egress_.flush(now);
+    flush(now);
 }
 
 template <class Family>
@@ -266,16 +266,46 @@ void FamilyRouter<Family>::to_group_from_kernel(ShardPort& out, rte_mbuf* packet
     link::Destination scratch;
     const auto* const to = Family::group(out, group, scratch);
     if (to == nullptr) return context_.discard(packet, context_.counters.dropped_broadcast);
-    out.link().transmit(packet, *to);
+    egress_.send_to(out, packet, *to);
+}
+
+/// Sends what was gathered; what is too large for its neighbour comes back.
+template <class Family>
+void FamilyRouter<Family>::flush(Time now) {
+    egress_.flush(now);
+    if (context_.connects) [[unlikely]]
+        refuse_too_large(now);
+}
+
+template <class Family>
+void FamilyRouter<Family>::refuse_too_large(Time now) {
+    egress_.take_too_large(
+        [&](const auto& each) { refuse(each.packet, context_.counters.dropped_mtu, Family::too_big(each.mtu), now); });
+}
+
+/// Where an ICMP error to this address goes, from a port.
+template <class Family>
+auto FamilyRouter<Family>::way_back(const Address& address, const ShardPort& from, rte_mbuf& packet) const -> NextHop {
+    if constexpr (Family::has_scopes) {
+        if (wire::is_link_local(address)) return {NextHopKind::on_link, from.id};
+    }
+    typename Fib::Index number{};
+    fib_.lookup({&address, 1}, {&number, 1});
+    if (fib_.groups().holds(number)) number = fib_.groups().member(number, context_.flow_hash(packet));
+    return fib_.next_hop(number);
 }
 
 /// Drops the packet and sends an ICMP error to its source, from the address of the port on which it arrived. The source
-/// may be this host.
+/// may be this host, whose kernel takes no packets from its own addresses (RFC 1812, 5.3.7): there the error is from
+/// where the packet was to go.
 template <class Family>
 void FamilyRouter<Family>::refuse(rte_mbuf* packet, Counter& why, const Error& error, Time now) {
     auto& from = *context_.ports[packet->port];
     auto& counters = context_.counters;
-    const auto source = Family::error_source(context_.ports, from, *packet);
+    const auto destination = Family::source_of(*packet);
+    const auto hop = way_back(destination, from, *packet);
+    const bool ours = hop.kind == NextHopKind::local;
+    const auto source = ours ? Family::destination_of(*packet) : Family::error_source(context_.ports, from, *packet);
     auto* message = source != Address{} && context_.icmp_limit.take(now)
                         ? Family::make_error(*packet, error, source, context_.pool)
                         : nullptr;
@@ -283,17 +313,7 @@ void FamilyRouter<Family>::refuse(rte_mbuf* packet, Counter& why, const Error& e
     if (message == nullptr) return counters.icmp_errors_withheld.add();
     message->port = static_cast<std::uint16_t>(from.id);  // it may be undeliverable in its turn
     counters.icmp_errors_sent.add();
-    const auto destination = Family::destination_of(*message);
-    NextHop hop{NextHopKind::on_link, from.id};
-    bool routed = true;
-    if constexpr (Family::has_scopes) routed = !wire::is_link_local(destination);
-    typename Fib::Index number{};
-    if (routed) {
-        fib_.lookup({&destination, 1}, {&number, 1});
-        if (fib_.groups().holds(number)) number = fib_.groups().member(number, context_.flow_hash(*message));
-        hop = fib_.next_hop(number);
-    }
-    if (hop.kind == NextHopKind::local) return context_.to_kernel(from, {&message, 1});
+    if (ours) return context_.to_kernel(from, {&message, 1});
     if (hop.kind != NextHopKind::on_link && hop.kind != NextHopKind::via) {
         return context_.discard(message, counters.dropped_no_route);
     }
@@ -302,9 +322,10 @@ void FamilyRouter<Family>::refuse(rte_mbuf* packet, Counter& why, const Error& e
 }
 
 template <class Family>
-void FamilyRouter<Family>::set_neighbour(ShardPort& port, const Address& address,
-                                         const link::Destination& to) noexcept {
+void FamilyRouter<Family>::set_neighbour(ShardPort& port, const Address& address, const link::Destination& to,
+                                         Time now) noexcept {
     egress_.set_neighbour(port, address, to);
+    refuse_too_large(now);
 }
 
 template <class Family>

@@ -43,7 +43,7 @@ public:
     void forward_to(ShardPort& from, ShardPort& out, pmd::Burst packets, Time now) noexcept;
     /// The packets have their whole header.
     void from_kernel(ShardPort& out, pmd::Burst packets, Time now) noexcept;
-    void set_neighbour(ShardPort& port, const Address& address, const link::Destination& to) noexcept;
+    void set_neighbour(ShardPort& port, const Address& address, const link::Destination& to, Time now) noexcept;
     void forget_neighbour(ShardPort& port, const Address& address) noexcept;
     void fail_neighbour(ShardPort& port, const Address& address, Time now) noexcept;
     void expire(Time now) noexcept;
@@ -83,6 +83,9 @@ private:
     bool leaves_scope(const Address& destination, rte_mbuf* packet, Time now);
     void route_from_kernel(ShardPort& out, std::size_t i, Time now);
     void to_group_from_kernel(ShardPort& out, rte_mbuf* packet, const Address& group, Time now);
+    void flush(Time now);
+    void refuse_too_large(Time now);
+    NextHop way_back(const Address& address, const ShardPort& from, rte_mbuf& packet) const;
     void refuse(rte_mbuf* packet, Counter& why, const Error& error, Time now);
     void undeliverable(pmd::Burst packets, Time now);
 

@@ -138,7 +138,7 @@ std::size_t FastPath<Family>::resolve(std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         if (i == 0 || hops_[i] != adjacency.hop) {
             adjacency = egress_.adjacency(hops_[i]);
-            if (adjacency.out == nullptr || adjacency.out->mtu < longest_) [[unlikely]] {
+            if (adjacency.out == nullptr || adjacency.out->datagram_mtu < longest_) [[unlikely]] {
                 n = i;
                 break;
             }

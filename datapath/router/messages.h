@@ -97,6 +97,12 @@ struct FailNeighbour {
     wire::Gid address{};
 };
 
+/// A connection of an IPoIB port, whose queue pair is in the error state, is used no more; no neighbour has it.
+struct CloseConnection {
+    InterfaceId port{};
+    ipoib::ConnectionNumber number{};
+};
+
 /// Sends a packet, which begins at its network header.
 struct Transmit {
     InterfaceId port{};
@@ -111,8 +117,9 @@ struct Deliver {
 };
 
 /// To add a command: a struct above, its execution in shard.cc, its sender in control/router; see apps/EXTENDING.md.
-using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress,
-                             SetNeighbour, ForgetNeighbour, FailNeighbour, Transmit, SetGroupRoute, Deliver>;
+using Command =
+    std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress, SetNeighbour,
+                 ForgetNeighbour, FailNeighbour, CloseConnection, Transmit, SetGroupRoute, Deliver>;
 
 // Events.
 

@@ -32,10 +32,11 @@ struct PortSetup {
     std::uint32_t mtu = 1500;          ///< of IP packets, bytes
     bool clamp_mss = false;            ///< TCP segments routed through the port, either way, are to fit its MTU
     forward::ReversePathFilter reverse_path =
-        forward::ReversePathFilter::off;      ///< check of the sources of what the port receives
-    bool advertises = false;                  ///< router solicitations are the control thread's, not the kernel's
-    bool multicast = false;                   ///< groups are routed; else all that comes is the kernel's
-    program::PortProgram* program = nullptr;  ///< runs on what the link receives; null: none ever will
+        forward::ReversePathFilter::off;        ///< check of the sources of what the port receives
+    bool advertises = false;                    ///< router solicitations are the control thread's, not the kernel's
+    bool multicast = false;                     ///< groups are routed; else all that comes is the kernel's
+    program::PortProgram* program = nullptr;    ///< runs on what the link receives; null: none ever will
+    ipoib::Connections* connections = nullptr;  ///< IPoIB in connected mode, of a router of one shard; else null
 };
 
 struct ShardPort {
@@ -58,7 +59,9 @@ struct ShardPort {
     std::variant<std::unique_ptr<link::EthernetInterface>, std::unique_ptr<ipoib::IpoibInterface>> any;
     pmd::NetDevice& kernel;
     const pmd::Capabilities& kernel_capabilities;
-    std::uint32_t mtu;
+    std::uint32_t mtu;           ///< to the neighbours that take most
+    std::uint32_t datagram_mtu;  ///< to every neighbour, and to groups
+    ipoib::Connections* connections;
     bool clamp_mss;
     forward::ReversePathFilter reverse_path;
     bool advertises;

@@ -38,6 +38,7 @@ Router::Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& eve
                .events = events,
                .deliver_all_to_kernel = deliver_all_to_kernel,
                .clamps_mss = std::ranges::any_of(ports, [](const auto& port) { return port->clamp_mss; }),
+               .connects = std::ranges::any_of(ports, [](const auto& port) { return port->connections != nullptr; }),
                .tunnels = tunnels_of(ports),
                .icmp_limit = icmp_limit,
                .flows = flows,
@@ -119,8 +120,8 @@ void Router::with_family(const wire::Gid& address, Use use) {
     }
 }
 
-void Router::set_neighbour(ShardPort& port, const wire::Gid& address, const link::Destination& to) noexcept {
-    with_family(address, [&](auto& router, const auto& ip) { router.set_neighbour(port, ip, to); });
+void Router::set_neighbour(ShardPort& port, const wire::Gid& address, const link::Destination& to, Time now) noexcept {
+    with_family(address, [&](auto& router, const auto& ip) { router.set_neighbour(port, ip, to, now); });
 }
 
 void Router::forget_neighbour(ShardPort& port, const wire::Gid& address) noexcept {

@@ -53,7 +53,7 @@ public:
 
     // Neighbours by their address, which is IPv6, or IPv4 mapped.
 
-    void set_neighbour(ShardPort& port, const wire::Gid& address, const link::Destination& to) noexcept;
+    void set_neighbour(ShardPort& port, const wire::Gid& address, const link::Destination& to, Time now) noexcept;
     void forget_neighbour(ShardPort& port, const wire::Gid& address) noexcept;
     /// Answers the packets queued for it with ICMP host unreachable.
     void fail_neighbour(ShardPort& port, const wire::Gid& address, Time now) noexcept;

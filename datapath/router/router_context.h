@@ -50,6 +50,7 @@ struct RouterContext {
     EventSink& events;
     bool deliver_all_to_kernel = false;
     bool clamps_mss = false;    ///< some port does
+    bool connects = false;      ///< some port has connections, so that its neighbours' MTUs differ
     std::uint64_t tunnels = 0;  ///< kinds whose packets some link's device cuts: in them segments are coalesced (gro.h)
     TokenBucket icmp_limit;
     const pmd::FlowHash* flows = nullptr;                        ///< null: all packets are of one flow

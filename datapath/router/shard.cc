@@ -64,9 +64,12 @@ struct Executor {
         port(c.port).resolves_groups = c.resolves_groups;
     }
     void operator()(const SetAddress& c) const { port(c.port).addresses = c; }
-    void operator()(const SetNeighbour& c) const { router.set_neighbour(port(c.port), c.address, c.to); }
+    void operator()(const SetNeighbour& c) const { router.set_neighbour(port(c.port), c.address, c.to, now); }
     void operator()(const ForgetNeighbour& c) const { router.forget_neighbour(port(c.port), c.address); }
     void operator()(const FailNeighbour& c) const { router.fail_neighbour(port(c.port), c.address, now); }
+    void operator()(const CloseConnection& c) const {
+        if (auto* connections = port(c.port).connections) connections->close(c.number);
+    }
     void operator()(const Transmit& c) const { port(c.port).link().transmit(c.packet, c.to); }
     void operator()(const SetGroupRoute& c) const { router.set_group_route(c.group, {c.links, c.kernels}); }
     void operator()(const Deliver& c) const { router.to_kernel(port(c.port), c.packet); }
@@ -99,7 +102,10 @@ Work Shard::poll(Time now) noexcept {
     bool busy = run_commands(now);
     for (auto& port : ports_) busy |= poll_link(*port, now);
     for (auto& port : ports_) busy |= poll_kernel(*port, now);
-    for (auto& port : ports_) port->link().flush();
+    for (auto& port : ports_) {
+        port->link().flush();
+        if (port->connections != nullptr) busy |= port->connections->poll(now);
+    }
     if (now >= next_expiry_) {
         router_.expire(now);
         next_expiry_ = now + expiry_period;
@@ -112,6 +118,10 @@ Work Shard::poll(Time now) noexcept {
 
 void Shard::wait(Time longest) noexcept {
     stop_reading();  // or a change of routes would wait for the next packet
+    for (const auto& port : ports_) {
+        const auto due = port->connections != nullptr ? port->connections->deadline() : std::nullopt;
+        if (due) longest = std::clamp(*due - monotonic_now(), Time{0}, longest);
+    }
     meter_.begin_sleep(true);
     idle_.wait(longest);
     meter_.end_sleep();
@@ -142,7 +152,7 @@ bool Shard::run_commands(Time now) noexcept {
 
 bool Shard::poll_link(ShardPort& port, Time now) noexcept {
     const bool lossless = port.link().capabilities().lossless_rx;
-    if (lossless && (congested() || port.link_pause.skips(meter_.busy(), now))) return false;
+    if (lossless && (congested(now) || port.link_pause.skips(meter_.busy(), now))) return false;
     auto& received = received_;
     const auto began = lossless ? monotonic_now() : 0;
     receive(port, now);
@@ -162,7 +172,7 @@ bool Shard::poll_kernel(ShardPort& port, Time now) noexcept {
     const auto queue = port.link().queue();
     port.kernel.tx_burst(queue, {});  // a device that several shards share sends here what others have for it
     const bool lossless = port.kernel_capabilities.lossless_rx;
-    if (congested() || (lossless && port.kernel_pause.skips(meter_.busy(), now))) return false;
+    if (congested(now) || (lossless && port.kernel_pause.skips(meter_.busy(), now))) return false;
     std::array<rte_mbuf*, link::waiting_burst> packets;
     const auto began = lossless ? monotonic_now() : 0;
     const auto n = port.kernel.rx_burst(queue, packets);
@@ -232,11 +242,12 @@ void Shard::count_burst(const ShardPort& port, pmd::TraceEvent from, std::size_t
 
 /// Whether frames are staged on any link. Devices with lossless receive are then not read, so that packets are not
 /// dropped here.
-bool Shard::congested() noexcept {
-    const bool now = std::ranges::any_of(ports_, [](const auto& port) { return port->link().congested(); });
-    if (std::exchange(congested_, now) != now)
-        trace_.record(now ? pmd::TraceEvent::congested : pmd::TraceEvent::relieved);
-    return now;
+bool Shard::congested(Time now) noexcept {
+    const bool is = std::ranges::any_of(ports_, [now](const auto& port) {
+        return port->link().congested() || (port->connections != nullptr && port->connections->congested(now));
+    });
+    if (std::exchange(congested_, is) != is) trace_.record(is ? pmd::TraceEvent::congested : pmd::TraceEvent::relieved);
+    return is;
 }
 
 void Shard::counters(const Visitor& visit) const {
@@ -248,6 +259,7 @@ void Shard::counters(const Visitor& visit) const {
     for (const auto& port : ports_) {
         port->link().counters(of(port->name));
         if (port->program) port->program->counters().each(of(port->name));
+        if (port->connections != nullptr) port->connections->counters(of(port->name));
     }
     router_.counters(of(""));
     meter_.counters().each(of(""));

@@ -105,7 +105,7 @@ private:
     void receive(ShardPort& port, Time now) noexcept;
     void run_program(ShardPort& port, Time now) noexcept;
     pmd::Burst run_program(ShardPort& port, link::EthernetInterface& link, pmd::Burst frames, Time now) noexcept;
-    bool congested() noexcept;
+    bool congested(Time now) noexcept;
     void count_burst(const ShardPort& port, pmd::TraceEvent from, std::size_t packets) noexcept;
 
     rte_rcu_qsbr& readers_;

@@ -39,6 +39,16 @@ void read_link(const Section& section, PortConfig& port) {
     port.lines.link = link->line;
 }
 
+void read_mode(const Section& section, PortConfig& port) {
+    const auto mode = section.text("mode");
+    if (!mode) return;
+    only_for_ipoib(port, "mode", mode->line);
+    if (mode->value != "datagram" && mode->value != "connected")
+        throw Refused{mode->line, fmt::format("mode {} is neither datagram nor connected", mode->value)};
+    port.connected = mode->value == "connected";
+    port.lines.mode = mode->line;
+}
+
 void read_infiniband(const Section& section, PortConfig& port) {
     if (auto sm = section.text("sm")) {
         only_for_ipoib(port, "sm", sm->line);
@@ -92,11 +102,29 @@ void read_dhcp_servers(const Section& section, PortConfig& port) {
 }
 
 PortConfig read_port(const toml::table& table) {
-    const Section section(
-        table, "[[port]]",
-        {"name",      "type",       "link",         "device",    "vlan",    "sm",      "pkey",
-         "mtu",       "clamp_mss",  "reverse_path", "multicast", "proxy",   "address", "virtual_address",
-         "advertise", "dhcp_relay", "dhcpv6_relay", "impair",    "capture", "program", "program_section"});
+    const Section section(table, "[[port]]",
+                          {"name",
+                           "type",
+                           "link",
+                           "mode",
+                           "device",
+                           "vlan",
+                           "sm",
+                           "pkey",
+                           "mtu",
+                           "clamp_mss",
+                           "reverse_path",
+                           "multicast",
+                           "proxy",
+                           "address",
+                           "virtual_address",
+                           "advertise",
+                           "dhcp_relay",
+                           "dhcpv6_relay",
+                           "impair",
+                           "capture",
+                           "program",
+                           "program_section"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {
@@ -106,9 +134,10 @@ PortConfig read_port(const toml::table& table) {
     if (const auto vlan = section.number("vlan", 1, gateway::max_vlan))
         port.vlan = static_cast<std::uint16_t>(vlan->value), port.lines.vlan = vlan->line;
     read_link(section, port);
+    read_mode(section, port);
     read_infiniband(section, port);
     const auto mtu = section.number("mtu", 0, 65'535);
-    port.mtu = mtu ? static_cast<std::uint32_t>(mtu->value) : default_mtu(port.type, port.link);
+    port.mtu = mtu ? static_cast<std::uint32_t>(mtu->value) : usual_mtu(port);
     port.lines.mtu = mtu ? mtu->line : 0;
     if (const auto clamp = section.flag("clamp_mss")) port.clamp_mss = clamp->value;
     port.reverse_path = read_reverse_path(section);

@@ -18,7 +18,7 @@
 namespace verbline::cli {
 
 using gateway::config_error, gateway::default_mtu, gateway::GatewayConfig, gateway::IpoibLink, gateway::PortConfig,
-    gateway::PortType, gateway::RouteConfig;
+    gateway::PortType, gateway::RouteConfig, gateway::usual_mtu;
 
 /// Reads and checks the file.
 Result<GatewayConfig> load_config(const std::string& file);

@@ -52,8 +52,13 @@ Verdict check_mtu(const PortConfig& port) {
     const unsigned line = port.lines.mtu;
     if (port.type == PortType::ethernet && (port.mtu < 68 || port.mtu > 9216))
         return Fault{line, fmt::format("mtu {} of {}: Ethernet ports take 68 to 9216", port.mtu, port.name)};
+    if (port.connected && !port.has_subnet())
+        return Fault{port.lines.mode, fmt::format("mode of {}: connected mode needs InfiniBand", port.name)};
+    if (port.connected && (port.mtu < gateway::least_connected_mtu || port.mtu > gateway::most_connected_mtu))
+        return Fault{line, fmt::format("mtu {} of {}: connected mode carries {} to {}", port.mtu, port.name,
+                                       gateway::least_connected_mtu, gateway::most_connected_mtu)};
     // The encapsulation takes 4 bytes of the link's 2048 or 4096 (RFC 4391, 7); which of the two is known at start.
-    if (port.type == PortType::ipoib && (port.mtu < 68 || port.mtu > 4092))
+    if (port.type == PortType::ipoib && !port.connected && (port.mtu < 68 || port.mtu > 4092))
         return Fault{line, fmt::format("mtu {} of {}: IPoIB carries at most 2044, or 4092 on a link of MTU 4096",
                                        port.mtu, port.name)};
     const bool ipv6 = std::ranges::any_of(port.addresses, [](const auto& own) { return !link::ipv4_of(own.gid); });

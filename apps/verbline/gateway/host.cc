@@ -18,17 +18,19 @@ public:
             .name = "host",
             .summary = "give this host or a network namespace an IPoIB interface",
             .synopsis =
-                "IFNAME {--sm SM | --link roce_v2} --device DEVICE --address CIDR [--netns NS] [--mtu N] [--pkey P] "
-                "[--name N] [--capture FILE] [--impair SPEC]\n--config FILE",
+                "IFNAME {--sm SM | --link roce_v2} --device DEVICE --address CIDR [--mode MODE] [--netns NS] [--mtu N] "
+                "[--pkey P] [--name N] [--capture FILE] [--impair SPEC]\n--config FILE",
             .description =
-                {"Makes an interface whose packets travel as IPoIB (RFC 4391, datagram mode) and runs until SIGINT or "
-                 "SIGTERM. The interface takes checksum and segmentation offload from the kernel.",
+                {"Makes an interface whose packets travel as IPoIB (RFC 4391) and runs until SIGINT or SIGTERM. The "
+                 "interface takes checksum and segmentation offload from the kernel.",
                  "SM is where the subnet manager is reached: ibsim:FABRIC,host=NODE for a simulated fabric, "
                  "umad:DEVICE,port=N for an adapter. DEVICE is what carries the packets: memif:SOCKET[,server], "
                  "tap:IFNAME[,netns=NS][,queues=N], hca:NAME/PORT for a port of an RDMA adapter, such as hca:mlx5_0/1, "
                  "or dpdk:DEVARGS for any DPDK port.",
                  "With --link roce_v2 the link is Ethernet, which has no subnet manager, and DEVICE may also be "
                  "eth:IFNAME, or an adapter's port for RoCE.",
+                 "With --mode connected packets of up to 65520 bytes travel on connections (RFC 4755) to neighbours "
+                 "that have them; others, and groups, get datagrams of up to 2044. InfiniBand without an adapter only.",
                  "Prints a line that ends in `ready` when traffic can flow."},
             .examples = {{"verbline host ib0 --sm ibsim:vl,host=H3 --device memif:/run/a.sock --address 10.2.0.2/24 "
                           "--netns ib-a",
@@ -50,6 +52,9 @@ public:
         app.add_option("--link", link_, "infiniband, or roce_v2 for a link without a subnet manager")
             ->check(CLI::IsMember({"infiniband", "roce_v2"}))
             ->type_name("LINK");
+        app.add_option("--mode", mode_, "datagram, or connected for packets of up to 65520 bytes")
+            ->check(CLI::IsMember({"datagram", "connected"}))
+            ->type_name("MODE");
         app.add_option("--device", port_.devices, "what carries the packets; several are joined by a software switch")
             ->required()
             ->expected(1)
@@ -63,7 +68,9 @@ public:
             ->type_name("CIDR");
         app.add_option("--netns", netns_, "the network namespace of the interface; without it, this one")
             ->type_name("NS");
-        app.add_option("--mtu", port_.mtu, "of the interface; without it, 2044, over RoCE 1020")->type_name("N");
+        app.add_option("--mtu", port_.mtu,
+                       "of the interface; without it, 2044, over RoCE 1020, in connected mode 65520")
+            ->type_name("N");
         app.add_option("--pkey", pkey_, "the partition; without it, 0xffff")->type_name("P");
         app.add_option("--name", name_, "the instance, for verbline show; without it, NS or IFNAME")->type_name("N");
         app.add_option("--capture", capture_, "write packets and MADs to a pcapng file")->type_name("FILE");
@@ -74,7 +81,8 @@ public:
     Outcome run(const CommandContext& context) override {
         port_.type = PortType::ipoib;
         if (link_ == "roce_v2") port_.link = IpoibLink::roce_v2;
-        if (port_.mtu == 0) port_.mtu = default_mtu(port_.type, port_.link);
+        port_.connected = mode_ == "connected";
+        if (port_.mtu == 0) port_.mtu = usual_mtu(port_);
         if (!pkey_.empty()) {
             const auto pkey = wire::from_string<wire::PKey>(pkey_);
             if (!pkey) return usage_failure(fmt::format("host: {} is no P_Key such as 0x8001", pkey_));
@@ -97,7 +105,7 @@ public:
 private:
     PortConfig port_{.type = PortType::ipoib, .mtu = 0, .lines = {}};
     std::vector<std::string> addresses_;
-    std::string link_, netns_, pkey_, name_, capture_;
+    std::string link_, mode_, netns_, pkey_, name_, capture_;
 };
 
 }  // namespace

@@ -16,9 +16,9 @@
 
 namespace verbline::cli {
 
-inline constexpr std::array<std::string_view, 13> tables{"ports",  "neighbours", "paths",   "path_cache", "multicast",
-                                                         "routes", "programs",   "queues",  "shards",     "hub",
-                                                         "xrc",    "cm",         "counters"};
+inline constexpr std::array<std::string_view, 14> tables{
+    "ports",    "neighbours", "connections", "paths", "path_cache", "multicast", "routes",
+    "programs", "queues",     "shards",      "hub",   "xrc",        "cm",        "counters"};
 
 constexpr bool is_table(std::string_view name) {
     return std::ranges::find(tables, name) != tables.end();

@@ -56,7 +56,9 @@ public:
                  "only one instance runs; cm and path_cache are then those of all. With no TABLE, prints all of them; "
                  "with no NAME either, lists the instances that run.",
                  "Tables: ports (state, GID, LID, P_Key, VLAN, the port whose device it shares, MTU, addresses), "
-                 "neighbours, paths (the path cache with its hits and misses), path_cache (how much it saves), "
+                 "neighbours, connections (of IPoIB's connected mode), paths (the path cache with its hits and "
+                 "misses), "
+                 "path_cache (how much it saves), "
                  "multicast (groups with reference counts), routes, programs (of packets; `verbline program`), "
                  "queues, shards (what each polling lcore does, and hands to others), hub (who has which lane, and "
                  "what it carries; in the last row, without a process, what lanes carried that are gone), xrc (XRC "

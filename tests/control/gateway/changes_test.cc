@@ -117,6 +117,7 @@ TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
         {"device", [](auto& p) { p.devices = {"tap:lan1"}; }},
         {"vlan", [](auto& p) { p.vlan = 7; }},
         {"sm", [](auto& p) { p.sm = "umad:mlx5_0"; }},
+        {"mode", [](auto& p) { p.connected = true; }},
         {"clamp_mss", [](auto& p) { p.clamp_mss = true; }},
         {"reverse_path", [](auto& p) { p.reverse_path = forward::ReversePathFilter::strict; }},
         {"proxy", [](auto& p) { p.proxy = true; }},
