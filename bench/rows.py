@@ -109,6 +109,17 @@ def bench_packet(role, mode, goal, *arguments):
                over_network=True)
 
 
+def connected_mode():
+    """The connections' packets are 64 KB; datagrams are cut to 2044 B, and coalesced where they arrive."""
+    def measure(effort):
+        need_root()
+        program = built("apps/verbline/verbline")
+        return tuple(float(word) for word in run("env", f"VERBLINE={program}", "bench/connected_mode").split())
+
+    return Row("IPoIB connected mode, TCP between two hosts", "Gbit/s", "datagram mode", 3, measure, less_is_better=False,
+               over_network=True)
+
+
 def net_ipoib():
     """Millions of packets that testpmd receives and sends back on the driver's carrier without a wire, with all headers and CRCs."""
     def measure(_):
@@ -461,6 +472,7 @@ def all_rows():
         bench_packet("forwarder", "io", 0.95, "--forward", "io"),
         bench_packet("forwarder", "macswap", 0.95, "--forward", "macswap"),
         net_ipoib(),
+        connected_mode(),
         roce_generator("roce2"),
         *bench_rdma_rows(),
         *bench_ipoib_rows(),

@@ -158,6 +158,19 @@ TEST(Config, ClampsTheSegmentsOfAPort) {
     EXPECT_FALSE(parse_config(with("# another", "clamp_mss = false"), "")->ports[0].clamp_mss);
 }
 
+TEST(Config, HasPortsInEitherModeOfIpoib) {
+    const auto connected = parse_config(with("type = \"ipoib\"", "type = \"ipoib\"\nmode = \"connected\""), "");
+    ASSERT_TRUE(connected) << connected.error().what;
+    EXPECT_TRUE(connected->ports[1].connected);
+    EXPECT_EQ(connected->ports[1].mtu, 65'520U) << "unless it says otherwise";
+    EXPECT_EQ(gateway::datagram_mtu(connected->ports[1]), 2044U);
+    EXPECT_FALSE(connected->ports[0].connected);
+    const auto datagram = parse_config(with("type = \"ipoib\"", "type = \"ipoib\"\nmode = \"datagram\""), "");
+    ASSERT_TRUE(datagram) << datagram.error().what;
+    EXPECT_FALSE(datagram->ports[1].connected);
+    EXPECT_EQ(datagram->ports[1].mtu, 2044U);
+}
+
 TEST(Config, ChecksTheReversePathsOfAPort) {
     using enum forward::ReversePathFilter;
     for (const auto& [text, check] : {std::pair{"off", off}, {"strict", strict}, {"loose", loose}}) {
