@@ -25,6 +25,17 @@ std::uint8_t option_of(std::uint8_t type) {
                                                              : wire::nd_option::target_link_address;
 }
 
+/// The nonce of a probe; 0: none of six bytes.
+std::uint64_t find_nonce(Bytes options_bytes) {
+    wire::NdOptions options(options_bytes);
+    for (auto next = options.next(); next && *next; next = options.next()) {
+        if ((*next)->type != wire::nd_option::nonce) continue;
+        const auto option = wire::NdNonce::parse((*next)->bytes);
+        return option ? option->nonce : 0;
+    }
+    return 0;
+}
+
 template <class Address>
 std::optional<Message> read_message(const wire::Ipv6& ip, Bytes icmp) {
     const auto message = wire::NeighbourMessage::parse(icmp);
@@ -47,20 +58,27 @@ std::optional<Message> read_message(const wire::Ipv6& ip, Bytes icmp) {
     }
     const bool probe = source == Gid{};
     if (probe ? at || destination != solicited_node(target) : !is_host(source)) return std::nullopt;
-    return Message{
-        .solicits = true, .source = probe ? std::nullopt : std::optional(source), .at = at, .subject = target};
+    return Message{.solicits = true,
+                   .source = probe ? std::nullopt : std::optional(source),
+                   .at = at,
+                   .subject = target,
+                   .nonce = probe ? find_nonce(icmp.subspan(wire::NeighbourMessage::size)) : 0};
 }
 
 template <class Address>
 std::size_t write(std::span<std::byte, discovery_size<Address>> out, const Address& own, const Gid& source,
-                  const Gid& destination, const wire::NeighbourMessage& message) {
+                  const Gid& destination, const wire::NeighbourMessage& message, std::uint64_t nonce) {
     using Option = wire::NdLinkAddress<Address>;
-    const auto size = wire::NeighbourMessage::size + (source == Gid{} ? 0 : Option::size);
+    const bool probe = source == Gid{};
+    const auto option_size = !probe ? Option::size : nonce != 0 ? wire::NdNonce::size : 0;
+    const auto size = wire::NeighbourMessage::size + option_size;
     const auto icmp = out.subspan(wire::Ipv6::size);
     message.emit(icmp.template first<wire::NeighbourMessage::size>());
-    if (source != Gid{}) {
-        Option{option_of(message.type), own}.emit(
-            icmp.subspan(wire::NeighbourMessage::size).template first<Option::size>());
+    const auto option = icmp.subspan(wire::NeighbourMessage::size);
+    if (!probe) {
+        Option{option_of(message.type), own}.emit(option.template first<Option::size>());
+    } else if (nonce != 0) {
+        wire::NdNonce{nonce}.emit(option.template first<wire::NdNonce::size>());
     }
     finish_discovery(out.first(wire::Ipv6::size + size), link::ipv6_of(source), link::ipv6_of(destination));
     return wire::Ipv6::size + size;
@@ -151,7 +169,7 @@ std::size_t write_discovery(wire::MutableBytes out, const Message& message, bool
                                       .target = link::ipv6_of(message.solicits ? message.subject : source)};
     return std::visit(
         [&]<class Address>(const Address& own) {
-            return write(out.template first<discovery_size<Address>>(), own, source, destination, body);
+            return write(out.template first<discovery_size<Address>>(), own, source, destination, body, message.nonce);
         },
         *message.at);
 }

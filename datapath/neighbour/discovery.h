@@ -51,8 +51,8 @@ void finish_discovery(wire::MutableBytes packet, const wire::Ipv6Address& source
 wire::Gid multicast_group_of(const Message& message);
 
 /// Writes a message of IPv6 addresses, for one neighbour or for its group. The option with the link-layer address
-/// `message.at` is omitted if the source is unspecified (RFC 4861, 4.3). Returns the length in bytes; `out` must hold
-/// `discovery_size` of its kind of address.
+/// `message.at` is omitted if the source is unspecified (RFC 4861, 4.3), where the nonce has its place. Returns the
+/// length in bytes; `out` must hold `discovery_size` of its kind of address.
 std::size_t write_discovery(wire::MutableBytes out, const Message& message, bool unicast);
 
 }  // namespace verbline::neighbour

@@ -35,6 +35,7 @@ struct Message {
     bool solicited = false;                     ///< a reply to a request
     bool overrides = true;                      ///< may replace a known link-layer address (override flag)
     bool router = false;                        ///< ND's router flag; not parsed
+    std::uint64_t nonce = 0;                    ///< of ND's probes, 48 bits (RFC 7527); 0: none
     bool operator==(const Message&) const = default;
 };
 

@@ -37,6 +37,7 @@ struct Parameters {
     Time forget = 60 * second;  ///< lifetime of an entry that is not verified, from the neighbour's last message
 
     Detect detect_duplicates = Detect::none;
+    std::uint64_t nonces = 0;             ///< random, for those of ND's probes (RFC 7527); 0: they have none
     Time probe_wait = 100 * millisecond;  ///< for answers to that probe
     bool use_tentative = true;            ///< an address is used while its probe is under way (not so RFC 4862, 5.4)
     unsigned announcements = 2;           ///< ANNOUNCE_NUM; at least one

@@ -89,6 +89,7 @@ void Resolver::handle_request(const Message& message, Time now, Cache::Actions& 
     counters_.add(message.subject, Event::rx_requests);
     const bool for_us = addresses_.owns(message.subject);
     if (!message.source) {
+        if (is_own_probe(message)) return counters_.add(message.subject, Event::rx_dropped_own);
         if (!for_us) return counters_.add(message.subject, Event::rx_dropped_not_ours);
         const auto to = message.at ? message.at : message.frame_source;
         if (addresses_.probed(message.subject)) answer(message, to, now, out);
@@ -152,7 +153,24 @@ void Resolver::announce_once(const LocalAddresses::Due& due, Time now, Actions& 
     counters_.add(due.address, Event::tx_announcements);
     auto message = due.probe ? request(own_, std::nullopt, due.address) : announcement(own_, due.address);
     message.router = !due.probe && parameters_.router;
+    if (due.probe && parameters_.nonces != 0 && family_of(due.address) == Family::ipv6) message.nonce = next_nonce();
     out.emplace_back(Send{message, std::nullopt});
+}
+
+/// Of six bytes, and not zero: the numbers of a generator (SplitMix64), of which nobody else knows the seed.
+std::uint64_t Resolver::next_nonce() {
+    constexpr std::uint64_t step = 0x9e37'79b9'7f4a'7c15, six_bytes = 0xffff'ffff'ffff;
+    auto value = parameters_.nonces + step * ++nonces_made_;
+    value = (value ^ value >> 30) * 0xbf58'476d'1ce4'e5b9;
+    value = (value ^ value >> 27) * 0x94d0'49bb'1331'11eb;
+    const auto nonce = std::max<std::uint64_t>((value ^ value >> 31) & six_bytes, 1);
+    last_nonces_[nonces_made_ % last_nonces_.size()] = nonce;
+    return nonce;
+}
+
+/// A probe of ours that a loop of the link has brought back is no other host's (RFC 7527, 4.2).
+bool Resolver::is_own_probe(const Message& message) const {
+    return message.nonce != 0 && std::ranges::find(last_nonces_, message.nonce) != last_nonces_.end();
 }
 
 /// Turns the cache's output into actions.

@@ -16,6 +16,8 @@
 ///
 /// Pure: no I/O, no clock. One thread at a time. Time is the caller's, in nanoseconds.
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -83,6 +85,8 @@ private:
     void solicit(const Cache::Solicit& solicit, Time now, Actions& out);
     void announce_once(const LocalAddresses::Due& due, Time now, Actions& out);
     void play(const Cache::Actions& actions, Time now, Actions& out);
+    std::uint64_t next_nonce();
+    bool is_own_probe(const Message& message) const;
 
     LinkAddress own_;
     const Parameters parameters_;
@@ -90,6 +94,8 @@ private:
     LocalAddresses addresses_{parameters_};
     Cache cache_{parameters_, counters_};
     TokenBucket answers_, multicasts_;
+    std::uint64_t nonces_made_ = 0;
+    std::array<std::uint64_t, 16> last_nonces_{};  ///< of our probes; a loop brings them back soon
 };
 
 }  // namespace verbline::neighbour

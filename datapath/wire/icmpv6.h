@@ -143,7 +143,7 @@ struct NdRedirect {
 
 namespace nd_option {
 constexpr std::uint8_t source_link_address = 1, target_link_address = 2, prefix_information = 3, redirected_header = 4,
-                       mtu = 5;
+                       mtu = 5, nonce = 14;
 }
 
 /// View of one option: `bytes` includes type and length.
@@ -207,6 +207,21 @@ struct NdMtu {
     static constexpr Parsed<NdMtu> parse(Bytes packet) { return read<NdMtu>(packet); }
     constexpr void emit(std::span<std::byte, size> out) const { write(*this, out); }
     bool operator==(const NdMtu&) const = default;
+};
+
+/// By which a host knows its own probe when it comes back (RFC 7527, 4; RFC 3971, 5.3.2): six bytes, as hosts send.
+struct NdNonce {
+    static constexpr std::size_t size = 8;
+
+    std::uint64_t nonce = 0;  ///< 48 bits
+
+    using Layout = Fields<Constant<at(0), 8, nd_option::nonce, Malformed::version>,
+                          Constant<at(1), 8, 1, Malformed::length>, Field<&NdNonce::nonce, at(2), 48>>;
+    static_assert(Layout::tile(size));
+
+    static constexpr Parsed<NdNonce> parse(Bytes packet) { return read<NdNonce>(packet); }
+    constexpr void emit(std::span<std::byte, size> out) const { write(*this, out); }
+    bool operator==(const NdNonce&) const = default;
 };
 
 struct NdPrefix {

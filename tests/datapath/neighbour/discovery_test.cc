@@ -44,6 +44,17 @@ TEST(Discovery, RoundTrip) {
     EXPECT_FALSE(probe.message.source || probe.message.at);
 }
 
+// RFC 7527, 4: a probe has a nonce, and no link-layer address.
+TEST(Discovery, AProbeHasItsNonce) {
+    auto probe = request(our_ipoib, std::nullopt, gid("fd00::2"));
+    probe.nonce = 0xa1b2c3d4e5f6;
+    const auto bytes = packet(probe);
+    EXPECT_EQ(std::vector<std::byte>(bytes.end() - 8, bytes.end()), test::from_hex("0e01 a1b2c3d4e5f6"));
+    EXPECT_EQ(read_discovery<IpoibAddress>(bytes).message.nonce, probe.nonce);
+    auto other = solicitation();
+    EXPECT_EQ(read_discovery<IpoibAddress>(other).message.nonce, 0U);
+}
+
 // RFC 4391, 9.3: type 1, length 3 (24 bytes), two bytes reserved, flags, queue pair, GID.
 TEST(Discovery, TheOptionOfInfinibandIsThreeUnitsLong) {
     const auto option = test::from_hex("01 03 0000 00 000048 fe80000000000000 0000000000000002");

@@ -233,6 +233,51 @@ TEST(ResolverOnIpoib, AProbeForOurAddressIsAnsweredToAll) {
     EXPECT_EQ(us.engine.size(), 0u);
 }
 
+/// One that detects duplicates, as routers' ports do, and its probes.
+struct Probing {
+    explicit Probing(std::uint64_t nonces)
+        : engine(link_of(1), {.detect_duplicates = Detect::ipv6, .nonces = nonces, .use_tentative = false}) {}
+    std::vector<Message> probe() {
+        std::vector<Message> probes;
+        for (const auto& action : engine.set_addresses({{address(1), 64}}, 0)) {
+            const auto* send = std::get_if<Send>(&action);
+            if (send != nullptr && !send->message.source) probes.push_back(send->message);
+        }
+        for (const auto& action : engine.tick(0)) {
+            const auto* send = std::get_if<Send>(&action);
+            if (send != nullptr && !send->message.source) probes.push_back(send->message);
+        }
+        return probes;
+    }
+    bool loses_to(const Message& probe) {
+        const auto actions = engine.received(read_discovery<IpoibAddress>(packet_of({probe, std::nullopt})), 0);
+        return std::ranges::any_of(actions, [](const auto& each) { return std::holds_alternative<Conflict>(each); });
+    }
+    Resolver engine;
+};
+
+/// RFC 7527, 4.2: what a loop of the link brings back is told from another host's by its nonce.
+TEST(ResolverOnIpoib, AProbeThatComesBackIsItsOwn) {
+    Probing us(7), other(8);
+    const auto probes = us.probe();
+    ASSERT_EQ(probes.size(), 1U);
+    EXPECT_NE(probes[0].nonce, 0U);
+    EXPECT_FALSE(us.loses_to(probes[0]));
+    EXPECT_EQ(us.engine.counters().value(Event::rx_dropped_own), 1U);
+    const auto others = other.probe();
+    ASSERT_EQ(others.size(), 1U);
+    EXPECT_TRUE(us.loses_to(others[0])) << "two hosts want one address";
+}
+
+TEST(ResolverOnIpoib, AProbeWithoutANonceIsAnotherHosts) {
+    Probing us(7), old(0);
+    us.probe();
+    const auto probes = old.probe();
+    ASSERT_EQ(probes.size(), 1U);
+    EXPECT_EQ(probes[0].nonce, 0U);
+    EXPECT_TRUE(us.loses_to(probes[0]));
+}
+
 TEST(ResolverOnIpoib, IsInTheGroupsOfItsAddresses) {
     IpoibHost us(1);
     us.set_addresses({{address(1), 64},

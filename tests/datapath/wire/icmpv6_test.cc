@@ -79,6 +79,10 @@ TEST(NdMtu, Golden) {
     expect_golden("05 01 0000 000007fc", NdMtu{.mtu = 2044});
 }
 
+TEST(NdNonce, Golden) {
+    expect_golden("0e 01 a1b2c3d4e5f6", NdNonce{.nonce = 0xa1b2c3d4e5f6});
+}
+
 TEST(NdPrefix, Golden) {
     expect_golden("03 04 40 c0 00015180 00003840 00000000 20010db8000000000000000000000000",
                   NdPrefix{.length = 64,
