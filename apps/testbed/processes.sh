@@ -39,6 +39,7 @@ bed_limit() { start limit bash -c 'sleep "$1"; exec "$2" "$3"' limit "$1" "$root
 start() {
     local name=$1
     shift
+    : >"$bed/$name.log" # now: the background may be late, and who waits for a line must not find it in the log of the one before
     setsid "$@" </dev/null >"$bed/$name.log" 2>&1 &
     process_remember "$name" $!
     disown # or bash would announce the end of each
