@@ -18,6 +18,8 @@
 
 namespace verbline::gateway {
 
+static_assert(most_connected_mtu == ipoib::connected_mtu);
+
 std::unexpected<Fault> GatewayPort::misfit(unsigned line, std::string reason) const {
     return std::unexpected(Fault{.of_config = true, .what = config_error(config_.file, line, std::move(reason)).what});
 }

@@ -153,15 +153,12 @@ Result<void> Connector::request(const wire::IpoibAddress& neighbour, Outgoing& o
     if (auto good = (*pair)->init({.pkey = identity_->pkey}); !good) return good;
     outgoing.pair = std::move(*pair);
     outgoing.first = random_psn();
-    const auto largest = setup_.connections->device().max_mtu();
-    auto mtu = std::min<std::uint8_t>(static_cast<std::uint8_t>(outgoing.path.mtu), 5);
-    while (mtu > 1 && bytes_of_mtu(mtu) > largest) --mtu;
     auto endpoint = manager_->connect({.primary = connection_path(outgoing.path),
                                        .service = wire::ipoib_connected_service(neighbour.qpn),
                                        .qpn = outgoing.pair->qpn(),
                                        .psn = outgoing.first,
                                        .pkey = identity_->pkey,
-                                       .mtu = std::max<std::uint8_t>(mtu, 1),
+                                       .mtu = path_mtu(outgoing.path),
                                        .remote_response_timeout = response_timeout,
                                        .local_response_timeout = response_timeout,
                                        .max_cm_retries = request_retries,
@@ -186,6 +183,13 @@ cm::ConnectionPath Connector::connection_path(const wire::PathRecord& path) cons
             .sl = path.service_level,
             .subnet_local = path.hop_limit <= 1,
             .packet_lifetime = path.lifetime};
+}
+
+/// Of the path, coded: as far as our frames have room.
+std::uint8_t Connector::path_mtu(const wire::PathRecord& path) const {
+    auto coded = std::clamp<std::uint8_t>(static_cast<std::uint8_t>(path.mtu), 1, 5);
+    while (bytes_of_mtu(coded) > setup_.connections->device().max_mtu()) --coded;
+    return coded;
 }
 
 /// Private data of REQ and REP.
@@ -273,13 +277,8 @@ Result<void> Connector::make_ready(Outgoing& outgoing, const cm::Reply& reply) {
     const auto least = setup_.connections->datagram_mtu();
     if (!peer || peer->mtu < least + header) return failure(EPROTO, "it takes no packet of the datagrams' size");
     const auto path = connection_path(outgoing.path);
-    auto mtu = static_cast<std::uint8_t>(outgoing.path.mtu);
-    const auto largest = setup_.connections->device().max_mtu();
-    const auto ready =
-        outgoing.pair->ready_to_receive({.remote = reply.qpn,
-                                         .path = path.route,
-                                         .mtu = std::clamp(bytes_of_mtu(std::min<std::uint8_t>(mtu, 5)), 256u, largest),
-                                         .first = reply.psn});
+    const auto ready = outgoing.pair->ready_to_receive(
+        {.remote = reply.qpn, .path = path.route, .mtu = bytes_of_mtu(path_mtu(outgoing.path)), .first = reply.psn});
     if (!ready) return ready;
     const auto sends = outgoing.pair->ready_to_send({.first = outgoing.first, .timeout = ack_timeout});
     if (!sends) return sends;

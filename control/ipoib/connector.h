@@ -104,7 +104,6 @@ private:
         ConnectionNumber number;
         std::unique_ptr<rdma::QueuePair> pair;
     };
-    using Neighbours = std::map<wire::IpoibAddress, Outgoing>;
 
     void start(const Identity& identity);
     Result<void> open_services(const Identity& identity);
@@ -117,6 +116,7 @@ private:
     void begin(const wire::IpoibAddress& neighbour, Outgoing& outgoing);
     Result<void> request(const wire::IpoibAddress& neighbour, Outgoing& outgoing);
     cm::ConnectionPath connection_path(const wire::PathRecord& path) const;
+    std::uint8_t path_mtu(const wire::PathRecord& path) const;
     void connect(const wire::IpoibAddress& neighbour, Outgoing& outgoing, const cm::Reply& reply);
     Result<void> make_ready(Outgoing& outgoing, const cm::Reply& reply);
     void refused(Outgoing& outgoing);
@@ -140,7 +140,7 @@ private:
     cm::Manager::Pointer manager_;
     cm::EndpointPointer listener_;
     std::vector<cm::Endpoint*> ready_;
-    Neighbours outgoing_;
+    std::map<wire::IpoibAddress, Outgoing> outgoing_;
     std::map<wire::IpoibAddress, Incoming> incoming_;
     std::vector<Closing> closing_;  ///< until the shard no longer uses them
     ConnectorCounters counters_;

@@ -305,7 +305,9 @@ void FamilyRouter<Family>::refuse(rte_mbuf* packet, Counter& why, const Error& e
     const auto destination = Family::source_of(*packet);
     const auto hop = way_back(destination, from, *packet);
     const bool ours = hop.kind == NextHopKind::local;
-    const auto source = ours ? Family::destination_of(*packet) : Family::error_source(context_.ports, from, *packet);
+    const auto wanted = Family::destination_of(*packet);
+    const bool in_its_name = ours && !Family::is_group(wanted);
+    const auto source = in_its_name ? wanted : Family::error_source(context_.ports, from, *packet);
     auto* message = source != Address{} && context_.icmp_limit.take(now)
                         ? Family::make_error(*packet, error, source, context_.pool)
                         : nullptr;

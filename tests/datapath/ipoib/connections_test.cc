@@ -2,6 +2,9 @@
 // Two ends of a cable in connected mode; the test connects their queue pairs, and is both shards.
 #include "datapath/ipoib/connections.h"
 
+#include <atomic>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "datapath/link/envelope.h"
@@ -18,13 +21,6 @@ protected:
         a.take_address(), b.take_address();
         sender = std::move(*a.connections->make_sender());
         receiver = std::move(*b.connections->make_receiver());
-        const auto join = [](rdma::QueuePair& from, const rdma::QueuePair& to, const ConnectedEnd& other) {
-            ASSERT_TRUE(from.init({}));
-            ASSERT_TRUE(from.ready_to_receive({.remote = to.qpn(),
-                                               .path = {.address = {.dlid = other.identity.port.lid}},
-                                               .mtu = 2048,
-                                               .first = wire::Psn(7)}));
-        };
         join(*sender, *receiver, b), join(*receiver, *sender, a);
         ASSERT_TRUE(sender->ready_to_send({.first = wire::Psn(7), .timeout = 10, .retries = 2}));
         number = a.connections->open(*sender, connected_mtu).value();
@@ -33,6 +29,14 @@ protected:
         b.arrived.clear();
         run();
         receiver.reset(), sender.reset();
+    }
+    /// To the queue pair `to`, of `other`.
+    static void join(rdma::QueuePair& from, const rdma::QueuePair& to, const ConnectedEnd& other) {
+        ASSERT_TRUE(from.init({}));
+        ASSERT_TRUE(from.ready_to_receive({.remote = to.qpn(),
+                                           .path = {.address = {.dlid = other.identity.port.lid}},
+                                           .mtu = 2048,
+                                           .first = wire::Psn(7)}));
     }
     void run(unsigned polls = 60) {
         for (unsigned i = 0; i < polls; ++i) {
@@ -206,6 +210,41 @@ TEST_F(ConnectionsTest, HaveNoQueuePairsOfInterfaces) {
         EXPECT_GE(static_cast<std::uint32_t>((*pair)->qpn()), 0x100U);
         if (i % 100 == 0) pairs.push_back(std::move(*pair));
     }
+}
+
+/// The control thread makes and closes connections while the shard polls, and sends by whatever there is.
+TEST_F(ConnectionsTest, ComeAndGoWhileTheShardPolls) {
+    std::atomic<ConnectionNumber> current = 0, to_close = 0;
+    std::atomic<bool> stop = false;
+    std::atomic<std::size_t> arrived = 0;
+    std::thread shard([&] {
+        for (Time time = now; !stop; time += microsecond) {
+            if (const auto to = current.load()) a.send(pattern(3000), a.to(b, to));
+            if (const auto closing = to_close.exchange(0)) a.connections->close(closing);
+            a.poll(time), b.poll(time);
+            arrived += b.arrived.size();
+            b.arrived.clear();
+        }
+    });
+    for (unsigned i = 0; i < 20; ++i) {
+        auto from = std::move(*a.connections->make_sender());
+        auto to = std::move(*b.connections->make_receiver());
+        join(*from, *to, b), join(*to, *from, a);
+        ASSERT_TRUE(from->ready_to_send({.first = wire::Psn(7)}));
+        const auto opened = a.connections->open(*from, 4000).value();
+        const auto before = arrived.load();
+        current = opened;
+        while (arrived < before + 5) std::this_thread::yield();
+        current = 0;
+        from->error();
+        // Behind what it may still send by the number that it has read.
+        while (a.connections->sent(opened) == 0) std::this_thread::yield();
+        to_close = opened;
+        while (!a.connections->closed(opened)) std::this_thread::yield();
+        to->error();
+    }
+    stop = true;
+    shard.join();
 }
 
 /// What is for others of the fabric, and what is broken, is counted as on an interface without connections.
