@@ -68,7 +68,8 @@ public:
     void set_identity(const std::optional<Identity>& identity);
 
     using Found = std::function<void(ConnectionNumber)>;
-    /// Calls `found` once, now or later: with the connection to a neighbour by this path, or with 0 if it has none.
+    /// `neighbour`: as its hardware address says, with its flags; so it is named in the calls of Setup. Calls `found`
+    /// once, now or later: with the connection to a neighbour by this path, or with 0 if it has none.
     /// While one is being made, the answer waits for it.
     void find(const wire::IpoibAddress& neighbour, const wire::PathRecord& path, Found found);
 
@@ -105,14 +106,18 @@ private:
         std::unique_ptr<rdma::QueuePair> pair;
     };
 
+    // connector.cc
     void start(const Identity& identity);
     Result<void> open_services(const Identity& identity);
     void reset();
     void settle();
     void upkeep();
     void poll(cm::Endpoint& endpoint);
+    static wire::Psn random_psn();
+    cm::PrivateData introduction() const;
+
+    // connector_outgoing.cc
     void receive(const wire::IpoibAddress& neighbour, const cm::Endpoint& of, const cm::EndpointEvent& event);
-    void receive_incoming(const wire::IpoibAddress& neighbour, const cm::Endpoint& of, const cm::EndpointEvent& event);
     void begin(const wire::IpoibAddress& neighbour, Outgoing& outgoing);
     Result<void> request(const wire::IpoibAddress& neighbour, Outgoing& outgoing);
     cm::ConnectionPath connection_path(const wire::PathRecord& path) const;
@@ -122,12 +127,14 @@ private:
     void refused(Outgoing& outgoing);
     void end(Outgoing& outgoing);
     void lose(const wire::IpoibAddress& neighbour, Outgoing& outgoing);
-    void answer(Outgoing& outgoing);
+    void let_go(const wire::IpoibAddress& neighbour, Outgoing& outgoing);
+    static void answer(Outgoing& outgoing);
+
+    // connector_incoming.cc
     void accept(const cm::RequestReceived& received);
+    void receive_incoming(const wire::IpoibAddress& neighbour, const cm::Endpoint& of, const cm::EndpointEvent& event);
     Result<std::unique_ptr<rdma::QueuePair>> make_receiver(const cm::Request& request);
-    void drop(Incoming& incoming);
-    static wire::Psn random_psn();
-    cm::PrivateData introduction() const;
+    static void drop(Incoming& incoming);
 
     control::Loop& loop_;
     Setup setup_;

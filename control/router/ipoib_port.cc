@@ -14,18 +14,13 @@ IpoibPort::IpoibPort(control::Loop& loop, ShardLinks& shards, const Setup& setup
     subnet_.start();
 }
 
-/// Neighbours in use that have an address of the connector's, which knows no flags, have the flag of connected mode.
 ipoib::Connector::Setup IpoibPort::connector_setup() {
-    const auto with_flag = [](wire::IpoibAddress address) {
-        address.flags = wire::IpoibAddress::connected_rc;
-        return address;
-    };
     return {.connections = link_.connections,
             .wake = [this] { shards()[0].shard_signal().interrupt(); },
             .close = [this](auto number) { shards().send(CloseConnection{id(), number}); },
-            .wanted = [this, with_flag](const auto& neighbour) { return uses(with_flag(neighbour)); },
-            .lost = [this, with_flag](const auto& neighbour) { locate_again(with_flag(neighbour), true); },
-            .found = [this, with_flag](const auto& neighbour) { locate_again(with_flag(neighbour), false); },
+            .wanted = [this](const auto& neighbour) { return uses(neighbour); },
+            .lost = [this](const auto& neighbour) { locate_again(neighbour, true); },
+            .found = [this](const auto& neighbour) { locate_again(neighbour, false); },
             .trouble = [this](const std::string& trouble) { on_trouble_(trouble); }};
 }
 

@@ -2,7 +2,6 @@
 #include "control/router/port.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include <rte_mbuf.h>
@@ -14,6 +13,7 @@
 #include "datapath/neighbour/discovery.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ethernet.h"
+#include "pmd/base/random.h"
 
 namespace verbline::router {
 namespace {
@@ -36,17 +36,11 @@ neighbour::Solicitation read_solicitation(const Punted& event, const neighbour::
                       like);
 }
 
-/// Not zero.
-std::uint64_t random_number() {
-    std::random_device random;
-    return (std::uint64_t{random()} << 32 | random()) | 1;
-}
-
 neighbour::Parameters parameters_of(const ControlPort::Setup& setup) {
     return {.router = setup.forwards,
             .detect_duplicates = neighbour::Detect::ipv6,
-            .nonces = random_number(),
-            .probe_wait = second,  // RetransTimer (RFC 4862, 5.4; RFC 4861, 10)
+            .nonces = random_number() | 1,  // 0 would be none
+            .probe_wait = second,           // RetransTimer (RFC 4862, 5.4; RFC 4861, 10)
             .use_tentative = false,
             .virtual_addresses = setup.virtual_addresses,
             .capacity = setup.neighbours};

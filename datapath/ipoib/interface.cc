@@ -9,9 +9,10 @@
 #include "datapath/link/arrival.h"
 #include "datapath/link/mbuf.h"
 #include "datapath/link/part.h"
+#include "datapath/link/soft_ib.h"
 #include "datapath/link/transmit.h"
+#include "datapath/link/transport_header.h"
 #include "datapath/offload/packet.h"
-#include "datapath/wire/bth.h"
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/ipoib.h"
 #include "datapath/wire/udp.h"
@@ -74,16 +75,15 @@ void IpoibInterface::receive_into(link::Reception& out, Origins* origins) noexce
     if (connections_ != nullptr) receive_connected(out, frames.size() - received.size());
 }
 
-/// Whether a frame is for another queue pair at our address, as far as its headers say: who takes it checks it.
+/// Whether a frame is for another queue pair at our address, as far as its headers say: who takes it verifies it.
 bool IpoibInterface::is_for_others(const rte_mbuf& frame) const noexcept {
     if (!queue_pair_ || frame.nb_segs != 1) return false;
-    const auto bytes = offload::first_segment(frame);
-    link::Arrival arrival;
     const auto& own = queue_pair_->attributes();
-    if (link::open_headers(bytes, own.port.carrier, arrival)) return false;
-    if (link::destination_lid(bytes, arrival) != own.port.lid) return false;
-    const auto qpn = link::part_at<wire::Bth>(bytes, arrival.bth_at).get<&wire::Bth::dest>();
-    return qpn != own.qpn;
+    const auto bytes = offload::first_segment(frame);
+    const auto bth_at = link::transport_header_at(bytes);
+    if (!bth_at || link::transport_header(bytes, *bth_at).get<&wire::Bth::dest>() == own.qpn) return false;
+    const auto to = link::part_at<wire::Ethernet>(bytes).get<&wire::Ethernet::destination>();
+    return to == link::soft_ib::mac_of(own.port.lid);
 }
 
 /// What has come by connections, as far as there is room for it.

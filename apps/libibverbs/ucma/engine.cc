@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <random>
 #include <utility>
 
 #include <errno.h>
@@ -20,6 +19,7 @@
 #include "control/telemetry/program_directory.h"
 #include "pmd/base/clock.h"
 #include "pmd/base/free_descriptors.h"
+#include "pmd/base/random.h"
 
 namespace verbline::verbs {
 namespace {
@@ -49,8 +49,7 @@ Result<std::unique_ptr<CmEngine>> CmEngine::start(Process& process, std::functio
 
     std::vector<rdmacm::NetworkPort*> networks;
     std::ranges::transform(engine->ports_, std::back_inserter(networks), [](const auto& port) { return port.get(); });
-    std::random_device random;
-    engine->service_ = rdmacm::Service::create(std::move(networks), std::uint64_t{random()} << 32 | random());
+    engine->service_ = rdmacm::Service::create(std::move(networks), random_number());
     if (auto watching = engine->watch_ports(); !watching) return std::unexpected(watching.error());
     if (auto watching = engine->watch_asked(std::move(asked)); !watching) return std::unexpected(watching.error());
     engine->show();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,16 +13,12 @@
 #include "apps/libibverbs/port/process.h"
 #include "control/cm/member_ids.h"
 #include "control/host/privileged_port.h"
+#include "pmd/base/random.h"
 
 namespace verbline::verbs {
 namespace {
 
 constexpr std::uint8_t rate_100_gigabits = 16;  ///< coded, as usual_gigabits
-
-std::uint64_t random_seed() {
-    std::random_device random;
-    return std::uint64_t{random()} << 32 | random();
-}
 
 }  // namespace
 
@@ -54,7 +49,7 @@ Result<void> PortNetwork::start() {
         return bound && port_.ports().elsewhere(std::to_underlying(bound->first), bound->second);
     };
     manager_ = cm::Manager::create(cm::Manager::Options{.ca_guid = port_.guid(),
-                                                        .seed = random_seed(),
+                                                        .seed = random_number(),
                                                         .ids = cm::ids_of(port_.link().lane.member),
                                                         .on_ready = callbacks_.on_ready,
                                                         .gid_index = own_index,

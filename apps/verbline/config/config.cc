@@ -103,28 +103,13 @@ void read_dhcp_servers(const Section& section, PortConfig& port) {
 
 PortConfig read_port(const toml::table& table) {
     const Section section(table, "[[port]]",
-                          {"name",
-                           "type",
-                           "link",
-                           "mode",
-                           "device",
-                           "vlan",
-                           "sm",
-                           "pkey",
-                           "mtu",
-                           "clamp_mss",
-                           "reverse_path",
-                           "multicast",
-                           "proxy",
-                           "address",
-                           "virtual_address",
-                           "advertise",
-                           "dhcp_relay",
-                           "dhcpv6_relay",
-                           "impair",
-                           "capture",
-                           "program",
-                           "program_section"});
+                          {// what it is
+                           "name", "type", "link", "mode", "device", "vlan", "sm", "pkey", "mtu",
+                           // how it routes
+                           "clamp_mss", "reverse_path", "multicast", "proxy", "address", "virtual_address", "advertise",
+                           "dhcp_relay", "dhcpv6_relay",
+                           // for trying and watching
+                           "impair", "capture", "program", "program_section"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {

@@ -2,6 +2,8 @@
 // Two interfaces in connected mode on a cable, each with its connector; the test is their shards and their routers.
 #include "control/ipoib/connector.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "datapath/wire/ipoib_connected.h"
@@ -13,19 +15,25 @@ namespace {
 
 using test::bytes_of, test::ConnectedEnd, test::pattern;
 
-/// An interface with its connector. Neighbours that are wanted are those that were asked for.
+/// An interface with its connector. Neighbours in use are those that were asked for, by the address that was given.
 struct Side {
     Side(control::Loop& loop, std::uint16_t lid, std::unique_ptr<pmd::NetDevice> device)
         : end(test::connected_identity(lid), std::move(device)),
           connector(loop, {.connections = end.connections.get(),
                            .wake = [this] { ++woken; },
-                           .close = [this](ConnectionNumber number) { end.connections->close(number); },
-                           .wanted = [this](const auto&) { return wanted; },
+                           .close =
+                               [this](ConnectionNumber number) {
+                                   closed_after_lost.push_back(lost.size());
+                                   end.connections->close(number);
+                               },
+                           .wanted = [this](const auto& neighbour) { return wanted && asked.contains(neighbour); },
                            .lost = [this](const auto& neighbour) { lost.push_back(neighbour); },
                            .found = [this](const auto& neighbour) { found.push_back(neighbour); },
                            .trouble = [this](const std::string& line) { troubles.push_back(line); }}) {}
 
-    wire::IpoibAddress address() const { return {.qpn = end.identity.qpn, .gid = end.identity.port.gid}; }
+    wire::IpoibAddress address() const {
+        return {.flags = flags, .qpn = end.identity.qpn, .gid = end.identity.port.gid};
+    }
     wire::PathRecord path_to(const Side& other) const {
         return {.destination_gid = other.end.identity.port.gid,
                 .source_gid = end.identity.port.gid,
@@ -35,12 +43,16 @@ struct Side {
                 .lifetime = 10};
     }
     void find(const Side& other) {
+        asked.insert(other.address());
         connector.find(other.address(), path_to(other), [this](ConnectionNumber number) { answers.push_back(number); });
     }
     std::uint64_t counter(std::string_view name) const { return test::counter(connector, name); }
 
     ConnectedEnd end;
+    std::uint8_t flags = wire::IpoibAddress::connected_rc;
     bool wanted = true;
+    std::set<wire::IpoibAddress> asked;
+    std::vector<std::size_t> closed_after_lost;  ///< at each close: how many were lost before
     unsigned woken = 0;
     std::vector<ConnectionNumber> answers;
     std::vector<wire::IpoibAddress> lost, found;
@@ -93,7 +105,8 @@ TEST_F(ConnectorTest, ConnectsOneWay) {
     EXPECT_EQ(row.packets, 1U);
     ASSERT_EQ(b.connector.show().size(), 1U);
     EXPECT_FALSE(b.connector.show()[0].outgoing);
-    EXPECT_EQ(b.connector.show()[0].neighbour, a.address());
+    EXPECT_EQ(b.connector.show()[0].neighbour.qpn, a.address().qpn);
+    EXPECT_EQ(b.connector.show()[0].neighbour.gid, a.address().gid);
 }
 
 TEST_F(ConnectorTest, AnswersAtOnceWhatIsKnown) {
@@ -177,6 +190,16 @@ TEST_F(ConnectorTest, ClosesWhatNobodyUses) {
     EXPECT_NE(a.answers[0], 0);
 }
 
+/// RFC 4755, 3.1: an interface may have both RC and UC.
+TEST_F(ConnectorTest, KeepsTheConnectionOfANeighbourWithBothKinds) {
+    b.flags = wire::IpoibAddress::connected_rc | wire::IpoibAddress::connected_uc;
+    connect();
+    run_for(200 * millisecond);
+    ASSERT_EQ(a.connector.show().size(), 1U);
+    EXPECT_EQ(a.connector.show()[0].state, "connected");
+    EXPECT_TRUE(a.closed_after_lost.empty());
+}
+
 /// The subnet manager gives the port another LID.
 TEST_F(ConnectorTest, BeginsAnewWithAnotherAddress) {
     connect();
@@ -184,6 +207,8 @@ TEST_F(ConnectorTest, BeginsAnewWithAnotherAddress) {
     a.end.link->set_port(a.end.identity);
     a.connector.set_identity(a.end.identity);
     EXPECT_TRUE(a.connector.show().empty());
+    EXPECT_EQ(a.lost, std::vector{b.address()});
+    EXPECT_EQ(a.closed_after_lost, std::vector<std::size_t>{1}) << "or the shard would send to a number of another's";
     a.answers.clear();
     a.find(b);
     ASSERT_TRUE(run_until([&] { return !a.answers.empty(); }));
