@@ -37,8 +37,7 @@ public:
     GsiQueue& operator=(const GsiQueue&) = delete;
     ~GsiQueue();
 
-    /// Any poll thread, one at a time for each origin. Takes ownership of the frame, unless it returns false: too many
-    /// wait.
+    /// Any poll thread. Takes ownership of the frame, unless it returns false: too many wait.
     bool push(rte_mbuf* frame, link::MemberId origin) noexcept;
 
     // The control thread.

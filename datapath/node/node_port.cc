@@ -11,9 +11,9 @@
 
 namespace verbline::node {
 
-Result<NodePort::Rings> NodePort::make_rings(const NodeParts& parts, link::MemberId member) {
+Result<NodePort::Rings> NodePort::make_rings(const NodeParts& parts, link::MemberId member, unsigned queue) {
     // Names of rings are the process's; so are addresses.
-    const auto name = fmt::format("{}m{}", fmt::ptr(&parts.gsi), std::to_underlying(member));
+    const auto name = fmt::format("{}m{}q{}", fmt::ptr(&parts.gsi), std::to_underlying(member), queue);
     auto injected = pmd::HandoverRing::create(name, pmd::any_numa_socket, most_injected);
     if (!injected) return std::unexpected(injected.error());
     auto relayed = pmd::HandoverRing::create(name + "x", pmd::any_numa_socket, most_relayed);

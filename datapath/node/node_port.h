@@ -80,7 +80,8 @@ protected:
           injected_(std::move(rings.injected)),
           relayed_(std::move(rings.relayed)) {}
     ~NodePort() override;
-    static Result<Rings> make_rings(const NodeParts& parts, link::MemberId member);
+    /// `queue` of the wire, which may have several ports.
+    static Result<Rings> make_rings(const NodeParts& parts, link::MemberId member, unsigned queue = 0);
 
     /// What to do with a received frame, which holds at least the Ethernet header; may rewrite its MAC addresses. A
     /// frame that is dropped has been counted. Taken: it is not the port's any more.

@@ -26,8 +26,8 @@ bool is_address_resolution(wire::Bytes frame, std::size_t bth_at) noexcept {
 }  // namespace
 
 Result<std::unique_ptr<WirePort>> WirePort::create(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts,
-                                                   const wire::MacAddress& port) {
-    auto rings = make_rings(parts, link::node_itself);
+                                                   const wire::MacAddress& port, unsigned queue) {
+    auto rings = make_rings(parts, link::node_itself, queue);
     if (!rings) return std::unexpected(rings.error());
     return std::unique_ptr<WirePort>(new WirePort(std::move(inner), parts, std::move(*rings), port));
 }

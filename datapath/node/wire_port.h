@@ -15,9 +15,10 @@ namespace verbline::node {
 
 class WirePort final : public NodePort {
 public:
-    /// `port`: the node's MAC address; `parts` outlive the object.
+    /// `port`: the node's MAC address; `parts` outlive the object. A link of several queues has a port for each: frames
+    /// of the control thread and of XrcTargets go out by that of queue 0.
     static Result<std::unique_ptr<WirePort>> create(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts,
-                                                    const wire::MacAddress& port);
+                                                    const wire::MacAddress& port, unsigned queue = 0);
 
     std::uint16_t tx_burst(std::uint16_t queue, pmd::Burst burst) noexcept override;
 

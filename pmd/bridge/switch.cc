@@ -59,8 +59,9 @@ std::unique_ptr<Switch::Topology> Switch::topology() const {
     auto next = std::make_unique<Topology>();
     next->of_shard.resize(shards_.size());
     for (const auto& [id, port] : ports_) {
-        next->all.push_back(port.get());
         next->of_shard[port->shard].push_back(port.get());
+        if (port->first != port.get()) continue;
+        next->all.push_back(port.get());
         if (shards_.size() > 1) next->by_id.emplace(static_cast<std::uint32_t>(id), port.get());
         if (!port->is_uplink()) {
             next->known[port->mac] = {port.get()};
@@ -111,11 +112,34 @@ Switch::PortId Switch::add_lane(std::unique_ptr<NetDevice> device, wire::MacAddr
 }
 
 Result<Switch::PortId> Switch::add_uplink(std::unique_ptr<NetDevice> device) {
-    const auto number = std::ranges::count_if(ports_, [](const auto& entry) { return entry.second->is_uplink(); });
+    const auto number = std::ranges::count_if(ports_, [](const auto& entry) {
+        const auto& port = *entry.second;
+        return port.is_uplink() && port.first == &port;
+    });
     if (static_cast<std::size_t>(number) >= max_uplinks) return failure(ENOSPC, "a switch has at most 16 uplinks");
     auto port = make_port(std::move(device));
     port->uplink = static_cast<unsigned>(number);
     return add(std::move(port));
+}
+
+Result<std::vector<Switch::PortId>> Switch::add_uplink(std::vector<std::unique_ptr<NetDevice>> queues) {
+    auto added = add_uplink(std::move(queues.front()));
+    if (!added) return std::unexpected(added.error());
+    std::vector ids{*added};
+    if (queues.size() == 1) return ids;
+    auto& first = *ports_.at(*added);
+    first.shard = 0;
+    first.queues = {&first};
+    for (unsigned i = 1; i < queues.size(); ++i) {
+        auto port = make_port(std::move(queues[i]));
+        port->shard = i % shards();
+        port->uplink = first.uplink;
+        port->first = &first;
+        if (port->device->capabilities().tx_queues > 0) first.queues.push_back(port.get());
+        ids.push_back(add(std::move(port)));
+    }
+    gate_.set(topology());
+    return ids;
 }
 
 void Switch::remove(PortId port) {

@@ -18,6 +18,7 @@
 /// to port keep their order:
 ///
 ///     lane 1 ──> shard 0 ── guard, lookup ──┬──> lane 3 (its own)
+///                                           ├──> its queue of an uplink that has several
 ///                                           └── HandoverRing ──> shard 1 ──> lane 2
 ///
 /// The control thread builds a new topology and publishes it, and waits for the polls under way; poll threads do not
@@ -123,6 +124,9 @@ public:
     void set_guard(PortId lane, std::optional<SourceGuard> guard);
     /// Only before the first poll.
     Result<PortId> add_uplink(std::unique_ptr<NetDevice> device);
+    /// The same of a device of several queues (DeviceQueue), with a port for each: shards take them in turns. Frames
+    /// that go there leave by the queue of the shard that has them, and are handed over only if it has none.
+    Result<std::vector<PortId>> add_uplink(std::vector<std::unique_ptr<NetDevice>> queues);
     /// Removes a port. Frames that its device had received are forwarded first. On return the device is destroyed; its
     /// counters stay in `removed_ports` and `removed_devices`.
     void remove(PortId port);

@@ -110,8 +110,9 @@ void Switch::take_rest(Topology& topology, Port& port) noexcept {
         const auto received = take_from(shard, topology, port);
         if (received == 0) break;
         taken += received;
-        for (auto* const to : topology.all)
-            if (!to->output.empty()) to->output.flush(*to->device, 0);
+        for (const auto& ports : topology.of_shard)
+            for (auto* const to : ports)
+                if (!to->output.empty()) to->output.flush(*to->device, 0);
         for (const auto& other : shards_) take_over(*other, topology);
     }
 }
@@ -142,7 +143,7 @@ void Switch::pass(Shard& shard, Topology& topology, Port& from, Burst frames) no
         if (ports->size() > 1) {
             finish();
             replicate(shard, *ports, from, frame);
-        } else if (ports->empty() || ports->front() == &from) {
+        } else if (ports->empty() || ports->front() == from.first) {
             drop(frame, from.counters.rx_dropped_no_receiver);
         } else {
             if (ports->front() != to) finish();
@@ -196,7 +197,7 @@ const Switch::Ports& Switch::receivers(const Topology& topology, std::uint64_t d
 void Switch::replicate(Shard& shard, const Ports& to, Port& from, rte_mbuf* frame) noexcept {
     Port* last = nullptr;
     for (auto* port : to) {
-        if (port == &from || !port->link.load(std::memory_order_relaxed)) continue;
+        if (port == from.first || !port->link.load(std::memory_order_relaxed)) continue;
         if (auto* const before = std::exchange(last, port)) {
             from.counters.rx_replicated.add();
             auto* copy = rte_pktmbuf_copy(frame, options_.pool, 0, UINT32_MAX);
@@ -212,9 +213,10 @@ void Switch::replicate(Shard& shard, const Ports& to, Port& from, rte_mbuf* fram
 }
 
 void Switch::deliver(Shard& shard, Port& from, Port& to, Burst frames) noexcept {
-    if (to.shard == shard.number) [[likely]]
-        return send(shard, to, frames);
-    hand_over(shard, from, to, frames);
+    auto& out = to.queues.empty() ? to : *to.queues[shard.number % to.queues.size()];
+    if (out.shard == shard.number) [[likely]]
+        return send(shard, out, frames);
+    hand_over(shard, from, out, frames);
 }
 
 /// A port that is slow has its queue at its own shard; a ring is full only if that shard is slow.

@@ -31,6 +31,8 @@ struct alignas(64) Switch::Port {
     std::unique_ptr<NetDevice> device;
     std::uint64_t mac = 0;             ///< of a lane; 0: an uplink
     unsigned uplink = 0;               ///< an uplink's number in the forwarding table
+    const Port* first = this;          ///< of an uplink's ports
+    Ports queues;                      ///< in the first of several: those that can send
     std::optional<SourceGuard> guard;  ///< of a lane
     std::set<std::uint64_t> groups;    ///< poll threads read them in the topology
     std::atomic<bool> link{false};
@@ -39,6 +41,7 @@ struct alignas(64) Switch::Port {
     bool is_uplink() const { return mac == 0; }
 };
 
+/// An uplink of several ports is named by the first, but for `of_shard`.
 struct Switch::Topology {
     Ports all;
     Ports uplinks;

@@ -30,6 +30,8 @@
 #include "pmd/base/clock.h"
 #include "pmd/base/free_descriptors.h"
 #include "pmd/base/tunables.h"
+#include "pmd/device_queue.h"
+#include "pmd/ethdev/ethdev.h"
 #include "pmd/factory/open_device.h"
 #include "pmd/impair/impair.h"
 #include "pmd/memif/memif.h"
@@ -80,7 +82,7 @@ private:
     Outcome make_switch();
     Outcome open_node();
     Outcome open_uplinks();
-    Outcome add_uplink(std::unique_ptr<pmd::NetDevice> device);
+    Outcome add_uplink(std::vector<std::unique_ptr<pmd::NetDevice>> queues);
     Result<std::unique_ptr<pmd::NetDevice>> open_uplink(const pmd::DeviceSpec& spec) const;
     hub::RegistrySetup registry() const;
     Outcome serve();
@@ -88,6 +90,7 @@ private:
     Outcome say_ready();
     void say(service::Priority priority, const std::string& line);
 
+    std::uint16_t shards() const { return static_cast<std::uint16_t>(process_.workers().size()); }
     std::unique_ptr<pmd::NetDevice> impaired(std::unique_ptr<pmd::NetDevice> device, hub::LaneId lane) const;
     /// AF_XDP takes no buffers that are larger than a page.
     std::uint32_t slot_size() const {
@@ -113,7 +116,8 @@ private:
     std::unique_ptr<pmd::Switch> switch_;
     std::unique_ptr<SharedPort> node_;  ///< after the switch, which has devices of its
     std::optional<HubShards> shards_;
-    std::map<std::string, pmd::Switch::PortId> uplinks_;
+    std::map<std::string, pmd::Switch::PortId> uplinks_;  ///< of several queues, a port for each
+    std::vector<std::string> uplink_names_;               ///< for people
     std::map<hub::LaneId, pmd::Switch::PortId> lanes_;
     std::unique_ptr<hub::Server> server_;
     std::optional<telemetry::Server> telemetry_;
@@ -145,9 +149,10 @@ Outcome HubProcess::make_switch() {
     if (has_dpdk_port()) mtu_ = RTE_ETHER_MTU;
     if (options_.mtu != 0) mtu_ = options_.mtu;
     const auto room = static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + slot_size());
-    // Besides, as many as the rings between shards hold.
-    const auto shards = static_cast<unsigned>(process_.workers().size());
-    const auto packets = tunables::hub_packets + shards * (shards - 1) * pmd::HandoverRing::capacity;
+    // Besides, as many as the rings between shards hold,
+    auto packets = tunables::hub_packets + shards() * (shards() - 1u) * pmd::HandoverRing::capacity;
+    // and the further queues of an adapter.
+    if (has_dpdk_port()) packets += (shards() - 1u) * 2 * pmd::EthDeviceOptions().descriptors;
     pool_ = pmd::make_packet_pool("packets", packets, pool_cache, room, SOCKET_ID_ANY,
                                   has_dpdk_port() ? pmd::BufferLayout::whole_pages : pmd::BufferLayout::packed);
     if (pool_ == nullptr) return run_failure("no memory for packets: give more with -m, or free hugepages");
@@ -159,7 +164,7 @@ Outcome HubProcess::make_switch() {
     switch_ = std::make_unique<pmd::Switch>(pmd::Switch::Options{.pool = pool_,
                                                                  .waiting = tunables::hub_packets_waiting,
                                                                  .capture = capture_.get(),
-                                                                 .shards = shards,
+                                                                 .shards = shards(),
                                                                  .traces = process_.trace_shards({})});
     if (!switch_->can_sleep()) return run_failure(no_descriptors(EMFILE).error().what);
     if (auto connected = switch_->connect(); !connected) return run_failure(connected.error().what);
@@ -172,31 +177,43 @@ Result<std::unique_ptr<pmd::NetDevice>> HubProcess::open_uplink(const pmd::Devic
     if (const auto* ethernet = std::get_if<pmd::EthernetSpec>(&spec); ethernet != nullptr && !options_.node) {
         return pmd::AfPacket::create({.interface = ethernet->interface, .promiscuous = true}, pool_);
     }
-    return pmd::open_device(
-        spec, {.pool = pool_, .mtu = mtu_, .memif_slot = slot_size(), .persistent = false, .bridged = !options_.node});
+    return pmd::open_device(spec, {.pool = pool_,
+                                   .mtu = mtu_,
+                                   .queues = shards(),
+                                   .memif_slot = slot_size(),
+                                   .persistent = false,
+                                   .bridged = !options_.node});
 }
 
 Outcome HubProcess::open_uplinks() {
     for (const auto& spec : options_.uplinks) {
         auto device = open_uplink(spec);
         if (!device) return run_failure(device.error().what);
-        if (auto added = add_uplink(std::move(*device)); !added) return added;
+        auto added = add_uplink(pmd::DeviceQueue::split(std::move(*device)));
+        if (!added) return added;
     }
     switch_->upkeep(loop_.now(), pmd::Switch::Links::all);
     return {};
 }
 
-Outcome HubProcess::add_uplink(std::unique_ptr<pmd::NetDevice> device) {
-    const auto longest = device->capabilities().max_packet - RTE_ETHER_HDR_LEN;
-    const std::string name(device->name());
+/// `queues`: of one device.
+Outcome HubProcess::add_uplink(std::vector<std::unique_ptr<pmd::NetDevice>> queues) {
+    const auto longest = queues.front()->capabilities().max_packet - RTE_ETHER_HDR_LEN;
+    std::vector<std::string> names;
+    for (const auto& queue : queues) names.emplace_back(queue->name());
     if (options_.mtu > longest) {
-        return run_failure(fmt::format("{} carries no more than {} bytes: give --mtu {}", name, longest, longest));
+        return run_failure(
+            fmt::format("{} carries no more than {} bytes: give --mtu {}", names.front(), longest, longest));
     }
     mtu_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(mtu_, longest));
-    if (auto up = device->up(); !up) return run_failure(up.error().what);
-    auto port = switch_->add_uplink(std::move(device));
-    if (!port) return run_failure(port.error().what);
-    uplinks_.emplace(name, *port);
+    for (const auto& queue : queues) {
+        if (auto up = queue->up(); !up) return run_failure(up.error().what);
+    }
+    const auto ports = switch_->add_uplink(std::move(queues));
+    if (!ports) return run_failure(ports.error().what);
+    for (std::size_t i = 0; i < ports->size(); ++i) uplinks_.emplace(names[i], (*ports)[i]);
+    const auto several = fmt::format("{} ({} queues)", names.front(), names.size());
+    uplink_names_.push_back(names.size() > 1 ? several : names.front());
     return {};
 }
 
@@ -280,7 +297,7 @@ Outcome HubProcess::say_ready() {
     if (options_.node && options_.node->fabric) {
         parts.push_back("port " + verbs::text(*options_.node->fabric));
     } else {
-        for (const auto& [name, port] : uplinks_) parts.push_back((node_ ? "port " : "uplink ") + name);
+        for (const auto& name : uplink_names_) parts.push_back((node_ ? "port " : "uplink ") + name);
     }
     const auto what = fmt::format("{}, MTU {}", fmt::join(parts, ", "), mtu_);
     fmt::print("verbline: {} {} ({}) ready\n", node_ ? "node" : "hub", options_.name, what);

@@ -42,6 +42,10 @@ public:
                  "16384 numbers each. Connection requests go to the program that listens at their address and port: "
                  "programs share port numbers by address, or by RDMA_OPTION_ID_REUSEADDR, as on a host. Programs of "
                  "this node that talk to each other do it by shared memory, not over the port.",
+                 "With several lcores (-l) each forwards for its part of the programs, and for its part of the port's "
+                 "queues, if it has several: an adapter's by dpdk: that spreads packets by a hash of their flow, or as "
+                 "many as are named (memif:SOCKET,queues=2). What a program sends leaves by a queue of the lcore that "
+                 "received it. verbline show NAME shards says how busy each is.",
                  "Without --group or --mode only programs of the node's own user join. With them the socket in the "
                  "node's directory, /run/verbline/hub/NAME of root, belongs to that group, with mode 0660 unless "
                  "--mode is given: 0666 is for everyone. Containers need that directory at the same place, and "
@@ -60,7 +64,7 @@ public:
             .examples = {{"verbline node eth1 --port eth:eth1", "all programs share the addresses of eth1"},
                          {"verbline run --link node:eth1 -- ib_send_bw", "a program on it"},
                          {"verbline -l 0-2 -a 03:00.0 -- node n1 --port dpdk:03:00.0 --ip 10.1.0.1/24",
-                          "an adapter by DPDK's driver, forwarded on two cores"},
+                          "an adapter by DPDK's driver, with two queues, each on a core of its own"},
                          {"verbline node eth1 --port eth:eth1 --group rdma", "for the members of a group"},
                          {"verbline node h2 --port ib:H2@vl", "the port of host H2 on the soft fabric vl"},
                          {"verbline show h2 paths", "the paths that its programs have asked for"},

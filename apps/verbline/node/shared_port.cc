@@ -15,6 +15,7 @@
 #include "control/host/kernel_neighbour.h"
 #include "control/rdmacm/address.h"
 #include "pmd/base/clock.h"
+#include "pmd/device_queue.h"
 
 namespace verbline::cli {
 namespace {
@@ -52,14 +53,22 @@ Result<void> SharedPort::open(const NodeOptions& options, const Open& open) {
         if (fabric_ != nullptr) fabric_->wake_waiting();
     });
     xrc_host_.emplace(*xrc_targets_, identity_);
-    auto port = node::WirePort::create(std::move(*device), {*queue_, *xrc_targets_}, identity_.mac);
-    if (!port) return std::unexpected(port.error());
-    port_ = std::move(*port);
-    wire_ = port_.get();
+    if (auto made = make_port(std::move(*device)); !made) return made;
     xrc_targets_->attach(link::node_itself, *wire_);
     next_hops_.use(neighbours_, [this](const wire::Gid& from, const wire::Gid& to, Time timeout) {
         return host::resolve_kernel_neighbour(ifindex_, from, to, timeout);
     });
+    return {};
+}
+
+Result<void> SharedPort::make_port(std::unique_ptr<pmd::NetDevice> device) {
+    for (auto& queue : pmd::DeviceQueue::split(std::move(device))) {
+        auto port = node::WirePort::create(std::move(queue), {*queue_, *xrc_targets_}, identity_.mac,
+                                           static_cast<unsigned>(port_.size()));
+        if (!port) return std::unexpected(port.error());
+        if (wire_ == nullptr) wire_ = port->get();
+        port_.push_back(std::move(*port));
+    }
     return {};
 }
 

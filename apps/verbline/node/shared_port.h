@@ -53,8 +53,8 @@ public:
     SharedPort& operator=(const SharedPort&) = delete;
 
     const hub::NodeIdentity& identity() const { return identity_; }
-    /// Once: the device of the switch's uplink.
-    std::unique_ptr<pmd::NetDevice> take_port() { return std::move(port_); }
+    /// Once: the devices of the switch's uplink, one for each queue of the port.
+    std::vector<std::unique_ptr<pmd::NetDevice>> take_port() { return std::move(port_); }
     /// Before members come.
     Result<void> serve(pmd::Switch& fabric, hub::Server& server);
 
@@ -94,6 +94,7 @@ private:
 
     SharedPort(control::Loop& loop, rte_mempool* pool) : loop_(loop), pool_(pool) {}
     Result<void> open(const NodeOptions& options, const Open& open);
+    Result<void> make_port(std::unique_ptr<pmd::NetDevice> device);
     Result<std::unique_ptr<pmd::NetDevice>> open_fabric(const NodeOptions& options);
     Result<std::unique_ptr<pmd::NetDevice>> open_ethernet(const NodeOptions& options, const Open& open);
     Result<void> serve_fabric();
@@ -117,8 +118,8 @@ private:
     std::unique_ptr<node::GsiQueue> queue_;
     std::optional<node::XrcTargets> xrc_targets_;  ///< before the switch is gone, whose poll threads use it
     std::optional<NodeXrcHost> xrc_host_;
-    std::unique_ptr<node::WirePort> port_;  ///< until the switch has it
-    node::WirePort* wire_ = nullptr;
+    std::vector<std::unique_ptr<pmd::NetDevice>> port_;  ///< until the switch has it: a WirePort for each queue
+    node::WirePort* wire_ = nullptr;                     ///< of the first queue
     neighbour::NeighbourDevice* neighbours_ = nullptr;
     host::NextHops next_hops_;
     pmd::Switch* fabric_ = nullptr;
