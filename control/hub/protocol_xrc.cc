@@ -30,6 +30,8 @@ struct [[gnu::packed]] TargetMessage {
     GidBytes source;
     std::uint8_t roce_v1;
     GidBytes to;
+    std::uint8_t global;
+    std::uint16_t dlid;
     std::uint8_t service_level, hop_limit, traffic_class;
     std::uint32_t flow_label;
     Mac mac;
@@ -83,10 +85,12 @@ std::optional<Message> value(const TargetMessage& in) {
         return std::nullopt;
     }
     if (in.peer > most_24_bits || in.first > most_24_bits || in.rnr_timer > 31 || in.roce_v1 > 1 ||
-        in.service_level > 15 || in.flow_label > 0xf'ffff || mac.multicast()) {
+        in.service_level > 15 || in.flow_label > 0xf'ffff || mac.multicast() || in.global > 1) {
         return std::nullopt;
     }
-    if (is_connected(state) && (!is_path_mtu(in.mtu) || mac == wire::MacAddress{})) return std::nullopt;
+    // On Ethernet the peer is at a GID, behind a MAC address, on a fabric at a LID.
+    const bool reachable = in.dlid != 0 || (mac != wire::MacAddress{} && in.global == 1);
+    if (is_connected(state) && (!is_path_mtu(in.mtu) || !reachable)) return std::nullopt;
     return XrcTarget{.domain = XrcDomainId{in.domain},
                      .qpn = wire::Qpn{in.qpn},
                      .change = in.change,
@@ -101,8 +105,9 @@ std::optional<Message> value(const TargetMessage& in) {
                      .rnr_timer = in.rnr_timer,
                      .source = {in.source},
                      .roce_v1 = in.roce_v1 == 1,
-                     .to = {.sl = in.service_level,
-                            .global = true,
+                     .to = {.dlid = wire::Lid{in.dlid},
+                            .sl = in.service_level,
+                            .global = in.global == 1,
                             .dgid = {in.to},
                             .hop_limit = in.hop_limit,
                             .traffic_class = in.traffic_class,
@@ -154,6 +159,8 @@ std::vector<std::byte> encode_xrc(const XrcTarget& message) {
                                   .source = message.source.bytes,
                                   .roce_v1 = message.roce_v1,
                                   .to = message.to.dgid.bytes,
+                                  .global = message.to.global,
+                                  .dlid = std::to_underlying(message.to.dlid),
                                   .service_level = message.to.sl,
                                   .hop_limit = message.to.hop_limit,
                                   .traffic_class = message.to.traffic_class,

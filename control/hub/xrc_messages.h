@@ -82,8 +82,8 @@ struct XrcTarget {
     std::uint8_t max_reads = 0, rnr_timer = 0;
     wire::Gid source{};
     bool roce_v1 = false;
-    wire::AddressHandle to;  ///< global
-    wire::MacAddress mac{};  ///< of the next hop
+    wire::AddressHandle to;  ///< on Ethernet global, without a LID
+    wire::MacAddress mac{};  ///< of the next hop; zero on a soft fabric
 
     bool operator==(const XrcTarget&) const = default;
 };

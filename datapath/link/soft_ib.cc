@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/link/soft_ib.h"
 
+#include <algorithm>
+
 #include "datapath/link/part.h"
 #include "datapath/wire/bth.h"
 #include "datapath/wire/ethernet.h"
@@ -53,6 +55,12 @@ void set_lengths(wire::MutableBytes frame) noexcept {
 
 bool write_crcs(wire::MutableBytes frame) noexcept {
     return wire::seal(frame.subspan(lrh_at));
+}
+
+void write_vcrc(wire::MutableBytes frame) noexcept {
+    wire::Vcrc vcrc;
+    vcrc.add(frame.subspan(lrh_at, frame.size() - lrh_at - vcrc_size));
+    std::ranges::copy(vcrc.bytes(), frame.last(vcrc_size).begin());
 }
 
 std::expected<Parts, Discard> check(wire::Bytes frame) noexcept {

@@ -52,6 +52,8 @@ Header routing_header(wire::Lid from, const wire::Gid& from_gid, const wire::Add
 /// lengths in LRH and GRH; then ICRC and VCRC. `write_crcs` returns false if the frame is too long for an LRH.
 void set_lengths(wire::MutableBytes frame) noexcept;
 bool write_crcs(wire::MutableBytes frame) noexcept;
+/// The VCRC alone, of a frame that ends with it: for who changes a packet on its way, and its ICRC with it.
+void write_vcrc(wire::MutableBytes frame) noexcept;
 
 /// Offsets of the parts of a valid received packet in its frame.
 struct Parts {

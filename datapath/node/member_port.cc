@@ -3,7 +3,9 @@
 
 #include "datapath/link/part.h"
 #include "datapath/link/transport_header.h"
+#include "datapath/transport/opcode.h"
 #include "datapath/wire/deth.h"
+#include "datapath/wire/ethernet.h"
 #include "pmd/bridge/frame.h"
 
 namespace verbline::node {
@@ -16,6 +18,14 @@ constexpr wire::Qpn smi_qpn{0};  ///< subnet management: the node's alone (IBTA 
 /// SEND only, without and with immediate data: all that UD has (IBTA volume 1, 9.2.1).
 constexpr bool is_datagram(std::uint8_t opcode) {
     return opcode == 0x64 || opcode == 0x65;
+}
+
+/// On the soft fabric a MAC address follows from the LID, and an answer for the peer of a shared target has the peer's:
+/// what shows whose it is is that it is one, as no target gets answers.
+bool is_answer_on_fabric(wire::Bytes frame, std::size_t bth_at) noexcept {
+    if (link::part_at<wire::Ethernet>(frame).get<&wire::Ethernet::type>() != wire::ether_type::soft_ib) return false;
+    const auto& traits = transport::opcode_table[link::transport_header(frame, bth_at).get<&Bth::opcode>()];
+    return traits.service == transport::Service::xrc && !traits.is_request();
 }
 
 }  // namespace
@@ -47,7 +57,7 @@ NodePort::Verdict MemberPort::classify(rte_mbuf& frame) noexcept {
     }
     auto to = link::transport_header(bytes, *bth_at).get<&Bth::dest>();
     if (to == wire::gsi_qpn) return Verdict::gsi;
-    if (link::is_shared_target(to) && is_for_node(frame)) {
+    if (link::is_shared_target(to) && (is_for_node(frame) || is_answer_on_fabric(bytes, *bth_at))) {
         if (shared_targets().route(frame, member())) return Verdict::taken;
         to = link::transport_header(bytes_of(frame), *bth_at).get<&Bth::dest>();  // its peer now
     }

@@ -8,8 +8,11 @@
 #include <rte_mbuf.h>
 
 #include "datapath/link/arrival.h"
+#include "datapath/link/part.h"
+#include "datapath/link/soft_ib.h"
 #include "datapath/node/node_port.h"
 #include "datapath/transport/packet.h"
+#include "datapath/wire/ethernet.h"
 #include "datapath/wire/icrc_patch.h"
 
 namespace verbline::node {
@@ -21,17 +24,20 @@ using Verdict = XrcRelay::Verdict;
 // Where fields are from the BTH's begin.
 constexpr std::size_t destination_at = 5, psn_at = 8, msn_at = wire::Bth::size + 1;
 
-/// The frame from its begin through the ICRC of the packet in it.
-wire::MutableBytes through_icrc(rte_mbuf& frame, std::size_t end) {
-    return {rte_pktmbuf_mtod(&frame, std::byte*), end + wire::icrc_size};
+/// Changes bytes of the packet in a frame with its CRCs. The VCRC is a link's own, and anew on each (IBTA volume 1,
+/// 7.8.2). `end`: as link::Arrival.
+void patch(rte_mbuf& frame, link::Carrier carrier, std::size_t end, std::size_t at, wire::Bytes with) {
+    const wire::MutableBytes bytes{rte_pktmbuf_mtod(&frame, std::byte*), end + link::trailer_size(carrier)};
+    wire::patch_with_icrc(bytes.first(end + wire::icrc_size), at, with);
+    if (carrier == link::Carrier::soft_ib) link::soft_ib::write_vcrc(bytes);
 }
 
-/// Opens the frame's headers; false if they are none of a whole packet. The ICRC is left to the receiver.
+/// Opens the frame's headers; false if they are none of a whole packet. The ICRC is left to the receiver, but on the
+/// soft fabric, where both CRCs are checked on each link.
 bool parse(rte_mbuf& frame, Packet& packet) {
     if (frame.nb_segs > 1 && rte_pktmbuf_linearize(&frame) != 0) return false;
     packet.mbuf = &frame;
-    return !link::open_headers(packet.frame(), packet.arrival) && !transport::parse(packet) &&
-           packet.arrival.carrier != link::Carrier::soft_ib;  // whose VCRC is not changed here
+    return !link::open_headers(packet.frame(), packet.arrival) && !transport::parse(packet);
 }
 
 XrcRequest request_of(const Packet& packet, std::uint8_t mtu_shift) {
@@ -139,6 +145,7 @@ bool XrcTargets::route(rte_mbuf& frame, link::MemberId origin) noexcept {
 void XrcTargets::receive(Target& target, const Packet& packet, rte_mbuf& frame) noexcept {
     const Held request{.frame = &frame,
                        .request = request_of(packet, target.peer.mtu_shift),
+                       .carrier = packet.arrival.carrier,
                        .bth_at = packet.arrival.bth_at,
                        .end = packet.arrival.end,
                        .ack_request = packet.ack_request};
@@ -162,7 +169,7 @@ void XrcTargets::act(const Target& target, const XrcRelay::Decision& decision, c
 void XrcTargets::pass(const XrcRelay::Decision& decision, const Held& request) noexcept {
     std::array<std::byte, 4> word;
     wire::store32(word, 0, std::uint32_t{request.ack_request || request.request.last} << 31 | decision.psn.value());
-    wire::patch_with_icrc(through_icrc(*request.frame, request.end), request.bth_at + psn_at, word);
+    patch(*request.frame, request.carrier, request.end, request.bth_at + psn_at, word);
     set_destination(*request.frame, link::mac_of(decision.member));
     counters_.xrc_requests.add();
     send(decision.member, request.frame);
@@ -191,11 +198,10 @@ void XrcTargets::drop_held(Target& target) noexcept {
 
 /// Addresses a member's answer to the peer. False: it answers nothing.
 bool XrcTargets::answer(Target& target, const Packet& packet, rte_mbuf& frame, link::MemberId member) noexcept {
-    const auto place = through_icrc(frame, packet.arrival.end);
     const auto at = packet.arrival.bth_at + destination_at;
     constexpr auto through_psn = psn_at + 4 - destination_at, through_msn = msn_at + 3 - destination_at;
     std::array<std::byte, through_msn> fields;
-    std::ranges::copy(wire::Bytes(place).subspan(at, through_msn), fields.begin());
+    std::ranges::copy(packet.frame().subspan(at, through_msn), fields.begin());
     wire::store24(fields, 0, static_cast<std::uint32_t>(target.peer.qpn));
     std::size_t size = 3;
     if (packet.operation() == Operation::congestion_notification) {
@@ -207,8 +213,9 @@ bool XrcTargets::answer(Target& target, const Packet& packet, rte_mbuf& frame, l
         if (relayed->msn) wire::store24(fields, msn_at - destination_at, *relayed->msn);
         size = relayed->msn ? through_msn : through_psn;
     }
-    wire::patch_with_icrc(place, at, wire::Bytes(fields).first(size));
-    std::ranges::copy(target.peer.envelope.view().first(wire::MacAddress{}.bytes.size()), place.begin());
+    patch(frame, packet.arrival.carrier, packet.arrival.end, at, wire::Bytes(fields).first(size));
+    set_destination(frame,
+                    link::part_at<wire::Ethernet>(target.peer.envelope.view()).get<&wire::Ethernet::destination>());
     counters_.xrc_answers.add();
     release(target);
     return true;

@@ -8,7 +8,8 @@
 ///                                                                    └──> held, until the member before has answered
 ///     members' answers  MemberPort ── route ──> XrcRelay ──> back to the port, now addressed to the peer
 ///
-/// QPN, PSN and MSN are changed together with the ICRC, which stays the sender's check (wire/icrc_patch.h).
+/// QPN, PSN and MSN are changed together with the ICRC, which stays the sender's check (wire/icrc_patch.h), and on the
+/// soft fabric with the VCRC.
 ///
 /// Threads: `route` by all poll threads, the rest by the control thread. One lock, taken for packets of shared targets
 /// alone and held while the headers of one are changed.
@@ -93,7 +94,8 @@ public:
     std::vector<Failure> take_failures();
 
     /// A received frame for a shared target of this node (link::is_shared_target), or to its peer: members address
-    /// their answers to the target's number at the node's own MAC address, and to the peer's GID. `origin`: whose port
+    /// their answers to the target's number, at the peer's GID and LID; on Ethernet at the node's own MAC address, so
+    /// that they are known from what is for the same number elsewhere. `origin`: whose port
     /// received it, node_itself for the link's, whose frames are always taken. True: taken. False: it is for the
     /// target's peer now, and goes on by its addresses.
     bool route(rte_mbuf& frame, link::MemberId origin) noexcept;
@@ -105,6 +107,7 @@ private:
     struct Held {
         rte_mbuf* frame = nullptr;
         XrcRequest request;
+        link::Carrier carrier{};
         std::uint32_t bth_at = 0, end = 0;  ///< as link::Arrival
         bool ack_request = false;
     };

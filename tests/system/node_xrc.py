@@ -14,7 +14,7 @@ import threading
 import time
 
 LIMIT = 60  # seconds; a hang ends the test
-INTRODUCTION = re.compile(r"qpn (\d+) psn (\d+) gid (\S+) srq (\d+) key (\d+) address (\d+)")
+INTRODUCTION = re.compile(r"qpn (\d+) psn (\d+) gid (\S+) lid (\d+) srq (\d+) key (\d+) address (\d+)")
 SUCCESS = "success"
 
 
@@ -34,7 +34,7 @@ class Process:
         if not found:
             sys.exit(f"node_xrc: {arguments}: `{line}`")
         self.qpn, self.psn, self.gid = int(found[1]), int(found[2]), found[3]
-        self.srq, self.key, self.address = int(found[4]), int(found[5]), int(found[6])
+        self.lid, self.srq, self.key, self.address = (int(found[i]) for i in (4, 5, 6, 7))
 
     def tell(self, *words):
         self.child.stdin.write(" ".join(map(str, words)) + "\n")
@@ -96,8 +96,8 @@ class Node:
 
 
 def connect(initiator, target):
-    expect("  the target is connected", target.ask("connect", initiator.qpn, initiator.psn, initiator.gid), "connected")
-    expect("  and the initiator", initiator.ask("connect", target.qpn, target.psn, target.gid), "connected")
+    expect("  the target is connected", target.ask("connect", initiator.qpn, initiator.psn, initiator.gid, initiator.lid), "connected")
+    expect("  and the initiator", initiator.ask("connect", target.qpn, target.psn, target.gid, target.lid), "connected")
 
 
 class Scene:

@@ -110,7 +110,7 @@ public:
         qp_ = made(ibv_create_qp_ex(context_, &attributes), "ibv_create_qp_ex");
     }
 
-    void connect(std::uint32_t number, std::uint32_t psn, const std::string& gid) {
+    void connect(std::uint32_t number, std::uint32_t psn, const std::string& gid, std::uint16_t lid) {
         const bool sends = qp_->qp_type == IBV_QPT_XRC_SEND;
         ibv_qp_attr to{};
         to.qp_state = IBV_QPS_INIT, to.port_num = 1;
@@ -118,7 +118,8 @@ public:
         done(ibv_modify_qp(qp_, &to, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "INIT");
         to.qp_state = IBV_QPS_RTR, to.path_mtu = IBV_MTU_1024, to.dest_qp_num = number, to.rq_psn = psn;
         to.max_dest_rd_atomic = 8, to.min_rnr_timer = 10;
-        to.ah_attr.is_global = 1, to.ah_attr.port_num = 1, to.ah_attr.grh.hop_limit = 64;
+        to.ah_attr.is_global = global(), to.ah_attr.port_num = 1, to.ah_attr.grh.hop_limit = 64;
+        to.ah_attr.dlid = lid;
         to.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index());
         if (inet_pton(AF_INET6, gid.c_str(), to.ah_attr.grh.dgid.raw) != 1) give_up("GID", EINVAL);
         const int responds = sends ? 0 : IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
@@ -135,8 +136,9 @@ public:
         std::ostringstream line;
         std::uint32_t number = 0;
         if (srq_ != nullptr) done(ibv_get_srq_num(srq_, &number), "ibv_get_srq_num");
-        line << "qpn " << (qp_ != nullptr ? qp_->qp_num : 0) << " psn " << our_psn << " gid " << gid_text() << " srq "
-             << number << " key " << region_->rkey << " address " << reinterpret_cast<std::uintptr_t>(word());
+        line << "qpn " << (qp_ != nullptr ? qp_->qp_num : 0) << " psn " << our_psn << " gid " << gid_text() << " lid "
+             << port().lid << " srq " << number << " key " << region_->rkey << " address "
+             << reinterpret_cast<std::uintptr_t>(word());
         say(line.str());
     }
 
@@ -207,8 +209,17 @@ private:
             if (std::chrono::steady_clock::now() > until) give_up("no completion", ETIMEDOUT);
         return completion;
     }
-    /// That of RoCE v2 and the port's IPv4 address.
+    ibv_port_attr port() {
+        ibv_port_attr port{};
+        done(ibv_query_port(context_, 1, &port), "ibv_query_port");
+        return port;
+    }
+    bool infiniband() { return port().link_layer == IBV_LINK_LAYER_INFINIBAND; }
+    /// On InfiniBand with VERBS_XRC_LOCAL set: by LIDs, without GRH.
+    bool global() { return !infiniband() || getenv("VERBS_XRC_LOCAL") == nullptr; }
+    /// That of the port on InfiniBand, else that of RoCE v2 and the port's IPv4 address.
     int gid_index() {
+        if (infiniband()) return 0;
         for (int index = 0; index < 16; ++index) {
             ibv_gid_entry entry{};
             if (ibv_query_gid_ex(context_, 1, static_cast<std::uint32_t>(index), &entry, 0) != 0) continue;
@@ -239,11 +250,12 @@ private:
 void serve(Peer& peer, const std::string& line) {
     std::istringstream words(line);
     std::string command, gid;
+    std::uint16_t lid = 0;
     std::uint64_t a = 0, b = 0, c = 0, d = 0;
     words >> command;
     if (command == "connect") {
-        words >> a >> b >> gid;
-        peer.connect(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b), gid);
+        words >> a >> b >> gid >> lid;
+        peer.connect(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b), gid, lid);
         say("connected");
     } else if (command == "receive") {
         words >> a;

@@ -51,6 +51,10 @@ struct OpenedLink {
     std::optional<sa::Group> broadcast;             ///< of a node on a soft fabric: IPoIB's group, if it was known then
 
     bool infiniband() const { return fabric.lid != wire::Lid{}; }
+    /// Of the P_Key table; where there is none, the default partition.
+    wire::PKey pkey_at(std::uint16_t index) const {
+        return index < fabric.pkeys.size() ? fabric.pkeys[index] : wire::PKey{0xffff};
+    }
     /// True on a kernel interface: other programs may have the same addresses and receive the same packets.
     bool shared() const { return !interface.empty(); }
 };

@@ -24,10 +24,6 @@ hub::XrcTargetState to_target_state(ibv_qp_state state) {
     }
 }
 
-wire::PKey pkey_at(const std::vector<wire::PKey>& table, std::uint16_t index) {
-    return table.empty() ? wire::PKey{0xffff} : table[index];
-}
-
 }  // namespace
 
 Result<void> VerbsQueuePair::modify(const ibv_qp_attr& attributes, int mask) {
@@ -130,7 +126,7 @@ Result<void> VerbsQueuePair::move_shared(ibv_qp_state to) {
 
 Result<void> VerbsQueuePair::to_init() {
     return native_->init({.access = to_access(attributes_.qp_access_flags),
-                          .pkey = pkey_at(context().port().link().fabric.pkeys, attributes_.pkey_index),
+                          .pkey = context().port().link().pkey_at(attributes_.pkey_index),
                           .pkey_index = attributes_.pkey_index,
                           .qkey = wire::QKey{attributes_.qkey}});
 }

@@ -172,7 +172,8 @@ Result<void> XrcSharing::apply(const XrcTarget& wanted) {
     return applied;
 }
 
-/// INIT, RTR or RTS. Its answers go by the node, to the number that it has itself: so the node knows whose they are.
+/// INIT, RTR or RTS. Its answers go by the node, to the number that it has itself: so the node knows whose they are. On
+/// a soft fabric, where the LID gives the MAC address, they go to the peer's all the same.
 Result<void> XrcSharing::connect(Target& target, const XrcTarget& wanted) const {
     auto& pair = *target.pair;
     const auto access = static_cast<memory::Access>(wanted.access);
@@ -182,9 +183,13 @@ Result<void> XrcSharing::connect(Target& target, const XrcTarget& wanted) const 
     } else {
         const auto state = pair.state();
         if (state != QueuePairState::reset && state != QueuePairState::init) pair.reset();
-        if (auto done = pair.init({.access = access, .pkey_index = wanted.pkey_index}); !done) return done;
+        const auto pkey = link_.pkey_at(wanted.pkey_index);
+        if (auto done = pair.init({.access = access, .pkey = pkey, .pkey_index = wanted.pkey_index}); !done)
+            return done;
         if (wanted.state == XrcTargetState::init) return {};
-        const auto type = wanted.roce_v1 ? link::GidType::roce_v1 : link::GidType::roce_v2;
+        const auto type = link_.infiniband() ? link::GidType::ib
+                          : wanted.roce_v1   ? link::GidType::roce_v1
+                                             : link::GidType::roce_v2;
         const auto index = device_->gid_index(wanted.source, type);
         if (!index) return failure(EINVAL, "the XRC target's source address is none of this device");
         if (auto done = pair.ready_to_receive(

@@ -52,7 +52,9 @@ Result<void> SharedPort::open(const NodeOptions& options, const Open& open) {
     xrc_targets_.emplace(pool_, [this] {
         if (fabric_ != nullptr) fabric_->wake_waiting();
     });
-    xrc_host_.emplace(*xrc_targets_, identity_);
+    xrc_host_.emplace(
+        *xrc_targets_, identity_,
+        fabric_side_ == nullptr ? NodeXrcHost::Subnet() : [this] { return fabric_side_->subnet().port().facts; });
     if (auto made = make_port(std::move(*device)); !made) return made;
     xrc_targets_->attach(link::node_itself, *wire_);
     next_hops_.use(neighbours_, [this](const wire::Gid& from, const wire::Gid& to, Time timeout) {

@@ -65,8 +65,7 @@ public:
     void leave(hub::LaneId lane);
     Result<void> set_group(const hub::GroupMembership& group);
     Result<wire::MacAddress> resolve(const hub::Resolve& wanted);
-    /// Null on a soft fabric, whose packets have a CRC more.
-    hub::XrcHost* xrc() { return fabric_side_ == nullptr ? &*xrc_host_ : nullptr; }
+    hub::XrcHost* xrc() { return &*xrc_host_; }
     /// Null on Ethernet.
     hub::SubnetHost* subnet() { return fabric_side_ != nullptr ? &fabric_side_->subnet() : nullptr; }
     const sa::Agent* subnet_agent() const {

@@ -39,6 +39,13 @@ XrcTarget connected_target() {
                    .flow_label = 0xf'ffff},
             .mac = mac};
 }
+/// By LID alone.
+XrcTarget target_on_fabric() {
+    auto target = connected_target();
+    target.to = {.dlid = wire::Lid{0x1234}, .sl = 3};
+    target.mac = {};
+    return target;
+}
 
 sa::Group group() {
     return {.mlid = wire::Lid{0xc001},
@@ -118,6 +125,7 @@ std::vector<Message> one_of_each() {
                       .state = XrcTargetState::init,
                       .to = {.global = true}},
             connected_target(),
+            target_on_fabric(),
             XrcTargetTaken{target_number, 0x1234'5678},
             AskSubnetPort{},
             SubnetPort{.facts = {.lid = wire::Lid{3}, .mtu = 2048}, .broadcast = std::nullopt},
@@ -264,6 +272,8 @@ TEST(HubProtocol, RejectsXrcTargetsThatCannotBe) {
     EXPECT_TRUE(refused([](XrcTarget& t) { t.to.flow_label = 0x10'0000; }));
     EXPECT_TRUE(refused([](XrcTarget& t) { t.mac = multicast_mac; }));
     EXPECT_TRUE(refused([](XrcTarget& t) { t.mac = {}; })) << "where it is connected";
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.to.global = false; })) << "on Ethernet";
+    EXPECT_FALSE(refused([](XrcTarget& t) { t.mac = {}, t.to.global = false, t.to.dlid = wire::Lid{3}; }));
     EXPECT_FALSE(refused([](XrcTarget& t) { t.mac = {}, t.mtu = 0, t.state = XrcTargetState::reset; }));
     const std::unexpected foreign(Malformed::foreign);
     EXPECT_EQ(decode(encode(CreateXrcTarget{})), foreign);
