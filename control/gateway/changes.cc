@@ -23,12 +23,14 @@ using Differences = std::vector<Difference>;
 
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 18> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 20> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
         {"vlan", a.vlan == b.vlan, lines.vlan},
         {"sm", a.sm == b.sm, lines.sm},
+        {"backup_device", a.backup_devices == b.backup_devices, lines.backup_device},
+        {"backup_sm", a.backup_sm == b.backup_sm, lines.backup_sm},
         {"pkey", a.pkey == b.pkey, lines.pkey},
         {"mtu", a.mtu == b.mtu, lines.mtu},
         {"mode", a.connected == b.connected, b.lines.mode},

@@ -26,9 +26,9 @@ enum class IpoibLink : std::uint8_t { infiniband, roce_v2 };
 struct PortConfig {
     /// Line numbers in the file; 0: not set there, or no file.
     struct Lines {
-        unsigned port = 0, link = 0, mode = 0, device = 0, vlan = 0, sm = 0, pkey = 0, mtu = 0, address = 0,
-                 virtual_address = 0, advertise = 0, dhcp_relay = 0, dhcpv6_relay = 0, impair = 0, capture = 0,
-                 program = 0;
+        unsigned port = 0, link = 0, mode = 0, device = 0, vlan = 0, sm = 0, backup_device = 0, backup_sm = 0, pkey = 0,
+                 mtu = 0, address = 0, virtual_address = 0, advertise = 0, dhcp_relay = 0, dhcpv6_relay = 0, impair = 0,
+                 capture = 0, program = 0;
     };
 
     std::string name;  ///< also that of the kernel-visible interface
@@ -38,9 +38,13 @@ struct PortConfig {
     std::vector<std::string> devices;   ///< pmd/factory/device_spec.h; several: joined by a software switch
     std::optional<std::uint16_t> vlan;  ///< of one device, which ports of other VLANs may share; Ethernet links only
     std::string sm;                     ///< control/mad/open.h; only of an InfiniBand subnet
-    wire::PKey pkey{0xffff};            ///< ipoib only
-    std::uint32_t mtu = 0;              ///< of the interface: bytes of IP packet
-    bool clamp_mss = false;             ///< lower TCP's maximum segment size to the MTU
+    /// Another port of the same subnet, or of another, that takes over (failover.h); empty: none. As `devices` and
+    /// `sm`.
+    std::vector<std::string> backup_devices{};
+    std::string backup_sm{};
+    wire::PKey pkey{0xffff};  ///< ipoib only
+    std::uint32_t mtu = 0;    ///< of the interface: bytes of IP packet
+    bool clamp_mss = false;   ///< lower TCP's maximum segment size to the MTU
     forward::ReversePathFilter reverse_path = forward::ReversePathFilter::off;  ///< check of sources
     bool proxy = false;     ///< answer for the hosts behind other such ports whose networks are the same
     bool multicast = true;  ///< route multicast groups from and to the port
@@ -56,6 +60,7 @@ struct PortConfig {
     Lines lines;
 
     bool has_subnet() const { return type == PortType::ipoib && link == IpoibLink::infiniband; }
+    bool has_backup() const { return !backup_devices.empty(); }
 };
 
 struct RouteConfig {

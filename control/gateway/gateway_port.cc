@@ -36,7 +36,7 @@ Outcome GatewayPort::open_subnet(control::Loop& loop, const GatewayPort* parent)
         first_of_subnet_ = false;
         return check_subnet();
     }
-    auto subnet = Subnet::open(port_config_.sm, loop);
+    auto subnet = Subnet::open(port_config_.sm, port_config_.backup_sm, loop);
     if (!subnet) return fault(fmt::format("port {}: {}", name(), subnet.error().what));
     subnet_ = std::move(*subnet);
     return check_subnet();
@@ -95,22 +95,44 @@ Outcome GatewayPort::open_kernel_interface(const DeviceSetup& setup) {
     return {};
 }
 
-Outcome GatewayPort::open_link_device(const DeviceSetup& setup) {
+GatewayPort::Device GatewayPort::open_one(const DeviceSetup& setup, const std::vector<std::string>& texts,
+                                          unsigned line) const {
     std::vector<pmd::DeviceSpec> specs;
-    for (const auto& text : port_config_.devices) {
+    for (const auto& text : texts) {
         auto spec = pmd::parse_device_spec(text);
-        if (!spec) return misfit(port_config_.lines.device, spec.error().what);
+        if (!spec) return misfit(line, spec.error().what);
         specs.push_back(std::move(*spec));
     }
-    auto device = setup.links.open(port_config_, specs, open_options(setup));
-    if (!device) {
-        const auto reason = fmt::format("port {}: {}", name(), device.error().what);
-        // What an adapter can be told by its name alone is the configuration's fault.
-        const bool adapter = std::holds_alternative<pmd::HcaSpec>(specs.front());
-        return adapter ? Outcome(misfit(port_config_.lines.device, reason)) : Outcome(fault(reason));
-    }
+    // A port with a backup shares its devices with none.
+    auto device = port_config_.has_backup() ? pmd::open_devices(specs, name(), open_options(setup), monotonic_now)
+                                            : setup.links.open(port_config_, specs, open_options(setup));
+    if (device) return std::move(*device);
+    auto reason = fmt::format("port {}: {}", name(), device.error().what);
+    // What an adapter can be told by its name alone is the configuration's fault.
+    const bool adapter = std::holds_alternative<pmd::HcaSpec>(specs.front());
+    return adapter ? misfit(line, std::move(reason)) : fault(std::move(reason));
+}
+
+Outcome GatewayPort::open_link_device(const DeviceSetup& setup) {
+    auto device = open_one(setup, port_config_.devices, port_config_.lines.device);
+    if (!device) return std::unexpected(device.error());
     device_ = std::move(*device);
+    if (port_config_.has_backup()) {
+        if (auto added = add_backup(setup); !added) return added;
+    }
     return check_room();
+}
+
+Outcome GatewayPort::add_backup(const DeviceSetup& setup) {
+    const auto line = port_config_.lines.backup_device;
+    auto backup = open_one(setup, port_config_.backup_devices, line);
+    if (!backup) return std::unexpected(backup.error());
+    std::string both(device_->name());
+    auto pair = pmd::ActiveBackup::create(std::move(both), {std::move(device_), std::move(*backup)});
+    if (!pair) return misfit(line, fmt::format("port {}: {}", name(), pair.error().what));
+    pair_ = pair->get();
+    device_ = std::move(*pair);
+    return {};
 }
 
 /// Frames of the port's MTU must fit: an interface of the kernel's (`eth:`) has an MTU of its own, which is not ours to
@@ -215,6 +237,7 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
                                                         subnet_->agent());
         ipoib_ = made.get();
         port_ = std::move(made);
+        if (pair_ != nullptr) failover_.emplace(loop, *pair_, *subnet_->pair(), [this] { port_->announce(); });
         return;
     }
     const auto mac = device_->mac().value_or(router::derived_mac(config_.name, name()));
@@ -229,11 +252,17 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
     }
 }
 
+std::string_view GatewayPort::active() const {
+    if (!failover_) return "";
+    return failover_->active() == 0 ? "first" : "backup";
+}
+
 void GatewayPort::retire() {
     if (port_) port_->retire();
 }
 
 void GatewayPort::leave() {
+    failover_.reset();
     ipoib_ = nullptr;
     ethernet_ = nullptr;
     roce_ = nullptr;
@@ -242,7 +271,11 @@ void GatewayPort::leave() {
 
 void GatewayPort::upkeep() {
     if (capture_) (void)capture_->drain();
-    const bool link = device_->link_up();
+    bool link = device_->link_up();
+    if (failover_) {
+        failover_->look();
+        link = pair_->member_link(failover_->active());
+    }
     port_->set_carrier(link);
     // Before Linux 5.0 there is no way to say it; routing daemons then find out by their own hellos.
     if (std::exchange(shown_carrier_, link) != link) std::ignore = interface_->set_carrier(link);

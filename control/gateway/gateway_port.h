@@ -6,11 +6,15 @@
 /// declaration and destroyed in the reverse order.
 
 #include <cstdint>
+#include <expected>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control/gateway/config.h"
+#include "control/gateway/failover.h"
 #include "control/gateway/fault.h"
 #include "control/gateway/link_devices.h"
 #include "control/gateway/subnet.h"
@@ -20,6 +24,7 @@
 #include "control/router/roce_ipoib_port.h"
 #include "control/router/shard_links.h"
 #include "datapath/router/port.h"
+#include "pmd/active_backup/active_backup.h"
 #include "pmd/capture/capture_file.h"
 #include "pmd/factory/open_device.h"
 #include "pmd/netdev.h"
@@ -79,6 +84,8 @@ public:
     pmd::NetDevice& kernel() const { return *kernel_; }
     router::ControlPort& port() const { return *port_; }
     router::IpoibPort* ipoib() const { return ipoib_; }
+    /// Which of port and backup is used, as people name it; empty: there is no backup.
+    std::string_view active() const;
     router::EthernetPort* ethernet() const { return ethernet_; }
     router::RoceIpoibPort* roce() const { return roce_; }
 
@@ -86,6 +93,9 @@ private:
     Outcome check_subnet() const;
     pmd::OpenOptions open_options(const DeviceSetup& setup) const;
     Outcome open_link_device(const DeviceSetup& setup);
+    using Device = std::expected<std::unique_ptr<pmd::NetDevice>, Fault>;
+    Device open_one(const DeviceSetup& setup, const std::vector<std::string>& texts, unsigned line) const;
+    Outcome add_backup(const DeviceSetup& setup);
     Outcome open_kernel_interface(const DeviceSetup& setup);
     Outcome check_room() const;
     Outcome open_capture();
@@ -100,11 +110,13 @@ private:
     std::shared_ptr<Subnet> subnet_;             ///< null: of an Ethernet link
     bool first_of_subnet_ = true;
     std::unique_ptr<pmd::NetDevice> device_;
+    pmd::ActiveBackup* pair_ = nullptr;                ///< in `device_`, of a port with a backup
     std::unique_ptr<ipoib::Connections> connections_;  ///< null: not in connected mode
     std::unique_ptr<pmd::NetDevice> kernel_;
     pmd::Tun* interface_ = nullptr;  ///< at the bottom of `kernel_`
     bool shown_carrier_ = true;      ///< the kernel's interface has a carrier, as the link had at the last upkeep
     std::unique_ptr<router::ControlPort> port_;
+    std::optional<Failover> failover_;          ///< of a port with a backup
     router::IpoibPort* ipoib_ = nullptr;        ///< `port_`, if it is one
     router::EthernetPort* ethernet_ = nullptr;  ///< likewise
     router::RoceIpoibPort* roce_ = nullptr;     ///< likewise

@@ -12,10 +12,18 @@ namespace verbline::gateway {
 
 using pmd::pcapng::Direction;
 
-Result<std::shared_ptr<Subnet>> Subnet::open(const std::string& sm, control::Loop& loop) {
+Result<std::shared_ptr<Subnet>> Subnet::open(const std::string& sm, const std::string& backup, control::Loop& loop) {
     auto transport = mad::open(sm, loop);
     if (!transport) return std::unexpected(transport.error());
-    return std::shared_ptr<Subnet>(new Subnet(std::move(*transport), loop));
+    if (backup.empty()) return std::shared_ptr<Subnet>(new Subnet(std::move(*transport), loop));
+    auto second = mad::open(backup, loop);
+    if (!second) return std::unexpected(second.error());
+    auto pair = std::make_unique<mad::ActiveBackupTransport>(
+        mad::ActiveBackupTransport::Members{std::move(*transport), std::move(*second)});
+    auto* const made = pair.get();
+    const std::shared_ptr<Subnet> subnet(new Subnet(std::move(pair), loop));
+    subnet->pair_ = made;
+    return subnet;
 }
 
 sa::Agent& Subnet::agent() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "control/loop/loop.h"
+#include "control/mad/active_backup.h"
 #include "control/mad/transport.h"
 #include "control/sa/agent.h"
 #include "pmd/base/error.h"
@@ -21,8 +22,8 @@ namespace verbline::gateway {
 /// Belongs to the loop's thread. Owned by its ports together.
 class Subnet {
 public:
-    /// `sm`: control/mad/open.h.
-    static Result<std::shared_ptr<Subnet>> open(const std::string& sm, control::Loop& loop);
+    /// `sm`: control/mad/open.h; so is `backup`, of another port that may take over, empty: none.
+    static Result<std::shared_ptr<Subnet>> open(const std::string& sm, const std::string& backup, control::Loop& loop);
     Subnet(const Subnet&) = delete;
     Subnet& operator=(const Subnet&) = delete;
 
@@ -31,6 +32,9 @@ public:
     sa::Agent& agent();
     /// Whether it is a member of no group any more.
     bool left() const { return !agent_ || agent_->groups().show().empty(); }
+
+    /// Null: there is no backup.
+    mad::ActiveBackupTransport* pair() { return pair_; }
 
     /// Records MADs from now on, in each file once, under the name of who asked first.
     void capture(pmd::CaptureFile& file, const std::string& name);
@@ -42,6 +46,7 @@ private:
     void record(mad::Direction direction, mad::MadBytes mad, const mad::MadAddress& far, const mad::PortFacts& port);
 
     std::unique_ptr<mad::Transport> transport_;
+    mad::ActiveBackupTransport* pair_ = nullptr;  ///< `transport_`, if it is one
     control::Loop& loop_;
     std::unique_ptr<sa::Agent> agent_;
     std::vector<std::pair<pmd::pcapng::Writer*, pmd::pcapng::InterfaceId>> records_;

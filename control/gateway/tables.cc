@@ -45,6 +45,7 @@ Json port_row(const View& gateway, const GatewayPort& port) {
              {"sm_lid", ""},
              {"pkey", ""},
              {"device", port.config().devices.front()},
+             {"active", port.active()},
              {"vlan", port.config().vlan ? Json(*port.config().vlan) : Json("")},
              {"parent", parent != nullptr ? parent->name : ""},
              {"trouble", port.port().conflicts()}};

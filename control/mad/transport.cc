@@ -26,6 +26,7 @@ void Transport::deliver(Time now, const MadAddress& from, MadBytes mad, std::siz
     received_length_ = length;
     counters_.rx_mads.add();
     if (sink_) sink_(Direction::received, now, mad, from, port_);
+    if (relay_) return relay_(now, from, mad, length);
     const auto prefix = wire::MadPrefix::parse(mad);
     if (!prefix) return counters_.rx_dropped_bad_version.add();
     const auto it = receivers_.find(prefix->management_class);

@@ -92,6 +92,9 @@ public:
 
     /// Sets the receiver of a management class; an empty one removes it.
     void receive(wire::MadClass management_class, Receiver receiver);
+    /// What is received goes there, whatever its class: to who presents this transport as part of another.
+    using Relay = std::function<void(Time now, const MadAddress& from, MadBytes mad, std::size_t length)>;
+    void relay(Relay relay) { relay_ = std::move(relay); }
     /// Sets the listener for port events, one at a time; an empty one removes it.
     void listen(Listener listener) { listener_ = std::move(listener); }
     /// Sets the sink for captures; an empty one removes it.
@@ -104,6 +107,7 @@ public:
     std::size_t received_length() const { return received_length_; }
 
     const TransportCounters& counters() const { return counters_; }
+    virtual void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 
 protected:
     /// For backends: updates the port's attributes and raises events for changes.
@@ -119,6 +123,7 @@ private:
     std::size_t received_length_ = 0;
     PortFacts port_;
     std::map<wire::MadClass, std::shared_ptr<Receiver>> receivers_;  // shared: a receiver may remove itself
+    Relay relay_;
     Listener listener_;
     Sink sink_;
 };

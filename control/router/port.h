@@ -106,6 +106,8 @@ public:
     void set_carrier(bool carrier);
     /// Call before the shards end: sends a last router advertisement, of lifetime 0, if the port has advertised itself.
     virtual void retire();
+    /// Announces our addresses to the neighbours, if the port is up.
+    void announce();
     /// Called whenever `up` or `carrier` changes.
     void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
@@ -172,9 +174,6 @@ protected:
     bool uses(const neighbour::LinkAddress& hardware) const;
     /// Resolves the destinations of those that have it again; `forgets`: what there is must not be used meanwhile.
     void locate_again(const neighbour::LinkAddress& hardware, bool forgets);
-    /// Announces our addresses to the neighbours.
-    void announce();
-
     control::Loop& loop() { return loop_; }
     ShardLinks& shards() { return shards_; }
     PortCounters counters_;

@@ -50,7 +50,7 @@ void Agent::report(const wire::Notice& notice) {
 }
 
 void Agent::counters(const CounterVisitor& visit) const {
-    transport_.counters().each(visit);
+    transport_.counters(visit);
     client_.transactions().counters().each(visit);
     visit("requests_outstanding", client_.transactions().outstanding(), "transactions that wait for their answer now");
     visit("requests_queued", client_.transactions().queued(), "transactions that wait for others to end first now");

@@ -54,6 +54,15 @@ void read_infiniband(const Section& section, PortConfig& port) {
         only_for_ipoib(port, "sm", sm->line);
         port.sm = std::move(sm->value), port.lines.sm = sm->line;
     }
+    for (auto& device : section.texts("backup_device")) {
+        only_for_ipoib(port, "backup_device", device.line);
+        port.lines.backup_device = device.line;
+        port.backup_devices.push_back(std::move(device.value));
+    }
+    if (auto sm = section.text("backup_sm")) {
+        only_for_ipoib(port, "backup_sm", sm->line);
+        port.backup_sm = std::move(sm->value), port.lines.backup_sm = sm->line;
+    }
     if (const auto pkey = section.number("pkey", 1, 0xffff)) {
         only_for_ipoib(port, "pkey", pkey->line);
         port.pkey = wire::PKey{static_cast<std::uint16_t>(pkey->value)}, port.lines.pkey = pkey->line;
@@ -102,14 +111,15 @@ void read_dhcp_servers(const Section& section, PortConfig& port) {
 }
 
 PortConfig read_port(const toml::table& table) {
-    const Section section(table, "[[port]]",
-                          {// what it is
-                           "name", "type", "link", "mode", "device", "vlan", "sm", "pkey", "mtu",
-                           // how it routes
-                           "clamp_mss", "reverse_path", "multicast", "proxy", "address", "virtual_address", "advertise",
-                           "dhcp_relay", "dhcpv6_relay",
-                           // for trying and watching
-                           "impair", "capture", "program", "program_section"});
+    const Section section(
+        table, "[[port]]",
+        {// what it is
+         "name", "type", "link", "mode", "device", "vlan", "sm", "backup_device", "backup_sm", "pkey", "mtu",
+         // how it routes
+         "clamp_mss", "reverse_path", "multicast", "proxy", "address", "virtual_address", "advertise", "dhcp_relay",
+         "dhcpv6_relay",
+         // for trying and watching
+         "impair", "capture", "program", "program_section"});
     PortConfig port{.name = section.required_text("name").value, .type = read_type(section), .lines = {}};
     port.lines.port = section.line();
     for (auto& device : section.texts("device")) {

@@ -122,6 +122,35 @@ Verdict check_device(const PortConfig& port, const std::string& device) {
                              device, port.name, shared->interface)};
 }
 
+/// A backup is a port of an InfiniBand subnet as the first is, and both carry frames.
+Verdict check_backup(const PortConfig& port) {
+    if (!port.has_backup() && port.backup_sm.empty()) return {};
+    const auto line = port.lines.backup_device != 0 ? port.lines.backup_device : port.lines.backup_sm;
+    if (!port.has_backup() || port.backup_sm.empty())
+        return Fault{line, fmt::format("{}: a backup has both backup_device and backup_sm", port.name)};
+    if (!port.has_subnet())
+        return Fault{line, fmt::format("backup_device of {}: a link over RoCE has no backup", port.name)};
+    if (port.connected)
+        return Fault{port.lines.mode,
+                     fmt::format("mode of {}: connected mode has no backup; leave one out", port.name)};
+    if (const auto sm = mad::parse_spec(port.backup_sm); !sm) return Fault{port.lines.backup_sm, sm.error().what};
+    if (port.backup_sm == port.sm)
+        return Fault{port.lines.backup_sm,
+                     fmt::format("backup_sm of {} is its sm: a backup is another port", port.name)};
+    if (port.backup_devices.size() > gateway::max_devices)
+        return Fault{line, fmt::format("{} has more than {} backup devices", port.name, gateway::max_devices)};
+    for (const auto* devices : {&port.devices, &port.backup_devices})
+        for (const auto& device : *devices) {
+            const auto spec = pmd::parse_device_spec(device);
+            if (!spec) return Fault{line, spec.error().what};
+            if (std::holds_alternative<pmd::HcaSpec>(*spec))
+                return Fault{line, fmt::format("device {} of {}: an adapter's port (hca:) has no backup here, nor is "
+                                               "it one",
+                                               device, port.name)};
+        }
+    return {};
+}
+
 /// What two gateways share is of neither's own.
 Verdict check_virtual_addresses(const PortConfig& port) {
     for (const auto& own : port.addresses)
@@ -173,6 +202,7 @@ Verdict check_port(const PortConfig& port) {
         if (auto fault = check_device(port, device)) return fault;
     if (port.type == PortType::ipoib)
         if (auto fault = check_infiniband(port)) return fault;
+    if (auto fault = check_backup(port)) return fault;
     if (const auto impair = pmd::parse_impairments(port.impair); !port.impair.empty() && !impair)
         return Fault{port.lines.impair, fmt::format("impair of {}: {}", port.name, impair.error().what)};
     if (auto fault = check_virtual_addresses(port)) return fault;
@@ -210,6 +240,29 @@ Fault taken(const PortConfig& port, const PortConfig& other, const std::string& 
                                            port.name, other.name, other.sm)};
     return {port.lines.pkey != 0 ? port.lines.pkey : port.lines.port,
             fmt::format("partition {} of device {} is {}'s already", wire::to_string(port.pkey), device, other.name)};
+}
+
+/// A port with a backup shares neither of the two with others.
+Verdict check_backups(const std::vector<PortConfig>& ports) {
+    for (const auto& port : ports) {
+        if (!port.has_backup()) continue;
+        for (const auto& other : ports) {
+            const auto is_there = [&](const auto& device) {
+                return std::ranges::find(other.devices, device) != other.devices.end() ||
+                       (&other != &port &&
+                        std::ranges::find(other.backup_devices, device) != other.backup_devices.end());
+            };
+            const bool first = &other != &port && std::ranges::any_of(port.devices, is_there);
+            const bool same_sm = &other != &port && (other.sm == port.sm || other.sm == port.backup_sm ||
+                                                     (!other.backup_sm.empty() && other.backup_sm == port.backup_sm));
+            if (first || same_sm || std::ranges::any_of(port.backup_devices, is_there))
+                return Fault{port.lines.backup_device,
+                             fmt::format("backup_device of {}: a port with a backup shares no device and no sm, and "
+                                         "{} has one of its",
+                                         port.name, &other == &port ? "it itself" : other.name)};
+        }
+    }
+    return {};
 }
 
 /// A device belongs to one port, once, or to one port for each VLAN or partition.
@@ -348,6 +401,7 @@ Verdict check_all(const GatewayConfig& config) {
         for (std::size_t earlier = 0; earlier < later; ++earlier)
             if (auto fault = check_pair(config.ports[earlier], config.ports[later])) return fault;
     if (auto fault = check_devices(config.ports)) return fault;
+    if (auto fault = check_backups(config.ports)) return fault;
     if (auto fault = check_dhcp_loops(config)) return fault;
     for (std::size_t i = 0; i < config.routes.size(); ++i)
         if (auto fault = check_route(config, i)) return fault;

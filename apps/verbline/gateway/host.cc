@@ -18,8 +18,9 @@ public:
             .name = "host",
             .summary = "give this host or a network namespace an IPoIB interface",
             .synopsis =
-                "IFNAME {--sm SM | --link roce_v2} --device DEVICE --address CIDR [--mode MODE] [--netns NS] [--mtu N] "
-                "[--pkey P] [--name N] [--capture FILE] [--impair SPEC]\n--config FILE",
+                "IFNAME {--sm SM | --link roce_v2} --device DEVICE --address CIDR [--mode MODE] "
+                "[--backup-device DEVICE --backup-sm SM] [--netns NS] [--mtu N] [--pkey P] [--name N] [--capture FILE] "
+                "[--impair SPEC]\n--config FILE",
             .description =
                 {"Makes an interface whose packets travel as IPoIB (RFC 4391) and runs until SIGINT or SIGTERM. The "
                  "interface takes checksum and segmentation offload from the kernel.",
@@ -31,6 +32,10 @@ public:
                  "eth:IFNAME, or an adapter's port for RoCE.",
                  "With --mode connected packets of up to 65520 bytes travel on connections (RFC 4755) to neighbours "
                  "that have them; others, and groups, get datagrams of up to 2044. InfiniBand without an adapter only.",
+                 "--backup-device and --backup-sm are another port of the fabric, or of another, which is used while "
+                 "the "
+                 "first has no link or its port is down: addresses, neighbours and groups go with it. The first is "
+                 "taken again when it has worked for ten seconds.",
                  "Prints a line that ends in `ready` when traffic can flow."},
             .examples = {{"verbline host ib0 --sm ibsim:vl,host=H3 --device memif:/run/a.sock --address 10.2.0.2/24 "
                           "--netns ib-a",
@@ -60,6 +65,11 @@ public:
             ->expected(1)
             ->take_all()
             ->type_name("DEVICE");
+        app.add_option("--backup-device", port_.backup_devices, "what carries the packets while --device does not")
+            ->expected(1)
+            ->take_all()
+            ->type_name("DEVICE");
+        app.add_option("--backup-sm", port_.backup_sm, "where the subnet manager is reached by it")->type_name("SM");
         app.add_option("--address", addresses_,
                        "the interface's address, e.g. 10.2.0.2/24 or fd76:2::2/64; may be repeated")
             ->required()

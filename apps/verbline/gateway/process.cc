@@ -25,7 +25,9 @@ namespace {
 std::vector<std::string> pci_devices(const GatewayConfig& config) {
     std::vector<std::string> found;
     for (const auto& port : config.ports) {
-        for (const auto& text : port.devices) {
+        auto devices = port.devices;
+        devices.insert(devices.end(), port.backup_devices.begin(), port.backup_devices.end());
+        for (const auto& text : devices) {
             const auto spec = pmd::parse_device_spec(text);
             auto device = spec ? pci_device(*spec) : std::nullopt;
             if (device && std::ranges::find(found, *device) == found.end()) found.push_back(std::move(*device));

@@ -102,5 +102,49 @@ TEST(Config, SharesALinkOverRoceByItsPartitions) {
               "gw.toml:13: partition 0x7fff of device eth:eth1 is p0's already");
 }
 
+/// An InfiniBand port with a backup, and `more` lines of it.
+std::string with_backup(const std::string& backup, const std::string& more = "") {
+    return partitions({"device = \"memif:/a\"\nsm = \"ibsim:vl,host=H2\"\n" + backup + more});
+}
+
+TEST(Config, APortHasABackup) {
+    const std::string backup = "backup_device = \"memif:/b\"\nbackup_sm = \"ibsim:vl,host=H4\"\n";
+    const auto config = parse_config(with_backup(backup), "gw.toml");
+    ASSERT_TRUE(config) << config.error().what;
+    EXPECT_TRUE(config->ports[0].has_backup());
+    EXPECT_EQ(config->ports[0].backup_sm, "ibsim:vl,host=H4");
+    EXPECT_EQ(error_of(with_backup("backup_device = \"memif:/b\"\n")),
+              "gw.toml:7: p0: a backup has both backup_device and backup_sm");
+    EXPECT_EQ(error_of(with_backup("backup_sm = \"ibsim:vl,host=H4\"\n")),
+              "gw.toml:7: p0: a backup has both backup_device and backup_sm");
+    EXPECT_EQ(error_of(with_backup("backup_device = \"memif:/b\"\nbackup_sm = \"ibsim:vl,host=H2\"\n")),
+              "gw.toml:8: backup_sm of p0 is its sm: a backup is another port");
+    EXPECT_EQ(error_of(with_backup("backup_device = \"memif:/a\"\nbackup_sm = \"ibsim:vl,host=H4\"\n")),
+              "gw.toml:7: backup_device of p0: a port with a backup shares no device and no sm, and it itself has one "
+              "of its");
+    EXPECT_EQ(error_of(with_backup("backup_device = \"hca:mlx5_0/1\"\nbackup_sm = \"umad:mlx5_0,port=1\"\n")),
+              "gw.toml:7: device hca:mlx5_0/1 of p0: an adapter's port (hca:) has no backup here, nor is it one");
+    EXPECT_EQ(error_of(with_backup(backup, "mode = \"connected\"\n")),
+              "gw.toml:9: mode of p0: connected mode has no backup; leave one out");
+    EXPECT_EQ(error_of(partitions({"link = \"roce_v2\"\ndevice = \"eth:eth1\"\n" + backup})),
+              "gw.toml:7: backup_device of p0: a link over RoCE has no backup");
+}
+
+TEST(Config, ABackupIsNoOtherPorts) {
+    const std::string port = "device = \"memif:/a\"\nsm = \"ibsim:vl,host=H2\"\n";
+    const auto backup = [&](const std::string& device, const std::string& host) {
+        return port + "backup_device = \"memif:/" + device + "\"\nbackup_sm = \"ibsim:vl,host=" + host + "\"\n";
+    };
+    const auto shared = [](unsigned line) {
+        return "gw.toml:" + std::to_string(line) +
+               ": backup_device of p0: a port with a backup shares no device and no sm, and p1 has one of its";
+    };
+    EXPECT_EQ(error_of(partitions({backup("b", "H4"), port + "pkey = 1\n"})), shared(7));
+    EXPECT_EQ(error_of(partitions({backup("b", "H4"), "device = \"memif:/b\"\nsm = \"ibsim:vl,host=H5\"\n"})),
+              shared(7));
+    EXPECT_EQ(error_of(partitions({backup("b", "H4"), "device = \"memif:/c\"\nsm = \"ibsim:vl,host=H4\"\n"})),
+              shared(7));
+}
+
 }  // namespace
 }  // namespace verbline::cli
