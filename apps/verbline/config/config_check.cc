@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "apps/verbline/config/config.h"
+#include "apps/verbline/config/config_sharing.h"
 #include "apps/verbline/instance/instance.h"
 #include "apps/verbline/instance/tables.h"
 #include "control/mad/open.h"
@@ -21,13 +22,6 @@
 
 namespace verbline::cli {
 namespace {
-
-/// An error of the configuration, and its line. As a Verdict: none if the configuration is valid.
-struct Fault {
-    unsigned line;
-    std::string reason;
-};
-using Verdict = std::optional<Fault>;
 
 bool valid_interface_name(std::string_view name) {
     return valid_instance_name(name) && name.size() < IFNAMSIZ;
@@ -122,35 +116,6 @@ Verdict check_device(const PortConfig& port, const std::string& device) {
                              device, port.name, shared->interface)};
 }
 
-/// A backup is a port of an InfiniBand subnet as the first is, and both carry frames.
-Verdict check_backup(const PortConfig& port) {
-    if (!port.has_backup() && port.backup_sm.empty()) return {};
-    const auto line = port.lines.backup_device != 0 ? port.lines.backup_device : port.lines.backup_sm;
-    if (!port.has_backup() || port.backup_sm.empty())
-        return Fault{line, fmt::format("{}: a backup has both backup_device and backup_sm", port.name)};
-    if (!port.has_subnet())
-        return Fault{line, fmt::format("backup_device of {}: a link over RoCE has no backup", port.name)};
-    if (port.connected)
-        return Fault{port.lines.mode,
-                     fmt::format("mode of {}: connected mode has no backup; leave one out", port.name)};
-    if (const auto sm = mad::parse_spec(port.backup_sm); !sm) return Fault{port.lines.backup_sm, sm.error().what};
-    if (port.backup_sm == port.sm)
-        return Fault{port.lines.backup_sm,
-                     fmt::format("backup_sm of {} is its sm: a backup is another port", port.name)};
-    if (port.backup_devices.size() > gateway::max_devices)
-        return Fault{line, fmt::format("{} has more than {} backup devices", port.name, gateway::max_devices)};
-    for (const auto* devices : {&port.devices, &port.backup_devices})
-        for (const auto& device : *devices) {
-            const auto spec = pmd::parse_device_spec(device);
-            if (!spec) return Fault{line, spec.error().what};
-            if (std::holds_alternative<pmd::HcaSpec>(*spec))
-                return Fault{line, fmt::format("device {} of {}: an adapter's port (hca:) has no backup here, nor is "
-                                               "it one",
-                                               device, port.name)};
-        }
-    return {};
-}
-
 /// What two gateways share is of neither's own.
 Verdict check_virtual_addresses(const PortConfig& port) {
     for (const auto& own : port.addresses)
@@ -209,84 +174,6 @@ Verdict check_port(const PortConfig& port) {
     if (auto fault = check_dhcp_servers(port, "dhcp_relay", port.dhcp_relay, port.lines.dhcp_relay)) return fault;
     if (auto fault = check_dhcp_servers(port, "dhcpv6_relay", port.dhcpv6_relay, port.lines.dhcpv6_relay)) return fault;
     return check_mtu(port);
-}
-
-/// Whether two ports are different VLANs of one device, or one of them has its untagged frames.
-bool share_by_vlan(const PortConfig& a, const PortConfig& b) {
-    return !a.has_subnet() && !b.has_subnet() && a.vlan != b.vlan;
-}
-
-/// Whether two ports are different partitions of one InfiniBand port, or of one link over RoCE.
-bool share_by_partition(const PortConfig& a, const PortConfig& b) {
-    return a.type == PortType::ipoib && b.type == PortType::ipoib && a.link == b.link && a.sm == b.sm &&
-           a.vlan == b.vlan && a.devices == b.devices && wire::partition(a.pkey) != wire::partition(b.pkey);
-}
-
-/// Why the device of `port` is `other`'s already.
-Fault taken(const PortConfig& port, const PortConfig& other, const std::string& device) {
-    if (&port == &other || port.type != PortType::ipoib || other.type != PortType::ipoib || port.link != other.link ||
-        port.vlan != other.vlan) {
-        if (&port != &other && port.vlan)
-            return {port.lines.vlan,
-                    fmt::format("VLAN {} of device {} is {}'s already", *port.vlan, device, other.name)};
-        return {port.lines.device, fmt::format("device {} is used twice", device)};
-    }
-    if (port.devices != other.devices)
-        return {port.lines.device, fmt::format("partitions of one InfiniBand port have all of its devices: {} and {} "
-                                               "share {}, and not the others",
-                                               other.name, port.name, device)};
-    if (port.sm != other.sm)
-        return {port.lines.sm, fmt::format("sm {} of {}: {}, which has the same device, is reached by {}", port.sm,
-                                           port.name, other.name, other.sm)};
-    return {port.lines.pkey != 0 ? port.lines.pkey : port.lines.port,
-            fmt::format("partition {} of device {} is {}'s already", wire::to_string(port.pkey), device, other.name)};
-}
-
-/// A port with a backup shares neither of the two with others.
-Verdict check_backups(const std::vector<PortConfig>& ports) {
-    for (const auto& port : ports) {
-        if (!port.has_backup()) continue;
-        for (const auto& other : ports) {
-            const auto is_there = [&](const auto& device) {
-                return std::ranges::find(other.devices, device) != other.devices.end() ||
-                       (&other != &port &&
-                        std::ranges::find(other.backup_devices, device) != other.backup_devices.end());
-            };
-            const bool first = &other != &port && std::ranges::any_of(port.devices, is_there);
-            const bool same_sm = &other != &port && (other.sm == port.sm || other.sm == port.backup_sm ||
-                                                     (!other.backup_sm.empty() && other.backup_sm == port.backup_sm));
-            if (first || same_sm || std::ranges::any_of(port.backup_devices, is_there))
-                return Fault{port.lines.backup_device,
-                             fmt::format("backup_device of {}: a port with a backup shares no device and no sm, and "
-                                         "{} has one of its",
-                                         port.name, &other == &port ? "it itself" : other.name)};
-        }
-    }
-    return {};
-}
-
-/// A device belongs to one port, once, or to one port for each VLAN or partition.
-Verdict check_devices(const std::vector<PortConfig>& ports) {
-    std::vector<std::pair<std::string_view, const PortConfig*>> seen;
-    for (const auto& port : ports)
-        for (const auto& device : port.devices) {
-            for (const auto& [name, other] : seen) {
-                if (name != device) continue;
-                if (other != &port && (share_by_vlan(*other, port) || share_by_partition(*other, port))) continue;
-                return taken(port, *other, device);
-            }
-            seen.emplace_back(device, &port);
-        }
-    return {};
-}
-
-/// A port of a subnet has one LID, so it cannot be at two places.
-Verdict check_subnets(const PortConfig& earlier, const PortConfig& later) {
-    if (!earlier.has_subnet() || !later.has_subnet() || earlier.sm != later.sm || earlier.devices == later.devices)
-        return {};
-    return Fault{later.lines.sm, fmt::format("sm {} is that of {}, which has another device: partitions of one "
-                                             "InfiniBand port have all of its devices",
-                                             later.sm, earlier.name)};
 }
 
 Verdict check_pair(const PortConfig& earlier, const PortConfig& later) {
