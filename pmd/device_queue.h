@@ -27,8 +27,8 @@ namespace verbline::pmd {
 /// different threads make the bursts, which the device must allow for its queues.
 class DeviceQueue final : public NetDevice {
 public:
-    /// One for each receive queue; the device itself, if it has one. Those behind its transmit queues, if these are
-    /// fewer, cannot send: their capabilities have none.
+    /// One for each receive queue, of which the device has no more than it has to send; the device itself, if it has
+    /// one.
     static std::vector<std::unique_ptr<NetDevice>> split(std::unique_ptr<NetDevice> device) {
         std::vector<std::unique_ptr<NetDevice>> made;
         const auto queues = device->capabilities().rx_queues;
@@ -91,8 +91,7 @@ private:
     DeviceQueue(std::shared_ptr<Shared> shared, std::uint16_t queue)
         : shared_(std::move(shared)), queue_(queue), name_(device().name()), capabilities_(device().capabilities()) {
         if (queue > 0) name_ += fmt::format(" queue {}", queue);
-        capabilities_.rx_queues = 1;
-        capabilities_.tx_queues = queue < capabilities_.tx_queues ? 1 : 0;
+        capabilities_.rx_queues = capabilities_.tx_queues = 1;
     }
 
     bool is_first() const { return queue_ == 0; }

@@ -22,6 +22,7 @@
 /// satisfies the request seeds it with the pseudo-header sum. A device is given only requests that its capabilities
 /// name; datapath/offload satisfies the rest. See README.md of this folder for the whole convention.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -70,6 +71,21 @@ struct Capabilities {
     bool lossless_rx = false;  ///< lossless receive: unread packets wait at their sender (tun, tap), so the
                                ///< shard stops reading this device while an output is congested
 };
+
+/// What both of two devices can do, whose packets begin with the same.
+constexpr Capabilities common(const Capabilities& a, const Capabilities& b) {
+    return {.carries = a.carries,
+            .rx_queues = std::min(a.rx_queues, b.rx_queues),
+            .tx_queues = std::min(a.tx_queues, b.tx_queues),
+            .max_packet = std::min(a.max_packet, b.max_packet),
+            .tx_offloads = a.tx_offloads & b.tx_offloads,
+            .rx_offloads = a.rx_offloads & b.rx_offloads,
+            .max_tso = std::min(a.max_tso, b.max_tso),
+            .min_tso_segment = std::max(a.min_tso_segment, b.min_tso_segment),
+            .max_tso_segments = std::min(a.max_tso_segments, b.max_tso_segments),
+            .max_segments = std::min(a.max_segments, b.max_segments),
+            .lossless_rx = a.lossless_rx && b.lossless_rx};
+}
 
 /// The port's own addresses on the link, for devices that filter on receive. One that carries datagrams sends and
 /// receives nothing before it has an identity.

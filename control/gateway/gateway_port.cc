@@ -254,7 +254,7 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
 
 std::string_view GatewayPort::active() const {
     if (!failover_) return "";
-    return failover_->active() == 0 ? "first" : "backup";
+    return failover_->active() == 0 ? "primary" : "backup";
 }
 
 void GatewayPort::retire() {

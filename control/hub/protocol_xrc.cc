@@ -89,6 +89,7 @@ std::optional<Message> value(const TargetMessage& in) {
         return std::nullopt;
     }
     // On Ethernet the peer is at a GID, behind a MAC address, on a fabric at a LID.
+    if (wire::is_multicast(wire::Lid{in.dlid})) return std::nullopt;
     const bool reachable = in.dlid != 0 || (mac != wire::MacAddress{} && in.global == 1);
     if (is_connected(state) && (!is_path_mtu(in.mtu) || !reachable)) return std::nullopt;
     return XrcTarget{.domain = XrcDomainId{in.domain},

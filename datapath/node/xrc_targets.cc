@@ -117,14 +117,15 @@ std::vector<XrcTargets::Failure> XrcTargets::take_failures() {
 }
 
 bool XrcTargets::route(rte_mbuf& frame, link::MemberId origin) noexcept {
+    Packet packet;
+    const bool whole = parse(frame, packet);  // on the soft fabric it computes CRCs: not while others wait
     const std::scoped_lock lock(mutex_);
     const auto dropped = [&frame](Counter& counter) {
         counter.add();
         rte_pktmbuf_free(&frame);
         return true;
     };
-    Packet packet;
-    if (!parse(frame, packet)) return dropped(counters_.xrc_dropped_malformed);
+    if (!whole) return dropped(counters_.xrc_dropped_malformed);
     const auto found = targets_.find(packet.destination);
     if (found == targets_.end()) return dropped(counters_.xrc_dropped_unknown);
     auto& target = *found->second;

@@ -15,21 +15,6 @@ namespace {
 constexpr unsigned discard_period = 256;  ///< polls: so that a backup's queue does not hold its sender's buffers
 constexpr unsigned most_discarded = 64;   ///< bursts at a time
 
-/// What both can do.
-Capabilities common(const Capabilities& a, const Capabilities& b) {
-    return {.carries = a.carries,
-            .rx_queues = a.rx_queues,
-            .tx_queues = std::min(a.tx_queues, b.tx_queues),
-            .max_packet = std::min(a.max_packet, b.max_packet),
-            .tx_offloads = a.tx_offloads & b.tx_offloads,
-            .rx_offloads = a.rx_offloads & b.rx_offloads,
-            .max_tso = std::min(a.max_tso, b.max_tso),
-            .min_tso_segment = std::max(a.min_tso_segment, b.min_tso_segment),
-            .max_tso_segments = std::min(a.max_tso_segments, b.max_tso_segments),
-            .max_segments = std::min(a.max_segments, b.max_segments),
-            .lossless_rx = a.lossless_rx && b.lossless_rx};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ActiveBackup>> ActiveBackup::create(std::string name, Members members) {

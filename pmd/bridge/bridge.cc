@@ -14,21 +14,9 @@
 namespace verbline::pmd {
 namespace {
 
-/// The intersection of all members' capabilities.
 Capabilities common(const std::vector<std::unique_ptr<NetDevice>>& members) {
     auto all = members.front()->capabilities();
-    for (const auto& member : members) {
-        const auto& one = member->capabilities();
-        all.rx_queues = std::min(all.rx_queues, one.rx_queues);
-        all.tx_queues = std::min(all.tx_queues, one.tx_queues);
-        all.max_packet = std::min(all.max_packet, one.max_packet);
-        all.tx_offloads &= one.tx_offloads;
-        all.rx_offloads &= one.rx_offloads;
-        all.max_tso = std::min(all.max_tso, one.max_tso);
-        all.min_tso_segment = std::max(all.min_tso_segment, one.min_tso_segment);
-        all.max_tso_segments = std::min(all.max_tso_segments, one.max_tso_segments);
-        all.max_segments = std::min(all.max_segments, one.max_segments);
-    }
+    for (const auto& member : members) all = pmd::common(all, member->capabilities());
     return all;
 }
 

@@ -135,7 +135,7 @@ Result<std::vector<Switch::PortId>> Switch::add_uplink(std::vector<std::unique_p
         port->shard = i % shards();
         port->uplink = first.uplink;
         port->first = &first;
-        if (port->device->capabilities().tx_queues > 0) first.queues.push_back(port.get());
+        first.queues.push_back(port.get());
         ids.push_back(add(std::move(port)));
     }
     gate_.set(topology());

@@ -32,7 +32,7 @@ struct alignas(64) Switch::Port {
     std::uint64_t mac = 0;             ///< of a lane; 0: an uplink
     unsigned uplink = 0;               ///< an uplink's number in the forwarding table
     const Port* first = this;          ///< of an uplink's ports
-    Ports queues;                      ///< in the first of several: those that can send
+    Ports queues;                      ///< in the first of several: all
     std::optional<SourceGuard> guard;  ///< of a lane
     std::set<std::uint64_t> groups;    ///< poll threads read them in the topology
     std::atomic<bool> link{false};

@@ -95,7 +95,10 @@ Result<void> EthDevice::configure(const PacketPools& pools, const EthDeviceOptio
     if (scatter && (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER) == 0) {
         return failure(EINVAL, fmt::format("device {}: MTU {} needs buffers larger than {} bytes", name(), mtu, room));
     }
-    const std::uint16_t most = keeps_flows_together(info) ? UINT16_MAX : 1;
+    const std::uint16_t most = !keeps_flows_together(info) ? 1
+                               : options.rx_queues == options.tx_queues
+                                   ? std::min(info.max_rx_queues, info.max_tx_queues)
+                                   : UINT16_MAX;
     capabilities_ = {.carries = Carries::ethernet,
                      .rx_queues = std::clamp<std::uint16_t>(options.rx_queues, 1, std::min(most, info.max_rx_queues)),
                      .tx_queues = std::clamp<std::uint16_t>(options.tx_queues, 1, std::min(most, info.max_tx_queues)),

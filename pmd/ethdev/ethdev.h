@@ -23,8 +23,8 @@
 namespace verbline::pmd {
 
 struct EthDeviceOptions {
-    // Fewer if the device has fewer; one of each if it would not receive a flow by one queue: drivers may pair the
-    // queues of both directions, and receive on those that no thread reads.
+    // Fewer if the device has fewer, and as many of both if as many are asked for; one of each if it would not receive
+    // a flow by one queue: drivers may pair the queues of both directions, and receive on those that no thread reads.
     std::uint16_t rx_queues = 1;
     std::uint16_t tx_queues = 1;
     std::uint16_t descriptors = 1024;  ///< in each queue; adjusted to the device's limits

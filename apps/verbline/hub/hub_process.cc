@@ -11,7 +11,6 @@
 #include <random>
 #include <utility>
 
-#include <rte_ether.h>
 #include <rte_mbuf.h>
 #include <sys/resource.h>
 
@@ -20,6 +19,7 @@
 
 #include "apps/verbline/hub/hub_shards.h"
 #include "apps/verbline/hub/hub_tables.h"
+#include "apps/verbline/hub/hub_uplinks.h"
 #include "apps/verbline/instance/instance_process.h"
 #include "apps/verbline/instance/pci_device.h"
 #include "apps/verbline/node/priority.h"
@@ -30,12 +30,9 @@
 #include "pmd/base/clock.h"
 #include "pmd/base/free_descriptors.h"
 #include "pmd/base/tunables.h"
-#include "pmd/device_queue.h"
 #include "pmd/ethdev/ethdev.h"
-#include "pmd/factory/open_device.h"
 #include "pmd/impair/impair.h"
 #include "pmd/memif/memif.h"
-#include "pmd/packet/packet.h"
 #include "pmd/packet_pool.h"
 #include "pmd/rss/handover_ring.h"
 
@@ -45,8 +42,6 @@ namespace {
 constexpr unsigned pool_cache = 128;
 static_assert(tunables::hub_packets_waiting < tunables::hub_packets);
 constexpr std::size_t memory_mb = 96;
-/// Bytes of a frame that lies in one buffer.
-constexpr std::uint32_t slot_of_ethernet = 2048, slot_of_path_mtu_4096 = 4352;
 constexpr Time upkeep_period = 200 * millisecond, capture_period = 50 * millisecond;
 /// A client connects in two steps, each seen at a look; for so long after it may be expected to.
 constexpr Time connect_period = 2 * millisecond, connect_limit = 10 * second;
@@ -63,7 +58,7 @@ void raise_descriptor_limit() {
 class HubProcess final : public hub::LaneHost {
 public:
     HubProcess(const HubOptions& options, InstanceProcess& process)
-        : options_(options), process_(process), loop_(process.loop()) {}
+        : options_(options), process_(process), loop_(process.loop()), uplinks_(options) {}
     HubProcess(const HubProcess&) = delete;
     HubProcess& operator=(const HubProcess&) = delete;
     ~HubProcess() override;
@@ -82,8 +77,6 @@ private:
     Outcome make_switch();
     Outcome open_node();
     Outcome open_uplinks();
-    Outcome add_uplink(std::vector<std::unique_ptr<pmd::NetDevice>> queues);
-    Result<std::unique_ptr<pmd::NetDevice>> open_uplink(const pmd::DeviceSpec& spec) const;
     hub::RegistrySetup registry() const;
     Outcome serve();
     Outcome start_shards();
@@ -92,22 +85,12 @@ private:
 
     std::uint16_t shards() const { return static_cast<std::uint16_t>(process_.workers().size()); }
     std::unique_ptr<pmd::NetDevice> impaired(std::unique_ptr<pmd::NetDevice> device, hub::LaneId lane) const;
-    /// AF_XDP takes no buffers that are larger than a page.
-    std::uint32_t slot_size() const {
-        return std::max(mtu_ <= RTE_ETHER_MTU ? slot_of_ethernet : slot_of_path_mtu_4096,
-                        mtu_ + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 0u);
-    }
-    bool has_dpdk_port() const {
-        const auto is_dpdk = [](const auto& spec) { return std::holds_alternative<pmd::DpdkSpec>(spec); };
-        return std::ranges::any_of(options_.uplinks, is_dpdk) || (options_.node && is_dpdk(options_.node->port));
-    }
     std::optional<pmd::SourceGuard> guard_of(const hub::Registry::Tenant& tenant) const;
     void set_guards();
     void expect_connection();
     void write_capture();
 
     const HubOptions& options_;
-    std::uint16_t mtu_ = HubOptions::default_mtu;
     InstanceProcess& process_;
     control::Loop& loop_;
     rte_mempool* pool_ = nullptr;  ///< goes with the EAL
@@ -116,8 +99,7 @@ private:
     std::unique_ptr<pmd::Switch> switch_;
     std::unique_ptr<SharedPort> node_;  ///< after the switch, which has devices of its
     std::optional<HubShards> shards_;
-    std::map<std::string, pmd::Switch::PortId> uplinks_;  ///< of several queues, a port for each
-    std::vector<std::string> uplink_names_;               ///< for people
+    HubUplinks uplinks_;  ///< likewise
     std::map<hub::LaneId, pmd::Switch::PortId> lanes_;
     std::unique_ptr<hub::Server> server_;
     std::optional<telemetry::Server> telemetry_;
@@ -145,16 +127,14 @@ Outcome HubProcess::start_dpdk() {
 }
 
 Outcome HubProcess::make_switch() {
-    // Other ports report the MTU that they support; DPDK ports have to be configured, and few support more than this.
-    if (has_dpdk_port()) mtu_ = RTE_ETHER_MTU;
-    if (options_.mtu != 0) mtu_ = options_.mtu;
-    const auto room = static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + slot_size());
+    const auto room = static_cast<std::uint16_t>(RTE_PKTMBUF_HEADROOM + uplinks_.slot_size());
     // Besides, as many as the rings between shards hold,
     auto packets = tunables::hub_packets + shards() * (shards() - 1u) * pmd::HandoverRing::capacity;
     // and the further queues of an adapter.
-    if (has_dpdk_port()) packets += (shards() - 1u) * 2 * pmd::EthDeviceOptions().descriptors;
-    pool_ = pmd::make_packet_pool("packets", packets, pool_cache, room, SOCKET_ID_ANY,
-                                  has_dpdk_port() ? pmd::BufferLayout::whole_pages : pmd::BufferLayout::packed);
+    if (uplinks_.has_dpdk_port()) packets += (shards() - 1u) * 2 * pmd::EthDeviceOptions().descriptors;
+    pool_ =
+        pmd::make_packet_pool("packets", packets, pool_cache, room, SOCKET_ID_ANY,
+                              uplinks_.has_dpdk_port() ? pmd::BufferLayout::whole_pages : pmd::BufferLayout::packed);
     if (pool_ == nullptr) return run_failure("no memory for packets: give more with -m, or free hugepages");
     if (!options_.capture.empty()) {
         auto file = pmd::CaptureFile::create(options_.capture);
@@ -167,63 +147,25 @@ Outcome HubProcess::make_switch() {
                                                                  .shards = shards(),
                                                                  .traces = process_.trace_shards({})});
     if (!switch_->can_sleep()) return run_failure(no_descriptors(EMFILE).error().what);
+    uplinks_.use(*switch_, pool_);
     if (auto connected = switch_->connect(); !connected) return run_failure(connected.error().what);
     shards_.emplace(*switch_, process_.workers());
     return {};
 }
 
-Result<std::unique_ptr<pmd::NetDevice>> HubProcess::open_uplink(const pmd::DeviceSpec& spec) const {
-    // Promiscuous: frames are for the lanes' MAC addresses, not for the interface's.
-    if (const auto* ethernet = std::get_if<pmd::EthernetSpec>(&spec); ethernet != nullptr && !options_.node) {
-        return pmd::AfPacket::create({.interface = ethernet->interface, .promiscuous = true}, pool_);
-    }
-    return pmd::open_device(spec, {.pool = pool_,
-                                   .mtu = mtu_,
-                                   .queues = shards(),
-                                   .memif_slot = slot_size(),
-                                   .persistent = false,
-                                   .bridged = !options_.node});
-}
-
 Outcome HubProcess::open_uplinks() {
-    for (const auto& spec : options_.uplinks) {
-        auto device = open_uplink(spec);
-        if (!device) return run_failure(device.error().what);
-        auto added = add_uplink(pmd::DeviceQueue::split(std::move(*device)));
-        if (!added) return added;
-    }
+    if (auto added = uplinks_.add_all(); !added) return added;
     switch_->upkeep(loop_.now(), pmd::Switch::Links::all);
-    return {};
-}
-
-/// `queues`: of one device.
-Outcome HubProcess::add_uplink(std::vector<std::unique_ptr<pmd::NetDevice>> queues) {
-    const auto longest = queues.front()->capabilities().max_packet - RTE_ETHER_HDR_LEN;
-    std::vector<std::string> names;
-    for (const auto& queue : queues) names.emplace_back(queue->name());
-    if (options_.mtu > longest) {
-        return run_failure(
-            fmt::format("{} carries no more than {} bytes: give --mtu {}", names.front(), longest, longest));
-    }
-    mtu_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(mtu_, longest));
-    for (const auto& queue : queues) {
-        if (auto up = queue->up(); !up) return run_failure(up.error().what);
-    }
-    const auto ports = switch_->add_uplink(std::move(queues));
-    if (!ports) return run_failure(ports.error().what);
-    for (std::size_t i = 0; i < ports->size(); ++i) uplinks_.emplace(names[i], (*ports)[i]);
-    const auto several = fmt::format("{} ({} queues)", names.front(), names.size());
-    uplink_names_.push_back(names.size() > 1 ? several : names.front());
     return {};
 }
 
 Outcome HubProcess::open_node() {
     if (!options_.node) return {};
     auto node = SharedPort::create(*options_.node, loop_, pool_,
-                                   [this](const pmd::DeviceSpec& spec) { return open_uplink(spec); });
+                                   [this](const pmd::DeviceSpec& spec) { return uplinks_.open(spec); });
     if (!node) return run_failure(node.error().what);
     node_ = std::move(*node);
-    return add_uplink(node_->take_port());
+    return uplinks_.add(node_->take_port());
 }
 
 hub::RegistrySetup HubProcess::registry() const {
@@ -250,13 +192,13 @@ hub::RegistrySetup HubProcess::registry() const {
 Outcome HubProcess::serve() {
     auto tables = telemetry::Server::open(
         hub_tables([this] {
-            return HubView{server_->registry(),        *switch_,       lanes_,   uplinks_,    server_->counters(),
-                           server_->direct_counters(), server_->xrc(), *shards_, node_.get(), loop_.now()};
+            return HubView{server_->registry(),        *switch_,       lanes_,   uplinks_.ports(), server_->counters(),
+                           server_->direct_counters(), server_->xrc(), *shards_, node_.get(),      loop_.now()};
         }),
         [this](std::function<void()> task) { loop_.post(std::move(task)); });
     if (!tables) return run_failure(tables.error().what);
     telemetry_.emplace(std::move(*tables));
-    auto server = hub::Server::open(loop_, registry(), mtu_, *this);
+    auto server = hub::Server::open(loop_, registry(), uplinks_.mtu(), *this);
     if (!server) return run_failure(server.error().what);
     server_ = std::move(*server);
     if (options_.access) {
@@ -297,9 +239,9 @@ Outcome HubProcess::say_ready() {
     if (options_.node && options_.node->fabric) {
         parts.push_back("port " + verbs::text(*options_.node->fabric));
     } else {
-        for (const auto& name : uplink_names_) parts.push_back((node_ ? "port " : "uplink ") + name);
+        for (const auto& name : uplinks_.names()) parts.push_back((node_ ? "port " : "uplink ") + name);
     }
-    const auto what = fmt::format("{}, MTU {}", fmt::join(parts, ", "), mtu_);
+    const auto what = fmt::format("{}, MTU {}", fmt::join(parts, ", "), uplinks_.mtu());
     fmt::print("verbline: {} {} ({}) ready\n", node_ ? "node" : "hub", options_.name, what);
     std::fflush(stdout);
     process_.ready(what, [this] { return shards_->all_poll(); });
@@ -320,8 +262,12 @@ HubProcess::~HubProcess() {
 
 Result<std::string> HubProcess::open_lane(hub::LaneId lane, const hub::Registry::Tenant& tenant) {
     const std::string socket = hub::lane_socket(options_.name, static_cast<unsigned>(lane));
-    auto device = pmd::Memif::create(
-        {.path = socket, .server = true, .buffer_size = slot_size(), .mtu = mtu_, .notifier = notifier_}, pool_);
+    auto device = pmd::Memif::create({.path = socket,
+                                      .server = true,
+                                      .buffer_size = uplinks_.slot_size(),
+                                      .mtu = uplinks_.mtu(),
+                                      .notifier = notifier_},
+                                     pool_);
     if (!device) return std::unexpected(device.error());
     if (auto up = (*device)->up(); !up) return std::unexpected(up.error());
     if (const auto user = tenant.peer.uid; user != geteuid() && chown(socket.c_str(), user, -1u) != 0) {

@@ -273,6 +273,7 @@ TEST(HubProtocol, RejectsXrcTargetsThatCannotBe) {
     EXPECT_TRUE(refused([](XrcTarget& t) { t.mac = multicast_mac; }));
     EXPECT_TRUE(refused([](XrcTarget& t) { t.mac = {}; })) << "where it is connected";
     EXPECT_TRUE(refused([](XrcTarget& t) { t.to.global = false; })) << "on Ethernet";
+    EXPECT_TRUE(refused([](XrcTarget& t) { t.to.dlid = wire::Lid{0xc001}; })) << "a group";
     EXPECT_FALSE(refused([](XrcTarget& t) { t.mac = {}, t.to.global = false, t.to.dlid = wire::Lid{3}; }));
     EXPECT_FALSE(refused([](XrcTarget& t) { t.mac = {}, t.mtu = 0, t.state = XrcTargetState::reset; }));
     const std::unexpected foreign(Malformed::foreign);

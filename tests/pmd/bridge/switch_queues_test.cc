@@ -22,13 +22,12 @@ constexpr wire::MacAddress far = mac(100), some_group = mac(9, 3);
 
 struct SwitchQueues : ::testing::Test {
     /// `shards` with a lane each, on which `mac(i)` lives, and an uplink; a device is a queue of it.
-    void set_up(unsigned shards, unsigned queues, unsigned senders) {
+    void set_up(unsigned shards, unsigned queues) {
         fabric.emplace(Switch::Options{.pool = test::packet_pool(), .waiting = 2000, .shards = shards, .traces = {}});
         ASSERT_TRUE(fabric->connect());
         std::vector<std::unique_ptr<NetDevice>> devices;
         for (unsigned i = 0; i < queues; ++i) {
             auto device = std::make_unique<FakeNetDevice>("queue" + std::to_string(i));
-            if (i >= senders) device->capabilities().tx_queues = 0;
             uplink.push_back(device.get());
             devices.push_back(std::move(device));
         }
@@ -66,7 +65,7 @@ struct SwitchQueues : ::testing::Test {
 };
 
 TEST_F(SwitchQueues, ShardsSendByTheirOwnWithoutHandingOver) {
-    set_up(2, 2, 2);
+    set_up(2, 2);
     ASSERT_NE(shard_of_lane[0], shard_of_lane[1]);
     for (unsigned lane = 0; lane < 2; ++lane) {
         for (unsigned i = 0; i < 10 + lane; ++i) lanes[lane]->receive(frame(far, mac(lane)));
@@ -77,7 +76,7 @@ TEST_F(SwitchQueues, ShardsSendByTheirOwnWithoutHandingOver) {
 }
 
 TEST_F(SwitchQueues, EachQueueIsReadByItsShard) {
-    set_up(2, 2, 2);
+    set_up(2, 2);
     EXPECT_EQ(fabric->shard_of(ids[0]), 0u);
     EXPECT_EQ(fabric->shard_of(ids[1]), 1u);
     uplink[1]->receive(frame(mac(0), far));
@@ -89,7 +88,7 @@ TEST_F(SwitchQueues, EachQueueIsReadByItsShard) {
 }
 
 TEST_F(SwitchQueues, NothingGoesBackToTheUplinkByAnotherQueue) {
-    set_up(2, 2, 2);
+    set_up(2, 2);
     uplink[1]->receive(frame(wire::broadcast_mac, far));
     uplink[1]->receive(frame(some_group, far));
     uplink[1]->receive(frame(mac(77), far));
@@ -100,7 +99,7 @@ TEST_F(SwitchQueues, NothingGoesBackToTheUplinkByAnotherQueue) {
 }
 
 TEST_F(SwitchQueues, WhatIsForAllGoesThereOnce) {
-    set_up(2, 2, 2);
+    set_up(2, 2);
     lanes[0]->receive(frame(wire::broadcast_mac, mac(0)));
     lanes[1]->receive(frame(some_group, mac(1)));
     poll_all();
@@ -108,7 +107,7 @@ TEST_F(SwitchQueues, WhatIsForAllGoesThereOnce) {
 }
 
 TEST_F(SwitchQueues, FewerThanShardsAreShared) {
-    set_up(3, 2, 2);
+    set_up(3, 2);
     for (unsigned lane = 0; lane < 3; ++lane) {
         for (unsigned i = 0; i < 5; ++i) lanes[lane]->receive(frame(far, mac(lane), i));
     }
@@ -118,21 +117,14 @@ TEST_F(SwitchQueues, FewerThanShardsAreShared) {
 }
 
 TEST_F(SwitchQueues, MoreThanShardsAreAllRead) {
-    set_up(2, 5, 5);
+    set_up(2, 5);
     for (auto* queue : uplink) queue->receive(frame(mac(1), far));
     poll_all();
     EXPECT_EQ(lanes[1]->sent.size(), 5u);
 }
 
-TEST_F(SwitchQueues, ThatCannotSendDoNot) {
-    set_up(2, 2, 1);
-    for (unsigned lane = 0; lane < 2; ++lane) lanes[lane]->receive(frame(far, mac(lane)));
-    poll_all();
-    EXPECT_EQ(sent(uplink), (Counts{2, 0}));
-}
-
 TEST_F(SwitchQueues, AreOneUplink) {
-    set_up(2, 16, 16);
+    set_up(2, 16);
     for (std::size_t i = 1; i < Switch::max_uplinks; ++i) {
         EXPECT_TRUE(fabric->add_uplink(std::make_unique<FakeNetDevice>())) << i;
     }
@@ -140,7 +132,7 @@ TEST_F(SwitchQueues, AreOneUplink) {
 }
 
 TEST_F(SwitchQueues, OneShardReadsAll) {
-    set_up(1, 3, 3);
+    set_up(1, 3);
     for (auto* queue : uplink) queue->receive(frame(mac(0), far));
     lanes[0]->receive(frame(far, mac(0)));
     poll_all();
@@ -149,7 +141,7 @@ TEST_F(SwitchQueues, OneShardReadsAll) {
 }
 
 TEST_F(SwitchQueues, AFullOneDelaysItsOwnAlone) {
-    set_up(2, 2, 2);
+    set_up(2, 2);
     uplink[0]->tx_room = 1;
     for (unsigned lane = 0; lane < 2; ++lane) {
         for (unsigned i = 0; i < 4; ++i) lanes[lane]->receive(frame(far, mac(lane)));
