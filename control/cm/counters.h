@@ -51,6 +51,7 @@ namespace verbline::cm {
     X(timeouts_sidr_req, "service id resolutions failed after the last retransmission")                \
     X(redirects, "requests sent to another port because the peer redirected them")                     \
     X(peer_to_peer_matches, "connections made of a REQ from each side")                                \
+    X(rx_early, "requests that came between a program's bind and listen: they wait for the listener")  \
     X(rejected_unknown_service, "requests rejected because no endpoint listens on the service id")     \
     X(rejected_stale, "requests refused because their queue pair is connected in our books")           \
     X(rejected_invalid, "requests refused because we cannot carry them: transport, MTU, GID")          \

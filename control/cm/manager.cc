@@ -16,6 +16,7 @@ Manager::Manager(Options options, mad::GmpChannel& channel)
       datagram_requests_(options_.seed + 3),
       half_open_(options_.most_half_open, options_.seed + 4),
       closing_(options_.most_closing, options_.seed + 5),
+      early_(options_.seed + 6),
       sessions_(static_cast<std::uint32_t>(options_.seed ^ options_.seed >> 32), options_.ids) {}
 
 void Manager::saw(Time now) {
@@ -81,6 +82,7 @@ Result<EndpointPointer> Manager::listen(wire::CmServiceId service, std::uint64_t
         return failure(EADDRINUSE, "another endpoint listens for some of these service ids; choose others");
     }
     session->state_ = ConnectionState::listen;
+    for (const auto& [from, request] : early_.take(service, mask)) session->push(from, request, now);
     return endpoint;
 }
 
@@ -94,6 +96,14 @@ void Manager::retire(Session& session) {
 void Manager::tick(Time now) {
     saw(now);
     for (const auto& session : timers_.due(now)) session->due(now);
+    // A listener may have come between the lookup of one and its being kept.
+    for (const auto& [from, request] : early_.expired(now))
+        if (!to_listener(request, from, now)) refuse_unserved(request, from);
+}
+
+std::optional<Time> Manager::deadline() const {
+    const auto timer = timers_.deadline(), early = early_.deadline();
+    return timer && early ? std::min(*timer, *early) : early ? early : timer;
 }
 
 void Manager::close() {

@@ -23,6 +23,7 @@
 
 #include "control/cm/communication_id_table.h"
 #include "control/cm/counters.h"
+#include "control/cm/early_requests.h"
 #include "control/cm/endpoint.h"
 #include "control/cm/listeners.h"
 #include "control/cm/peer_limits.h"
@@ -68,6 +69,9 @@ public:
         /// Whether another of these programs serves the service id; if so, the request is left to it. Must not block or
         /// call back; empty: never.
         std::function<bool(wire::CmServiceId)> elsewhere;
+        /// Whether a program has bound the service id and may be about to listen: requests for it then wait a moment
+        /// for the listener (early_requests.h). Must not block or call back; empty: never.
+        std::function<bool(wire::CmServiceId)> bound;
         /// Limits of half-open requests from peers, and of dropped endpoints that close in the background. No peer port
         /// may hold more of either than are still free (shares.h).
         std::size_t most_half_open = cm::most_half_open, most_closing = cm::most_closing;
@@ -93,7 +97,7 @@ public:
     }
     /// Processes expired timers: marks their endpoints ready. Call at or after `deadline`.
     void tick(Time now);
-    std::optional<Time> deadline() const { return timers_.deadline(); }
+    std::optional<Time> deadline() const;
     /// Retransmits every unanswered DREQ now: for a process that exits and cannot wait for the timers.
     void repeat_disconnects(Time now);
 
@@ -172,7 +176,9 @@ private:
     void receive_sidr_req(const ReceivedMessage& message, const Sought& known, const mad::GmpPeer& from, Time now);
     void receive_version(const mad::GmpArrival& arrival);
     void receive_unknown(const ReceivedMessage& message, const mad::GmpPeer& from);
-    bool elsewhere(wire::CmServiceId service) const { return options_.elsewhere && options_.elsewhere(service); }
+    bool to_listener(const ReceivedMessage& request, const mad::GmpPeer& from, Time now);
+    void receive_unserved(const ReceivedMessage& request, const mad::GmpPeer& from, Time now);
+    void refuse_unserved(const ReceivedMessage& request, const mad::GmpPeer& from);
     template <class Message>
     void answer(const mad::GmpPeer& to, const ReceivedMessage& to_what, const Message& message);
     void prefetch(std::span<const std::optional<Looked>> burst) const;
@@ -186,6 +192,7 @@ private:
     RemoteTable connections_, queue_pairs_, peers_, datagram_requests_;
     Shares half_open_, closing_;
     Listeners listeners_;
+    EarlyRequests early_;
     CommunicationIdTable<Session> sessions_;  ///< last: destructors of sessions use the members above
 };
 

@@ -134,28 +134,45 @@ Manager::Sought Manager::by_remote_end(const ReceivedMessage& message, const mad
 }
 
 void Manager::receive_req(const ReceivedMessage& message, const Sought& known, const mad::GmpPeer& from, Time now) {
-    const auto& req = message.as<wire::CmReq>();
     if (const auto session = find(known); session && session->takes(message)) {
         return session->push(from, message, now);
     }
-    const auto peer = peers_.find(RemoteEnd::peer(req.service, req.primary.local_gid));
-    const auto listener = peer != 0 ? peer : listeners_.find(req.service);
-    if (const auto session = sessions_.find(listener)) return session->push(from, message, now);
-    if (elsewhere(req.service)) return count(Count::rx_dropped_elsewhere, req.local_id);
-    count(Count::rejected_unknown_service, req.local_id);
-    refuse(from, message, {.reason = wire::CmRejectReason::invalid_service_id}, wire::CmAbout::req);
+    if (!to_listener(message, from, now)) receive_unserved(message, from, now);
 }
 
 void Manager::receive_sidr_req(const ReceivedMessage& message, const Sought& known, const mad::GmpPeer& from,
                                Time now) {
-    const auto& req = message.as<wire::CmSidrReq>();
     if (const auto session = find(known)) return session->push(from, message, now);
-    if (const auto session = sessions_.find(listeners_.find(req.service))) return session->push(from, message, now);
-    if (elsewhere(req.service)) return count(Count::rx_dropped_elsewhere, req.request_id);
-    count(Count::rejected_unknown_service, req.request_id);
-    answer(from, message,
-           wire::CmSidrRep{
-               .request_id = req.request_id, .status = wire::SidrStatus::unsupported_service, .service = req.service});
+    if (!to_listener(message, from, now)) receive_unserved(message, from, now);
+}
+
+/// Or to an endpoint that connects to the same service of the sender's. False: there is none.
+bool Manager::to_listener(const ReceivedMessage& request, const mad::GmpPeer& from, Time now) {
+    std::uint32_t id = 0;
+    if (request.attribute() == wire::CmAttribute::req)
+        id = peers_.find(RemoteEnd::peer(request.service(), request.as<wire::CmReq>().primary.local_gid));
+    const auto session = sessions_.find(id != 0 ? id : listeners_.find(request.service()));
+    if (session) session->push(from, request, now);
+    return static_cast<bool>(session);
+}
+
+void Manager::receive_unserved(const ReceivedMessage& request, const mad::GmpPeer& from, Time now) {
+    const auto service = request.service();
+    if (options_.elsewhere && options_.elsewhere(service))
+        return count(Count::rx_dropped_elsewhere, request.sender_id());
+    if (options_.bound && options_.bound(service) && early_.keep(from, request, now))
+        return count(Count::rx_early, request.sender_id());
+    refuse_unserved(request, from);
+}
+
+void Manager::refuse_unserved(const ReceivedMessage& request, const mad::GmpPeer& from) {
+    count(Count::rejected_unknown_service, request.sender_id());
+    if (request.attribute() == wire::CmAttribute::req)
+        return refuse(from, request, {.reason = wire::CmRejectReason::invalid_service_id}, wire::CmAbout::req);
+    answer(from, request,
+           wire::CmSidrRep{.request_id = request.sender_id(),
+                           .status = wire::SidrStatus::unsupported_service,
+                           .service = request.service()});
 }
 
 /// Answers messages of unknown connections where that lets the peer close its end; never with shared addresses, since

@@ -70,6 +70,13 @@ public:
     Message as() const&& {
         return std::get<Message>(content_);
     }
+    bool is_request() const {
+        return attribute_ == wire::CmAttribute::req || attribute_ == wire::CmAttribute::sidr_req;
+    }
+    /// The service id of a request.
+    wire::CmServiceId service() const {
+        return attribute_ == wire::CmAttribute::req ? as<wire::CmReq>().service : as<wire::CmSidrReq>().service;
+    }
     /// The sender's communication id, present in all messages. SIDR: the request id.
     std::uint32_t sender_id() const { return sender_id_; }
     /// The receiver's communication id; absent in REQ. SIDR_REP: the request id, which the receiver allocated.

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "datapath/wire/cm_req.h"
+#include "pmd/base/time.h"
 #include "pmd/base/tunables.h"
 
 namespace verbline::cm {
@@ -24,6 +25,10 @@ constexpr std::uint8_t longest_ack_delay = 20;         ///< 4.3 s
 constexpr std::size_t most_half_open = tunables::half_open_connections;
 /// Endpoints dropped by their users that still retransmit DREQ or REJ or wait in TIMEWAIT, per manager.
 constexpr std::size_t most_closing = tunables::closing_connections;
+
+/// Requests that wait until a program listens (early_requests.h), per manager, and how long.
+constexpr std::size_t most_early = 256;
+constexpr Time longest_early_wait = 250 * millisecond;
 
 /// Whether a REQ's timeouts exceed our limits.
 constexpr bool exceeds_limits(const wire::CmReq& req) {

@@ -10,15 +10,6 @@ namespace {
 
 using cm::member_of_id, cm::ReceivedMessage, wire::CmAttribute;
 
-bool is_request(const ReceivedMessage& message) {
-    return message.attribute() == CmAttribute::req || message.attribute() == CmAttribute::sidr_req;
-}
-
-wire::CmServiceId service_of(const ReceivedMessage& message) {
-    return message.attribute() == CmAttribute::req ? message.as<wire::CmReq>().service
-                                                   : message.as<wire::CmSidrReq>().service;
-}
-
 /// By the IP CM header of RDMA CM (annex A11.2.1), which AF_IB ends do not send; a SIDR_REQ describes no path either.
 std::optional<rdmacm::SocketAddress> destination_of(const ReceivedMessage& message) {
     const bool req = message.attribute() == CmAttribute::req;
@@ -55,7 +46,7 @@ GsiRouter::Verdict answer_without_member(const ReceivedMessage& message) {
         case CmAttribute::sidr_req:
             return GsiRouter::Answer{cm::make_mad(wire::CmSidrRep{.request_id = message.sender_id(),
                                                                   .status = wire::SidrStatus::unsupported_service,
-                                                                  .service = service_of(message)},
+                                                                  .service = message.service()},
                                                   message.transaction())};
         default: return GsiDrop::gsi_dropped_no_member;
     }
@@ -90,8 +81,8 @@ GsiRouter::Verdict GsiRouter::to_member(const Arrival& arrival) {
 }
 
 std::optional<link::MemberId> GsiRouter::receiver(const ReceivedMessage& message) const {
-    if (!is_request(message)) return member_of_id(message.receiver_id());
-    const RequestTarget target{service_of(message), destination_of(message)};
+    if (!message.is_request()) return member_of_id(message.receiver_id());
+    const RequestTarget target{message.service(), destination_of(message)};
     if (const auto holder = setup_.holder(target)) return holder;
     return tracker_.requester(target.service);
 }

@@ -110,6 +110,8 @@ public:
     virtual void ready(cm::Endpoint& endpoint, Time now) = 0;
     virtual void tick(Time now) = 0;
     virtual std::optional<Time> deadline() const = 0;
+    /// cm::Manager::Options::bound, of that port's manager.
+    virtual bool bound(const NetworkPort& port, wire::CmServiceId service) const = 0;
     /// The port's addresses have changed (address_change), or the port was removed (device_removal), or it has
     /// returned after that: then as not removed.
     virtual void port_changed(const NetworkPort& port, bool removed, Time now) = 0;

@@ -59,6 +59,7 @@ public:
     void ready(cm::Endpoint& endpoint, Time now) override;
     void tick(Time now) override;
     std::optional<Time> deadline() const override { return ids_.deadline(); }
+    bool bound(const NetworkPort& port, wire::CmServiceId service) const override;
     void port_changed(const NetworkPort& port, bool removed, Time now) override;
     std::vector<Shown> show() const override;
     void counters(const CounterVisitor& visit) const override { counters_.each(visit); }

@@ -31,6 +31,14 @@ void ServiceCore::tick(Time now) {
     while (Id* id = ids_.expired(now)) timed_out(*id);
 }
 
+bool ServiceCore::bound(const NetworkPort& port, wire::CmServiceId service) const {
+    const auto number = port_of(service);
+    if (!number) return false;
+    return std::ranges::any_of(bindings_.users({number->first, number->second}), [&](const Id* id) {
+        return id->state == IdState::addr_bound && (id->port == nullptr || id->port == &port);
+    });
+}
+
 void ServiceCore::port_changed(const NetworkPort& port, bool removed, Time now) {
     now_ = now;
     if (removed) return remove_port(port, now);

@@ -87,6 +87,8 @@ Result<void> CmEngine::add_port(VerbsPort& port) {
                 if (service_ == nullptr) return task();
                 with([&](auto&, Time) { task(); });
             },
+        .bound = [this](const rdmacm::NetworkPort& port,
+                        wire::CmServiceId service) { return service_ != nullptr && service_->bound(port, service); },
         .changed =
             [this](const rdmacm::NetworkPort& changed, bool removed) {
                 if (service_ != nullptr) service_->port_changed(changed, removed, clock_());

@@ -48,13 +48,15 @@ Result<void> PortNetwork::start() {
         const auto bound = rdmacm::port_of(service);
         return bound && port_.ports().elsewhere(std::to_underlying(bound->first), bound->second);
     };
+    const auto bound = [this](wire::CmServiceId service) { return callbacks_.bound(*this, service); };
     manager_ = cm::Manager::create(cm::Manager::Options{.ca_guid = port_.guid(),
                                                         .seed = random_number(),
                                                         .ids = cm::ids_of(port_.link().lane.member),
                                                         .on_ready = callbacks_.on_ready,
                                                         .gid_index = own_index,
                                                         .shared = port_.link().shared(),
-                                                        .elsewhere = elsewhere},
+                                                        .elsewhere = elsewhere,
+                                                        .bound = bound},
                                    *gsi_);
     // First: from now on nobody else drains, and the receiver is called with the service held.
     gsi_->on_ready([this] { notify_arrivals(); });

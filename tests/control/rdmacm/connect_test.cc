@@ -153,6 +153,36 @@ TEST_P(Connect, NobodyListens) {
     EXPECT_EQ(client.expect(EventKind::rejected).status, 8);
 }
 
+TEST_P(Connect, BetweenBindAndListenTheRequestWaits) {
+    listener = server.service->create_id(server.queue, 77, PortSpace::tcp, QueuePairType::rc);
+    ASSERT_TRUE(server.service->bind(listener, any4(service_port), network.now));
+    active = resolve();
+    ASSERT_TRUE(client.service->connect(active, {}, network.now));
+    network.settle();
+    EXPECT_TRUE(client.quiet() && server.quiet());
+    ASSERT_TRUE(server.service->listen(listener, 0, network.now));
+    network.settle();
+    EXPECT_EQ(server.expect(EventKind::connect_request).user, 77u);
+}
+
+TEST_P(Connect, NeitherAnIdThatConnectsNorOneOfAnotherPortWaitsForRequests) {
+    const auto bound = [&](const SocketAddress& address) {
+        const auto id = server.service->create_id(server.queue, 0, PortSpace::tcp, QueuePairType::rc);
+        EXPECT_TRUE(server.service->bind(id, address, network.now));
+        return id;
+    };
+    const auto is_bound = [&](std::uint16_t number) {
+        return server.service->bound(server.port(), service_id(PortSpace::tcp, number));
+    };
+    const auto connects = bound(ipv4(10, 0, 0, 2, 5000));
+    EXPECT_TRUE(is_bound(5000));
+    EXPECT_FALSE(is_bound(5001));
+    EXPECT_FALSE(server.service->bound(client.port(), service_id(PortSpace::tcp, 5000)));
+    ASSERT_TRUE(
+        server.service->resolve_address(connects, std::nullopt, ipv4(10, 0, 0, 1, service_port), second, network.now));
+    EXPECT_FALSE(is_bound(5000));
+}
+
 TEST_P(Connect, UnansweredIsUnreachable) {
     active = resolve();
     network.lose = [](unsigned) { return true; };

@@ -24,13 +24,15 @@ NetworkPort::Facts facts_of(link::GidTable::Kind kind, unsigned host) {
 FakePort::FakePort(Network& network, unsigned host, Facts facts)
     : network_(network), host_(host), now_(std::move(facts)) {
     manager_ = cm::Manager::create(
-        cm::Manager::Options{.ca_guid = now_.guid,
-                             .seed = host + 1,
-                             .on_ready = [this](cm::Endpoint& endpoint) { ready.insert(&endpoint); },
-                             .gid_index = [this](const wire::Gid& gid) -> std::optional<unsigned> {
-                                 const bool ib = now_.kind == link::GidTable::Kind::ib;
-                                 return gid_index(gid, ib ? link::GidType::ib : link::GidType::roce_v2);
-                             }},
+        cm::Manager::Options{
+            .ca_guid = now_.guid,
+            .seed = host + 1,
+            .on_ready = [this](cm::Endpoint& endpoint) { ready.insert(&endpoint); },
+            .gid_index = [this](const wire::Gid& gid) -> std::optional<unsigned> {
+                const bool ib = now_.kind == link::GidTable::Kind::ib;
+                return gid_index(gid, ib ? link::GidType::ib : link::GidType::roce_v2);
+            },
+            .bound = [this](wire::CmServiceId service) { return network_.host(host_).service->bound(*this, service); }},
         *this);
 }
 

@@ -47,6 +47,7 @@ struct MockService : rdmacm::Service {
     MOCK_METHOD(void, ready, (cm::Endpoint&, Time), (override));
     MOCK_METHOD(void, tick, (Time), (override));
     MOCK_METHOD(std::optional<Time>, deadline, (), (const, override));
+    MOCK_METHOD(bool, bound, (const rdmacm::NetworkPort&, wire::CmServiceId), (const, override));
     MOCK_METHOD(void, port_changed, (const rdmacm::NetworkPort&, bool, Time), (override));
     MOCK_METHOD(std::vector<Shown>, show, (), (const, override));
     MOCK_METHOD(void, counters, (const CounterVisitor&), (const, override));

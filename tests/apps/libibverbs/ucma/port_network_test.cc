@@ -21,6 +21,7 @@ struct PortNetworkTest : test::VerbsTest {
                                         {.on_ready = [](cm::Endpoint&) {},
                                          .later = [this](PortNetwork::Task task) { later.push_back(std::move(task)); },
                                          .with_service = [](const PortNetwork::Task& task) { task(); },
+                                         .bound = [](const rdmacm::NetworkPort&, wire::CmServiceId) { return false; },
                                          .changed = [](const rdmacm::NetworkPort&, bool) {},
                                          .holds_service = [] { return true; },
                                          .now = monotonic_now,
