@@ -4,16 +4,20 @@
 /// @file
 /// A set of prefixes for programs: the value of the longest one that holds an address.
 ///
-/// The address space is cut where prefixes begin and end, and each piece has the value of the longest prefix over it: a
-/// lookup is a binary search in an array, about four steps for ten prefixes and fifteen for ten thousand. A table is
-/// made anew for each change of the set, so that it is never changed under its readers. That takes a few kilobytes,
-/// where an rte_fib as the routes have it (datapath/forward/fib.h) would reserve 32 MB for each of two tables, port by
-/// port, and its changes wait for readers.
+/// The address space is cut where prefixes begin and end, and each piece has the value of the longest prefix over it.
+/// The part of it that has cuts is divided evenly into about as many ranges as there are pieces; a lookup is a binary
+/// search among the pieces of one range, of one or two steps unless prefixes crowd together. A table is made anew for
+/// each change of the set, so that it is never changed under its readers. That takes a few kilobytes, where an rte_fib
+/// as the routes have it (datapath/forward/fib.h) would reserve 32 MB for each of two tables, port by port, and its
+/// changes wait for readers.
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "datapath/wire/bytes.h"
@@ -30,6 +34,7 @@ template <>
 struct PrefixKey<wire::Ipv4Address> {
     using Key = std::uint32_t;
     static constexpr Key of(wire::Ipv4Address address) { return static_cast<std::uint32_t>(address); }
+    static constexpr std::uint64_t high_half(Key key) { return key; }  ///< or all of it: what ranges are made of
     static constexpr Key last_of(const wire::Ipv4Prefix& prefix) {
         return static_cast<std::uint32_t>(prefix.broadcast());
     }
@@ -42,6 +47,7 @@ struct PrefixKey<wire::Ipv6Address> {
     static constexpr Key of(const wire::Ipv6Address& address) {
         return {wire::load64(address.bytes, 0), wire::load64(address.bytes, 8)};
     }
+    static constexpr std::uint64_t high_half(const Key& key) { return key[0]; }
     static constexpr Key last_of(const wire::Ipv6Prefix& prefix) {
         auto last = of(prefix.network());
         for (unsigned half = 0; half < 2; ++half) {
@@ -82,12 +88,16 @@ public:
             cut(start, value);
         }
         end_before(nullptr);
+        divide();
     }
 
     /// 0 if no prefix holds the address.
     PrefixValue lookup(const Key& address) const noexcept {
-        const Key* piece = starts_.data();
-        for (std::size_t left = starts_.size(); left > 1;) {
+        const auto high = Keys::high_half(address);
+        if (high < first_cut_) return values_.front();
+        const auto range = std::min<std::uint64_t>((high - first_cut_) >> shift_, ranges_.size() - 2);
+        const Key* piece = &starts_[ranges_[range]];
+        for (std::size_t left = ranges_[range + 1] - ranges_[range] + 1; left > 1;) {
             const auto half = left / 2;
             piece += piece[half] <= address ? half : 0;
             left -= half;
@@ -112,8 +122,25 @@ private:
         }
     }
 
+    void divide() {
+        const auto cuts = std::span(starts_).subspan(1);
+        first_cut_ = cuts.empty() ? 0 : Keys::high_half(cuts.front());
+        const auto last = cuts.empty() ? 0 : Keys::high_half(cuts.back()) - first_cut_;
+        shift_ = std::max(static_cast<int>(std::bit_width(last)) - static_cast<int>(std::bit_width(starts_.size())), 0);
+        std::size_t piece = 0;
+        for (std::uint64_t range = 0; range <= last >> shift_; ++range) {
+            const auto begin = first_cut_ + (range << shift_);
+            while (piece + 1 < starts_.size() && Keys::high_half(starts_[piece + 1]) < begin) ++piece;
+            ranges_.push_back(static_cast<std::uint32_t>(piece));
+        }
+        ranges_.push_back(static_cast<std::uint32_t>(starts_.size() - 1));
+    }
+
     std::vector<Key> starts_;  ///< of the pieces, the first at 0
     std::vector<PrefixValue> values_;
+    std::uint64_t first_cut_ = 0;        ///< high half of the second piece's start
+    int shift_ = 0;                      ///< the size of a range is 1 << shift_, in high halves
+    std::vector<std::uint32_t> ranges_;  ///< the last piece that begins before each; at the end, the last piece
 };
 
 /// Of both families.

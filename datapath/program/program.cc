@@ -2,6 +2,7 @@
 #include "datapath/program/program.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -69,14 +70,22 @@ Result<std::unique_ptr<Program>> Program::load(const Object& object, std::span<S
                                                std::span<const std::string> ports, VerifierLog& log) {
     std::unique_ptr<Program> program(new Program(object, ports));
     for (auto& each : memory) {
-        auto shard = program->load_shard(object, each, log);
+        auto shard = program->load_shard(object, each, VERBLINE_DATA_SIZE, log);
         if (!shard) return std::unexpected(shard.error());
         program->shards_.push_back(std::move(*shard));
     }
+    if (!memory.empty()) program->reach_ = program->find_reach(object, memory.front(), log);
     return program;
 }
 
-Result<Program::Shard> Program::load_shard(const Object& object, ShardMemory& memory, VerifierLog& log) {
+std::size_t Program::find_reach(const Object& object, ShardMemory& memory, VerifierLog& log) {
+    std::size_t reach = 0;
+    while (reach < VERBLINE_DATA_SIZE && !load_shard(object, memory, reach, log)) reach += reach_step;
+    return reach;
+}
+
+Result<Program::Shard> Program::load_shard(const Object& object, ShardMemory& memory, std::size_t reach,
+                                           VerifierLog& log) {
     const auto known = symbols(memory, ports_);
     auto instructions = object.instructions;
     if (auto bound = put_symbols(instructions, object, known); !bound) return std::unexpected(bound.error());
@@ -86,7 +95,7 @@ Result<Program::Shard> Program::load_shard(const Object& object, ShardMemory& me
     parameters.xsym = known.data();
     parameters.nb_xsym = static_cast<std::uint32_t>(known.size());
     parameters.prog_arg.type = RTE_BPF_ARG_PTR;
-    parameters.prog_arg.size = sizeof(verbline_packet);
+    parameters.prog_arg.size = offsetof(verbline_packet, data) + reach;
     Shard shard;
     {
         const VerifierLog::Listen listen(log);

@@ -4,7 +4,11 @@
 /// @file
 /// A program that may run: verified by rte_bpf, and compiled where it has a compiler for this processor, once for each
 /// shard, as each has its own counters and state in the code.
+///
+/// How much of a packet's data it reaches, the verifier says: it accepts the program also with an argument that ends
+/// behind those bytes. Only they are copied for it.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,7 +28,7 @@ namespace verbline::program {
 class Program {
 public:
     /// `memory`, by shard, must outlive the program. `ports`: all ports' names, by number. Takes up to a millisecond
-    /// for each shard. Errors are a reason without the file's name.
+    /// for each shard, and four more. Errors are a reason without the file's name.
     static Result<std::unique_ptr<Program>> load(const Object& object, std::span<ShardMemory> memory,
                                                  std::span<const std::string> ports, VerifierLog& log);
     Program(const Program&) = delete;
@@ -35,6 +39,11 @@ public:
         const auto& own = shards_[shard];
         return own.function != nullptr ? own.function(&packet) : rte_bpf_exec(own.loaded.get(), &packet);
     }
+
+    /// Bytes of verbline_packet::data that it may read or write: a multiple of `reach_step`. The others need not be
+    /// there.
+    std::size_t reach() const noexcept { return reach_; }
+    static constexpr std::size_t reach_step = 32;
 
     /// Whether it runs as code of this processor; else it is interpreted.
     bool compiled() const { return shards_.front().function != nullptr; }
@@ -51,12 +60,14 @@ private:
     };
 
     Program(const Object& object, std::span<const std::string> ports);
-    Result<Shard> load_shard(const Object& object, ShardMemory& memory, VerifierLog& log);
+    Result<Shard> load_shard(const Object& object, ShardMemory& memory, std::size_t reach, VerifierLog& log);
+    std::size_t find_reach(const Object& object, ShardMemory& memory, VerifierLog& log);
 
     std::string section_;
     std::size_t instructions_;
     std::vector<PortSymbol> ports_;  ///< whose numbers the program reads
     std::vector<Shard> shards_;
+    std::size_t reach_ = VERBLINE_DATA_SIZE;
 };
 
 }  // namespace verbline::program

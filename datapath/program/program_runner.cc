@@ -22,8 +22,8 @@ constexpr std::uint64_t verdict_mask = 0xff;
 constexpr std::size_t ahead = 4;  ///< packets whose first bytes are fetched meanwhile
 
 /// From `VERBLINE_DATA_SIZE - n` on, ones for n bytes that are the packet's, and zeros for what is behind it in its
-/// buffer: all is copied at one speed, whatever its size. Copying no more than there is, and zeros behind it, takes
-/// longer: measured for 46 bytes.
+/// buffer: a step is copied at one speed, whatever the packet's size. Copying no more than there is, and zeros behind
+/// it, takes longer: measured for 46 bytes.
 constexpr auto kept_bytes = [] {
     std::array<std::uint8_t, 2 * VERBLINE_DATA_SIZE> bytes{};
     for (std::size_t i = 0; i < VERBLINE_DATA_SIZE; ++i) bytes[i] = 0xff;
@@ -40,6 +40,7 @@ Outcome ProgramRunner::run(pmd::Burst packets, std::span<const Family> families,
     const auto* const program = port_.current();
     if (program == nullptr) return {.kept = packets.size()};
     const LookUpIn tables(port_.prefixes());
+    const auto reach = program->reach();
     const auto cores = static_cast<std::uint16_t>(port_.shards());
     Outcome outcome;
     std::uint64_t unseen = 0, dropped = 0;
@@ -57,7 +58,7 @@ Outcome ProgramRunner::run(pmd::Burst packets, std::span<const Family> families,
         shown_.core = shard_;
         shown_.cores = cores;
         shown_.family = static_cast<verbline_u8>(families[i]);
-        show(*packet, at);
+        show(*packet, at, reach);
         const auto verdict = program->run(shard_, shown_);
         if (verdict == VERBLINE_PASS) [[likely]] {
             packets[outcome.kept++] = packet;
@@ -85,15 +86,17 @@ Outcome ProgramRunner::run(pmd::Burst packets, std::span<const Family> families,
     return outcome;
 }
 
-/// Copies the first bytes of the packet from offset `at` of its first buffer on; there may be several.
-void ProgramRunner::show(const rte_mbuf& packet, std::size_t at) noexcept {
+/// Copies what the program reaches of the packet's bytes from offset `at` of its first buffer on; there may be several
+/// buffers.
+void ProgramRunner::show(const rte_mbuf& packet, std::size_t at, std::size_t reach) noexcept {
     constexpr std::size_t room = sizeof shown_.data;
     shown_.length = static_cast<verbline_u32>(packet.pkt_len - at);
     if (packet.nb_segs == 1 && packet.data_off + at + room <= packet.buf_len) [[likely]] {
         const auto size = std::min<std::size_t>(packet.data_len - at, room);
         const auto* const bytes = rte_pktmbuf_mtod_offset(&packet, const std::uint8_t*, at);
         const auto* const kept = kept_bytes.data() + room - size;
-        for (std::size_t i = 0; i < room; ++i) shown_.data[i] = bytes[i] & kept[i];
+        for (std::size_t step = 0; step < reach; step += Program::reach_step)
+            for (std::size_t i = step; i < step + Program::reach_step; ++i) shown_.data[i] = bytes[i] & kept[i];
         shown_.available = static_cast<verbline_u16>(size);
         return;
     }

@@ -64,7 +64,7 @@ public:
     const ProgramCounters& counters() const { return counters_; }
 
 private:
-    void show(const rte_mbuf& packet, std::size_t at) noexcept;
+    void show(const rte_mbuf& packet, std::size_t at, std::size_t reach) noexcept;
 
     const PortProgram& port_;
     std::uint16_t shard_;

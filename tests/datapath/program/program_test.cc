@@ -48,6 +48,14 @@ TEST_F(LoadProgram, IsCompiled) {
 }
 #endif
 
+TEST_F(LoadProgram, SaysHowFarItReaches) {
+    EXPECT_EQ(load("pass")->reach(), 0u);
+    EXPECT_EQ(load("by_source")->reach(), 32u) << "data[15]";
+    EXPECT_EQ(load("drop_prefixes", "drop_prefixes")->reach(), 32u) << "the source of an IPv6 header by a function";
+    EXPECT_EQ(load("behind_header")->reach(), 64u) << "an index of 60 at most, computed from the packet";
+    EXPECT_EQ(load("look")->reach(), 128u) << "the last byte";
+}
+
 TEST_F(LoadProgram, KnowsPortsByName) {
     const auto program = load("forward");
     ASSERT_TRUE(program);
