@@ -120,8 +120,7 @@ Result<Changes> changes_between(const GatewayConfig& running, const GatewayConfi
         for (const auto& [setting, line] : fixed) names += fmt::format("{}{}", names.empty() ? "" : ", ", setting);
         auto error = config_error(
             wanted.file, fixed.front().line,
-            fmt::format("a running gateway cannot change {}: nothing of the file is used until it is restarted",
-                        names));
+            fmt::format("while it runs, {} cannot change: nothing of the file is used until it is restarted", names));
         error.code = EBUSY;
         return std::unexpected(std::move(error));
     }

@@ -38,7 +38,10 @@ Result<void> make_directory(std::string_view name);
 struct Access {
     gid_t group = 0;
     mode_t mode = 0660;
+    bool operator==(const Access&) const = default;
 };
+/// Nobody.
+constexpr Access no_access{.group = 0, .mode = 0600};
 /// Opens the directories, for passing through only, and the control socket, which exists.
 Result<void> open_to(std::string_view name, const Access& access);
 

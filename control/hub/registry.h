@@ -26,22 +26,29 @@
 
 namespace verbline::hub {
 
+/// How much may be had.
+struct Quotas {
+    // By all programs of a user other than the hub's.
+    std::size_t user_lanes = 64;
+    std::size_t user_groups = 1024;
+    std::size_t user_ports = 16384;
+    std::size_t user_direct = 256;
+    std::size_t user_targets = 1024;  ///< XRC targets of a node
+    // By one lane.
+    std::size_t lane_groups = 256;
+    std::size_t lane_ports = 8192;  ///< in all port spaces; a space has 28,232 ephemeral ones
+    bool operator==(const Quotas&) const = default;
+};
+
 struct RegistrySetup {
     std::string name;                       ///< of the hub, for error texts
     std::vector<InterfaceAddress> subnets;  ///< a client that names no address gets one of each; at most 8
     uid_t owner = 0;                        ///< the hub's user, who may have all lanes
     std::size_t max_lanes = 256;
-    // Of all programs of any other user.
-    std::size_t max_user_lanes = 64;
-    std::size_t max_user_groups = 1024;
-    std::size_t max_user_ports = 16384;
-    std::size_t max_user_direct = 256;
-    std::size_t max_user_targets = 1024;  ///< XRC targets of a node
-    std::size_t max_groups = 256;         ///< of one lane
-    std::size_t max_ports = 8192;         ///< of one lane, in all port spaces; a space has 28,232 ephemeral ones
-    std::size_t max_direct = 16;          ///< direct links of one lane at a time; 0: none on this hub
-    std::vector<wire::Gid> routers;       ///< lanes with one of these addresses have no direct links
-    std::optional<NodeIdentity> node;     ///< a node's registry, whose lanes are its members; none: a hub's
+    Quotas quotas{};
+    std::size_t max_direct = 16;         ///< direct links of one lane at a time; 0: none on this hub
+    std::vector<wire::Gid> routers{};    ///< lanes with one of these addresses have no direct links
+    std::optional<NodeIdentity> node{};  ///< a node's registry, whose lanes are its members; none: a hub's
     /// The next member gets the number behind it. A random one: members of the node that ran here before want theirs
     /// back.
     std::uint16_t last_member = 0;
@@ -98,6 +105,8 @@ public:
     /// Whether a member has left, and its number is not free yet.
     bool retired(LaneId member) const { return retired_.contains(member); }
     void free(LaneId member) { retired_.erase(member); }
+    /// From now on; what is had already stays.
+    void set_quotas(const Quotas& quotas) { setup_.quotas = quotas; }
     /// The addresses of a node's port have changed.
     void set_addresses(const std::vector<InterfaceAddress>& addresses);
     /// Whose listener, or else whose bound id, a request for this port and destination suits best.

@@ -33,18 +33,18 @@ Registry::Answer<void> Registry::may_join(uid_t user) const {
                                         setup_.max_lanes, kind())});
     }
     const auto has = sum_of_user(user, [](LaneId, const Tenant&) { return 1u; });
-    return within_user_quota(user, has, setup_.max_user_lanes, "lanes", "--user-lanes");
+    return within_user_quota(user, has, setup_.quotas.user_lanes, "lanes", "--user-lanes");
 }
 
 Registry::Answer<void> Registry::may_join_group(const Tenant& tenant) const {
-    if (tenant.groups.size() >= setup_.max_groups) {
+    if (tenant.groups.size() >= setup_.quotas.lane_groups) {
         return std::unexpected(
             Refused{ENOSPC, fmt::format("{} keeps {} multicast groups for a program; leave some, or start "
                                         "the {} with a larger --lane-groups",
-                                        who(), setup_.max_groups, kind())});
+                                        who(), setup_.quotas.lane_groups, kind())});
     }
     const auto has = sum_of_user(tenant.peer.uid, [](LaneId, const Tenant& one) { return one.groups.size(); });
-    return within_user_quota(tenant.peer.uid, has, setup_.max_user_groups, "multicast groups", "--user-groups");
+    return within_user_quota(tenant.peer.uid, has, setup_.quotas.user_groups, "multicast groups", "--user-groups");
 }
 
 Registry::Answer<void> Registry::set_group(LaneId lane, const GroupMembership& group) {
@@ -63,19 +63,19 @@ Registry::Answer<void> Registry::set_group(LaneId lane, const GroupMembership& g
 }
 
 Registry::Answer<void> Registry::may_reserve(const Tenant& tenant) const {
-    if (tenant.ports >= setup_.max_ports) {
+    if (tenant.ports >= setup_.quotas.lane_ports) {
         return std::unexpected(
             Refused{ENOSPC, fmt::format("{} keeps {} ports for a program; release some, or start the {} with a "
                                         "larger --lane-ports",
-                                        who(), setup_.max_ports, kind())});
+                                        who(), setup_.quotas.lane_ports, kind())});
     }
     const auto has = sum_of_user(tenant.peer.uid, [](LaneId, const Tenant& one) { return one.ports; });
-    return within_user_quota(tenant.peer.uid, has, setup_.max_user_ports, "ports", "--user-ports");
+    return within_user_quota(tenant.peer.uid, has, setup_.quotas.user_ports, "ports", "--user-ports");
 }
 
 Registry::Answer<void> Registry::may_open_target(LaneId lane, std::size_t open) {
-    auto room =
-        within_user_quota(tenants_.at(lane).peer.uid, open, setup_.max_user_targets, "XRC targets", "--user-targets");
+    auto room = within_user_quota(tenants_.at(lane).peer.uid, open, setup_.quotas.user_targets, "XRC targets",
+                                  "--user-targets");
     if (!room) quotas_.quota_targets.add();
     return room;
 }
@@ -85,7 +85,7 @@ bool Registry::may_link(LaneId one) const {
     if (direct_links(one) >= setup_.max_direct) return false;
     const auto user = tenants_.at(one).peer.uid;
     const auto ends = sum_of_user(user, [this](LaneId lane, const Tenant&) { return direct_links(lane); });
-    return user == setup_.owner || ends / 2 < setup_.max_user_direct;
+    return user == setup_.owner || ends / 2 < setup_.quotas.user_direct;
 }
 
 }  // namespace verbline::hub

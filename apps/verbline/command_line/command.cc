@@ -23,18 +23,28 @@ std::string reason(const Command& command, const CLI::ParseError& error) {
     return fmt::format("{0}: {1}; see verbline {0} --help", command.manual().name, what);
 }
 
-Outcome run_command(Command& command, std::span<const std::string> arguments, const CommandContext& context) {
-    CLI::App app;
+/// False: help was asked for, and printed.
+std::expected<bool, Failure> parse(Command& command, CLI::App& app, std::span<const std::string> arguments) {
     command.declare(app);
     try {
         app.parse(std::vector(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
     } catch (const CLI::CallForHelp&) {
         fmt::print("{}", command_help(command));
-        return {};
+        return false;
     } catch (const CLI::ParseError& error) {
         return usage_failure(reason(command, error));
     }
-    return command.run(context);
+    return true;
+}
+
+std::expected<std::unique_ptr<Command>, Failure> parse_again(std::span<const std::string> words) {
+    auto commands = all_commands();
+    const auto found = find_command(commands, words);
+    if (!found) return std::unexpected(found.error());
+    CLI::App app;
+    if (auto parsed = parse(**found, app, words.subspan(name_words(**found))); !parsed)
+        return std::unexpected(parsed.error());
+    return std::move(*std::ranges::find(commands, *found, &std::unique_ptr<Command>::get));
 }
 
 }  // namespace
@@ -52,7 +62,14 @@ Outcome run(std::span<const std::string> words, const CommandContext& context) {
     }
     const auto found = find_command(commands, words);
     if (!found) return std::unexpected(found.error());
-    return run_command(**found, words.subspan(name_words(**found)), context);
+    auto& command = **found;
+    CLI::App app;
+    const auto parsed = parse(command, app, words.subspan(name_words(command)));
+    if (!parsed) return std::unexpected(parsed.error());
+    if (!*parsed) return {};
+    auto again = context;
+    again.parse_again = [words] { return parse_again(words); };
+    return command.run(again);
 }
 
 }  // namespace verbline::cli

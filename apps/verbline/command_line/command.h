@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,9 +53,14 @@ struct Manual {
     std::vector<std::string_view> see_also;  ///< man pages, "name(section)"
 };
 
+class Command;
+
 /// Where a command runs.
 struct CommandContext {
     std::vector<std::string> eal_arguments;  ///< what the user put before `--`; empty: none
+    /// Parses the same words once more: for a command whose file of options is read again while it runs. Returns a new
+    /// one of the same class, parsed and not run.
+    std::function<std::expected<std::unique_ptr<Command>, Failure>()> parse_again{};
 };
 
 class Command {

@@ -52,13 +52,22 @@ public:
         auto config = load_config(file_);
         if (!config) return std::unexpected(Failure{Failure::usage, config.error().what});
         if (!check_)
-            return run_gateway(
-                {.config = std::move(*config), .eal_arguments = context.eal_arguments, .capture = capture_});
+            return run_gateway({.config = std::move(*config),
+                                .file = file_,
+                                .read_again = [this] { return read_again(); },
+                                .eal_arguments = context.eal_arguments,
+                                .capture = capture_});
         fmt::print("{}: {} ports, {} routes, no errors\n", file_, config->ports.size(), config->routes.size());
         return {};
     }
 
 private:
+    std::expected<GatewayConfig, Failure> read_again() const {
+        auto config = load_config(file_);
+        if (!config) return usage_failure(config.error().what);
+        return std::move(*config);
+    }
+
     std::string file_;
     std::string capture_;
     bool check_ = false;

@@ -36,6 +36,8 @@ public:
                  "the "
                  "first has no link or its port is down: addresses, neighbours and groups go with it. The first is "
                  "taken again when it has worked for ten seconds.",
+                 "On SIGHUP a file of --config is read again: addresses change without an effect on other traffic. If "
+                 "it has a mistake, or another option has changed, nothing changes, and one line says why.",
                  "Prints a line that ends in `ready` when traffic can flow."},
             .examples = {{"verbline host ib0 --sm ibsim:vl,host=H3 --device memif:/run/a.sock --address 10.2.0.2/24 "
                           "--netns ib-a",
@@ -85,10 +87,30 @@ public:
         app.add_option("--name", name_, "the instance, for verbline show; without it, NS or IFNAME")->type_name("N");
         app.add_option("--capture", capture_, "write packets and MADs to a pcapng file")->type_name("FILE");
         app.add_option("--impair", port_.impair, "worsen the link, e.g. loss=0.01,seed=7")->type_name("SPEC");
-        add_option_file(app);
+        option_file_ = add_option_file(app);
     }
 
     Outcome run(const CommandContext& context) override {
+        auto config = read();
+        if (!config) return std::unexpected(config.error());
+        GatewayOptions options{.config = std::move(*config),
+                               .eal_arguments = context.eal_arguments,
+                               .capture = capture_,
+                               .deliver_all_to_kernel = true};
+        if (option_file_->count() > 0) {
+            options.file = option_file_->as<std::string>();
+            options.read_again = [&context]() -> std::expected<GatewayConfig, Failure> {
+                const auto again = context.parse_again();
+                if (!again) return std::unexpected(again.error());
+                return static_cast<Host&>(**again).read();
+            };
+        }
+        return run_gateway(options);
+    }
+
+private:
+    /// After parsing: what the options say.
+    std::expected<GatewayConfig, Failure> read() {
         port_.type = PortType::ipoib;
         if (link_ == "roce_v2") port_.link = IpoibLink::roce_v2;
         port_.connected = mode_ == "connected";
@@ -106,16 +128,13 @@ public:
         GatewayConfig config{.file = "", .name = name_, .netns = netns_, .ports = {port_}, .routes = {}};
         if (config.name.empty()) config.name = netns_.empty() ? port_.name : netns_;
         if (const auto good = check_config(config); !good) return usage_failure("host: " + good.error().what);
-        return run_gateway({.config = std::move(config),
-                            .eal_arguments = context.eal_arguments,
-                            .capture = capture_,
-                            .deliver_all_to_kernel = true});
+        return config;
     }
 
-private:
     PortConfig port_{.type = PortType::ipoib, .mtu = 0, .lines = {}};
     std::vector<std::string> addresses_;
     std::string link_, mode_, netns_, pkey_, name_, capture_;
+    CLI::Option* option_file_ = nullptr;  ///< of the app that has parsed it, while `run` runs
 };
 
 }  // namespace

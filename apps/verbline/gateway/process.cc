@@ -62,15 +62,19 @@ gateway::Setup gateway_setup(const GatewayOptions& options, InstanceProcess& pro
 }
 
 /// Reads the file again, and uses it as a whole or not at all.
-void reload(const std::string& file, gateway::Gateway& gateway, service::ServiceManager& manager) {
-    const auto wanted = load_config(file);
-    const auto done = wanted ? gateway.reload(*wanted) : std::unexpected(wanted.error());
-    if (done) {
-        service::say(service::Priority::notice, fmt::format("verbline: {} was read again: {}", file, *done));
+void reload(const GatewayOptions& options, gateway::Gateway& gateway, service::ServiceManager& manager) {
+    std::string why;
+    if (const auto wanted = options.read_again(); !wanted) {
+        why = wanted.error().line;
+    } else if (const auto done = gateway.reload(*wanted)) {
+        service::say(service::Priority::notice, fmt::format("verbline: {} was read again: {}", options.file, *done));
         return manager.ready(gateway.ports_text());
+    } else {
+        // A file of options has no lines to name.
+        why = fmt::format("verbline: {}{}", wanted->file.empty() ? options.file + ": " : "", done.error().what);
     }
-    service::say(service::Priority::error, "verbline: " + done.error().what);
-    manager.ready("as before, as the new configuration is refused: " + done.error().what);
+    service::say(service::Priority::error, why);
+    manager.ready("as before, as the new configuration is refused: " + why);
 }
 
 }  // namespace
@@ -94,12 +98,12 @@ Outcome run_gateway(const GatewayOptions& options) {
     std::vector<std::string> names;
     for (const auto& port : options.config.ports) names.push_back(port.name);
     if (auto running = outcome(gateway.start(process.workers(), process.trace_shards(names))); !running) return running;
-    if (const auto& file = options.config.file; !file.empty()) {
+    if (!options.file.empty()) {
         process.on_reload([&] {
             if (!gateway.ready())
                 return service::say(service::Priority::warning, "verbline: not ready yet: SIGHUP is ignored");
             process.manager().reloading(process.loop().now());
-            reload(file, gateway, process.manager());
+            reload(options, gateway, process.manager());
         });
     }
     process.run();

@@ -4,6 +4,8 @@
 /// @file
 /// The process of `verbline gateway` and `verbline host`: control/gateway with DPDK, signals and what is printed.
 
+#include <expected>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,10 @@
 namespace verbline::cli {
 
 struct GatewayOptions {
-    GatewayConfig config;                    ///< checked
+    GatewayConfig config;  ///< checked
+    /// The file that `read_again` reads, on SIGHUP; empty: none, and SIGHUP ends it.
+    std::string file{};
+    std::function<std::expected<GatewayConfig, Failure>()> read_again{};
     std::vector<std::string> eal_arguments;  ///< the user's; empty: the embedded ones (eal.h)
     std::string capture;                     ///< pcapng of all ports; empty: none
     bool deliver_all_to_kernel = false;      ///< a host

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "apps/verbline/hub/hub_settings.h"
 #include "apps/verbline/hub/hub_shards.h"
 #include "apps/verbline/hub/hub_tables.h"
 #include "apps/verbline/hub/hub_uplinks.h"
@@ -81,6 +82,7 @@ private:
     Outcome serve();
     Outcome start_shards();
     Outcome say_ready();
+    void reload();
     void say(service::Priority priority, const std::string& line);
 
     std::uint16_t shards() const { return static_cast<std::uint16_t>(process_.workers().size()); }
@@ -105,6 +107,8 @@ private:
     std::optional<telemetry::Server> telemetry_;
     control::Timer upkeep_timer_, connect_timer_, capture_timer_;
     Time connect_until_ = 0;
+    std::string what_;  ///< is ready
+    std::optional<HubSettings> settings_;
 };
 
 Outcome HubProcess::start() {
@@ -176,13 +180,7 @@ hub::RegistrySetup HubProcess::registry() const {
             .subnets = options_.subnets,
             .owner = geteuid(),
             .max_lanes = node_ ? link::last_member : usual.max_lanes,
-            .max_user_lanes = options_.user_lanes,
-            .max_user_groups = options_.user_groups,
-            .max_user_ports = options_.user_ports,
-            .max_user_direct = options_.user_direct,
-            .max_user_targets = options_.user_targets,
-            .max_groups = options_.lane_groups,
-            .max_ports = options_.lane_ports,
+            .quotas = options_.quotas,
             .max_direct = sees_all ? 0 : usual.max_direct,
             .routers = options_.routers,
             .node = node_ ? std::optional(node_->identity()) : std::nullopt,
@@ -241,11 +239,30 @@ Outcome HubProcess::say_ready() {
     } else {
         for (const auto& name : uplinks_.names()) parts.push_back((node_ ? "port " : "uplink ") + name);
     }
-    const auto what = fmt::format("{}, MTU {}", fmt::join(parts, ", "), uplinks_.mtu());
-    fmt::print("verbline: {} {} ({}) ready\n", node_ ? "node" : "hub", options_.name, what);
+    what_ = fmt::format("{}, MTU {}", fmt::join(parts, ", "), uplinks_.mtu());
+    fmt::print("verbline: {} {} ({}) ready\n", node_ ? "node" : "hub", options_.name, what_);
     std::fflush(stdout);
-    process_.ready(what, [this] { return shards_->all_poll(); });
+    process_.ready(what_, [this] { return shards_->all_poll(); });
+    if (options_.file.empty()) return {};
+    settings_.emplace(options_, node_.get(), *server_);
+    process_.on_reload([this] { reload(); });
     return {};
+}
+
+/// Reads the file again, and uses it as a whole or not at all.
+void HubProcess::reload() {
+    process_.manager().reloading(loop_.now());
+    std::string why;
+    if (const auto wanted = options_.read_again(); !wanted) {
+        why = wanted.error().line;
+    } else if (const auto done = settings_->change_to(*wanted)) {
+        service::say(service::Priority::notice, fmt::format("verbline: {} was read again: {}", options_.file, *done));
+        return process_.manager().ready(what_);
+    } else {
+        why = fmt::format("verbline: {}: {}", options_.file, done.error().what);
+    }
+    service::say(service::Priority::error, why);
+    process_.manager().ready("as before, as the new options are refused: " + why);
 }
 
 void HubProcess::say(service::Priority priority, const std::string& line) {

@@ -5,6 +5,8 @@
 /// A running hub or node: a switch on a poll thread or several, and the registry of lanes on the control thread.
 
 #include <cstdint>
+#include <expected>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,20 +32,16 @@ struct HubOptions {
     /// Lanes that have one of these addresses may send from any source address.
     std::vector<wire::Gid> routers;
     bool any_source = false;  ///< all lanes may do so
-    // Of a user other than the hub's.
-    std::size_t user_lanes = hub::RegistrySetup{}.max_user_lanes;
-    std::size_t user_groups = hub::RegistrySetup{}.max_user_groups;
-    std::size_t user_ports = hub::RegistrySetup{}.max_user_ports;
-    std::size_t user_direct = hub::RegistrySetup{}.max_user_direct;
-    std::size_t user_targets = hub::RegistrySetup{}.max_user_targets;
-    // Of a program.
-    std::size_t lane_groups = hub::RegistrySetup{}.max_groups;
-    std::size_t lane_ports = hub::RegistrySetup{}.max_ports;
+    hub::Quotas quotas;
     std::optional<hub::Access> access;       ///< of other users; none
     bool direct = true;                      ///< programs of a user may have links without the hub
     std::string capture;                     ///< pcapng; empty: none
     std::optional<pmd::ImpairSpec> impair;   ///< of each lane
     std::vector<std::string> eal_arguments;  ///< the user's; empty: the embedded ones (eal.h)
+    /// The file that `read_again` reads, on SIGHUP; empty: none, and SIGHUP ends it. Of what it returns, the addresses
+    /// of a node's port, `quotas` and `access` are used; what else differs it has to refuse.
+    std::string file;
+    std::function<std::expected<HubOptions, Failure>()> read_again;
 };
 
 /// Starts, prints a line that ends in "ready", and runs until SIGINT or SIGTERM, both of which it handles.

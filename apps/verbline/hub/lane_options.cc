@@ -20,13 +20,14 @@ void LaneOptions::declare(CLI::App& app) {
                        fmt::format("most {} of a user other than the {}'s; without it, {}", what, kind_, value))
             ->type_name("N");
     };
-    of_user("--user-lanes", options_.user_lanes, "programs");
-    of_user("--user-groups", options_.user_groups, "multicast groups of all programs");
-    of_user("--user-ports", options_.user_ports, "connection manager ports of all programs");
-    of_user("--user-direct", options_.user_direct, "direct links between programs");
-    app.add_option("--lane-groups", options_.lane_groups, "most multicast groups of one program; without it, 256")
+    of_user("--user-lanes", options_.quotas.user_lanes, "programs");
+    of_user("--user-groups", options_.quotas.user_groups, "multicast groups of all programs");
+    of_user("--user-ports", options_.quotas.user_ports, "connection manager ports of all programs");
+    of_user("--user-direct", options_.quotas.user_direct, "direct links between programs");
+    app.add_option("--lane-groups", options_.quotas.lane_groups,
+                   "most multicast groups of one program; without it, 256")
         ->type_name("N");
-    app.add_option("--lane-ports", options_.lane_ports,
+    app.add_option("--lane-ports", options_.quotas.lane_ports,
                    "most connection manager ports of one program; without it, 8192")
         ->type_name("N");
     app.add_flag_callback(
@@ -50,6 +51,15 @@ Outcome LaneOptions::read() {
     if (!spec) return usage_failure(fmt::format("{}: {}", kind_, spec.error().what));
     options_.impair = *spec;
     return {};
+}
+
+std::vector<std::string_view> LaneOptions::fixed_differences(const LaneOptions& other) const {
+    std::vector<std::string_view> names;
+    if (options_.name != other.options_.name) names.emplace_back("NAME");
+    if (options_.mtu != other.options_.mtu) names.emplace_back("--mtu");
+    if (options_.direct != other.options_.direct) names.emplace_back("--no-direct");
+    if (impair_ != other.impair_) names.emplace_back("--impair");
+    return names;
 }
 
 }  // namespace verbline::cli

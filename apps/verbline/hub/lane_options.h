@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -22,6 +23,8 @@ public:
     void declare(CLI::App& app);
     /// Checks the name and reads the impairments.
     Outcome read();
+    /// Options that are set when it starts, and differ.
+    std::vector<std::string_view> fixed_differences(const LaneOptions& other) const;
 
 private:
     HubOptions& options_;

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/verbline/command_line/option_file.h"
 #include "apps/verbline/hub/hub_process.h"
@@ -55,6 +56,10 @@ public:
                  "What a user's programs have of the node in all is limited by --user-lanes and the options behind it; "
                  "refusals are counted (quota_ports and others in verbline show NAME counters). Queue pairs and memory "
                  "are the program's own: limit them by ulimit(1) or control groups.",
+                 "On SIGHUP a file of --config is read again: limits, --group, --mode, and on Ethernet addresses that "
+                 "--ip "
+                 "has given, change for programs that ask from then on, and for nobody's connections. If it has a "
+                 "mistake, or another option has changed, nothing changes, and one line says why.",
                  "The node runs at a higher priority than programs, where it may (nice(2) of -10), since all of them "
                  "wait for it; it sleeps when there is nothing to do.",
                  "A program may send RDMA packets only, datagrams only from its own queue pairs and messages of the "
@@ -83,24 +88,48 @@ public:
         app.add_option("--group", group_, "whose members may join, too")->type_name("GROUP");
         app.add_option("--mode", mode_, "of the socket that programs join at, octal; without it, 0660")
             ->type_name("MODE");
-        app.add_option("--user-targets", options_.user_targets,
+        app.add_option("--user-targets", options_.quotas.user_targets,
                        "most XRC targets of a user other than the node's; without it, 1024")
             ->type_name("N");
         lanes_.declare(app);
-        add_option_file(app);
+        option_file_ = add_option_file(app);
     }
 
     Outcome run(const CommandContext& context) override {
+        if (auto good = read(); !good) return good;
+        options_.eal_arguments = context.eal_arguments;
+        if (option_file_->count() > 0) {
+            options_.file = option_file_->as<std::string>();
+            options_.read_again = [this, &context] { return read_again(context); };
+        }
+        return run_hub(options_);
+    }
+
+private:
+    /// After parsing: what the options say.
+    Outcome read() {
         if (auto good = lanes_.read(); !good) return good;
         options_.node.emplace();
         for (const auto& check : {&Node::read_port, &Node::read_addresses, &Node::read_access}) {
             if (auto good = (this->*check)(); !good) return good;
         }
-        options_.eal_arguments = context.eal_arguments;
-        return run_hub(options_);
+        return {};
     }
 
-private:
+    std::expected<HubOptions, Failure> read_again(const CommandContext& context) const {
+        const auto again = context.parse_again();
+        if (!again) return std::unexpected(again.error());
+        auto& wanted = static_cast<Node&>(**again);
+        if (auto good = wanted.read(); !good) return std::unexpected(good.error());
+        auto fixed = lanes_.fixed_differences(wanted.lanes_);
+        if (wanted.port_ != port_) fixed.emplace_back("--port");
+        if (fixed.empty()) return std::move(wanted.options_);
+        return usage_failure(
+            fmt::format("{}: while it runs, {} cannot change: nothing of the file is used until it is "
+                        "restarted",
+                        options_.file, fmt::join(fixed, ", ")));
+    }
+
     Outcome read_port() {
         if (port_.starts_with("ib:")) {
             const auto link = verbs::parse_link(port_);
@@ -149,6 +178,7 @@ private:
     LaneOptions lanes_{options_, "node"};
     std::vector<std::string> addresses_;
     std::string port_, group_, mode_;
+    CLI::Option* option_file_ = nullptr;  ///< of the app that has parsed it, while `run` runs
 };
 
 }  // namespace

@@ -150,7 +150,16 @@ void SharedPort::look() {
         return;
     }
     auto addresses = first_addresses(*now);
-    if (addresses == identity_.addresses) return;
+    if (addresses != identity_.addresses) adopt(std::move(addresses));
+}
+
+void SharedPort::set_addresses(const std::vector<link::InterfaceAddress>& addresses) {
+    neighbours_->set_addresses(addresses);
+    adopt(addresses);
+}
+
+/// Members are told.
+void SharedPort::adopt(std::vector<link::InterfaceAddress> addresses) {
     identity_.addresses = std::move(addresses);
     server_->set_addresses(identity_.addresses);
     if (changed_) changed_();

@@ -71,6 +71,9 @@ public:
     const sa::Agent* subnet_agent() const {
         return fabric_side_ != nullptr ? &fabric_side_->subnet().agent() : nullptr;
     }
+    /// Whether the addresses are the node's own, and can be set: of a port on Ethernet that was given some.
+    bool has_own_addresses() const { return neighbours_ != nullptr && fabric_side_ == nullptr; }
+    void set_addresses(const std::vector<link::InterfaceAddress>& addresses);
     /// Call a few times a second: frees numbers of members that have left.
     void upkeep(Time now);
     /// Sets the handler for changed addresses, when members have been told, and for the end of the port, with the
@@ -101,6 +104,7 @@ private:
     bool send(wire::Bytes frame);
     Result<void> take_kernel_identity(const pmd::EthernetSpec& port);
     void look();
+    void adopt(std::vector<link::InterfaceAddress> addresses);
     void inject(node::PeerMember to, rte_mbuf* frame);
     std::optional<link::MemberId> holder(const node::RequestTarget& target) const;
     Result<void> join(Joined& joined);

@@ -42,7 +42,7 @@ std::string refusal(const std::function<void(GatewayConfig&)>& change) {
     return changes ? "possible: " + to_string(*changes) : changes.error().what;
 }
 std::string refused(unsigned line, const std::string& what) {
-    return "gw.toml:" + std::to_string(line) + ": a running gateway cannot change " + what +
+    return "gw.toml:" + std::to_string(line) + ": while it runs, " + what + " cannot change" +
            ": nothing of the file is used until it is restarted";
 }
 

@@ -101,7 +101,7 @@ TEST_F(DirectLinksTest, OnlyItsTwoLanesMayEndALink) {
 }
 
 TEST_F(DirectLinksTest, AUserHasAQuota) {
-    Registry small{{.name = "lab", .subnets = default_subnets(), .owner = 1000, .max_user_direct = 1}};
+    Registry small{{.name = "lab", .subnets = default_subnets(), .owner = 1000, .quotas = {.user_direct = 1}}};
     const auto join_as = [&](uid_t user) {
         return small.join({.mac = {}, .addresses = {}, .program = "p", .direct = true}, {1, user}).value();
     };

@@ -25,8 +25,10 @@ struct RegistryTest : ::testing::Test {
         for (const auto& one : tenant.addresses) text += ' ' + to_string(one);
         return text;
     }
-    Registry registry{
-        {.name = "lab", .subnets = default_subnets(), .max_lanes = 4, .max_groups = 2, .max_ports = 1 << 17}};
+    Registry registry{{.name = "lab",
+                       .subnets = default_subnets(),
+                       .max_lanes = 4,
+                       .quotas = {.lane_groups = 2, .lane_ports = 1 << 17}}};
 };
 
 TEST_F(RegistryTest, AnEmptyRequestGetsOneOfEach) {
@@ -81,7 +83,8 @@ TEST_F(RegistryTest, AFullHubSaysSo) {
 }
 
 TEST_F(RegistryTest, AnotherUsersLanesAreBounded) {
-    Registry shared{{.name = "lab", .subnets = default_subnets(), .owner = 1000, .max_lanes = 6, .max_user_lanes = 2}};
+    Registry shared{
+        {.name = "lab", .subnets = default_subnets(), .owner = 1000, .max_lanes = 6, .quotas = {.user_lanes = 2}}};
     for (unsigned i = 0; i < 2; ++i) EXPECT_TRUE(shared.join({}, {1, 1001}));
     const auto refused = shared.join({}, {1, 1001});
     ASSERT_FALSE(refused);
@@ -94,6 +97,16 @@ TEST_F(RegistryTest, AnotherUsersLanesAreBounded) {
     for (unsigned i = 0; i < 3; ++i) EXPECT_TRUE(shared.join({}, {1, 1000})) << "the hub's own user has none";
     shared.leave(LaneId{0});
     EXPECT_TRUE(shared.join({}, {1, 1001}));
+}
+
+TEST_F(RegistryTest, QuotasChangeForWhatIsAskedForFromThenOn) {
+    Registry shared{{.name = "lab", .subnets = default_subnets(), .owner = 1000, .quotas = {.user_lanes = 1}}};
+    ASSERT_TRUE(shared.join({}, {1, 1001}));
+    shared.set_quotas({.user_lanes = 2});
+    EXPECT_TRUE(shared.join({}, {1, 1001}));
+    shared.set_quotas({.user_lanes = 1});
+    EXPECT_FALSE(shared.join({}, {1, 1001}));
+    EXPECT_EQ(shared.tenants().size(), 2u) << "who is there stays";
 }
 
 TEST_F(RegistryTest, OneLaneCannotHaveAllEphemeralPorts) {
@@ -120,9 +133,7 @@ TEST_F(RegistryTest, AUserHasAQuotaOfGroupsAndPortsInAll) {
     Registry shared{{.name = "lab",
                      .subnets = default_subnets(),
                      .owner = 1000,
-                     .max_user_lanes = 2,
-                     .max_user_groups = 2,
-                     .max_user_ports = 2}};
+                     .quotas = {.user_lanes = 2, .user_groups = 2, .user_ports = 2}}};
     const auto one = *shared.join({}, {1, 1001}), two = *shared.join({}, {2, 1001}), own = *shared.join({}, {3, 1000});
     EXPECT_EQ(shared.join({}, {4, 1001}).error().code, EDQUOT);
     for (const auto lane : {one, two, own}) {
@@ -195,7 +206,7 @@ TEST_F(RegistryTest, EphemeralPortsAreGivenOnceAndNotAgainSoon) {
 }
 
 TEST_F(RegistryTest, PortsAreBounded) {
-    Registry small{{.name = "lab", .subnets = default_subnets(), .max_ports = 2}};
+    Registry small{{.name = "lab", .subnets = default_subnets(), .quotas = {.lane_ports = 2}}};
     const auto lane = *small.join({}, {});
     EXPECT_TRUE(small.reserve(lane, {1, 0}));
     EXPECT_TRUE(small.reserve(lane, {2, 5}));

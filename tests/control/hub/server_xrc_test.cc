@@ -43,7 +43,7 @@ struct XrcFakeHost : FakeHost {
 
 struct XrcServerTest : NodeTest {
     void SetUp() override {
-        serve({.subnets = {}, .owner = owner, .max_user_targets = 3, .node = identity()}, host);
+        serve({.subnets = {}, .owner = owner, .quotas = {.user_targets = 3}, .node = identity()}, host);
         one = join();
         two = join();
         domain = open_xrc_domain(one, file.get(), {.create = true}).value();

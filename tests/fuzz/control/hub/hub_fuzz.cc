@@ -98,7 +98,8 @@ void play_xrc(hub::XrcRegistry& registry, hub::LaneId speaker, const hub::Messag
 
 /// The messages come one after the other, each behind a byte of its length and one that says who speaks.
 void play(wire::Bytes bytes) {
-    hub::Registry registry({.name = "fuzz", .subnets = hub::default_subnets(), .max_lanes = 4, .max_groups = 2});
+    hub::Registry registry(
+        {.name = "fuzz", .subnets = hub::default_subnets(), .max_lanes = 4, .quotas = {.lane_groups = 2}});
     hub::XrcRegistry xrc;
     while (bytes.size() >= 2) {
         const auto size = std::min<std::size_t>(static_cast<std::size_t>(bytes[0]), bytes.size() - 2);

@@ -189,8 +189,7 @@ void play(fuzz::Input input) {
                                        .subnets = hub::default_subnets(),
                                        .owner = geteuid(),
                                        .max_lanes = max_lanes,
-                                       .max_groups = max_groups,
-                                       .max_ports = max_ports,
+                                       .quotas = {.lane_groups = max_groups, .lane_ports = max_ports},
                                        .max_direct = max_direct};
         const auto server = hub::Server::open(*loop, setup, 4200, host).value();
         host.fabric.server = server.get();
