@@ -25,8 +25,9 @@ enum class Side : std::uint8_t {
 /// A port whose clients' messages are relayed.
 template <class Address>
 struct RelayPort {
-    std::string name;              ///< identifies the port to servers, at most 255 bytes
-    std::vector<Address> servers;  ///< each gets every message; none: the port's clients are not served
+    std::string name;  ///< identifies the port to servers, at most 255 bytes
+    /// Each gets every message, and replies are taken from these alone; none: the port's clients are not served.
+    std::vector<Address> servers;
 };
 
 /// What an engine knows of a port.
@@ -35,6 +36,9 @@ struct EnginePort {
     explicit EnginePort(RelayPort<Address> port) : config(std::move(port)) {}
 
     bool serves() const { return !config.servers.empty(); }
+    bool relays_to(const Address& server) const {
+        return std::ranges::find(config.servers, server) != config.servers.end();
+    }
     bool has(const Address& address) const { return std::ranges::find(addresses, address) != addresses.end(); }
 
     RelayPort<Address> config;

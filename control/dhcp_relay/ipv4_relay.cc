@@ -127,6 +127,7 @@ Ipv4Relay::Sends Ipv4Relay::reply(const Received<Address>& datagram, const Dhcp&
     const auto port =
         std::ranges::find_if(ports_, [&](const Port& each) { return each.serves() && each.has(header.relay); });
     if (port == ports_.end()) return dropped<Address>(arrival.dhcp_relay_dropped_unknown_giaddr);
+    if (!port->relays_to(datagram.source)) return dropped<Address>(port->counters.dhcp_relay_dropped_unknown_server);
     // A server need not return it.
     const auto returned = options.find(option::relay_agent);
     if (returned && !names(wire::relay_agent_part(*returned, option::circuit_id), port->config.name))

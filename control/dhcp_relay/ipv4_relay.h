@@ -38,6 +38,8 @@ namespace verbline::dhcp {
     X(dhcp_relay_dropped_stray_reply, "DHCP replies that came from a link, and not to the address of a request")     \
     X(dhcp_relay_dropped_no_address, "DHCP requests while the port has no IPv4 address: give it one")                \
     X(dhcp_relay_dropped_unknown_giaddr, "DHCP replies to an address that no relaying port has")                     \
+    X(dhcp_relay_dropped_unknown_server,                                                                             \
+      "DHCP replies of others than the port's servers: is it another address of one? Add it to dhcp_relay")          \
     X(dhcp_relay_dropped_no_server, "DHCP requests, for each server, that the kernel could not send: is it routed?") \
     X(dhcp_relay_dropped_not_sent, "DHCP replies that the kernel could not send on the port's link")
 

@@ -112,9 +112,11 @@ Ipv6Relay::Sends Ipv6Relay::reply(const Received<Address>& datagram) {
     if (!inner || inner->empty()) return dropped<Address>(arrival.dhcpv6_relay_dropped_malformed);
     const auto number = port_of(*header, *options);
     if (!number) return dropped<Address>(arrival.dhcpv6_relay_dropped_unknown_link);
+    auto& port = ports_[*number];
+    if (!port.relays_to(datagram.source)) return dropped<Address>(port.counters.dhcpv6_relay_dropped_unknown_server);
 
     const bool to_relay = wire::load8(*inner, 0) == type6::relay_reply;
-    ports_[*number].counters.dhcpv6_relay_replies.add();
+    port.counters.dhcpv6_relay_replies.add();
     return {{*number, wire::is_link_local(header->peer) ? Side::link : Side::network, header->peer,
              to_relay ? wire::dhcpv6_server_port : wire::dhcpv6_client_port,
              std::vector<std::byte>(inner->begin(), inner->end())}};

@@ -34,6 +34,8 @@ namespace verbline::dhcp {
     X(dhcpv6_relay_dropped_off_link, "DHCPv6 requests of clients that came by the routes, not from the port's link") \
     X(dhcpv6_relay_dropped_no_address, "DHCPv6 requests while the port has no global IPv6 address: give it one")     \
     X(dhcpv6_relay_dropped_unknown_link, "DHCPv6 replies for a link that no relaying port has")                      \
+    X(dhcpv6_relay_dropped_unknown_server,                                                                           \
+      "DHCPv6 replies of others than the port's servers: is it another address of one? Add it to dhcpv6_relay")      \
     X(dhcpv6_relay_dropped_no_server,                                                                                \
       "DHCPv6 requests, for each server, that the kernel could not send: is it routed?")                             \
     X(dhcpv6_relay_dropped_not_sent, "DHCPv6 replies that the kernel could not send")

@@ -3,6 +3,7 @@
 """dhcp_client.py lease INTERFACE KIND     gets an address by DHCP, as a client on a link of that kind: ethernet or ipoib; prints it
 dhcp_client.py lease6 INTERFACE            the same by DHCPv6
 dhcp_client.py send INTERFACE WHAT         sends one message, and awaits no answer: WHAT is a key of MESSAGES below
+dhcp_client.py forge RELAY PORT            sends a reply to a relay's address, for the clients of that port; of IPv4 or IPv6
 
 Clients on IPoIB follow RFC 4390: htype 32, no chaddr, the broadcast flag, a client identifier (RFC 4361)."""
 
@@ -18,8 +19,8 @@ REQUEST, REPLY = 1, 2
 COOKIE = bytes.fromhex("63825363")
 DISCOVER, OFFER, REQUESTED, ACK = 1, 2, 3, 5
 TYPE, WANTED, CHOSEN, CLIENT_ID, RELAY_AGENT, END = 53, 50, 54, 61, 82, 255
-SOLICIT, ADVERTISE, REQUEST6, REPLY6 = 1, 2, 3, 7
-CLIENT_ID6, SERVER_ID6, IA_NA, IA_ADDRESS, ELAPSED = 1, 2, 3, 5, 8
+SOLICIT, ADVERTISE, REQUEST6, REPLY6, RELAY_REPLY = 1, 2, 3, 7, 13
+CLIENT_ID6, SERVER_ID6, IA_NA, IA_ADDRESS, ELAPSED, RELAYED, INTERFACE_ID = 1, 2, 3, 5, 8, 9, 18
 TRIES, WAIT = 8, 2  # seconds
 
 DUID = struct.pack("!HH", 3, 32) + bytes.fromhex("0002c90300a1b2c3")
@@ -37,10 +38,10 @@ def option(code, value):
     return bytes([code, len(value)]) + value
 
 
-def message(kind, transaction, *, link, hops=0, relay="0.0.0.0", options=(), cut=0):
+def message(kind, transaction, *, link, op=REQUEST, hops=0, relay="0.0.0.0", options=(), cut=0):
     """A client's message; `cut`: of the last option so many bytes are promised and missing."""
     on_ipoib = link == "ipoib"
-    header = struct.pack("!BBBBIHH", REQUEST, 32 if on_ipoib else 1, 0 if on_ipoib else 6, hops, transaction, 0, 0x8000 if on_ipoib else 0)
+    header = struct.pack("!BBBBIHH", op, 32 if on_ipoib else 1, 0 if on_ipoib else 6, hops, transaction, 0, 0x8000 if on_ipoib else 0)
     header += bytes(12) + socket.inet_aton(relay)
     header += (b"" if on_ipoib else bytes.fromhex("020000000007")).ljust(16 + 64 + 128, b"\0") + COOKIE
     identifier = (CLIENT_ID, b"\xff" + struct.pack("!I", IAID) + DUID)
@@ -150,5 +151,17 @@ def send(interface, what):
         link.sendto(message(DISCOVER, 1, link="ethernet", **MESSAGES[what]), ("255.255.255.255", SERVER))
 
 
+def forge(relay, port):
+    if ":" in relay:
+        to_client = bytes([ADVERTISE]) + bytes(3)
+        header = bytes([RELAY_REPLY, 0]) + socket.inet_pton(socket.AF_INET6, relay) + socket.inet_pton(socket.AF_INET6, "fe80::7")
+        packet = header + option6(INTERFACE_ID, port.encode()) + option6(RELAYED, to_client)
+    else:
+        circuit = (RELAY_AGENT, option(1, port.encode()))
+        packet = message(OFFER, 1, link="ethernet", op=REPLY, relay=relay, options=[circuit])
+    with socket.socket(socket.AF_INET6 if ":" in relay else socket.AF_INET, socket.SOCK_DGRAM) as impostor:
+        impostor.sendto(packet, (relay, SERVER6 if ":" in relay else SERVER))
+
+
 if __name__ == "__main__":
-    {"lease": lease, "lease6": lease6, "send": send}[sys.argv[1]](*sys.argv[2:])
+    {"lease": lease, "lease6": lease6, "send": send, "forge": forge}[sys.argv[1]](*sys.argv[2:])

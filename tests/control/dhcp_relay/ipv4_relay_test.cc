@@ -191,6 +191,19 @@ TEST_F(Ipv4RelayTest, ReplyWithAnotherPortsOption82IsDropped) {
     EXPECT_EQ(count(ib0, "dhcp_relay_dropped_option82"), 4u);
 }
 
+TEST_F(Ipv4RelayTest, RepliesComeFromServersOfTheirPort) {
+    const auto reply = message(reply_to(ib_address), offer + option_of_ib + "ff");
+    // Neither a host of some link, nor a server of another port, nor one of no port at all.
+    for (const auto source : {ipv4(10, 2, 0, 9), second_server, lan_address, Ipv4Address{}}) {
+        for (const auto arrival : {lan, ib0})
+            EXPECT_TRUE(relay.received({arrival, Side::network, source, reply}).empty());
+    }
+    EXPECT_EQ(count(ib0, "dhcp_relay_dropped_unknown_server"), 8u);
+    EXPECT_EQ(count(lan, "dhcp_relay_dropped_unknown_server"), 0u);
+    const auto to_lan = message(reply_to(lan_address), offer + option_of_lan + "ff");
+    EXPECT_EQ(relay.received({lan, Side::network, second_server, to_lan}).size(), 1u);
+}
+
 TEST_F(Ipv4RelayTest, ReplyToNobodyIsDropped) {
     for (const auto giaddr : {Ipv4Address{}, ipv4(10, 1, 0, 9), ipv4(10, 5, 0, 1)})
         EXPECT_TRUE(from_network(lan, message(reply_to(giaddr), offer + "ff")).empty());

@@ -144,6 +144,18 @@ TEST_F(Ipv6RelayTest, ReplyToAnotherRelayGoesToItsPort) {
     EXPECT_EQ(sends[0].destination, far);
 }
 
+TEST_F(Ipv6RelayTest, RepliesComeFromServersOfTheirPort) {
+    const auto reply = "0d00" + ib_bytes + client_bytes + id_of_ib + option_with("0009", advertise);
+    // Neither a host of some link, nor a server of another port, nor a relay's own address.
+    for (const auto& source : {client, ipv6("fd76:2::9"), second_server6, lan_address6}) {
+        for (const auto arrival : {lan, ib0}) EXPECT_TRUE(received(arrival, Side::network, source, reply).empty());
+    }
+    EXPECT_EQ(count(ib0, "dhcpv6_relay_dropped_unknown_server"), 8u);
+    EXPECT_EQ(count(lan, "dhcpv6_relay_dropped_unknown_server"), 0u);
+    const auto to_lan = "0d00" + lan_bytes + client_bytes + id_of_lan + option_with("0009", advertise);
+    EXPECT_EQ(received(lan, Side::network, second_server6, to_lan).size(), 1u);
+}
+
 TEST_F(Ipv6RelayTest, ReplyToNoPortIsDropped) {
     const auto silent_id = option_with("0012", "73696c656e74");
     for (const auto& id : {option_with("0012", "6962"), option_with("0012", ""), silent_id})

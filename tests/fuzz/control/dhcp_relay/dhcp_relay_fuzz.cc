@@ -68,10 +68,12 @@ private:
 
 class Ipv4World : public World<Ipv4Relay> {
 public:
-    Ipv4World() : World(wire::ipv4(10, 1, 0, 1), wire::ipv4(10, 2, 0, 1), wire::ipv4(10, 9, 0, 2)) {}
+    static constexpr auto server = wire::ipv4(10, 9, 0, 2);
+
+    Ipv4World() : World(wire::ipv4(10, 1, 0, 1), wire::ipv4(10, 2, 0, 1), server) {}
 
     void play(std::size_t port, Side side, Bytes message) {
-        for (const auto& each : receive(port, side, {}, message)) {
+        for (const auto& each : receive(port, side, server, message)) {
             const auto header = wire::Dhcp::parse(each.message);
             expect(header && wire::DhcpOptions::parse(Bytes(each.message).subspan(wire::Dhcp::size)));
             if (!each.to_server) {
@@ -91,7 +93,7 @@ private:
         if (wire::Dhcp::parse(sent)->relay != wire::Ipv4Address{}) return;
         auto reply = request.message;
         reply[0] = std::byte{static_cast<std::uint8_t>(wire::DhcpOp::reply)};
-        const auto back = receive(request.port, Side::network, {}, reply);
+        const auto back = receive(request.port, Side::network, server, reply);
         expect(back.size() == 1 && !back[0].to_server && header.relay != wire::Ipv4Address{});
         const auto options = [](Bytes message) { return message.subspan(wire::Dhcp::size); };
         const auto before = options(sent), after = options(back[0].message);
@@ -102,20 +104,21 @@ private:
 
 class Ipv6World : public World<Ipv6Relay> {
 public:
-    Ipv6World() : World(global(1), global(2), global(9)) {}
+    Ipv6World() : World(global(1), global(2), server()) {}
 
     void play(std::size_t port, Side side, Bytes message) {
-        for (const auto& each : receive(port, side, host(), message)) {
+        const auto from = side == Side::link ? host() : server();
+        for (const auto& each : receive(port, side, from, message)) {
             if (!each.to_server) {
                 expect(!each.message.empty() && each.message.size() < message.size());
                 continue;
             }
             const auto header = wire::Dhcpv6Relay::parse(each.message);
-            expect(header && header->hop_count <= Ipv6Relay::hop_limit && header->peer == host());
+            expect(header && header->hop_count <= Ipv6Relay::hop_limit && header->peer == from);
             auto reply = each.message;
             reply[0] = std::byte{wire::dhcpv6_type::relay_reply};
-            const auto back = receive(each.port, Side::network, global(9), reply);
-            expect(back.size() == 1 && back[0].port == port && back[0].destination == host());
+            const auto back = receive(each.port, Side::network, server(), reply);
+            expect(back.size() == 1 && back[0].port == port && back[0].destination == from);
             expect(std::ranges::equal(back[0].message, message));
         }
     }
@@ -126,6 +129,7 @@ private:
         address.bytes[0] = std::byte{0xfd}, address.bytes[15] = std::byte{last};
         return address;
     }
+    static wire::Ipv6Address server() { return global(9); }
     static wire::Ipv6Address host() {
         wire::Ipv6Address address{};
         address.bytes[0] = std::byte{0xfe}, address.bytes[1] = std::byte{0x80}, address.bytes[15] = std::byte{7};
