@@ -18,8 +18,10 @@
 /// a gateway, keeps the number of its entry, a rewrite index as of VPP's adjacencies, and looks up the
 /// index of the table only after a change.
 ///
-/// Bounded in every direction: `capacity` entries, of which `max_pending` unresolved, each with `max_waiting` packets;
-/// nothing is allocated after construction. The table owns queued packets. Time is the caller's.
+/// Bounded in every direction: `capacity` entries, of which `max_pending` unresolved; each of these may queue
+/// `assured_waiting` packets, and up to `max_waiting` while all queues together have no more than `spare_waiting`
+/// beyond that: enough for the flows that a route moves to a next hop not yet known, and little more for a scan of a
+/// network. Nothing is allocated after construction. The table owns queued packets. Time is the caller's.
 
 #include <algorithm>
 #include <array>
@@ -88,7 +90,9 @@ public:
     using Number = std::uint32_t;  ///< of an entry
 
     static constexpr Number no_entry = 0xffff'ffff;
-    static constexpr std::size_t max_waiting = 3;  ///< as the kernel's IPoIB (IPOIB_MAX_PATH_REC_QUEUE)
+    static constexpr std::size_t assured_waiting = 3;  ///< as the kernel's IPoIB (IPOIB_MAX_PATH_REC_QUEUE)
+    static constexpr std::size_t max_waiting = 64;
+    static constexpr std::size_t spare_waiting = 512;
 
     struct Config {
         std::uint32_t capacity = default_neighbours;  ///< 0.2 kB each
@@ -112,14 +116,16 @@ public:
           shift_(32 - std::bit_width(std::bit_ceil(2u * config.capacity) - 1)),
           slots_(std::bit_ceil(2u * config.capacity), empty),
           entries_(config.capacity),
+          queues_(config.max_pending),
           counters_(counters) {
         for (auto i = config.capacity; i-- > 0;) free_.push_back(i);
+        for (Number i = config.max_pending; i-- > 0;) free_queues_.push_back(i);
         pending_.reserve(config.max_pending);
     }
     NeighbourTable(const NeighbourTable&) = delete;
     NeighbourTable& operator=(const NeighbourTable&) = delete;
     ~NeighbourTable() {
-        for (auto& entry : entries_) release(entry.waiting);
+        for (auto& queue : queues_) release(queue);
     }
 
     /// The address of a resolved neighbour, or null. Valid until the table is next changed.
@@ -168,14 +174,19 @@ public:
         if (fresh) {
             entry.state = ResolutionState::pending;
             entry.deadline = now + config_.timeout;
+            entry.queue = free_queues_.back();
+            free_queues_.pop_back();
             pending_.push_back(number(slots_[slot]));
         }
-        auto& waiting = entry.waiting;
-        if (waiting.size == max_waiting) {
+        auto& waiting = queues_[entry.queue];
+        const bool assured = waiting.size < assured_waiting;
+        if (!assured && (waiting.size == max_waiting || spare_used_ == spare_waiting)) {
             counters_.dropped_wait_queue_full.add();
             rte_pktmbuf_free(waiting.packets.front());
             std::ranges::move(waiting.span().subspan(1), waiting.packets.begin());
             --waiting.size;
+        } else if (!assured) {
+            ++spare_used_;
         }
         waiting.packets[waiting.size++] = packet;
         return fresh ? Enqueued::first : Enqueued::waits;
@@ -194,10 +205,11 @@ public:
             return {};
         }
         auto& entry = entry_at(slot);
-        if (entry.state == ResolutionState::pending) forget_pending(number(slots_[slot]));
+        Set out{true, {}};
+        if (entry.state == ResolutionState::pending) out.waited = end_pending(number(slots_[slot]));
         entry.state = ResolutionState::resolved;
         entry.address = address;
-        return {true, std::exchange(entry.waiting, {})};
+        return out;
     }
 
     /// Resolution failed: removes a pending neighbour and returns its queued packets, each of which deserves an ICMP
@@ -240,7 +252,7 @@ private:
         NeighbourKey key;
         ResolutionState state = ResolutionState::none;
         Address address{};
-        Waiting waiting;
+        Number queue = 0;  ///< of the packets, while it is pending
         Time deadline = 0;
     };
 
@@ -304,11 +316,12 @@ private:
 
     Waiting take_out(std::size_t slot) {
         auto& entry = entry_at(slot);
-        if (entry.state == ResolutionState::pending) forget_pending(number(slots_[slot]));
+        Waiting waited;
+        if (entry.state == ResolutionState::pending) waited = end_pending(number(slots_[slot]));
         entry.state = ResolutionState::none;
         free_.push_back(number(slots_[slot]));
         close_gap(slot);
-        return std::exchange(entry.waiting, {});
+        return waited;
     }
 
     /// Moves later slots of the run back over the gap, unless that would put one before its home: no tombstones.
@@ -323,7 +336,14 @@ private:
         slots_[gap] = empty;
     }
 
-    void forget_pending(Number entry) { pending_.erase(std::ranges::find(pending_, entry)); }
+    /// What has waited for it.
+    Waiting end_pending(Number entry) {
+        pending_.erase(std::ranges::find(pending_, entry));
+        const auto queue = entries_[entry].queue;
+        free_queues_.push_back(queue);
+        spare_used_ -= std::max(queues_[queue].size, assured_waiting) - assured_waiting;
+        return std::exchange(queues_[queue], {});
+    }
     static void release(Waiting& waiting) {
         for (auto* packet : waiting.span()) rte_pktmbuf_free(packet);
         waiting.size = 0;
@@ -336,6 +356,9 @@ private:
     std::vector<Entry> entries_;
     std::vector<Number> free_;
     std::vector<Number> pending_;  ///< in the order of their deadlines
+    std::vector<Waiting> queues_;  ///< one for each that may be pending
+    std::vector<Number> free_queues_;
+    std::size_t spare_used_ = 0;  ///< of `spare_waiting`
     NeighbourCounters& counters_;
 };
 

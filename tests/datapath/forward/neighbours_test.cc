@@ -73,16 +73,51 @@ TEST(NeighbourTable, TellsInterfacesApart) {
     EXPECT_EQ(table.lookup(there), nullptr);
 }
 
+TEST(NeighbourTable, FlowsThatMoveToANewNextHopWait) {
+    Table table;
+    constexpr std::size_t flows = 16, packets = 3;  // as many as each flow sends until the next hop has answered
+    for (std::size_t i = 0; i < flows * packets; ++i) table.enqueue(key(1), packet(), 0);
+    EXPECT_EQ(table.counters.dropped_wait_queue_full.value(), 0u);
+    auto set = table.set(key(1), 77);
+    EXPECT_EQ(set.waited.size, flows * packets);
+    free_all(set.waited.span());
+}
+
 TEST(NeighbourTable, TheOldestGivesWay) {
     Table table;
-    std::array<rte_mbuf*, 5> packets;
+    std::array<rte_mbuf*, Table::max_waiting + 2> packets;
     for (auto& p : packets) table.enqueue(key(1), p = packet(), 0);
     EXPECT_EQ(table.counters.dropped_wait_queue_full.value(), 2u);
     auto waited = table.fail(key(1));
-    EXPECT_TRUE(std::ranges::equal(waited.span(), std::span(packets).last(3)));
+    EXPECT_TRUE(std::ranges::equal(waited.span(), std::span(packets).last(Table::max_waiting)));
     free_all(waited.span());
     EXPECT_EQ(table.counters.neighbours_failed.value(), 1u);
     EXPECT_EQ(table.state(key(1)), ResolutionState::none);
+}
+
+TEST(NeighbourTable, AFewPacketsWaitForEachWhateverOthersHave) {
+    Table table;
+    const auto waits = [&](unsigned n, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) table.enqueue(key(n), packet(), 0);
+    };
+    constexpr auto beyond = Table::max_waiting - Table::assured_waiting;
+    constexpr unsigned greedy = Table::spare_waiting / beyond;
+    for (unsigned n = 0; n < greedy; ++n) waits(n, Table::max_waiting);
+    EXPECT_EQ(table.counters.dropped_wait_queue_full.value(), 0u);
+    constexpr auto rest = Table::spare_waiting % beyond;
+    waits(greedy, Table::assured_waiting + rest + 1);
+    EXPECT_EQ(table.counters.dropped_wait_queue_full.value(), 1u);
+    waits(greedy + 1, Table::assured_waiting);
+    EXPECT_EQ(table.counters.dropped_wait_queue_full.value(), 1u);
+
+    free_all(table.fail(key(0)).span());  // its room is the others'
+    waits(greedy + 1, beyond);
+    EXPECT_EQ(table.counters.dropped_wait_queue_full.value(), 1u);
+    auto set = table.set(key(greedy + 1), 7);
+    EXPECT_EQ(set.waited.size, Table::max_waiting);
+    free_all(set.waited.span());
+    table.remove(key(1));
+    EXPECT_EQ(table.counters.dropped_neighbour_removed.value(), Table::max_waiting);
 }
 
 TEST(NeighbourTable, FailureDoesNotTouchTheResolved) {

@@ -107,6 +107,8 @@ std::vector<Endless::Repeated> from_lan() {
                                              {ByteVector(9)}};
     // Hosts that nobody has resolved, one after the other.
     for (unsigned host = 3; host < 250; ++host) frames.push_back(ipv4_frame(ip_packet(alice, ipv4(10, 2, 0, host))));
+    for (int i = 0; i < 32; ++i)
+        frames.push_back(ipv4_frame(ip_packet(alice, ipv4(10, 2, 0, 3))));  // more than may wait
     return frames;
 }
 
