@@ -16,12 +16,17 @@ import sys
 import time
 
 INTERVAL = 0.01
-PATIENCE = 2.0  # for the last answers, seconds
+PATIENCE = 1.0  # seconds, for one answer more at the end
 NUMBER = struct.Struct("!I")
 
 
+def udp(address):
+    """A socket of the address's family."""
+    return socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+
+
 def answer(address, port):
-    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server = udp(address)
     server.bind((address, int(port)))
     print("ready", flush=True)
     while True:
@@ -34,7 +39,7 @@ def answer(address, port):
 
 class Flow:
     def __init__(self, address, port):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket = udp(address)
         self.socket.setblocking(False)
         self.socket.connect((address, int(port)))
         self.sent, self.answered, self.since, self.gap = 0, 0, None, 0.0
@@ -85,9 +90,13 @@ def ask(address, port, count, stop):
             print("started", flush=True)
         due = max(due + INTERVAL, now)
         listen(due)
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and any(flow.answered < flow.sent for flow in flows):
-        listen(min(until, time.monotonic() + INTERVAL))
+    answered, until = 0, time.monotonic() + PATIENCE
+    while any(flow.answered < flow.sent for flow in flows):
+        if answered != (answered := sum(flow.answered for flow in flows)):
+            until = time.monotonic() + PATIENCE
+        if time.monotonic() >= until:
+            break
+        listen(time.monotonic() + INTERVAL)
     print(json.dumps({
         "sent": sum(flow.sent for flow in flows),
         "lost": sum(max(flow.sent - flow.answered, 0) for flow in flows),
