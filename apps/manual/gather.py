@@ -11,6 +11,8 @@ import man_page
 
 FOLDERS = ("pmd", "datapath", "control", "apps", "tests", "bench", "config")
 FRONT = "apps/manual/index.md"
+# Sections of the front page by those of man pages.
+MAN_SECTIONS = {".1": "Commands", ".8": "Services"}
 LINK = re.compile(r"(?<=\]\()([^()\s#:]+)(#[^()\s]*)?(?=\))")
 CODE = re.compile(r"(`[^`\n]*`)")
 LANGUAGES = {".toml": "toml", ".h": "cpp", ".cc": "cpp", ".py": "python", ".sh": "bash", ".yaml": "yaml"}
@@ -55,16 +57,17 @@ class Manual:
             self.pages[f"{path}.md"] = f"# {path}\n\n~~~~~~{language}\n{text}\n~~~~~~\n"
 
     def add_man_pages(self, files):
-        """As `man/NAME.md`; the front page lists them in its section of commands."""
+        """As `man/NAME.md`; the front page lists them, each in the section of its kind."""
         names = [file.stem for file in files]
-        lines = ""
+        lines = dict.fromkeys(MAN_SECTIONS, "")
         for file in files:
             page, summary = man_page.page(file, names)
             self.pages[f"man/{file.stem}.md"] = page
-            lines += f"- [{file.stem}](../../man/{file.stem}.md): {summary}\n"
+            lines[file.suffix] += f"- [{file.stem}](../../man/{file.stem}.md): {summary}\n"
         self.sources += files
-        section = re.compile(r"^## Commands\n.*?(?=^## )", flags=re.M | re.S)
-        self.pages[FRONT] = section.sub(lambda text: f"{text.group()}{lines}\n", self.pages[FRONT])
+        for suffix, title in MAN_SECTIONS.items():
+            section = re.compile(rf"^## {title}\n.*?(?=^## )", flags=re.M | re.S)
+            self.pages[FRONT] = section.sub(lambda text, suffix=suffix: f"{text.group()}{lines[suffix]}\n", self.pages[FRONT])
 
     def add_contents(self):
         """The front page's chapters are its sections, with the links of their lists; a folder's README.md leads to the other pages below

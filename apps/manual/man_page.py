@@ -6,7 +6,7 @@ import subprocess
 
 SECTION = re.compile(r'<section class="Sh">\s*<h1 class="Sh" id="[^"]*">.*?>([^<]*)</a></h1>(.*?)</section>', re.S)
 TICKED = re.compile(r"`([^`<]*)`")
-OTHER = re.compile(r"\b(verbline[a-z-]*)\(1\)")
+OTHER = re.compile(r"\b(verbline[a-z-]*(?:@\.service)?)\([18]\)")
 
 
 def page(file, names):

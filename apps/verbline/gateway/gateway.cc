@@ -36,7 +36,7 @@ public:
             .examples = {{"verbline gateway --check gateway.toml", "check the file, and start nothing"},
                          {"verbline gateway gateway.toml --capture gw.pcapng",
                           "run, and write all packets and MADs to a file"}},
-            .see_also = {"verbline-show(1)", "verbline-program(1)", "verbline-host(1)"},
+            .see_also = {"verbline-gateway@.service(8)", "verbline-show(1)", "verbline-program(1)", "verbline-host(1)"},
         };
     }
 

@@ -48,7 +48,7 @@ public:
                           "over RoCE v2 of the kernel's soft adapter"},
                          {"verbline host --config host.toml",
                           "the same from a file, as the service verbline-host@ does"}},
-            .see_also = {"verbline-gateway(1)", "verbline-show(1)"},
+            .see_also = {"verbline-host@.service(8)", "verbline-gateway(1)", "verbline-show(1)"},
         };
     }
 

@@ -74,7 +74,7 @@ public:
                          {"verbline node h2 --port ib:H2@vl", "the port of host H2 on the soft fabric vl"},
                          {"verbline show h2 paths", "the paths that its programs have asked for"},
                          {"verbline show eth1 hub", "which programs have joined, and what they carry"}},
-            .see_also = {"verbline-run(1)", "verbline-hub(1)", "verbline-show(1)"},
+            .see_also = {"verbline-node@.service(8)", "verbline-run(1)", "verbline-hub(1)", "verbline-show(1)"},
         };
     }
 
