@@ -11,6 +11,7 @@ import man_page
 
 FOLDERS = ("pmd", "datapath", "control", "apps", "tests", "bench", "config")
 FRONT = "apps/manual/index.md"
+API = "apps/manual/api.md"
 # Sections of the front page by those of man pages.
 MAN_SECTIONS = {".1": "Commands", ".8": "Services"}
 LINK = re.compile(r"(?<=\]\()([^()\s#:]+)(#[^()\s]*)?(?=\))")
@@ -69,6 +70,11 @@ class Manual:
             section = re.compile(rf"^## {title}\n.*?(?=^## )", flags=re.M | re.S)
             self.pages[FRONT] = section.sub(lambda text, suffix=suffix: f"{text.group()}{lines[suffix]}\n", self.pages[FRONT])
 
+    def add_api(self):
+        """The way to Doxygen's pages, which Sphinx knows nothing of."""
+        way = '<p><a href="../../api/index.html">All headers, classes and examples</a></p>'
+        self.pages[API] += f"\n## All of it\n\n```{{raw}} html\n{way}\n```\n"
+
     def add_contents(self):
         """The front page's chapters are its sections, with the links of their lists; a folder's README.md leads to the other pages below
         that folder, down to the next README.md."""
@@ -116,11 +122,14 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, required=True, help="directory")
     parser.add_argument("--depfile", type=pathlib.Path, required=True, help="to write: what depends on the files that were read")
     parser.add_argument("--target", required=True, help="what that is")
+    parser.add_argument("--api", default="-", help="the directory of the C++ API that will be beside the pages; -: none")
     parser.add_argument("man_pages", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     manual = Manual(arguments.root.resolve())
     manual.gather_pages()
     manual.add_man_pages(arguments.man_pages)
+    if arguments.api != "-":
+        manual.add_api()
     manual.add_contents()
     manual.write(arguments.output)
     own = pathlib.Path(__file__).parent

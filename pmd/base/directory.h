@@ -14,8 +14,8 @@
 
 namespace verbline {
 
-/// Calls `use` with the name of each entry except `.` and `..`, in no particular order. A directory that cannot be
-/// opened counts as empty. `use` may remove the entry, and may throw.
+/// Calls `use` with the name of each entry, except those of the directory itself and of its parent, in no particular
+/// order. A directory that cannot be opened counts as empty. `use` may remove the entry, and may throw.
 template <class Use>
 void for_each_entry(const std::filesystem::path& directory, Use use) {
     const std::unique_ptr<DIR, decltype([](DIR* of) { closedir(of); })> stream(opendir(directory.c_str()));
