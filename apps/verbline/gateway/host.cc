@@ -33,9 +33,8 @@ public:
                  "With --mode connected packets of up to 65520 bytes travel on connections (RFC 4755) to neighbours "
                  "that have them; others, and groups, get datagrams of up to 2044. InfiniBand without an adapter only.",
                  "--backup-device and --backup-sm are another port of the fabric, or of another, which is used while "
-                 "the "
-                 "first has no link or its port is down: addresses, neighbours and groups go with it. The first is "
-                 "taken again when it has worked for ten seconds.",
+                 "the first has no link or its port is down: addresses, neighbours and groups go with it. The first "
+                 "is taken again when it has worked for ten seconds.",
                  "On SIGHUP a file of --config is read again: addresses change without an effect on other traffic. If "
                  "it has a mistake, or another option has changed, nothing changes, and one line says why.",
                  "Prints a line that ends in `ready` when traffic can flow."},

@@ -62,19 +62,13 @@ gateway::Setup gateway_setup(const GatewayOptions& options, InstanceProcess& pro
 }
 
 /// Reads the file again, and uses it as a whole or not at all.
-void reload(const GatewayOptions& options, gateway::Gateway& gateway, service::ServiceManager& manager) {
-    std::string why;
-    if (const auto wanted = options.read_again(); !wanted) {
-        why = wanted.error().line;
-    } else if (const auto done = gateway.reload(*wanted)) {
-        service::say(service::Priority::notice, fmt::format("verbline: {} was read again: {}", options.file, *done));
-        return manager.ready(gateway.ports_text());
-    } else {
-        // A file of options has no lines to name.
-        why = fmt::format("verbline: {}{}", wanted->file.empty() ? options.file + ": " : "", done.error().what);
-    }
-    service::say(service::Priority::error, why);
-    manager.ready("as before, as the new configuration is refused: " + why);
+std::expected<std::string, Failure> read_again(const GatewayOptions& options, gateway::Gateway& gateway) {
+    const auto wanted = options.read_again();
+    if (!wanted) return std::unexpected(wanted.error());
+    auto changed = gateway.reload(*wanted);
+    if (changed) return std::move(*changed);
+    // A file of options has no lines to name.
+    return run_failure((wanted->file.empty() ? options.file + ": " : "") + changed.error().what);
 }
 
 }  // namespace
@@ -102,8 +96,8 @@ Outcome run_gateway(const GatewayOptions& options) {
         process.on_reload([&] {
             if (!gateway.ready())
                 return service::say(service::Priority::warning, "verbline: not ready yet: SIGHUP is ignored");
-            process.manager().reloading(process.loop().now());
-            reload(options, gateway, process.manager());
+            process.reload(
+                options.file, [&] { return read_again(options, gateway); }, [&] { return gateway.ports_text(); });
         });
     }
     process.run();

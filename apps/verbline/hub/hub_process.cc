@@ -81,8 +81,9 @@ private:
     hub::RegistrySetup registry() const;
     Outcome serve();
     Outcome start_shards();
+    std::string text() const;
     Outcome say_ready();
-    void reload();
+    std::expected<std::string, Failure> read_again();
     void say(service::Priority priority, const std::string& line);
 
     std::uint16_t shards() const { return static_cast<std::uint16_t>(process_.workers().size()); }
@@ -107,7 +108,6 @@ private:
     std::optional<telemetry::Server> telemetry_;
     control::Timer upkeep_timer_, connect_timer_, capture_timer_;
     Time connect_until_ = 0;
-    std::string what_;  ///< is ready
     std::optional<HubSettings> settings_;
 };
 
@@ -228,7 +228,8 @@ Outcome HubProcess::start_shards() {
     return {};
 }
 
-Outcome HubProcess::say_ready() {
+/// What is ready: addresses and ports.
+std::string HubProcess::text() const {
     std::vector<std::string> parts;
     if (node_) {
         for (const auto& address : node_->identity().addresses) parts.push_back(to_string(address));
@@ -239,30 +240,28 @@ Outcome HubProcess::say_ready() {
     } else {
         for (const auto& name : uplinks_.names()) parts.push_back((node_ ? "port " : "uplink ") + name);
     }
-    what_ = fmt::format("{}, MTU {}", fmt::join(parts, ", "), uplinks_.mtu());
-    fmt::print("verbline: {} {} ({}) ready\n", node_ ? "node" : "hub", options_.name, what_);
+    return fmt::format("{}, MTU {}", fmt::join(parts, ", "), uplinks_.mtu());
+}
+
+Outcome HubProcess::say_ready() {
+    const auto what = text();
+    fmt::print("verbline: {} {} ({}) ready\n", node_ ? "node" : "hub", options_.name, what);
     std::fflush(stdout);
-    process_.ready(what_, [this] { return shards_->all_poll(); });
+    process_.ready(what, [this] { return shards_->all_poll(); });
     if (options_.file.empty()) return {};
     settings_.emplace(options_, node_.get(), *server_);
-    process_.on_reload([this] { reload(); });
+    process_.on_reload(
+        [this] { process_.reload(options_.file, [this] { return read_again(); }, [this] { return text(); }); });
     return {};
 }
 
 /// Reads the file again, and uses it as a whole or not at all.
-void HubProcess::reload() {
-    process_.manager().reloading(loop_.now());
-    std::string why;
-    if (const auto wanted = options_.read_again(); !wanted) {
-        why = wanted.error().line;
-    } else if (const auto done = settings_->change_to(*wanted)) {
-        service::say(service::Priority::notice, fmt::format("verbline: {} was read again: {}", options_.file, *done));
-        return process_.manager().ready(what_);
-    } else {
-        why = fmt::format("verbline: {}: {}", options_.file, done.error().what);
-    }
-    service::say(service::Priority::error, why);
-    process_.manager().ready("as before, as the new options are refused: " + why);
+std::expected<std::string, Failure> HubProcess::read_again() {
+    const auto wanted = options_.read_again();
+    if (!wanted) return std::unexpected(wanted.error());
+    auto changed = settings_->change_to(*wanted);
+    if (!changed) return run_failure(fmt::format("{}: {}", options_.file, changed.error().what));
+    return std::move(*changed);
 }
 
 void HubProcess::say(service::Priority priority, const std::string& line) {

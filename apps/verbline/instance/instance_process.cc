@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/instance/instance_process.h"
 
+#include <string_view>
 #include <utility>
 
 #include <rte_eal.h>
+
+#include <fmt/format.h>
 
 #include "control/service/journal.h"
 
@@ -53,6 +56,22 @@ void InstanceProcess::ready(std::string_view status, std::function<bool()> healt
 
 void InstanceProcess::on_reload(std::function<void()> reload) {
     signals_.on_reload(std::move(reload));
+}
+
+void InstanceProcess::reload(const std::string& file,
+                             const std::function<std::expected<std::string, Failure>()>& change,
+                             const std::function<std::string()>& status) {
+    manager_.reloading(loop_->now());
+    if (const auto changed = change()) {
+        service::say(service::Priority::notice, fmt::format("verbline: {} was read again: {}", file, *changed));
+        manager_.ready(status());
+    } else {
+        std::string_view why = changed.error().line;
+        service::say(service::Priority::error, why);
+        if (constexpr std::string_view program = "verbline: "; why.starts_with(program))
+            why.remove_prefix(program.size());
+        manager_.ready(fmt::format("as before, as the new configuration is refused: {}", why));
+    }
 }
 
 }  // namespace verbline::cli

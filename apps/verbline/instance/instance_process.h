@@ -52,6 +52,10 @@ public:
     void ready(std::string_view status, std::function<bool()> healthy);
     /// `reload` is called when a process sends SIGHUP.
     void on_reload(std::function<void()> reload);
+    /// Then: `change` reads `file` again and uses it, and returns what has changed, in words, or why nothing has. That
+    /// is said on standard error and to the manager, for whom the process is ready again, with `status`.
+    void reload(const std::string& file, const std::function<std::expected<std::string, Failure>()>& change,
+                const std::function<std::string()>& status);
 
 private:
     InstanceProcess(std::unique_ptr<control::Loop> loop, StopSignals signals)
