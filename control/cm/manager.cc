@@ -102,8 +102,9 @@ void Manager::tick(Time now) {
 }
 
 std::optional<Time> Manager::deadline() const {
-    const auto timer = timers_.deadline(), early = early_.deadline();
-    return timer && early ? std::min(*timer, *early) : early ? early : timer;
+    auto soonest = timers_.deadline();
+    if (const auto early = early_.deadline()) soonest = std::min(soonest.value_or(*early), *early);
+    return soonest;
 }
 
 void Manager::close() {

@@ -51,7 +51,7 @@ Registry::Registry(RegistrySetup setup) : setup_(std::move(setup)), ports_(setup
 
 Registry::Answer<LaneId> Registry::join(const Join& join, Peer peer) {
     if (auto room = may_join(peer.uid); !room) {
-        quotas_.quota_lanes.add();
+        refusals_.quota_lanes.add();
         return std::unexpected(std::move(room.error()));
     }
     Tenant tenant{.program = join.program,

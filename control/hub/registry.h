@@ -138,7 +138,7 @@ public:
     const NodeIdentity* node() const { return setup_.node ? &*setup_.node : nullptr; }
     /// Whether the lane's user may open one more XRC target, having `open`. EDQUOT.
     Answer<void> may_open_target(LaneId lane, std::size_t open);
-    const QuotaCounters& quotas() const { return quotas_; }
+    const QuotaCounters& refusals() const { return refusals_; }
     const Tenant& tenant(LaneId lane) const { return tenants_.at(lane); }
     const std::map<LaneId, Tenant>& tenants() const { return tenants_; }
 
@@ -175,7 +175,7 @@ private:
     std::set<LaneId> retired_;  ///< of a node
     std::map<DirectId, DirectPair> direct_;
     std::uint32_t last_direct_ = 0;
-    QuotaCounters quotas_;
+    QuotaCounters refusals_;
 };
 
 }  // namespace verbline::hub

@@ -26,7 +26,7 @@ std::expected<DirectId, int> Registry::link_directly(LaneId asker, const Direct&
     const auto joins_them = [&](const auto& entry) { return entry.second.joins(asker) && entry.second.joins(peer); };
     if (std::ranges::any_of(direct_, joins_them)) return std::unexpected(EALREADY);
     if (!may_link(asker) || !may_link(peer)) {
-        quotas_.quota_direct.add();
+        refusals_.quota_direct.add();
         return std::unexpected(EDQUOT);
     }
     do {

@@ -21,7 +21,7 @@ bool Registry::may_bind(LaneId lane, const PortUse& use) const {
 Registry::Answer<std::uint16_t> Registry::reserve(LaneId lane, const Reserve& wanted) {
     auto& tenant = tenants_.at(lane);
     if (auto room = may_reserve(tenant); !room) {
-        quotas_.quota_ports.add();
+        refusals_.quota_ports.add();
         return std::unexpected(std::move(room.error()));
     }
     const auto port = wanted.port != 0 ? std::optional(wanted.port) : choose_port(wanted.space);

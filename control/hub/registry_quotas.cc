@@ -55,7 +55,7 @@ Registry::Answer<void> Registry::set_group(LaneId lane, const GroupMembership& g
     }
     if (tenant.groups.contains(group.mac)) return {};
     if (auto room = may_join_group(tenant); !room) {
-        quotas_.quota_groups.add();
+        refusals_.quota_groups.add();
         return room;
     }
     tenant.groups.insert(group.mac);
@@ -76,7 +76,7 @@ Registry::Answer<void> Registry::may_reserve(const Tenant& tenant) const {
 Registry::Answer<void> Registry::may_open_target(LaneId lane, std::size_t open) {
     auto room = within_user_quota(tenants_.at(lane).peer.uid, open, setup_.quotas.user_targets, "XRC targets",
                                   "--user-targets");
-    if (!room) quotas_.quota_targets.add();
+    if (!room) refusals_.quota_targets.add();
     return room;
 }
 

@@ -35,8 +35,8 @@ public:
         std::function<void(cm::Endpoint&)> on_ready;    ///< cm::Manager::Options
         std::function<void(Task)> later;                ///< runs the task on the control thread, without the service
         std::function<void(const Task&)> with_service;  ///< runs the task at once, with the service
-        std::function<bool(const rdmacm::NetworkPort& port, wire::CmServiceId service)>
-            bound;  ///< rdmacm::Service::bound
+        /// rdmacm::Service::bound; called with the service.
+        std::function<bool(const rdmacm::NetworkPort& port, wire::CmServiceId service)> bound;
         /// rdmacm::Service::port_changed; called with the service.
         std::function<void(const rdmacm::NetworkPort& port, bool removed)> changed;
         std::function<bool()> holds_service;  ///< this thread does, and will `receive` before release

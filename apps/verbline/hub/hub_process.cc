@@ -17,10 +17,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "apps/verbline/hub/hub_settings.h"
 #include "apps/verbline/hub/hub_shards.h"
 #include "apps/verbline/hub/hub_tables.h"
 #include "apps/verbline/hub/hub_uplinks.h"
+#include "apps/verbline/hub/node_settings.h"
 #include "apps/verbline/instance/instance_process.h"
 #include "apps/verbline/instance/pci_device.h"
 #include "apps/verbline/node/priority.h"
@@ -108,7 +108,7 @@ private:
     std::optional<telemetry::Server> telemetry_;
     control::Timer upkeep_timer_, connect_timer_, capture_timer_;
     Time connect_until_ = 0;
-    std::optional<HubSettings> settings_;
+    std::optional<NodeSettings> settings_;
 };
 
 Outcome HubProcess::start() {
@@ -249,7 +249,7 @@ Outcome HubProcess::say_ready() {
     std::fflush(stdout);
     process_.ready(what, [this] { return shards_->all_poll(); });
     if (options_.file.empty()) return {};
-    settings_.emplace(options_, node_.get(), *server_);
+    settings_.emplace(options_, *node_, *server_);
     process_.on_reload(
         [this] { process_.reload(options_.file, [this] { return read_again(); }, [this] { return text(); }); });
     return {};

@@ -38,8 +38,8 @@ struct HubOptions {
     std::string capture;                     ///< pcapng; empty: none
     std::optional<pmd::ImpairSpec> impair;   ///< of each lane
     std::vector<std::string> eal_arguments;  ///< the user's; empty: the embedded ones (eal.h)
-    /// The file that `read_again` reads, on SIGHUP; empty: none, and SIGHUP ends it. Of what it returns, the addresses
-    /// of a node's port, `quotas` and `access` are used; what else differs it has to refuse.
+    /// Of a node: the file that `read_again` reads, on SIGHUP; empty: none, and SIGHUP ends it. Of what it returns, the
+    /// port's addresses, `quotas` and `access` are used; what else differs it has to refuse.
     std::string file;
     std::function<std::expected<HubOptions, Failure>()> read_again;
 };

@@ -189,7 +189,7 @@ Json counters(const HubView& hub) {
     }
     hub.clients.each(rows.of("hub"));
     hub.direct.each(rows.of("hub"));
-    hub.registry.quotas().each(rows.of("hub"));
+    hub.registry.refusals().each(rows.of("hub"));
     if (hub.node != nullptr) hub.node->counters(rows.of("node"));
     const auto add = [&](const std::string& owner, pmd::Switch::PortId port) {
         hub.fabric.counters(port).each(rows.of(owner));

@@ -112,7 +112,7 @@ TEST_F(DirectLinksTest, AUserHasAQuota) {
     const auto linked = link_in(first, second);
     ASSERT_TRUE(linked);
     EXPECT_EQ(link_in(first, third), std::unexpected(EDQUOT));
-    EXPECT_EQ(small.quotas().quota_direct.value(), 1u);
+    EXPECT_EQ(small.refusals().quota_direct.value(), 1u);
     EXPECT_TRUE(link_in(join_as(1000), join_as(1000))) << "of another user";
     small.end_direct(first, *linked);
     EXPECT_TRUE(link_in(first, third));

@@ -150,9 +150,9 @@ TEST_F(RegistryTest, AUserHasAQuotaOfGroupsAndPortsInAll) {
     EXPECT_TRUE(shared.set_group(two, {mac_of("01:00:5e:01:01:01"), true})) << "it has this one";
     EXPECT_TRUE(shared.reserve(own, {0x0106, 0})) << "the hub's own user has no quota";
     EXPECT_TRUE(shared.set_group(own, {mac_of("01:00:5e:01:01:02"), true}));
-    EXPECT_EQ(shared.quotas().quota_lanes.value(), 1u);
-    EXPECT_EQ(shared.quotas().quota_ports.value(), 1u);
-    EXPECT_EQ(shared.quotas().quota_groups.value(), 1u);
+    EXPECT_EQ(shared.refusals().quota_lanes.value(), 1u);
+    EXPECT_EQ(shared.refusals().quota_ports.value(), 1u);
+    EXPECT_EQ(shared.refusals().quota_groups.value(), 1u);
     shared.leave(one);
     EXPECT_TRUE(shared.reserve(two, {0x0106, 0}));
 }

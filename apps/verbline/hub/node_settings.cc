@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "apps/verbline/hub/hub_settings.h"
+#include "apps/verbline/hub/node_settings.h"
 
 #include <cerrno>
 #include <string_view>
@@ -8,24 +8,17 @@
 #include <fmt/ranges.h>
 
 namespace verbline::cli {
-namespace {
 
-std::vector<link::InterfaceAddress> addresses_of(const HubOptions& options) {
-    return options.node ? options.node->addresses : std::vector<link::InterfaceAddress>();
-}
-
-}  // namespace
-
-HubSettings::HubSettings(const HubOptions& now, SharedPort* node, hub::Server& server)
+NodeSettings::NodeSettings(const HubOptions& now, SharedPort& port, hub::Server& server)
     : name_(now.name),
-      node_(node),
+      port_(port),
       server_(server),
       access_(now.access),
       quotas_(now.quotas),
-      addresses_(addresses_of(now)) {}
+      addresses_(now.node->addresses) {}
 
-Result<std::string> HubSettings::change_to(const HubOptions& wanted) {
-    const auto addresses = addresses_of(wanted);
+Result<std::string> NodeSettings::change_to(const HubOptions& wanted) {
+    const auto& addresses = wanted.node->addresses;
     if (auto good = may_change_to(addresses); !good) return std::unexpected(good.error());
     std::vector<std::string_view> changed;
     if (wanted.access != access_) {
@@ -34,7 +27,7 @@ Result<std::string> HubSettings::change_to(const HubOptions& wanted) {
         changed.emplace_back("who may join");
     }
     if (addresses != addresses_) {
-        node_->set_addresses(addresses);
+        port_.set_addresses(addresses);
         changed.emplace_back("addresses");
     }
     if (wanted.quotas != quotas_) {
@@ -47,8 +40,8 @@ Result<std::string> HubSettings::change_to(const HubOptions& wanted) {
     return changed.empty() ? "nothing to change" : fmt::format("{} changed", fmt::join(changed, ", "));
 }
 
-Result<void> HubSettings::may_change_to(const Addresses& wanted) const {
-    if (wanted == addresses_ || (node_ != nullptr && node_->has_own_addresses() && !wanted.empty())) return {};
+Result<void> NodeSettings::may_change_to(const Addresses& wanted) const {
+    if (wanted == addresses_ || (port_.has_own_addresses() && !wanted.empty())) return {};
     return failure(EBUSY,
                    "while it runs, --ip can change only on Ethernet, and where it was given before: nothing of "
                    "the file is used until it is restarted");

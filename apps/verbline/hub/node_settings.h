@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What of a running hub or node can change: who may join, quotas, and the addresses of a node's port, where they are
-/// its own. Programs that have joined stay, and keep what they have.
+/// What of a running node can change: who may join, quotas, and the addresses of its port, where they are its own.
+/// Programs that have joined stay, and keep what they have.
 ///
 /// Control thread.
 
@@ -21,10 +21,10 @@
 
 namespace verbline::cli {
 
-class HubSettings {
+class NodeSettings {
 public:
-    /// `node`: null of a hub. It and `server` must outlive the object.
-    HubSettings(const HubOptions& now, SharedPort* node, hub::Server& server);
+    /// `now`: a node's. `port` and `server` must outlive the object.
+    NodeSettings(const HubOptions& now, SharedPort& port, hub::Server& server);
 
     /// Of `wanted`, all or nothing: returns what has changed, in words. EBUSY: addresses that cannot change.
     Result<std::string> change_to(const HubOptions& wanted);
@@ -35,7 +35,7 @@ private:
     Result<void> may_change_to(const Addresses& wanted) const;
 
     const std::string name_;
-    SharedPort* node_;
+    SharedPort& port_;
     hub::Server& server_;
     std::optional<hub::Access> access_;
     hub::Quotas quotas_;
