@@ -103,6 +103,7 @@ private:
     void resolve_conflict(const GatewayPort& port, const neighbour::Conflict& conflict);
     Result<std::string> run_command(const telemetry::Json& request);
     void upkeep();
+    void tell_daemons(const GatewayPort& port);
     void report_when_ready();
     View view();
 

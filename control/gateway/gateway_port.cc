@@ -2,7 +2,6 @@
 #include "control/gateway/gateway_port.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -269,7 +268,7 @@ void GatewayPort::leave() {
     port_.reset();
 }
 
-void GatewayPort::upkeep() {
+bool GatewayPort::upkeep() {
     if (capture_) (void)capture_->drain();
     bool link = device_->link_up();
     if (failover_) {
@@ -277,8 +276,9 @@ void GatewayPort::upkeep() {
         link = pair_->member_link(failover_->active());
     }
     port_->set_carrier(link);
+    if (std::exchange(shown_carrier_, link) == link) return false;
     // Before Linux 5.0 there is no way to say it; routing daemons then find out by their own hellos.
-    if (std::exchange(shown_carrier_, link) != link) std::ignore = interface_->set_carrier(link);
+    return interface_->set_carrier(link).has_value();
 }
 
 }  // namespace verbline::gateway

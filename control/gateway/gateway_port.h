@@ -70,8 +70,10 @@ public:
     void leave();
     bool left() const { return !subnet_ || subnet_->left(); }
 
-    /// Upkeep of the device's link and of the port's own capture file: call a few times a second.
-    void upkeep();
+    /// Upkeep of the device's link and of the port's own capture file: call a few times a second. True: the interface
+    /// in the kernel has another carrier now.
+    bool upkeep();
+    bool carrier() const { return shown_carrier_; }
 
     const PortConfig& config() const { return port_config_; }
     const Subnet* subnet() const { return subnet_.get(); }

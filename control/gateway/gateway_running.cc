@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a gateway does while it runs. How it is put together is in gateway.cc.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -47,9 +48,18 @@ Result<std::string> Gateway::run_command(const telemetry::Json& request) {
     return done;
 }
 
+/// Routing daemons withdraw what leads by a port without a carrier. If the kernel takes no word of it, they hear of it
+/// later, when it looks at the carrier itself.
+void Gateway::tell_daemons(const GatewayPort& port) {
+    auto netlink = host::Netlink::open(config_.netns);
+    const auto link = netlink ? netlink->link(port.name()) : std::unexpected(netlink.error());
+    if (link) std::ignore = netlink->set_running(link->ifindex, port.carrier());
+}
+
 void Gateway::upkeep() {
     programs_->reclaim();
-    for (auto& port : ports_) port->upkeep();
+    for (auto& port : ports_)
+        if (port->upkeep()) tell_daemons(*port);
     shards_->look_after(loop_.now(), setup_.on_trouble);
     full_tables_.look_after(fib_->counters(), ipv6_fib_->counters(), shards_->neighbours_refused());
     if (!capture_ || capture_failed_) return;

@@ -240,6 +240,18 @@ Result<void> Netlink::set_mtu(int ifindex, std::uint32_t mtu) {
     return message ? request(**message, what) : std::unexpected(message.error());
 }
 
+Result<void> Netlink::set_running(int ifindex, bool running) {
+    const auto what = std::string("cannot say that it is ") + (running ? "running" : "not running");
+    const RtnlLink same(rtnl_link_alloc()), changes(rtnl_link_alloc());
+    if (!same || !changes) return out_of_memory(what);
+    rtnl_link_set_ifindex(same.get(), ifindex);
+    // The kernel takes no IF_OPER_DOWN; it finds that out itself, later, by the carrier.
+    rtnl_link_set_operstate(changes.get(), running ? IF_OPER_UP : IF_OPER_DORMANT);
+    auto message =
+        build(what, [&](nl_msg** out) { return rtnl_link_build_change_request(same.get(), changes.get(), 0, out); });
+    return message ? request(**message, what) : std::unexpected(message.error());
+}
+
 Result<void> Netlink::add_address(int ifindex, const link::InterfaceAddress& address) {
     const auto what = "cannot add address " + link::to_string(address);
     const auto object = rtnl_address(ifindex, address);

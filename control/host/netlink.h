@@ -30,6 +30,9 @@ public:
     Result<Link> link(std::string_view name);
     Result<void> set_up(int ifindex, bool up);
     Result<void> set_mtu(int ifindex, std::uint32_t mtu);
+    /// Whether packets pass (IFF_RUNNING, ifOperStatus of RFC 2863), told to all who follow the interface at once. Of a
+    /// carrier that is lost the kernel tells them up to a second later: call after it is lost, and after it is back.
+    Result<void> set_running(int ifindex, bool running);
 
     Result<void> add_address(int ifindex, const link::InterfaceAddress& address);
     Result<void> remove_address(int ifindex, const link::InterfaceAddress& address);

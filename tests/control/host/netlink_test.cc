@@ -28,6 +28,32 @@ TEST_F(NetlinkTest, ConfiguresAnInterface) {
     EXPECT_FALSE(netlink->link("lan")->up);
 }
 
+TEST_F(NetlinkTest, TellsAtOnceThatPacketsDoNotPass) {
+    ASSERT_TRUE(netlink->set_up(lan, true));
+    const auto set_carrier = [this](unsigned carrier) {
+        ASSERT_EQ(ioctl(tuns["lan"].get(), TUNSETCARRIER, &carrier), 0);
+        ASSERT_TRUE(netlink->set_running(lan, carrier == 1));
+    };
+    auto follower = *NetlinkSocket::open(inside->path());
+    ASSERT_TRUE(follower.subscribe(RTNLGRP_LINK));
+    const auto last_told = [&]() -> std::optional<unsigned> {  // without waiting
+        std::optional<unsigned> flags;
+        const auto hear = [&](nlmsghdr& message) {
+            const auto* link = static_cast<const ifinfomsg*>(NLMSG_DATA(&message));
+            if (message.nlmsg_type == RTM_NEWLINK && link->ifi_index == lan) flags = link->ifi_flags;
+        };
+        while (*follower.receive(hear) == NetlinkSocket::Outcome::read) continue;
+        return flags;
+    };
+    for (int i = 0; i < 3; ++i) {
+        set_carrier(0);
+        EXPECT_EQ(last_told().value_or(0) & (IFF_UP | IFF_RUNNING | IFF_LOWER_UP), IFF_UP) << "time " << i;
+        set_carrier(1);
+        EXPECT_EQ(last_told().value_or(0) & (IFF_UP | IFF_RUNNING | IFF_LOWER_UP), IFF_UP | IFF_RUNNING | IFF_LOWER_UP)
+            << "time " << i;
+    }
+}
+
 TEST_F(NetlinkTest, ConfiguresIpv6Addresses) {
     const KernelInterface wanted{.name = "lan", .addresses = {own("fd76:1::1/64"), own("10.1.0.1/24")}};
     for (int i = 0; i < 2; ++i) {
