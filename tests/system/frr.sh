@@ -12,7 +12,7 @@ frr_start() {
     install -d -o frr -g frr "$own"
     rm -f "$own/$daemon.pid" # of one that was killed
     start "$name-$daemon" ip netns exec "$2" timeout -k 5 300 "/usr/lib/frr/$daemon" -f "$frr/$name.conf" -i "$own/$daemon.pid" \
-        --vty_socket "$own" -z "$own/zserv.api" -A 127.0.0.1 -P 0 "${@:4}"
+        --vty_socket "$own" -z "$own/zserv.api" -A 127.0.0.1 -P 0 --log stdout --log-level informational "${@:4}"
     expect "$name: $daemon is up" within 20 test -s "$own/$daemon.pid"
     echo "/var/tmp/frr/$daemon.$(<"$own/$daemon.pid")" >>"$bed/leftovers" # where it keeps what it would say of a crash
 }
