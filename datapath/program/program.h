@@ -34,11 +34,22 @@ public:
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    /// The verdict of one packet. On the shard's thread, within a LookUpIn.
-    std::uint64_t run(std::size_t shard, verbline_packet& packet) const noexcept {
-        const auto& own = shards_[shard];
-        return own.function != nullptr ? own.function(&packet) : rte_bpf_exec(own.loaded.get(), &packet);
-    }
+    /// The program as one shard has it.
+    class Code {
+    public:
+        /// The verdict of one packet. On the shard's thread, within a LookUpIn.
+        std::uint64_t operator()(verbline_packet& packet) const noexcept {
+            return function_ != nullptr ? function_(&packet) : rte_bpf_exec(loaded_, &packet);
+        }
+
+    private:
+        friend Program;
+        Code(std::uint64_t (*function)(void*), const rte_bpf* loaded) : function_(function), loaded_(loaded) {}
+
+        std::uint64_t (*function_)(void*);  ///< null: it is interpreted
+        const rte_bpf* loaded_;
+    };
+    Code code(std::size_t shard) const noexcept { return {shards_[shard].function, shards_[shard].loaded.get()}; }
 
     /// Bytes of verbline_packet::data that it may read or write: a multiple of `reach_step`. The others need not be
     /// there.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <rte_mbuf.h>
+#include <rte_prefetch.h>
 #include <rte_rcu_qsbr.h>
 #include <time.h>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr unsigned commands_per_poll = 32;
 constexpr Time expiry_period = 100 * millisecond;
+constexpr std::size_t ahead = 4;  ///< frames whose headers are fetched meanwhile, for a program
 
 Ports make_ports(const ShardSetup& setup) {
     Ports ports;
@@ -220,6 +222,7 @@ void Shard::run_program(ShardPort& port, Time now) noexcept {
 pmd::Burst Shard::run_program(ShardPort& port, link::EthernetInterface& link, pmd::Burst frames, Time now) noexcept {
     std::array<program::Family, pmd::max_burst> families;
     for (std::size_t i = 0; i < frames.size(); ++i) {
+        if (i + ahead < frames.size()) rte_prefetch0(rte_pktmbuf_mtod(frames[i + ahead], const void*));
         families[i] = static_cast<program::Family>(link.ip_version_of(*frames[i]));
     }
     program::Forwarded forwarded;

@@ -30,7 +30,7 @@ protected:
     std::uint64_t run() {
         const LookUpIn tables(port_.prefixes());
         verbline_packet packet{};
-        return port_.current()->run(0, packet);
+        return port_.current()->code(0)(packet);
     }
 
     test::FibReaders readers_ = test::fib_readers();
@@ -54,7 +54,7 @@ TEST_F(PortProgramTest, OldProgramIsThereUntilNoShardCanRunIt) {
     port_.reclaim();
     EXPECT_EQ(port_.retired(), 1u) << "the shard may have loaded it before";
     verbline_packet packet{};
-    EXPECT_EQ(old->run(0, packet), VERBLINE_DROP);
+    EXPECT_EQ(old->code(0)(packet), VERBLINE_DROP);
     poll();
     port_.reclaim();
     EXPECT_EQ(port_.retired(), 0u);

@@ -31,9 +31,9 @@ TEST_F(LoadProgram, EachShardHasItsOwnMemory) {
     const auto program = load("count");
     ASSERT_TRUE(program);
     const LookUpIn tables(tables_);
-    EXPECT_EQ(program->run(0, packet_), VERBLINE_PASS);
-    EXPECT_EQ(program->run(1, packet_), VERBLINE_PASS);
-    EXPECT_EQ(program->run(1, packet_), VERBLINE_PASS);
+    EXPECT_EQ(program->code(0)(packet_), VERBLINE_PASS);
+    EXPECT_EQ(program->code(1)(packet_), VERBLINE_PASS);
+    EXPECT_EQ(program->code(1)(packet_), VERBLINE_PASS);
     EXPECT_EQ(memory_[0].counters[3], 1u);
     EXPECT_EQ(memory_[1].counters[3], 2u);
     EXPECT_EQ(memory_[1].counters[4], 2u) << "which it has from its state";
@@ -59,7 +59,7 @@ TEST_F(LoadProgram, SaysHowFarItReaches) {
 TEST_F(LoadProgram, KnowsPortsByName) {
     const auto program = load("forward");
     ASSERT_TRUE(program);
-    EXPECT_EQ(program->run(0, packet_), VERBLINE_FORWARD(1));
+    EXPECT_EQ(program->code(0)(packet_), VERBLINE_FORWARD(1));
     const std::vector<std::string> names{"ib0.8001", "eth-1", "lan"};
     const auto symbols = port_symbols(names);
     EXPECT_EQ(symbols[0].name, "verbline_port_ib0_8001");
@@ -71,7 +71,7 @@ TEST_F(LoadProgram, DivisionByZeroIsAFailure) {
     const auto program = load("by_source");
     ASSERT_TRUE(program);
     packet_.data[15] = 7;
-    EXPECT_EQ(program->run(0, packet_), VERBLINE_ABORT);
+    EXPECT_EQ(program->code(0)(packet_), VERBLINE_ABORT);
 }
 
 TEST_F(LoadProgram, RefusesWithTheVerifiersReason) {
