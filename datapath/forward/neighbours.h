@@ -125,7 +125,7 @@ public:
     NeighbourTable(const NeighbourTable&) = delete;
     NeighbourTable& operator=(const NeighbourTable&) = delete;
     ~NeighbourTable() {
-        for (auto& queue : queues_) release(queue);
+        for (auto& queue : queues_) release(queue.take_all());
     }
 
     /// The address of a resolved neighbour, or null. Valid until the table is next changed.
@@ -178,17 +178,15 @@ public:
             free_queues_.pop_back();
             pending_.push_back(number(slots_[slot]));
         }
-        auto& waiting = queues_[entry.queue];
-        const bool assured = waiting.size < assured_waiting;
-        if (!assured && (waiting.size == max_waiting || spare_used_ == spare_waiting)) {
+        auto& queue = queues_[entry.queue];
+        const bool assured = queue.size < assured_waiting;
+        if (!assured && (queue.size == max_waiting || spare_used_ == spare_waiting)) {
             counters_.dropped_wait_queue_full.add();
-            rte_pktmbuf_free(waiting.packets.front());
-            std::ranges::move(waiting.span().subspan(1), waiting.packets.begin());
-            --waiting.size;
+            rte_pktmbuf_free(queue.pop());
         } else if (!assured) {
             ++spare_used_;
         }
-        waiting.packets[waiting.size++] = packet;
+        queue.push(packet);
         return fresh ? Enqueued::first : Enqueued::waits;
     }
 
@@ -225,7 +223,7 @@ public:
     void remove(const NeighbourKey& key) {
         const auto slot = find(key);
         if (slots_[slot] == empty) return;
-        auto waited = take_out(slot);
+        const auto waited = take_out(slot);
         counters_.dropped_neighbour_removed.add(waited.size);
         release(waited);
     }
@@ -247,6 +245,22 @@ public:
     std::size_t pending() const { return pending_.size(); }
 
 private:
+    /// Packets of a pending neighbour: a ring, so that one that a flood pushes out costs no more than others.
+    struct Queue {
+        std::array<rte_mbuf*, max_waiting> ring{};
+        std::size_t oldest = 0, size = 0;
+
+        void push(rte_mbuf* packet) { ring[(oldest + size++) % max_waiting] = packet; }
+        rte_mbuf* pop() {
+            --size;
+            return ring[std::exchange(oldest, (oldest + 1) % max_waiting)];
+        }
+        Waiting take_all() {
+            std::ranges::rotate(ring, ring.begin() + static_cast<std::ptrdiff_t>(std::exchange(oldest, 0)));
+            return {ring, std::exchange(size, 0)};
+        }
+    };
+
     /// What a lookup by number reads comes first: one cache line, and the address's first bytes.
     struct alignas(RTE_CACHE_LINE_SIZE) Entry {
         NeighbourKey key;
@@ -342,11 +356,10 @@ private:
         const auto queue = entries_[entry].queue;
         free_queues_.push_back(queue);
         spare_used_ -= std::max(queues_[queue].size, assured_waiting) - assured_waiting;
-        return std::exchange(queues_[queue], {});
+        return queues_[queue].take_all();
     }
-    static void release(Waiting& waiting) {
+    static void release(Waiting waiting) {
         for (auto* packet : waiting.span()) rte_pktmbuf_free(packet);
-        waiting.size = 0;
     }
 
     Config config_;
@@ -356,7 +369,7 @@ private:
     std::vector<Entry> entries_;
     std::vector<Number> free_;
     std::vector<Number> pending_;  ///< in the order of their deadlines
-    std::vector<Waiting> queues_;  ///< one for each that may be pending
+    std::vector<Queue> queues_;    ///< one for each that may be pending
     std::vector<Number> free_queues_;
     std::size_t spare_used_ = 0;  ///< of `spare_waiting`
     NeighbourCounters& counters_;

@@ -95,6 +95,18 @@ TEST(NeighbourTable, TheOldestGivesWay) {
     EXPECT_EQ(table.state(key(1)), ResolutionState::none);
 }
 
+TEST(NeighbourTable, TheOldestGivesWayWhereOthersHaveTheRoom) {
+    Table table;
+    constexpr auto beyond = Table::max_waiting - Table::assured_waiting;
+    for (unsigned n = 0; n < Table::spare_waiting / beyond + 1; ++n)
+        for (std::size_t i = 0; i < Table::max_waiting; ++i) table.enqueue(key(100 + n), packet(), 0);
+    std::array<rte_mbuf*, Table::max_waiting + 5> packets;  // more than once around
+    for (auto& p : packets) table.enqueue(key(1), p = packet(), 0);
+    auto waited = table.fail(key(1));
+    EXPECT_TRUE(std::ranges::equal(waited.span(), std::span(packets).last(Table::assured_waiting)));
+    free_all(waited.span());
+}
+
 TEST(NeighbourTable, AFewPacketsWaitForEachWhateverOthersHave) {
     Table table;
     const auto waits = [&](unsigned n, std::size_t count) {
