@@ -37,6 +37,18 @@ void Gateway::resolve_conflict(const GatewayPort& port, const neighbour::Conflic
                                   address, host, removed ? "removed from the interface" : removed.error().what));
 }
 
+/// A daemon that moves the address takes it off here before; one that was killed leaves it behind.
+void Gateway::say(const GatewayPort& port, const neighbour::Yielded& yielded) const {
+    const auto address = link::address_text(yielded.address);
+    setup_.on_trouble(
+        yielded.to ? fmt::format(
+                         "{}: virtual address {} is announced by another host ({}): left to it; if that should not be, "
+                         "see whether keepalived runs here",
+                         port.name(), address, neighbour::to_string(*yielded.to))
+                   : fmt::format("{}: virtual address {} is announced by nobody else any more: answered for again",
+                                 port.name(), address));
+}
+
 /// What runs is what the next reload compares the file with.
 Result<std::string> Gateway::run_command(const telemetry::Json& request) {
     auto done = run_program_command(*programs_, request);

@@ -60,6 +60,7 @@ struct IpoibNeighbours::ActionVisitor {
     }
     void operator()(const neighbour::Removed&) const {}
     void operator()(const neighbour::Conflict&) const {}
+    void operator()(const neighbour::Yielded&) const {}
 
     void leave_solicited_node(const wire::Gid& address) const {
         if (neighbour::family_of(address) == neighbour::Family::ipv6)

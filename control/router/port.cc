@@ -181,11 +181,18 @@ void ControlPort::forget_conflicts(const std::vector<link::InterfaceAddress>& ne
         const auto& [address, conflict] = entry;
         return in(next, address) ? !in(addresses_, address) : !conflict.lost;
     });
+    std::erase_if(yielded_, [&](const auto& entry) { return !in(next, entry.first); });
 }
 
 void ControlPort::run(const neighbour::Conflict& action) {
     conflicts_.insert_or_assign(action.address, action);
     on_conflict_(action);
+}
+
+void ControlPort::run(const neighbour::Yielded& action) {
+    yielded_.erase(action.address);
+    if (action.to) yielded_.emplace(action.address, *action.to);
+    on_yielded_(action);
 }
 
 std::string ControlPort::conflicts() const {
@@ -194,6 +201,10 @@ std::string ControlPort::conflicts() const {
         text += fmt::format("{}{} is {} ({})", text.empty() ? "" : "; ", link::address_text(address),
                             conflict.lost ? "another host's" : "another host's, too",
                             conflict.at ? neighbour::to_string(*conflict.at) : "which probes for it");
+    }
+    for (const auto& [address, to] : yielded_) {
+        text += fmt::format("{}{} is left to {}", text.empty() ? "" : "; ", link::address_text(address),
+                            neighbour::to_string(to));
     }
     return text;
 }

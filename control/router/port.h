@@ -113,7 +113,9 @@ public:
 
     /// Called with an address of ours that another host has as well; one that is lost is to be removed.
     void on_conflict(std::function<void(const neighbour::Conflict&)> handler) { on_conflict_ = std::move(handler); }
-    /// One line: which addresses other hosts have as well; empty if there are none.
+    /// Called when a virtual address of ours is left to another host, and when it no longer is.
+    void on_yielded(std::function<void(const neighbour::Yielded&)> handler) { on_yielded_ = std::move(handler); }
+    /// One line: which addresses other hosts have as well, or are left to them; empty if there are none.
     std::string conflicts() const;
     // Multicast groups, by their IP addresses, those of IPv4 mapped. The port reports its listeners; GroupRoutes
     // decides which groups it receives and sends to (control/multicast/group_routes.h).
@@ -185,6 +187,7 @@ private:
     void run(const neighbour::Failed& action);
     void run(const neighbour::Removed& action);
     void run(const neighbour::Conflict& action);
+    void run(const neighbour::Yielded& action);
     void forget_conflicts(const std::vector<link::InterfaceAddress>& next);
     void publish_sources();
     void advertise();
@@ -205,7 +208,9 @@ private:
     SetAddress sources_;  ///< as sent to the shards
     neighbour::Resolver engine_;
     std::function<void(const neighbour::Conflict&)> on_conflict_ = [](const neighbour::Conflict&) {};
+    std::function<void(const neighbour::Yielded&)> on_yielded_ = [](const neighbour::Yielded&) {};
     std::map<wire::Gid, neighbour::Conflict> conflicts_;
+    std::map<wire::Gid, neighbour::LinkAddress> yielded_;  ///< to whom
     std::optional<RouterAdvertisements> advertisements_;
     std::map<wire::Gid, neighbour::LinkAddress> announced_;  ///< neighbours sent to the shard, or about to be
     control::Timer timer_;

@@ -31,7 +31,11 @@ struct Conflict {  ///< another host has a local address as well; emitted once f
     std::optional<LinkAddress> at;  ///< of that host; none: it has only probed for it
     bool lost = false;              ///< it may have had it first: ours is neither answered for nor used as a source
 };
-using Action = std::variant<Send, Resolved, Failed, Removed, Conflict>;
+struct Yielded {  ///< a virtual address is left to another host, or no longer: emitted once for each change
+    wire::Gid address{};
+    std::optional<LinkAddress> to;  ///< of that host; none: nobody claims it any more, and it is answered for again
+};
+using Action = std::variant<Send, Resolved, Failed, Removed, Conflict, Yielded>;
 using Actions = std::vector<Action>;
 
 }  // namespace verbline::neighbour

@@ -131,6 +131,12 @@ std::optional<bool> LocalAddresses::take_conflict(const Gid& address) {
     return mine->lost;
 }
 
+std::optional<bool> LocalAddresses::take_yielded(const Gid& address) {
+    auto* const mine = find(address);
+    if (mine == nullptr || std::exchange(mine->said_yielded, mine->yielded) == mine->yielded) return std::nullopt;
+    return mine->yielded;
+}
+
 bool LocalAddresses::answers_for(const Gid& address) const {
     const auto* mine = find(address);
     return mine != nullptr && usable(*mine);

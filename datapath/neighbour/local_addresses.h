@@ -57,6 +57,10 @@ public:
     /// Whether another host has claimed `address`, and this has not been asked since; if so, whether ours is lost.
     std::optional<bool> take_conflict(const wire::Gid& address);
 
+    /// Whether a virtual address has been yielded, or is ours again, since this was asked; if so, whether it is
+    /// yielded.
+    std::optional<bool> take_yielded(const wire::Gid& address);
+
     bool owns(const wire::Gid& address) const { return find(address) != nullptr; }
     /// Whether it is answered for: ours, not lost, and no longer tentative if that counts.
     bool answers_for(const wire::Gid& address) const;
@@ -79,7 +83,8 @@ private:
         bool lost = false;      ///< and had it first
         bool reported = false;  ///< the conflict, by `take_conflict`
         bool is_virtual = false;
-        bool yielded = false;  ///< a virtual one, to another host
+        bool yielded = false;       ///< a virtual one, to another host
+        bool said_yielded = false;  ///< by `take_yielded`
     };
 
     const Own* find(const wire::Gid& address) const;

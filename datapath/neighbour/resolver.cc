@@ -121,7 +121,9 @@ void Resolver::handle_reply(const Message& message, Time now, Cache::Actions& ch
 
 void Resolver::report_conflict(const Gid& address, const Message& message, Actions& out) {
     const auto lost = addresses_.take_conflict(address);
-    if (lost) out.emplace_back(Conflict{address, message.at ? message.at : message.frame_source, *lost});
+    const auto by = message.at ? message.at : message.frame_source;
+    if (lost) out.emplace_back(Conflict{address, by, *lost});
+    if (addresses_.take_yielded(address)) out.emplace_back(Yielded{address, by});
 }
 
 /// A probe of ND, whose sender has no address yet, is answered to all (RFC 4861, 7.2.4); one of ARP to its sender.
@@ -204,7 +206,10 @@ Actions Resolver::clear() {
 
 Actions Resolver::tick(Time now) {
     Actions out;
-    while (const auto due = addresses_.due(now)) announce_once(*due, now, out);
+    while (const auto due = addresses_.due(now)) {
+        announce_once(*due, now, out);
+        if (addresses_.take_yielded(due->address)) out.emplace_back(Yielded{due->address, std::nullopt});
+    }
     Cache::Actions expired;
     cache_.tick(now, expired);
     play(expired, now, out);

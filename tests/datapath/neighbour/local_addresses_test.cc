@@ -34,9 +34,10 @@ struct LocalAddressesTest : testing::Test {
         }
         return out;
     }
-    static std::optional<Conflict> conflict_in(const Actions& actions) {
+    template <class Wanted>
+    static std::optional<Wanted> first(const Actions& actions) {
         for (const auto& action : actions) {
-            if (const auto* conflict = std::get_if<Conflict>(&action)) return *conflict;
+            if (const auto* wanted = std::get_if<Wanted>(&action)) return *wanted;
         }
         return std::nullopt;
     }
@@ -65,12 +66,12 @@ TEST_F(LocalAddressesTest, AreProbedForBeforeTheyAreUsed) {
 TEST_F(LocalAddressesTest, AreLostToAHostThatHasThem) {
     engine.set_addresses({{ours, 64}, {local, 64}}, 0);
     due(0);
-    const auto conflict = conflict_in(hear(announcement(them, ours)));
+    const auto conflict = first<Conflict>(hear(announcement(them, ours)));
     ASSERT_TRUE(conflict);
     EXPECT_EQ(conflict->address, ours);
     EXPECT_EQ(conflict->at, LinkAddress(them));
     EXPECT_TRUE(conflict->lost);
-    EXPECT_FALSE(conflict_in(hear(announcement(them, ours)))) << "reported once";
+    EXPECT_FALSE(first<Conflict>(hear(announcement(them, ours)))) << "reported once";
     for (const auto& message : due(10 * second)) EXPECT_EQ(message.source, local) << "the other is good";
     EXPECT_FALSE(sends(hear(request(them, theirs, ours), 10 * second)));
     EXPECT_NE(engine.addresses().source_for(theirs), ours);
@@ -79,7 +80,7 @@ TEST_F(LocalAddressesTest, AreLostToAHostThatHasThem) {
 TEST_F(LocalAddressesTest, AreLostToAHostThatProbesAtTheSameTime) {
     engine.set_addresses({{ours, 64}}, 0);
     due(0);
-    const auto conflict = conflict_in(hear(request(them, std::nullopt, ours)));
+    const auto conflict = first<Conflict>(hear(request(them, std::nullopt, ours)));
     ASSERT_TRUE(conflict && conflict->lost);
     EXPECT_TRUE(due(10 * second).empty());
 }
@@ -88,10 +89,10 @@ TEST_F(LocalAddressesTest, AreDefendedOnceTheyAreOurs) {
     engine.set_addresses({{ours, 64}}, 0);
     due(10 * second);
     const auto heard = hear(announcement(them, ours), 10 * second);
-    ASSERT_TRUE(conflict_in(heard));
-    EXPECT_FALSE(conflict_in(heard)->lost);
+    ASSERT_TRUE(first<Conflict>(heard));
+    EXPECT_FALSE(first<Conflict>(heard)->lost);
     EXPECT_TRUE(sends(heard)) << "said again whose it is";
-    EXPECT_FALSE(conflict_in(hear(announcement(them, ours), 11 * second))) << "reported once";
+    EXPECT_FALSE(first<Conflict>(hear(announcement(them, ours), 11 * second))) << "reported once";
     EXPECT_TRUE(sends(hear(request(them, std::nullopt, ours), 11 * second))) << "a probe is answered";
 }
 
@@ -156,7 +157,7 @@ TEST_F(VirtualAddressesTest, AreAnnouncedAgainAndAgain) {
 TEST_F(VirtualAddressesTest, AreYieldedToWhoeverAnnouncesThem) {
     const auto actions = hear(announcement(them, shared), 500 * millisecond);
     EXPECT_FALSE(sends(actions)) << "it is not defended";
-    EXPECT_FALSE(conflict_in(actions)) << "nor is it a fault";
+    EXPECT_FALSE(first<Conflict>(actions)) << "nor is it a fault";
     EXPECT_FALSE(answers(second));
     EXPECT_NE(engine.addresses().source_for(asker), shared);
     EXPECT_EQ(announced(3 * second), 0u);
@@ -170,6 +171,21 @@ TEST_F(VirtualAddressesTest, ComeBackWhenNobodyAnnouncesThem) {
     EXPECT_EQ(announced(3500 * millisecond), 1u);
     EXPECT_TRUE(answers(3500 * millisecond));
     EXPECT_EQ(engine.addresses().source_for(asker), shared);
+}
+
+TEST_F(VirtualAddressesTest, AreSaidToBeYieldedOnceAndToBeBackOnce) {
+    const auto yielded = first<Yielded>(hear(announcement(them, shared), 500 * millisecond));
+    ASSERT_TRUE(yielded);
+    EXPECT_EQ(yielded->address, shared);
+    EXPECT_EQ(yielded->to, LinkAddress(them));
+    EXPECT_FALSE(first<Yielded>(hear(announcement(them, shared), second)));
+    EXPECT_FALSE(first<Yielded>(engine.tick(4 * second - 1)));
+    const auto back = first<Yielded>(engine.tick(4 * second));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->address, shared);
+    EXPECT_FALSE(back->to);
+    EXPECT_FALSE(first<Yielded>(engine.tick(60 * second)));
+    EXPECT_TRUE(first<Yielded>(hear(announcement(them, shared), 60 * second))) << "the next time";
 }
 
 TEST_F(VirtualAddressesTest, AreNotClaimedWhenALinkIsUpAgain) {

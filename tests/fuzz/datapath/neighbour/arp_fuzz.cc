@@ -43,6 +43,7 @@ struct Datapath {
         known.insert(resolved.address);
     }
     void hear(const neighbour::Conflict& conflict) const { expect(neighbour::is_host(conflict.address)); }
+    void hear(const neighbour::Yielded& yielded) const { expect(neighbour::is_host(yielded.address)); }
     void hear(const neighbour::Failed& failed) { expect(waiting.erase(failed.address) == 1); }
     void hear(const neighbour::Removed& removed) { expect(known.erase(removed.address) == 1); }
 };

@@ -50,6 +50,7 @@ struct Caller {
     void hear(const neighbour::Failed& failed) { expect(waiting.erase(failed.address) == 1); }
     void hear(const neighbour::Removed& removed) const { expect(!waiting.contains(removed.address)); }
     void hear(const neighbour::Conflict& conflict) const { expect(neighbour::is_host(conflict.address)); }
+    void hear(const neighbour::Yielded& yielded) const { expect(neighbour::is_host(yielded.address)); }
 };
 
 /// A packet as a neighbour sends it, perhaps with a byte changed; else hardly any input would be one.
