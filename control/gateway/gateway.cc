@@ -188,7 +188,8 @@ Outcome Gateway::start_ports() {
         port->port().on_change([this] { report_when_ready(); });
         port->port().on_conflict(
             [this, &port = *port](const neighbour::Conflict& conflict) { resolve_conflict(port, conflict); });
-        port->port().on_yielded([this, &port = *port](const neighbour::Yielded& yielded) { say(port, yielded); });
+        port->port().on_yielded(
+            [this, &port = *port](const neighbour::Yielded& yielded) { report_yielded(port, yielded); });
         if (auto* ipoib = port->ipoib()) {
             ipoib->on_trouble(
                 [report = setup_.on_trouble, name = port->name(), said = false](const std::string& trouble) mutable {

@@ -101,7 +101,7 @@ private:
 
     void handle(const router::Event& event);
     void resolve_conflict(const GatewayPort& port, const neighbour::Conflict& conflict);
-    void say(const GatewayPort& port, const neighbour::Yielded& yielded) const;
+    void report_yielded(const GatewayPort& port, const neighbour::Yielded& yielded) const;
     Result<std::string> run_command(const telemetry::Json& request);
     void upkeep();
     void tell_daemons(const GatewayPort& port);

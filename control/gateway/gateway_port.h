@@ -73,7 +73,6 @@ public:
     /// Upkeep of the device's link and of the port's own capture file: call a few times a second. True: the interface
     /// in the kernel has another carrier now.
     bool upkeep();
-    bool carrier() const { return shown_carrier_; }
 
     const PortConfig& config() const { return port_config_; }
     const Subnet* subnet() const { return subnet_.get(); }

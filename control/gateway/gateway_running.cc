@@ -38,15 +38,17 @@ void Gateway::resolve_conflict(const GatewayPort& port, const neighbour::Conflic
 }
 
 /// A daemon that moves the address takes it off here before; one that was killed leaves it behind.
-void Gateway::say(const GatewayPort& port, const neighbour::Yielded& yielded) const {
+void Gateway::report_yielded(const GatewayPort& port, const neighbour::Yielded& yielded) const {
     const auto address = link::address_text(yielded.address);
+    if (yielded.back) {
+        return setup_.on_trouble(fmt::format(
+            "{}: virtual address {} is announced by nobody else any more: answered for again", port.name(), address));
+    }
+    const auto host = yielded.to ? " (" + neighbour::to_string(*yielded.to) + ")" : "";
     setup_.on_trouble(
-        yielded.to ? fmt::format(
-                         "{}: virtual address {} is announced by another host ({}): left to it; if that should not be, "
-                         "see whether keepalived runs here",
-                         port.name(), address, neighbour::to_string(*yielded.to))
-                   : fmt::format("{}: virtual address {} is announced by nobody else any more: answered for again",
-                                 port.name(), address));
+        fmt::format("{}: virtual address {} is announced by another host{}: left to it; if that should "
+                    "not be, see whether keepalived runs here",
+                    port.name(), address, host));
 }
 
 /// What runs is what the next reload compares the file with.
@@ -65,7 +67,7 @@ Result<std::string> Gateway::run_command(const telemetry::Json& request) {
 void Gateway::tell_daemons(const GatewayPort& port) {
     auto netlink = host::Netlink::open(config_.netns);
     const auto link = netlink ? netlink->link(port.name()) : std::unexpected(netlink.error());
-    if (link) std::ignore = netlink->set_running(link->ifindex, port.carrier());
+    if (link) std::ignore = netlink->set_running(link->ifindex, port.port().carrier());
 }
 
 void Gateway::upkeep() {

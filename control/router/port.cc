@@ -190,8 +190,11 @@ void ControlPort::run(const neighbour::Conflict& action) {
 }
 
 void ControlPort::run(const neighbour::Yielded& action) {
-    yielded_.erase(action.address);
-    if (action.to) yielded_.emplace(action.address, *action.to);
+    if (action.back) {
+        yielded_.erase(action.address);
+    } else {
+        yielded_.insert_or_assign(action.address, action.to);
+    }
     on_yielded_(action);
 }
 
@@ -204,7 +207,7 @@ std::string ControlPort::conflicts() const {
     }
     for (const auto& [address, to] : yielded_) {
         text += fmt::format("{}{} is left to {}", text.empty() ? "" : "; ", link::address_text(address),
-                            neighbour::to_string(to));
+                            to ? neighbour::to_string(*to) : "another host");
     }
     return text;
 }

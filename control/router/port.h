@@ -210,7 +210,7 @@ private:
     std::function<void(const neighbour::Conflict&)> on_conflict_ = [](const neighbour::Conflict&) {};
     std::function<void(const neighbour::Yielded&)> on_yielded_ = [](const neighbour::Yielded&) {};
     std::map<wire::Gid, neighbour::Conflict> conflicts_;
-    std::map<wire::Gid, neighbour::LinkAddress> yielded_;  ///< to whom
+    std::map<wire::Gid, std::optional<neighbour::LinkAddress>> yielded_;  ///< to whom, if that is known
     std::optional<RouterAdvertisements> advertisements_;
     std::map<wire::Gid, neighbour::LinkAddress> announced_;  ///< neighbours sent to the shard, or about to be
     control::Timer timer_;

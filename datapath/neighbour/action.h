@@ -33,7 +33,8 @@ struct Conflict {  ///< another host has a local address as well; emitted once f
 };
 struct Yielded {  ///< a virtual address is left to another host, or no longer: emitted once for each change
     wire::Gid address{};
-    std::optional<LinkAddress> to;  ///< of that host; none: nobody claims it any more, and it is answered for again
+    bool back = false;              ///< nobody claims it any more: it is answered for again
+    std::optional<LinkAddress> to;  ///< of that host; none: it has not said it, or `back`
 };
 using Action = std::variant<Send, Resolved, Failed, Removed, Conflict, Yielded>;
 using Actions = std::vector<Action>;

@@ -123,7 +123,11 @@ void Resolver::report_conflict(const Gid& address, const Message& message, Actio
     const auto lost = addresses_.take_conflict(address);
     const auto by = message.at ? message.at : message.frame_source;
     if (lost) out.emplace_back(Conflict{address, by, *lost});
-    if (addresses_.take_yielded(address)) out.emplace_back(Yielded{address, by});
+    report_yielded(address, by, out);
+}
+
+void Resolver::report_yielded(const Gid& address, const std::optional<LinkAddress>& to, Actions& out) {
+    if (const auto yielded = addresses_.take_yielded(address)) out.emplace_back(Yielded{address, !*yielded, to});
 }
 
 /// A probe of ND, whose sender has no address yet, is answered to all (RFC 4861, 7.2.4); one of ARP to its sender.
@@ -208,7 +212,7 @@ Actions Resolver::tick(Time now) {
     Actions out;
     while (const auto due = addresses_.due(now)) {
         announce_once(*due, now, out);
-        if (addresses_.take_yielded(due->address)) out.emplace_back(Yielded{due->address, std::nullopt});
+        report_yielded(due->address, std::nullopt, out);
     }
     Cache::Actions expired;
     cache_.tick(now, expired);

@@ -79,6 +79,7 @@ private:
     void handle_request(const Message& message, Time now, Cache::Actions& changes, Actions& out);
     void handle_reply(const Message& message, Time now, Cache::Actions& changes);
     void report_conflict(const wire::Gid& address, const Message& message, Actions& out);
+    void report_yielded(const wire::Gid& address, const std::optional<LinkAddress>& to, Actions& out);
     void answer(const Message& request, const std::optional<LinkAddress>& to, Time now, Actions& out);
     void send_answer(const Message& request, const Message& answer, const std::optional<LinkAddress>& to, Time now,
                      Actions& out);

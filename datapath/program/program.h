@@ -35,19 +35,14 @@ public:
     Program& operator=(const Program&) = delete;
 
     /// The program as one shard has it.
-    class Code {
-    public:
+    struct Code {
+        std::uint64_t (*function)(void*);  ///< null: it is interpreted
+        const rte_bpf* loaded;
+
         /// The verdict of one packet. On the shard's thread, within a LookUpIn.
         std::uint64_t operator()(verbline_packet& packet) const noexcept {
-            return function_ != nullptr ? function_(&packet) : rte_bpf_exec(loaded_, &packet);
+            return function != nullptr ? function(&packet) : rte_bpf_exec(loaded, &packet);
         }
-
-    private:
-        friend Program;
-        Code(std::uint64_t (*function)(void*), const rte_bpf* loaded) : function_(function), loaded_(loaded) {}
-
-        std::uint64_t (*function_)(void*);  ///< null: it is interpreted
-        const rte_bpf* loaded_;
     };
     Code code(std::size_t shard) const noexcept { return {shards_[shard].function, shards_[shard].loaded.get()}; }
 

@@ -108,7 +108,7 @@ protected:
         }
         for (const auto& [side, name, number] : sides) {
             const auto device = std::string(" dev ") + name;
-            // The kernel tells its IPv6 of a carrier up to a second later, and then looks at the addresses again.
+            // The kernel tells its IPv6 of a carrier later, from a work queue.
             (*side)->run("timeout 10 sh -c 'until ip -br link show up" + device + " | grep -q \"UP \"; do :; done'");
             (*side)->run(std::string("ip address add 10.1.0.") + number + "/24" + device);
             (*side)->run(std::string("ip address add fd76:1::") + number + "/64 nodad" + device);

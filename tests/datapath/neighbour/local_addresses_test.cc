@@ -177,15 +177,26 @@ TEST_F(VirtualAddressesTest, AreSaidToBeYieldedOnceAndToBeBackOnce) {
     const auto yielded = first<Yielded>(hear(announcement(them, shared), 500 * millisecond));
     ASSERT_TRUE(yielded);
     EXPECT_EQ(yielded->address, shared);
+    EXPECT_FALSE(yielded->back);
     EXPECT_EQ(yielded->to, LinkAddress(them));
     EXPECT_FALSE(first<Yielded>(hear(announcement(them, shared), second)));
     EXPECT_FALSE(first<Yielded>(engine.tick(4 * second - 1)));
     const auto back = first<Yielded>(engine.tick(4 * second));
     ASSERT_TRUE(back);
     EXPECT_EQ(back->address, shared);
-    EXPECT_FALSE(back->to);
+    EXPECT_TRUE(back->back);
     EXPECT_FALSE(first<Yielded>(engine.tick(60 * second)));
     EXPECT_TRUE(first<Yielded>(hear(announcement(them, shared), 60 * second))) << "the next time";
+}
+
+/// A solicitation may omit its link-layer address (RFC 4861, 4.3), and frames of IPoIB have none.
+TEST_F(VirtualAddressesTest, AreYieldedToAHostThatDoesNotSayWhereItIs) {
+    auto nameless = announcement(them, shared);
+    nameless.at.reset();
+    const auto yielded = first<Yielded>(hear(nameless, 500 * millisecond));
+    ASSERT_TRUE(yielded);
+    EXPECT_FALSE(yielded->back);
+    EXPECT_FALSE(yielded->to);
 }
 
 TEST_F(VirtualAddressesTest, AreNotClaimedWhenALinkIsUpAgain) {
