@@ -42,8 +42,9 @@ refused() {
     expect "$what: the line" diff -u "$bed/wanted" <(grep -v '^\(EAL\|TELEMETRY\): ' "$bed/bench.err")
     expect "$what: printed nothing else" test ! -s "$bed/bench.out"
 }
+# The frames that were dropped for reasons that $name, a regular expression, describes whole.
 # shellcheck disable=SC2016,SC2034 # jq's variable; used by tests
-dropped='([.drops[] | select(.reason == $name) | .count] | add // 0)'
+dropped='([.drops[] | select(.reason | test("^(" + $name + ")$")) | .count] | add // 0)'
 
 # bridge_in_lan: a bridge between two veth pairs in a namespace, where `bench` runs from then on; $bridge is its two ends.
 bridge_in_lan() {
