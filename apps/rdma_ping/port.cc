@@ -2,7 +2,6 @@
 #include "apps/rdma_ping/port.h"
 
 #include <algorithm>
-#include <random>
 #include <thread>
 
 #include <rte_errno.h>
@@ -22,14 +21,6 @@ namespace {
 constexpr std::uint32_t headers = 160;  // around the payload of any RoCE or InfiniBand packet, in one frame
 constexpr unsigned packets = 8192;      // receive and transmit rings, packets kept until one that is missing comes
 
-/// Nobody shall aim flows at one queue.
-link::FrameFlowHash::Key random_key() {
-    std::random_device random;
-    link::FrameFlowHash::Key key;
-    std::ranges::generate(key, [&] { return static_cast<std::uint8_t>(random()); });
-    return key;
-}
-
 }  // namespace
 
 void PingPort::FreePool::operator()(rte_mempool* pool) const {
@@ -44,7 +35,7 @@ Result<PingPort> PingPort::open(const Options& options, std::uint16_t queues) {
     if (port.pool_ == nullptr) return failure(rte_errno, "no memory for packets; give DPDK more with `-m MB --`");
 
     const auto mtu = static_cast<std::uint16_t>(std::max(options.mtu + headers, 1500u));
-    if (queues > 1) port.flows_ = std::make_unique<link::FrameFlowHash>(random_key());
+    if (queues > 1) port.flows_ = std::make_unique<link::FrameFlowHash>(link::FrameFlowHash::random_key());
     auto device = pmd::open_device(
         options.device,
         {.pool = port.pool_.get(), .mtu = mtu, .queues = queues, .flows = port.flows_.get(), .persistent = false});

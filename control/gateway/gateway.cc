@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <random>
 #include <set>
 #include <utility>
 
@@ -30,14 +29,6 @@ constexpr unsigned pool_cache = 256;
 constexpr std::uint16_t pool_data_room = RTE_PKTMBUF_HEADROOM + 2304;  ///< any frame of a 2048-byte link
 constexpr Time leave_limit = 500 * millisecond;
 constexpr Time upkeep_period = 50 * millisecond;
-
-/// Key of the hash that spreads flows: random, as a sender who knew it could aim all flows at one shard.
-link::FrameFlowHash::Key random_key() {
-    link::FrameFlowHash::Key key;
-    std::random_device random;
-    for (auto& byte : key) byte = static_cast<std::uint8_t>(random());
-    return key;
-}
 
 /// A port of DPDK may be one of AF_XDP.
 pmd::BufferLayout buffer_layout(const GatewayConfig& config) {
@@ -86,7 +77,7 @@ Outcome Gateway::make_links(std::span<const int> sockets) {
         router::ShardLinks::create(loop_, "shard", sockets, [this](const router::Event& event) { handle(event); });
     if (!links) return fault(links.error().what);
     shard_links_ = std::move(*links);
-    flows_ = std::make_unique<link::FrameFlowHash>(random_key());
+    flows_ = std::make_unique<link::FrameFlowHash>(link::FrameFlowHash::random_key());
     return {};
 }
 

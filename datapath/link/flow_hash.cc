@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "datapath/link/flow_hash.h"
 
+#include <algorithm>
+#include <random>
 #include <utility>
 
 #include "datapath/link/part.h"
@@ -152,6 +154,13 @@ Flow flow_of(pmd::Carries carries, wire::Bytes packet) noexcept {
         case pmd::Carries::datagram: return flow_of_ipoib(packet);
     }
     std::unreachable();
+}
+
+FrameFlowHash::Key FrameFlowHash::random_key() {
+    std::random_device random;
+    Key key;
+    std::ranges::generate(key, [&] { return static_cast<std::uint8_t>(random()); });
+    return key;
 }
 
 void FrameFlowHash::hash(pmd::Carries carries, std::span<rte_mbuf* const> packets,

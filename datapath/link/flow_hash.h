@@ -47,6 +47,7 @@ public:
     /// The key should be random where flows are: someone who knows it can aim all of them at one queue. Not a short
     /// pattern repeated: then addresses and ports that rise together cancel out.
     explicit FrameFlowHash(const Key& key) : key_(key), toeplitz_(key_) {}
+    static Key random_key();
 
     std::span<const std::uint8_t> key() const override { return key_; }
     void hash(pmd::Carries carries, std::span<rte_mbuf* const> packets,

@@ -19,6 +19,8 @@
 namespace verbline::pmd {
 namespace {
 
+constexpr auto names_no_queue = "the redirection table names none of the queues";
+
 /// What cannot be in these options; none if all can.
 std::optional<std::string> refusal(const NetDevice& device, const SoftwareRssOptions& options) {
     const auto& inside = device.capabilities();
@@ -33,7 +35,7 @@ std::optional<std::string> refusal(const NetDevice& device, const SoftwareRssOpt
     if (inside.tx_queues == 0) return "no transmit queue";
     if (std::ranges::any_of(options.owners, beyond)) return "an owner is none of the queues";
     if (!std::has_single_bit(options.redirection.size())) return "the redirection table's size is no power of two";
-    if (std::ranges::any_of(options.redirection, beyond)) return "the redirection table names none of the queues";
+    if (std::ranges::any_of(options.redirection, beyond)) return names_no_queue;
     if (!options.sockets.empty() && options.sockets.size() != options.queues) return "NUMA nodes of some queues only";
     return std::nullopt;
 }
@@ -66,6 +68,15 @@ Result<std::unique_ptr<SoftwareRss>> SoftwareRss::create(std::unique_ptr<NetDevi
 SoftwareRss::SoftwareRss(std::unique_ptr<NetDevice> device, SoftwareRssOptions options)
     : Decorator(std::move(device)), options_(std::move(options)), capabilities_(inner().capabilities()) {
     capabilities_.rx_queues = capabilities_.tx_queues = options_.queues;
+}
+
+Result<void> SoftwareRss::redirect(std::vector<std::uint16_t> redirection) {
+    if (redirection.size() != options_.redirection.size())
+        return failure(EINVAL, fmt::format("the redirection table has {} entries", options_.redirection.size()));
+    if (std::ranges::any_of(redirection, [&](std::uint16_t queue) { return queue >= options_.queues; }))
+        return failure(EINVAL, names_no_queue);
+    options_.redirection = std::move(redirection);
+    return {};
 }
 
 int SoftwareRss::socket_of(std::uint16_t queue) const {

@@ -61,6 +61,9 @@ public:
 
     const Capabilities& capabilities() const override { return capabilities_; }
     std::optional<RssTable> rss() const override;
+    /// Another redirection table, of the same size. Call while no thread is in `rx_burst`. The packets of a flow that
+    /// moves to another queue may pass those that wait for its former one, as they may in a NIC. EINVAL: not possible.
+    Result<void> redirect(std::vector<std::uint16_t> redirection);
 
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     /// True also while packets wait that another queue has handed to this one for transmission.

@@ -97,6 +97,14 @@ inline Packet marked(std::uint32_t mark, std::uint32_t number = 0) {
     return make_packet(bytes);
 }
 
+/// Whether the device took a packet of this number.
+inline bool send(pmd::NetDevice& device, std::uint16_t queue, std::uint32_t number, std::uint32_t mark = 0) {
+    auto* packet = marked(mark, number).release();
+    if (device.tx_burst(queue, {&packet, 1}) == 1) return true;
+    rte_pktmbuf_free(packet);
+    return false;
+}
+
 /// With a redirection table of as many entries as queues are rounded up to: packets of mark i go to queue i.
 inline pmd::SoftwareRssOptions options_of(const pmd::FlowHash& flows, std::uint16_t queues,
                                           std::vector<std::uint16_t> owners) {
@@ -131,10 +139,7 @@ struct Shared {
     }
     /// Whether the device took it.
     bool send(std::uint16_t queue, std::uint32_t mark, std::uint32_t number = 0) {
-        auto* packet = marked(mark, number).release();
-        if (device->tx_burst(queue, {&packet, 1}) == 1) return true;
-        rte_pktmbuf_free(packet);
-        return false;
+        return test::send(*device, queue, number, mark);
     }
     /// The numbers of what the device has sent, and forgets that.
     std::vector<std::uint32_t> sent(std::uint16_t queue = 0) {

@@ -55,6 +55,24 @@ TEST(SoftwareRss, SpreadsByTheRedirectionTable) {
     EXPECT_EQ(shared.counter("rx_dropped_handover_full"), 0u);
 }
 
+TEST(SoftwareRss, AnotherRedirectionTableAppliesToWhatComes) {
+    Shared shared(2, {0});
+    shared.arrive(2, 1);
+    EXPECT_THAT(shared.receive(0), SizeIs(1)) << "even marks are queue 0's";
+    ASSERT_TRUE(shared.device->redirect({1, 0}));
+    EXPECT_EQ(shared.device->rss()->queues, (std::vector<std::uint16_t>{1, 0}));
+    shared.arrive(2, 2);
+    EXPECT_THAT(shared.receive(0), IsEmpty());
+    EXPECT_THAT(shared.receive(1), SizeIs(1));
+}
+
+TEST(SoftwareRss, ARedirectionTableThatCannotBeIsRefused) {
+    Shared shared(2, {0});
+    EXPECT_FALSE(shared.device->redirect({0, 2})) << "there is no queue 2";
+    EXPECT_FALSE(shared.device->redirect({0, 1, 0, 1})) << "the table's size is the device's";
+    EXPECT_EQ(shared.device->rss()->queues, (std::vector<std::uint16_t>{0, 1}));
+}
+
 TEST(SoftwareRss, SteersPacketsWithoutFlowToFirstOwner) {
     Shared shared(3, {2, 0});
     shared.arrive(FlowHash::none, 1, 0);
