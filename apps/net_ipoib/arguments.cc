@@ -12,8 +12,7 @@
 namespace verbline::net_ipoib {
 namespace {
 
-constexpr std::uint32_t least_mtu = 68;  // RFC 791, 3.2
-constexpr std::uint16_t null_queues = 16;
+constexpr std::uint32_t least_mtu = 68;          // RFC 791, 3.2
 constexpr std::uint32_t least_null_packet = 28;  // IPv4 and UDP
 
 /// The next argument, up to a comma outside of brackets, taken off the front. DPDK's own rte_kvargs lets brackets hold
@@ -90,8 +89,8 @@ Result<void> set(Arguments& out, std::string_view name, std::string_view value) 
 
 }  // namespace
 
-std::uint16_t Arguments::queues() const {
-    if (!device) return null_queues;
+std::uint16_t Arguments::device_queues() const {
+    if (!device) return most_queues;
     if (const auto* tap = std::get_if<pmd::TapSpec>(&*device)) return tap->queues;
     if (const auto* memif = std::get_if<pmd::MemifSpec>(&*device)) return memif->queues;
     return 1;

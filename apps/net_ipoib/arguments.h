@@ -21,6 +21,7 @@ namespace verbline::net_ipoib {
 
 constexpr std::uint32_t default_mtu = 2044;  ///< of an InfiniBand link of 2048 bytes (RFC 4391, 6)
 constexpr std::uint32_t largest_mtu = 4092;  ///< of one of 4096, the longest there is
+constexpr std::uint16_t most_queues = 16;    ///< of the program, in each direction
 
 struct Arguments {
     std::optional<pmd::DeviceSpec> device;  ///< what carries the packets; none: `null`
@@ -31,8 +32,8 @@ struct Arguments {
     std::optional<wire::MacAddress> mac;
     std::size_t hosts = ProxyAddresses::default_capacity;
 
-    /// Queues in each direction that the device has: fewer would leave some unread.
-    std::uint16_t queues() const;
+    /// Queues in each direction that the device has.
+    std::uint16_t device_queues() const;
 };
 
 /// EINVAL: one line that names the argument.

@@ -40,7 +40,7 @@ int probe(rte_vdev_device* device) {
     std::memcpy(made->mac.addr_bytes, made->port->mac().bytes.data(), sizeof made->mac.addr_bytes);
     dev->data->mac_addrs = &made->mac;
     *static_cast<EthdevPort**>(dev->data->dev_private) = made.release();
-    dev->data->dev_flags |= RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
+    dev->data->dev_flags |= RTE_ETH_DEV_INTR_LSC;
     dev->data->promiscuous = 0;
     set_operations(*dev);
     rte_eth_dev_probing_finish(dev);

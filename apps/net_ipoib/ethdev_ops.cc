@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,7 +19,13 @@ constexpr std::uint64_t receive_offloads = RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH
 constexpr std::uint64_t transmit_offloads = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
                                             RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_TSO |
                                             RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+constexpr std::uint8_t key_size = std::tuple_size_v<link::FrameFlowHash::Key>;
 constexpr std::uint16_t most_descriptors = 4'096;
+/// What the hash tells flows by, always all of it (datapath/link/flow_hash.h): ports of TCP and UDP, else addresses.
+constexpr std::uint64_t flow_types = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP |
+                                     RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |
+                                     RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP |
+                                     RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
 
 EthdevPort& own(const rte_eth_dev* dev) {
     return **static_cast<EthdevPort**>(dev->data->dev_private);
@@ -41,12 +50,9 @@ std::uint16_t transmit_burst(void* queue, rte_mbuf** packets, std::uint16_t coun
 // configuration
 
 int configure(rte_eth_dev* dev) {
-    const auto queues = own(dev).port->arguments().queues();
-    const bool fixed = own(dev).port->arguments().device.has_value();
-    if (!fixed || dev->data->nb_rx_queues == queues) return 0;
-    log_line(RTE_LOG_ERR, dev->data->name,
-             fmt::format("the device has {} queues, and {} would be read: give the program as many (testpmd: --rxq {})",
-                         queues, dev->data->nb_rx_queues, queues));
+    const auto& rss = dev->data->dev_conf.rx_adv_conf.rss_conf;
+    if (rss.rss_key == nullptr || rss.rss_key_len == 0 || rss.rss_key_len == key_size) return 0;
+    log_line(RTE_LOG_ERR, dev->data->name, fmt::format("an RSS key of {} bytes: it has {}", rss.rss_key_len, key_size));
     return -EINVAL;
 }
 
@@ -79,7 +85,10 @@ void release_transmit_queue(rte_eth_dev* dev, std::uint16_t id) {
 
 int infos_get(rte_eth_dev* dev, rte_eth_dev_info* info) {
     const auto& port = *own(dev).port;
-    info->max_rx_queues = info->max_tx_queues = port.arguments().queues();
+    info->max_rx_queues = info->max_tx_queues = most_queues;
+    info->flow_type_rss_offloads = flow_types;
+    info->hash_key_size = key_size;
+    info->reta_size = redirection_entries;
     info->max_mac_addrs = 1;
     info->min_mtu = RTE_ETHER_MIN_MTU;
     info->max_mtu = static_cast<std::uint16_t>(port.max_mtu());
@@ -123,6 +132,53 @@ void link_changed(rte_eth_dev* dev) {
         rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, nullptr);
 }
 
+// spreading over receive queues
+
+std::optional<link::FrameFlowHash::Key> key_of(const rte_eth_rss_conf& rss) {
+    link::FrameFlowHash::Key key;
+    if (rss.rss_key == nullptr || rss.rss_key_len != key.size()) return std::nullopt;
+    std::copy_n(rss.rss_key, key.size(), key.begin());
+    return key;
+}
+
+int rss_hash_conf_get(rte_eth_dev* dev, rte_eth_rss_conf* rss) {
+    const auto table = own(dev).port->spread();
+    rss->rss_hf = table ? flow_types : 0;
+    if (!table || rss->rss_key == nullptr) return 0;
+    const auto size = std::min<std::size_t>(rss->rss_key_len, table->key.size());
+    std::copy_n(table->key.begin(), size, rss->rss_key);
+    rss->rss_key_len = static_cast<std::uint8_t>(size);
+    return 0;
+}
+
+/// Calls `each(entry, queue)` for the entries of the table that the program names.
+template <class Each>
+void for_each_entry(rte_eth_rss_reta_entry64* groups, std::uint16_t size, Each each) {
+    for (std::uint16_t i = 0; i < size; ++i) {
+        auto& group = groups[i / RTE_ETH_RETA_GROUP_SIZE];
+        const auto at = i % RTE_ETH_RETA_GROUP_SIZE;
+        if ((group.mask >> at & 1) != 0) each(i, group.reta[at]);
+    }
+}
+
+int reta_query(rte_eth_dev* dev, rte_eth_rss_reta_entry64* groups, std::uint16_t size) {
+    const auto table = own(dev).port->spread();
+    if (!table) return -ENOTSUP;
+    if (size != table->queues.size()) return -EINVAL;
+    for_each_entry(groups, size, [&](std::uint16_t entry, std::uint16_t& queue) { queue = table->queues[entry]; });
+    return 0;
+}
+
+int reta_update(rte_eth_dev* dev, rte_eth_rss_reta_entry64* groups, std::uint16_t size) {
+    auto& port = *own(dev).port;
+    auto table = port.spread();
+    if (!table) return -ENOTSUP;
+    if (size != table->queues.size()) return -EINVAL;
+    for_each_entry(groups, size, [&](std::uint16_t entry, std::uint16_t queue) { table->queues[entry] = queue; });
+    const auto changed = port.redirect(std::move(table->queues));
+    return changed ? 0 : -changed.error().code;
+}
+
 // start and stop
 
 Statistics::Values values_of(const EthdevPort& port, bool all) {
@@ -139,6 +195,8 @@ int start(rte_eth_dev* dev) {
                       .transmit = data.nb_tx_queues,
                       .checksums = (data.dev_conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_CHECKSUM) != 0,
                       .chains = (data.dev_conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0,
+                      .spread = (data.dev_conf.rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) != 0,
+                      .key = key_of(data.dev_conf.rx_adv_conf.rss_conf),
                       .mtu = data.mtu,
                       .link_changed = [dev] { link_changed(dev); }};
     for (std::size_t i = 0; i < data.nb_rx_queues; ++i) setup.receive.push_back(self.receive[i]->pool);
@@ -219,7 +277,8 @@ int set_multicast_list(rte_eth_dev* dev, rte_ether_addr* list, std::uint32_t cou
 
 int stats_get(rte_eth_dev* dev, rte_eth_stats* stats) {
     const auto& self = own(dev);
-    const auto totals = totals_of(self.statistics.since_reset(values_of(self, false)));
+    const auto values = self.statistics.since_reset(values_of(self, false));
+    const auto totals = totals_of(values);
     stats->ipackets = totals.rx_frames;
     stats->ibytes = totals.rx_bytes;
     stats->ierrors = totals.rx_errors;
@@ -227,6 +286,16 @@ int stats_get(rte_eth_dev* dev, rte_eth_stats* stats) {
     stats->opackets = totals.tx_frames;
     stats->obytes = totals.tx_bytes;
     stats->oerrors = totals.tx_errors;
+    for (std::size_t i = 0; i < RTE_ETHDEV_QUEUE_STAT_CNTRS; ++i) {
+        const auto of = [&](std::string_view direction, std::string_view what) {
+            const auto found = values.find(fmt::format("{}_q{}_{}", direction, i, what));
+            return found != values.end() ? found->second : 0;
+        };
+        stats->q_ipackets[i] = of("rx", "packets");
+        stats->q_ibytes[i] = of("rx", "bytes");
+        stats->q_opackets[i] = of("tx", "packets");
+        stats->q_obytes[i] = of("tx", "bytes");
+    }
     return 0;
 }
 
@@ -280,6 +349,9 @@ eth_dev_ops make_operations() {
     ops.allmulticast_enable = enable_all_multicast;
     ops.allmulticast_disable = disable_all_multicast;
     ops.set_mc_addr_list = set_multicast_list;
+    ops.rss_hash_conf_get = rss_hash_conf_get;
+    ops.reta_query = reta_query;
+    ops.reta_update = reta_update;
     ops.stats_get = stats_get;
     ops.stats_reset = stats_reset;
     ops.xstats_get = xstats_get;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <list>
 #include <thread>
 #include <utility>
 
@@ -15,9 +16,7 @@
 #include "apps/net_ipoib/null_carrier.h"
 #include "control/mad/open.h"
 #include "datapath/offload/segmentation.h"
-#include "datapath/wire/ethernet.h"
 #include "datapath/wire/text.h"
-#include "pmd/factory/open_device.h"
 #include "pmd/packet_pool.h"
 
 namespace verbline::net_ipoib {
@@ -103,22 +102,47 @@ Result<void> Port::make_pool(std::size_t queues) {
 }
 
 Result<void> Port::open_device(const Setup& setup) {
-    const auto holds_frame = [&](rte_mempool* pool) {
-        return rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + frame_bytes();
+    const bool spreads = Carrier::spreads(arguments_, setup.receive.size());
+    // What other queues receive must be in the buffers that the program has chosen for this one.
+    const auto suits = [&](rte_mempool* pool) {
+        return rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + frame_bytes() &&
+               (!spreads || pool == setup.receive.front());
     };
-    zero_copy_ = std::ranges::all_of(setup.receive, holds_frame);
-    const auto pools = zero_copy_ ? pmd::PacketPools(setup.receive) : pmd::PacketPools(pool_.get());
-    Result<std::unique_ptr<pmd::NetDevice>> device;
-    if (arguments_.device) {
-        const auto mtu = static_cast<std::uint16_t>(frame_bytes() - wire::Ethernet::size);
-        device = pmd::open_device(*arguments_.device,
-                                  {.pool = pools, .mtu = mtu, .queues = arguments_.queues(), .persistent = false});
-    } else {
-        device = NullCarrier::create(pools, arguments_.queues(), arguments_.null_packet);
-    }
-    if (!device) return std::unexpected(device.error());
-    device_ = std::move(*device);
+    zero_copy_ = std::ranges::all_of(setup.receive, suits);
+    flows_ = std::make_unique<link::FrameFlowHash>(setup.key ? *setup.key : link::FrameFlowHash::random_key());
+    auto carrier = Carrier::open(arguments_,
+                                 {.receive = static_cast<std::uint16_t>(setup.receive.size()),
+                                  .transmit = setup.transmit,
+                                  .pools = zero_copy_ ? pmd::PacketPools(setup.receive) : pmd::PacketPools(pool_.get()),
+                                  .frame_bytes = frame_bytes(),
+                                  .flows = flows_.get(),
+                                  .redirection = redirection(setup)});
+    if (!carrier) return std::unexpected(carrier.error());
+    carrier_ = std::move(*carrier);
     return {};
+}
+
+/// The program's, if it names none but its queues: it may have fewer since.
+std::vector<std::uint16_t> Port::redirection(const Setup& setup) const {
+    if (!setup.spread) return std::vector<std::uint16_t>(redirection_entries, 0);
+    const bool possible = std::ranges::all_of(redirection_, [&](auto queue) { return queue < setup.receive.size(); });
+    return possible ? redirection_ : std::vector<std::uint16_t>{};
+}
+
+std::optional<pmd::RssTable> Port::spread() const {
+    return carrier_.spreading != nullptr ? carrier_.spreading->rss() : std::nullopt;
+}
+
+Result<void> Port::redirect(std::vector<std::uint16_t> redirection) {
+    if (carrier_.spreading == nullptr) return failure(ENOTSUP, "the device spreads packets over its queues itself");
+    Result<void> changed;
+    thread_->call([&] {
+        std::list<pmd::QuiescentGate::Hold> outside;
+        for (auto& [events, end] : queues_.receive) outside.emplace_back(end->gate());
+        changed = carrier_.spreading->redirect(redirection);
+    });
+    if (changed) redirection_ = std::move(redirection);
+    return changed;
 }
 
 Result<void> Port::make_queues(const Setup& setup) {
@@ -133,7 +157,7 @@ Result<void> Port::make_queues(const Setup& setup) {
     for (std::size_t i = 0; i < setup.receive.size(); ++i) {
         auto events = make_events('r', i);
         if (!events) return std::unexpected(events.error());
-        auto end = ReceiveEnd::create({.device = device_.get(),
+        auto end = ReceiveEnd::create({.device = carrier_.device.get(),
                                        .queue = static_cast<std::uint16_t>(i),
                                        .frames = zero_copy_ ? setup.receive[i] : pool_.get(),
                                        .packets = setup.receive[i],
@@ -149,7 +173,7 @@ Result<void> Port::make_queues(const Setup& setup) {
     for (std::uint16_t i = 0; i < setup.transmit; ++i) {
         auto events = make_events('t', i);
         if (!events) return std::unexpected(events.error());
-        auto end = std::make_unique<TransmitEnd>(TransmitEnd::Setup{.device = device_.get(),
+        auto end = std::make_unique<TransmitEnd>(TransmitEnd::Setup{.device = carrier_.device.get(),
                                                                     .queue = i,
                                                                     .pool = pool_.get(),
                                                                     .events = events->get(),
@@ -166,7 +190,7 @@ Result<void> Port::start(const Setup& setup) {
         if (auto made = make_pool(setup.receive.size() + setup.transmit); !made) return made;
         if (auto opened = open_device(setup); !opened) return opened;
         if (auto made = make_queues(setup); !made) return made;
-        if (auto up = device_->up(); !up) return up;
+        if (auto up = carrier_.device->up(); !up) return up;
         if (thread_) return start_control(setup);
         connect_null(setup);
         return {};
@@ -184,7 +208,7 @@ Result<void> Port::start_control(const Setup& setup) {
                                                             .qpn = wire::Qpn{ipoib::first_qpn},
                                                             .mac = mac_,
                                                             .hosts = arguments_.hosts,
-                                                            .device = device_.get(),
+                                                            .device = carrier_.device.get(),
                                                             .pool = pool_.get(),
                                                             .wake = &wake_,
                                                             .link =
@@ -236,7 +260,8 @@ void Port::stop() {
     for (auto& queue : queues_.receive) free_events(*queue.events);
     for (auto& queue : queues_.transmit) free_events(*queue.events);
     queues_ = {};
-    device_.reset();
+    carrier_ = {};
+    flows_.reset();
     pool_.reset();
 }
 
@@ -270,15 +295,32 @@ void Port::receive_all_groups(bool all) {
     if (control_) thread_->call([this] { control_->receive_all_groups(all_groups_); });
 }
 
+/// By the names that DPDK gives queues' counters.
+void Port::count_queues(const CounterVisitor& visit) const {
+    const auto of = [&](const auto& queues, const std::string& direction) {
+        for (std::size_t i = 0; i < queues.size(); ++i) {
+            queues[i].end->counters([&](std::string_view name, std::uint64_t value, std::string_view) {
+                if (name == direction + "_frames")
+                    visit(fmt::format("{}_q{}_packets", direction, i), value, "of the queue");
+                if (name == direction + "_frame_bytes")
+                    visit(fmt::format("{}_q{}_bytes", direction, i), value, "of the queue");
+            });
+        }
+    };
+    of(queues_.receive, "rx");
+    of(queues_.transmit, "tx");
+}
+
 void Port::counters(const CounterVisitor& visit, bool all) const {
-    if (!device_) return;
+    if (!carrier_.device) return;
     CounterSums sums;
     for (const auto& [events, end] : queues_.receive) end->counters(sums.add());
     for (const auto& [events, end] : queues_.transmit) end->counters(sums.add());
     sums.each(visit);
+    count_queues(visit);
     if (!all) return;
     const auto rest = [&] {
-        device_->counters([&](std::string_view name, std::uint64_t value, std::string_view help) {
+        carrier_.device->counters([&](std::string_view name, std::uint64_t value, std::string_view help) {
             visit(fmt::format("device_{}", name), value, help);
         });
         if (control_) control_->counters(visit);

@@ -18,11 +18,16 @@
 #include <vector>
 
 #include "apps/net_ipoib/arguments.h"
+#include "apps/net_ipoib/carrier.h"
 #include "apps/net_ipoib/control.h"
 #include "apps/net_ipoib/control_thread.h"
 #include "control/mad/transport.h"
+#include "datapath/link/flow_hash.h"
 
 namespace verbline::net_ipoib {
+
+/// Of the table by which packets are spread over receive queues; as NICs have.
+constexpr std::uint16_t redirection_entries = 128;
 
 class Port {
 public:
@@ -39,6 +44,8 @@ public:
         std::vector<rte_mempool*> receive;  ///< the program's pool of each receive queue
         std::uint16_t transmit = 1;         ///< queues
         bool checksums = false, chains = false;
+        bool spread = true;                           ///< packets over the receive queues; else all come by the first
+        std::optional<link::FrameFlowHash::Key> key;  ///< by which; none: a random one
         std::uint32_t mtu = 1500;
         std::function<void()> link_changed;  ///< by the control thread
     };
@@ -58,6 +65,10 @@ public:
     void set_mtu(std::uint32_t mtu);
     void set_groups(std::vector<wire::MacAddress> groups);
     void receive_all_groups(bool all);
+    /// How packets are spread over receive queues; none: as the device does, or the port is stopped.
+    std::optional<pmd::RssTable> spread() const;
+    /// As many entries as `spread` shows; kept over restarts with as many queues. ENOTSUP: it shows nothing.
+    Result<void> redirect(std::vector<std::uint16_t> redirection);
 
     /// Of the queues; `all`: also of the device and the control thread, which is waited for. None while stopped.
     void counters(const CounterVisitor& visit, bool all) const;
@@ -73,6 +84,8 @@ private:
     Result<void> start_control(const Setup& setup);
     void connect_null(const Setup& setup);
     std::uint32_t frame_bytes() const;
+    std::vector<std::uint16_t> redirection(const Setup& setup) const;
+    void count_queues(const CounterVisitor& visit) const;
 
     struct FreePool {
         void operator()(rte_mempool* pool) const;
@@ -92,7 +105,9 @@ private:
     EventDescriptor wake_;
     std::unique_ptr<rte_mempool, FreePool> pool_;
     bool zero_copy_ = false;  ///< the device receives into the program's buffers
-    std::unique_ptr<pmd::NetDevice> device_;
+    std::unique_ptr<link::FrameFlowHash> flows_;
+    std::vector<std::uint16_t> redirection_;  ///< as the program has set it; empty: it has not
+    Carrier carrier_;
     Queues queues_;
     std::unique_ptr<Control> control_;
 };

@@ -16,7 +16,7 @@ TEST(Arguments, ValuesWithCommasStandInBrackets) {
     const auto* memif = std::get_if<pmd::MemifSpec>(&*parsed->device);
     ASSERT_TRUE(memif);
     EXPECT_TRUE(memif->server);
-    EXPECT_EQ(parsed->queues(), 4);
+    EXPECT_EQ(parsed->device_queues(), 4);
     EXPECT_EQ(parsed->sm, "ibsim:vl,host=H3");
     EXPECT_EQ(parsed->pkey, wire::PKey{0x8001});
     EXPECT_EQ(parsed->mtu, 4092u);
@@ -27,7 +27,7 @@ TEST(Arguments, ValuesWithCommasStandInBrackets) {
 TEST(Arguments, Defaults) {
     const auto parsed = parse_arguments("device=eth:eth1,sm=umad:mlx5_0");
     ASSERT_TRUE(parsed) << parsed.error().what;
-    EXPECT_EQ(parsed->queues(), 1) << "what a packet socket has";
+    EXPECT_EQ(parsed->device_queues(), 1) << "what a packet socket has";
     EXPECT_EQ(parsed->mtu, 2044u);
     EXPECT_EQ(parsed->pkey, wire::PKey{0xffff});
     EXPECT_FALSE(parsed->mac);
