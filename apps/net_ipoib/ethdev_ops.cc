@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include <rte_alarm.h>
+
 #include <fmt/format.h>
 
 namespace verbline::net_ipoib {
@@ -113,13 +115,13 @@ const std::uint32_t* supported_ptypes(rte_eth_dev*) {
 
 // link
 
-bool set_link_status(rte_eth_dev* dev) {
+void set_link_status(rte_eth_dev* dev) {
     rte_eth_link link{};
     link.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN;
     link.link_duplex = RTE_ETH_LINK_FULL_DUPLEX;
     link.link_autoneg = RTE_ETH_LINK_AUTONEG;
     link.link_status = own(dev).port->link_up() ? RTE_ETH_LINK_UP : RTE_ETH_LINK_DOWN;
-    return rte_eth_linkstatus_set(dev, &link) == 0;
+    rte_eth_linkstatus_set(dev, &link);
 }
 
 int link_update(rte_eth_dev* dev, int) {
@@ -127,9 +129,16 @@ int link_update(rte_eth_dev* dev, int) {
     return 0;
 }
 
+/// On DPDK's interrupt thread, as events of hardware are: the program may do to ports in it what it likes, which waits
+/// for the control thread of the port, and of others (net_bonding sets the MAC addresses of all).
+void announce_link(void* dev) {
+    rte_eth_dev_callback_process(static_cast<rte_eth_dev*>(dev), RTE_ETH_EVENT_INTR_LSC, nullptr);
+}
+
+/// By the control thread.
 void link_changed(rte_eth_dev* dev) {
-    if (set_link_status(dev) && dev->data->dev_conf.intr_conf.lsc != 0)
-        rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, nullptr);
+    set_link_status(dev);
+    if (dev->data->dev_conf.intr_conf.lsc != 0) rte_eal_alarm_set(1, announce_link, dev);
 }
 
 // spreading over receive queues
@@ -219,6 +228,7 @@ int stop(rte_eth_dev* dev) {
     if (!std::exchange(self.started, false)) return 0;
     self.statistics.keep(values_of(self, true));
     self.port->stop();
+    rte_eal_alarm_cancel(announce_link, dev);
     set_link_status(dev);
     return 0;
 }
