@@ -2,6 +2,7 @@
 #include "apps/verbline/bench/ports.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <rte_errno.h>
@@ -59,6 +60,8 @@ PortFacts facts_of(const std::string& text, const pmd::NetDevice& device) {
     const std::string name(device.name());
     if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0 || rte_eth_dev_info_get(id, &info) != 0) return facts;
     facts.driver = info.driver_name;
+    std::array<char, 128> firmware{};
+    if (rte_eth_dev_fw_version_get(id, firmware.data(), firmware.size()) == 0) facts.firmware = firmware.data();
     rte_eth_link link{};
     if (rte_eth_link_get_nowait(id, &link) == 0 && link.link_speed != RTE_ETH_SPEED_NUM_NONE &&
         link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN) {

@@ -19,8 +19,9 @@ namespace verbline::bench {
 
 /// What is recorded of a port, as the driver says it.
 struct PortFacts {
-    std::string device;  ///< as typed
-    std::string driver;  ///< of DPDK; empty: a device of our own
+    std::string device;    ///< as typed
+    std::string driver;    ///< of DPDK; empty: a device of our own
+    std::string firmware;  ///< of the adapter; empty: its driver does not say
     std::optional<std::uint64_t> bits_per_second;
     int numa_socket = pmd::any_numa_socket;
 };

@@ -63,6 +63,7 @@ Json port_rows(std::span<const PortFacts> ports) {
     for (const auto& port : ports) {
         Json row{{"device", port.device}};
         if (!port.driver.empty()) row["driver"] = port.driver;
+        if (!port.firmware.empty()) row["firmware"] = port.firmware;
         if (port.bits_per_second) row["speed_gbit_s"] = static_cast<double>(*port.bits_per_second) / 1e9;
         if (port.numa_socket >= 0) row["numa_node"] = port.numa_socket;
         rows.push_back(row);

@@ -80,6 +80,13 @@ TEST(BenchReport, JsonHasAllThatWasMeasured) {
     EXPECT_EQ(out["drops"][0]["reason"], "tx_impair_lost");
 }
 
+TEST(BenchReport, APortsRowHasWhatItsDriverSays) {
+    const std::vector<PortFacts> ports{{.device = "dpdk:0000:03:00.0", .driver = "mlx5_pci", .firmware = "22.39.1002"},
+                                       {.device = "tap:t0"}};
+    EXPECT_EQ(port_rows(ports).dump(),
+              R"([{"device":"dpdk:0000:03:00.0","driver":"mlx5_pci","firmware":"22.39.1002"},{"device":"tap:t0"}])");
+}
+
 TEST(BenchReport, ProgressIsOfTheTimeSinceTheLastLine) {
     EXPECT_EQ(
         progress_line(two_queues("loopback"), {500'000, 32'000'000}, {250'000, 16'000'000}, second / 2, 3 * second),
