@@ -4,14 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "datapath/link/reverse_path.h"
-
 namespace verbline::mad {
-namespace {
-
-constexpr std::uint8_t most_hops = 0xff;  // the reverse path may be longer
-
-}  // namespace
 
 Gsi::~Gsi() = default;
 
@@ -85,11 +78,13 @@ void Gsi::take(const transport::Completion& completion, rdma::Datagrams::Route r
     if (std::ranges::none_of(options_.pkeys, [&](auto each) { return wire::match(each, pkey); })) {
         return counters_.rx_dropped_bad_pkey.add();
     }
-    const auto from = peer_of(completion, route);
+    const auto from = datagrams_->source(completion, route);
     if (!from) return counters_.rx_dropped_not_ours.add();
     if (header->management_class != burst_class_) hand_over();
     burst_class_ = header->management_class;
-    burst_.push_back({.from = *from, .header = *header, .mad = mad.first<wire::mad_size>()});
+    burst_.push_back({.from = {.path = from->path, .qpn = from->qpn, .pkey = pkey},
+                      .header = *header,
+                      .mad = mad.first<wire::mad_size>()});
 }
 
 void Gsi::hand_over() {
@@ -101,27 +96,6 @@ void Gsi::hand_over() {
         transport_counters_.rx_dropped_no_receiver.add(burst_.size());
     }
     burst_.clear();
-}
-
-std::optional<GmpPeer> Gsi::peer_of(const transport::Completion& completion, rdma::Datagrams::Route route) const {
-    GmpPeer peer{
-        .path = {.address = {.dlid = completion.slid, .sl = completion.service_level}, .mac = completion.source_mac},
-        .qpn = completion.source,
-        .pkey = wire::PKey{completion.pkey_index}};
-    if ((completion.flags & transport::Completion::has_grh) == 0) return peer;  // on the soft fabric LIDs suffice
-    const auto reverse = link::reverse_path(route);
-    if (!reverse) return std::nullopt;
-    const bool ib = options_.device->options().kind == link::GidTable::Kind::ib;
-    const auto type = ib ? link::GidType::ib : reverse->udp ? link::GidType::roce_v2 : link::GidType::roce_v1;
-    const auto index = options_.device->gid_index(reverse->ours, type);
-    if (!index) return std::nullopt;
-    peer.path.gid_index = *index;
-    peer.path.address.global = true;
-    peer.path.address.dgid = reverse->peer;
-    peer.path.address.hop_limit = most_hops;
-    peer.path.address.traffic_class = reverse->traffic_class;
-    peer.path.address.flow_label = reverse->flow_label;
-    return peer;
 }
 
 /// Null: nobody drains. Requires `ready_mutex_`.

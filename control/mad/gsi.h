@@ -91,7 +91,6 @@ private:
     std::function<void()>* first_drainer();
     void take(const transport::Completion& completion, rdma::Datagrams::Route route, std::span<const std::byte> mad);
     void hand_over();
-    std::optional<GmpPeer> peer_of(const transport::Completion& completion, rdma::Datagrams::Route route) const;
     bool find_next_hop(rdma::Path& path) const;
 
     const GsiOptions options_;

@@ -6,10 +6,13 @@
 #include <tuple>
 #include <utility>
 
+#include "datapath/link/reverse_path.h"
+
 namespace verbline::rdma {
 namespace {
 
 constexpr std::size_t cache_line = 64;
+constexpr std::uint8_t most_hops = 0xff;  // the reverse path may be longer
 
 transport::Segment segment_of(std::span<const std::byte> bytes, wire::RKey lkey) {
     return {reinterpret_cast<std::uint64_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), lkey};
@@ -83,6 +86,29 @@ std::size_t Datagrams::take_failures() noexcept {
     for (auto n = sent_->poll(failed); n != 0; n = sent_->poll(failed)) count += n;
     std::ignore = pair_->resume();
     return count;
+}
+
+std::optional<Datagrams::Destination> Datagrams::source(const transport::Completion& completion, Route route) const {
+    Destination back{
+        .path = {.address = {.dlid = completion.slid, .sl = completion.service_level}, .mac = completion.source_mac},
+        .qpn = completion.source};
+    const auto& device = *options_.device;
+    // Other members of our node are reached at the port's address, as all hosts (transport/tx_stage.h).
+    if (device.options().member && link::member_of(back.path.mac)) back.path.mac = device.options().mac;
+    if ((completion.flags & transport::Completion::has_grh) == 0) return back;  // on the soft fabric LIDs suffice
+    const auto reverse = link::reverse_path(route);
+    if (!reverse) return std::nullopt;
+    const bool ib = device.options().kind == link::GidTable::Kind::ib;
+    const auto type = ib ? link::GidType::ib : reverse->udp ? link::GidType::roce_v2 : link::GidType::roce_v1;
+    const auto index = device.gid_index(reverse->ours, type);
+    if (!index) return std::nullopt;
+    back.path.gid_index = *index;
+    back.path.address.global = true;
+    back.path.address.dgid = reverse->peer;
+    back.path.address.hop_limit = most_hops;
+    back.path.address.traffic_class = reverse->traffic_class;
+    back.path.address.flow_label = reverse->flow_label;
+    return back;
 }
 
 bool Datagrams::post_receive(std::size_t slot) noexcept {

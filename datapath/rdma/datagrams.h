@@ -71,6 +71,10 @@ public:
     }
     static constexpr std::size_t batch_size = 32;
 
+    /// The way back to the sender of a received datagram, and its queue pair; Q_Key and P_Key are left to the caller.
+    /// nullopt: it was for an address that is not ours, or that its route does not name.
+    std::optional<Destination> source(const transport::Completion& completion, Route route) const;
+
 private:
     explicit Datagrams(DatagramOptions options);
     Result<void> start();

@@ -46,10 +46,8 @@ void UdResponder::receive(const Packet& packet, PollContext& context) noexcept {
         completion.slid = link::source_lid(frame, packet.arrival);
         completion.pkey_index = qp_.pkey_index;
         completion.solicited = packet.solicited;
-        if (qp_.general_services()) {
-            completion.pkey_index = static_cast<std::uint16_t>(packet.pkey);
-            if (packet.arrival.carrier != link::Carrier::soft_ib) completion.source_mac = link::source_mac(frame);
-        }
+        if (packet.arrival.carrier != link::Carrier::soft_ib) completion.source_mac = link::source_mac(frame);
+        if (qp_.general_services()) completion.pkey_index = static_cast<std::uint16_t>(packet.pkey);
     });
     if (status == Status::success) return;
     // Any sender that knows the Q_Key can send too long a datagram: the completion reports it, but the queue pair

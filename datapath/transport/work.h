@@ -139,7 +139,7 @@ struct Completion {
     std::uint16_t pkey_index = 0;  ///< QP1, which accepts any P_Key: not an index but the packet's P_Key
     std::int64_t time = 0;         ///< nanoseconds: the `now` of the poll that produced it
     bool solicited = false;
-    wire::MacAddress source_mac{};  ///< QP1 on RoCE: source MAC of the frame, the sender's or the last router's
+    wire::MacAddress source_mac{};  ///< UD on RoCE: source MAC of the frame, the sender's or the last router's
 };
 static_assert(sizeof(Completion) <= 64);
 

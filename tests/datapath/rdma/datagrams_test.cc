@@ -10,7 +10,7 @@ namespace {
 
 using transport::QueuePairType;
 
-class Datagrams : public test::TwoEnds {
+class UnreliableDatagrams : public test::TwoEnds {
 protected:
     void ready(test::End& end) {
         end.make(QueuePairType::ud);
@@ -28,7 +28,7 @@ protected:
     }
 };
 
-class DatagramsOver : public Datagrams, public testing::WithParamInterface<unsigned> {};
+class DatagramsOver : public UnreliableDatagrams, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(DatagramsOver, ShowWhereTheyComeFrom) {
     ready(a), ready(b);
@@ -55,7 +55,7 @@ TEST_P(DatagramsOver, ShowWhereTheyComeFrom) {
 
 INSTANTIATE_TEST_SUITE_P(Carriers, DatagramsOver, testing::Values(0u, 3u, 5u));
 
-TEST_F(Datagrams, ReachAllOfAGroupButTheirSender) {
+TEST_F(UnreliableDatagrams, ReachAllOfAGroupButTheirSender) {
     test::End other(host_a);  // on the sender's host
     ready(a), ready(b), ready(other);
     const auto group = link::gid_of(wire::ipv4(239, 1, 2, 3));
@@ -82,14 +82,14 @@ TEST_F(Datagrams, ReachAllOfAGroupButTheirSender) {
     EXPECT_EQ(host_b.counter("rx_dropped_multicast"), 1u);
 }
 
-TEST_F(Datagrams, AloneAreMulticast) {
+TEST_F(UnreliableDatagrams, AloneAreMulticast) {
     a.make(QueuePairType::rc);
     const auto group = link::gid_of(wire::ipv4(239, 1, 2, 3));
     EXPECT_EQ(a.pair->attach(group).error().code, EINVAL);
     EXPECT_EQ(a.pair->detach(group).error().code, EINVAL);
 }
 
-TEST_F(Datagrams, ReachTheirSender) {
+TEST_F(UnreliableDatagrams, ReachTheirSender) {
     ready(a);
     a.receive(1, 1000, 600);
     test::fill(std::span(a.data).first(500));
@@ -101,7 +101,7 @@ TEST_F(Datagrams, ReachTheirSender) {
     EXPECT_EQ(host_a.counter("tx_loopback_packets"), 1u);
 }
 
-TEST_F(Datagrams, OfOneDeviceToItselfAreReliableOnAConnection) {
+TEST_F(UnreliableDatagrams, OfOneDeviceToItselfAreReliableOnAConnection) {
     test::End other(host_a);
     a.make(QueuePairType::rc), other.make(QueuePairType::rc);
     test::connect(world, a, other);
@@ -113,7 +113,7 @@ TEST_F(Datagrams, OfOneDeviceToItselfAreReliableOnAConnection) {
     EXPECT_EQ(host_a.port().out_counters().packets.value(), 0u);
 }
 
-TEST_F(Datagrams, LongerThanThePathMtuAreNotSent) {
+TEST_F(UnreliableDatagrams, LongerThanThePathMtuAreNotSent) {
     ready(a), ready(b);
     const auto outside = envelope(a, world.path(host_a, host_b, host_a.gid_v2_ipv4()), b.pair->qpn());
     ASSERT_TRUE(send(a, outside, b.pair->qpn(), 1025));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A device of one of several processes that share a port.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "datapath/rdma/datagrams.h"
 #include "datapath/rdma/device.h"
 #include "datapath/rdma/queue_pair.h"
 #include "tests/support/fake_netdev.h"
@@ -88,6 +90,23 @@ TEST_P(MemberDevice, ItsXrcSharedReceiveQueuesHaveNumbersOfItsRange) {
         seen.insert((*queue)->number());
     }
     EXPECT_EQ(seen.size(), 3u);
+}
+
+// A frame of theirs has their own address within the node as its source. What was sent there would bypass the node's,
+// and a direct link would take it for forged.
+TEST_P(MemberDevice, OtherMembersAreAnsweredAtThePortsAddress) {
+    auto wanted = options(port, member);
+    wanted.mac = wire::MacAddress{{std::byte{2}, {}, {}, {}, {}, std::byte{9}}};
+    const auto device = Device::create(wanted).value();
+    const auto datagrams = Datagrams::create({.device = device.get()}).value();
+    const std::array<std::byte, Datagrams::route_size> none{};
+    const auto from = [&](const wire::MacAddress& mac) {
+        return datagrams->source({.source = wire::Qpn{77}, .source_mac = mac}, none).value();
+    };
+    EXPECT_EQ(from(link::mac_of(link::MemberId{7})).path.mac, wanted.mac);
+    EXPECT_EQ(from(link::mac_of(link::MemberId{7})).qpn, wire::Qpn{77});
+    const wire::MacAddress elsewhere{{std::byte{2}, {}, {}, {}, {}, std::byte{8}}};
+    EXPECT_EQ(from(elsewhere).path.mac, elsewhere);
 }
 
 INSTANTIATE_TEST_SUITE_P(, MemberDevice, ::testing::Values(1, 5, link::last_member));
