@@ -25,14 +25,15 @@ std::uint64_t progress(const Account& account) {
 
 Result<void> Client::connect(const wire::Gid& server, TestSpec spec) {
     if (auto up = await_link(port_, stop_, link_patience); !up) return up;
-    auto channel = Channel::create(port_);
+    auto channel = Channel::create(port_, number_);
     if (!channel) return std::unexpected(channel.error());
     channel_ = std::move(*channel);
     auto path = port_.path_to(server);
     if (!path) return std::unexpected(path.error());
-    server_.path = *path;
+    server_ = path->path;
+    if (auto found = channel_->connect(server_, [this](Time) { return may_go_on(port_, stop_); }); !found) return found;
 
-    spec.mtu = std::min(spec.mtu, port_.rdma().max_mtu());
+    spec.mtu = std::min(spec.mtu, path->mtu);
     auto pairs = Pairs::create(port_, spec);
     if (!pairs) return std::unexpected(pairs.error());
     pairs_ = std::move(*pairs);
@@ -63,7 +64,7 @@ Result<void> Client::exchange_pairs() {
         if (!answer) return std::unexpected(answer.error());
         for (std::size_t i = 0; i < count; ++i) {
             const auto theirs = wire::read<PairNumbers>(place(answer->payload, i)).value_or(PairNumbers{});
-            if (auto good = pairs_->connect(first + i, theirs, server_memory_, server_.path, mtu_); !good) return good;
+            if (auto good = pairs_->connect(first + i, theirs, server_memory_, server_, mtu_); !good) return good;
         }
     }
     return {};
@@ -87,7 +88,7 @@ void Client::bye() {
 
 Result<Message> Client::ask(MessageKind kind, const Payload& payload, std::uint32_t modifier, Traffic* traffic) {
     auto answer =
-        channel_->ask(server_, {.kind = kind, .modifier = modifier, .payload = payload}, [&](Time now) -> Result<void> {
+        channel_->ask({.kind = kind, .modifier = modifier, .payload = payload}, [&](Time now) -> Result<void> {
             if (traffic != nullptr && traffic->step(now) == Traffic::Step::failed)
                 return std::unexpected(request_failure(port_, traffic->failure()));
             return may_go_on(port_, stop_);
@@ -116,7 +117,7 @@ Result<void> Client::move_data(Traffic& traffic) {
                                : "no answer comes: a message was lost, and the transport does not repeat it");
         if (now < alive) continue;
         alive = now + alive_interval;
-        channel_->notify(server_, {.kind = MessageKind::alive});
+        channel_->notify({.kind = MessageKind::alive});
     }
 }
 

@@ -31,14 +31,15 @@ struct RoundResult {
 
 class Client {
 public:
-    /// `port` outlives the client. `stop` ends it.
-    Client(Port& port, const std::atomic<bool>& stop) : port_(port), stop_(stop) {}
+    /// `port` outlives the client. `number`: of the server's service. `stop` ends it.
+    Client(Port& port, std::uint16_t number, const std::atomic<bool>& stop)
+        : port_(port), number_(number), stop_(stop) {}
 
     /// Connects to the server; `spec.mtu` becomes what both ends and the path have.
     Result<void> connect(const wire::Gid& server, TestSpec spec);
     const TestSpec& spec() const { return pairs_->spec(); }
     std::uint32_t mtu() const { return mtu_; }
-    unsigned gid_index() const { return server_.path.gid_index; }
+    unsigned gid_index() const { return server_.gid_index; }
 
     /// EIO: a message failed, or what came is not what was sent. ETIMEDOUT: the server says nothing.
     Result<RoundResult> run(const Round& round);
@@ -56,9 +57,10 @@ private:
     RoundResult result(Traffic& traffic, const Account& server) const;
 
     Port& port_;
+    const std::uint16_t number_;
     const std::atomic<bool>& stop_;
     std::unique_ptr<Channel> channel_;
-    mad::GmpPeer server_;
+    rdma::Path server_;
     PeerMemory server_memory_;
     std::uint32_t mtu_ = 0;
     std::unique_ptr<Pairs> pairs_;

@@ -2,9 +2,10 @@
 #pragma once
 
 /// @file
-/// What the two ends of a test tell each other: MADs over QP1, in a vendor-defined class (IBTA volume 1, 13.4.4), so
-/// that it needs no TCP, which a link without the kernel does not have. Every message is a request of the client's,
-/// which it repeats until it has the response of the same transaction; so each may come more than once.
+/// What the two ends of a test tell each other: MADs of a vendor-defined class (IBTA volume 1, 13.4.4), between two
+/// queue pairs of theirs, so that it needs no TCP, which a link without the kernel does not have. Every message is a
+/// request of the client's, which it repeats until it has the response of the same transaction; so each may come more
+/// than once.
 ///
 ///     hello     test, client's memory          -> path MTU, server's memory, or a refusal
 ///     pairs     some of the queue pairs        -> the server's of the same numbers
@@ -14,7 +15,7 @@
 ///     alive                                    -> nothing: the client is at work
 ///     bye                                      -> the server ends
 ///
-/// Numbers are big-endian. A MAD of this class from a stranger is ignored while a test runs.
+/// Numbers are big-endian. A message from a stranger is ignored while a test runs.
 
 #include <array>
 #include <cstddef>

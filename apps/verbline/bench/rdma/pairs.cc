@@ -74,7 +74,7 @@ Result<void> Pairs::make_pair() {
         auto made = device_.create_queue_pair(options);
         if (!made) return std::unexpected(made.error());
         *place = std::move(*made);
-        if (auto good = (*place)->init({.access = rights, .qkey = qkey}); !good) return good;
+        if (auto good = (*place)->init({.access = rights, .pkey = pkey_, .qkey = qkey}); !good) return good;
         if (spec_.transport != Transport::xrc) break;
         options.type = QueuePairType::xrc_target, options.xrc_domain = &*domain_;
     }

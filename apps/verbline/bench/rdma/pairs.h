@@ -67,7 +67,7 @@ private:
         std::optional<link::Envelope> envelope;  ///< UD
     };
 
-    Pairs(Port& port, const TestSpec& spec) : device_(port.rdma()), spec_(spec) {}
+    Pairs(Port& port, const TestSpec& spec) : device_(port.rdma()), pkey_(port.pkey()), spec_(spec) {}
     Result<void> make();
     Result<void> make_pair();
     Result<void> make_shared_queue();
@@ -75,6 +75,7 @@ private:
     std::uint64_t address_at_peer(std::size_t pair) const;
 
     rdma::Device& device_;
+    const wire::PKey pkey_;
     const TestSpec spec_;
     std::vector<std::byte> bytes_;
     memory::PdId pd_{};

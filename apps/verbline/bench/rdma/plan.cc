@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/libibverbs/settings/fabric_port.h"
 #include "apps/verbline/bench/rdma/messages.h"
 #include "apps/verbline/bench/values.h"
 #include "datapath/link/ip_gid.h"
@@ -30,12 +31,23 @@ Result<wire::Gid> parse_server(const std::string& text) {
 Result<void> add_link(const std::string& text, RdmaPlan& plan) {
     auto link = verbs::parse_link(text);
     if (!link) return std::unexpected(link.error());
-    // There QP1, by which the ends talk, is the node's, and paths are the subnet administrator's.
-    if (std::holds_alternative<verbs::NodeLink>(*link) || verbs::is_infiniband(*link))
-        return failure(
-            EINVAL,
-            fmt::format("{}: for this link use perftest, as in `verbline run --link {} -- ib_write_bw`", text, text));
     plan.links.push_back(std::move(*link));
+    return {};
+}
+
+/// Of a soft fabric, also by a node: its ports have LIDs and GIDs of the subnet's.
+Result<void> check_fabric(const RdmaTexts& texts, const RdmaPlan& plan) {
+    if (!verbs::fabric_of(plan.links.front())) return {};
+    if (!texts.roce.empty())
+        return failure(EINVAL,
+                       fmt::format("--roce: {} is on a fabric, which has no RoCE: leave --roce out", texts.link));
+    if (!texts.addresses.empty())
+        return failure(EINVAL,
+                       fmt::format("--ip: the port of {} has a GID of its fabric's: leave --ip out", texts.link));
+    if (plan.server && link::ipv4_of(*plan.server))
+        return failure(EINVAL, fmt::format("{}: on a fabric the server is named by the GID that it prints, such as "
+                                           "fe80::10:3",
+                                           texts.server));
     return {};
 }
 
@@ -53,11 +65,12 @@ Result<void> read_links(const RdmaTexts& texts, RdmaPlan& plan) {
             return failure(EINVAL, fmt::format("--ip: {} is no address such as 10.1.0.1/24 or fd00::1/64", text));
         plan.addresses.push_back(*address);
     }
-    if (texts.server.empty()) return {};
-    auto server = parse_server(texts.server);
-    if (!server) return std::unexpected(server.error());
-    plan.server = *server;
-    return {};
+    if (!texts.server.empty()) {
+        auto server = parse_server(texts.server);
+        if (!server) return std::unexpected(server.error());
+        plan.server = *server;
+    }
+    return check_fabric(texts, plan);
 }
 
 void read_names(const RdmaTexts& texts, TestSpec& spec) {
@@ -153,6 +166,7 @@ Result<void> make_rounds(const RdmaTexts& texts, RdmaPlan& plan) {
 
 Result<void> read_rest(const RdmaTexts& texts, RdmaPlan& plan) {
     plan.gigabits = texts.gigabits;
+    plan.port_number = static_cast<std::uint16_t>(texts.port_number);
     plan.roce = texts.roce == "v1" ? link::GidType::roce_v1 : link::GidType::roce_v2;
     if (!texts.impair.empty())
         if (const auto valid = pmd::parse_impairments(texts.impair); !valid) return std::unexpected(valid.error());

@@ -18,6 +18,8 @@
 
 namespace verbline::rdma_bench {
 
+constexpr std::uint16_t usual_port_number = 18515;  ///< perftest's, of TCP
+
 /// As typed; 0 and empty: not given.
 struct RdmaTexts {
     std::string link, server, both;
@@ -27,7 +29,8 @@ struct RdmaTexts {
                   inline_bytes = 0, reads = 16;
     std::uint64_t iterations = 0;
     double duration = 0;
-    std::string roce = "v2";
+    std::string roce;
+    std::uint32_t port_number = usual_port_number;
     bool all = false, bidirectional = false, latency = false, gigabits = false;
 };
 
@@ -38,6 +41,7 @@ struct RdmaPlan {
     std::vector<verbs::Link> links;                 ///< one; of both ends, the client's and then the server's
     std::vector<link::InterfaceAddress> addresses;  ///< of the first link
     std::optional<wire::Gid> server;                ///< of a client
+    std::uint16_t port_number = usual_port_number;  ///< by which the client finds the server: service.h
     std::string impair;                             ///< pmd/impair/spec.h; empty: none
     link::GidType roce = link::GidType::roce_v2;    ///< of the client's addresses, and so of both ends
     std::vector<unsigned> lcores;                   ///< empty: the first that the EAL has

@@ -2,6 +2,7 @@
 #include "apps/verbline/bench/rdma/port.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 #include <variant>
 
@@ -12,8 +13,7 @@
 #include <fmt/format.h>
 
 #include "apps/libibverbs/namespace/proposed_address.h"
-#include "control/host/kernel_neighbour.h"
-#include "datapath/link/ip_gid.h"
+#include "control/rdmacm/port_use.h"
 #include "pmd/base/clock.h"
 #include "pmd/packet_pool.h"
 
@@ -21,19 +21,16 @@ namespace verbline::rdma_bench {
 namespace {
 
 constexpr unsigned packets = 8191, pool_cache = 256;
+constexpr std::uint32_t services = 3;           ///< queue pairs: 0, QP1 and that of messages
 constexpr std::uint32_t headers = 128;          ///< around the payload of a packet, behind the Ethernet header
 constexpr std::uint32_t link_mtu = 4096 + 104;  ///< as programs under `verbline run` have it
 constexpr std::uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_ETHER_HDR_LEN + link_mtu + headers;
-constexpr Time upkeep_interval = millisecond, resolution_patience = 5 * second;
+constexpr Time upkeep_interval = millisecond;
 
 /// A DPDK port has to be configured, with Ethernet's MTU if nothing is said; others say themselves what they take (0).
 std::uint16_t mtu_of(const PortOptions& options) {
     if (!std::holds_alternative<pmd::DpdkSpec>(options.link) || options.mtu == 4096) return 0;
     return static_cast<std::uint16_t>(std::max<std::uint32_t>(RTE_ETHER_MTU, options.mtu + headers));
-}
-
-bool is_link_local(const wire::Gid& gid) {
-    return !link::ipv4_of(gid) && wire::is_link_local(link::ipv6_of(gid));
 }
 
 }  // namespace
@@ -68,8 +65,12 @@ Result<void> Port::open_rdma(const PortOptions& options) {
     auto made = rdma::Device::create({.name = options.name,
                                       .device = link_.device.get(),
                                       .pool = pool_.get(),
+                                      .kind = infiniband() ? link::GidTable::Kind::ib : link::GidTable::Kind::roce,
                                       .mac = link_.mac,
-                                      .max_queue_pairs = options.queue_pairs + 2,
+                                      .lid = link_.fabric.lid,
+                                      .max_queue_pairs = options.queue_pairs + services,
+                                      .first_slot = std::random_device()(),  // others may have the address, too
+                                      .member = member(),
                                       .start = monotonic_now()});
     if (!made) return std::unexpected(made.error());
     rdma_ = std::move(*made);
@@ -86,48 +87,20 @@ void Port::upkeep(Time now) noexcept {
     link_up_ = rdma_->check_link();
 }
 
-wire::Gid Port::address() const {
-    for (const auto& address : link_.addresses)
-        if (!is_link_local(address.gid)) return address.gid;
-    return link_local();
+std::uint32_t Port::max_mtu() const {
+    return infiniband() && link_.fabric.mtu != 0 ? std::min<std::uint32_t>(rdma_->max_mtu(), link_.fabric.mtu)
+                                                 : rdma_->max_mtu();
 }
 
-Result<rdma::Path> Port::path_to(const wire::Gid& peer) {
-    auto ours = link_local();
-    if (!is_link_local(peer)) {
-        const bool ipv4 = link::ipv4_of(peer).has_value();
-        auto chosen = std::ranges::find_if(link_.addresses, [&](const auto& each) { return contains(each, peer); });
-        // By way of a router, which the kernel knows.
-        if (chosen == link_.addresses.end() && link_.neighbours == nullptr)
-            chosen = std::ranges::find_if(link_.addresses, [&](const auto& each) {
-                return link::ipv4_of(each.gid).has_value() == ipv4 && !is_link_local(each.gid);
-            });
-        if (chosen == link_.addresses.end())
-            return failure(EHOSTUNREACH, fmt::format("{} has no address on the network of {}; give one with --ip",
-                                                     text(), link::address_text(peer)));
-        ours = chosen->gid;
-    }
-    const auto index = rdma_->gids().find(ours, roce_, {});
-    if (!index) return failure(EADDRNOTAVAIL, fmt::format("{} has no such address of this version of RoCE", text()));
-    auto mac = next_hop(ours, peer);
-    if (!mac) return std::unexpected(mac.error());
-    return rdma::Path{.gid_index = static_cast<unsigned>(*index),
-                      .address = {.global = true, .dgid = peer, .hop_limit = 64},
-                      .mac = *mac};
+std::vector<wire::PKey> Port::pkeys() const {
+    return link_.fabric.pkeys.empty() ? std::vector{wire::PKey{0xffff}} : link_.fabric.pkeys;
 }
 
-Result<wire::MacAddress> Port::next_hop(const wire::Gid& from, const wire::Gid& to) {
-    if (const auto known = link::mac_of_link_local(to)) return *known;
-    if (link_.neighbours == nullptr)
-        return host::resolve_kernel_neighbour(link_.ifindex, from, to, resolution_patience);
-    const auto until = monotonic_now() + resolution_patience;
-    for (auto now = monotonic_now(); now < until; now = monotonic_now()) {
-        if (const auto mac = link_.neighbours->find(to)) return *mac;
-        if (!link_.neighbours->resolving(to)) link_.neighbours->resolve(to);
-        poll(now);
-    }
-    return failure(EHOSTUNREACH,
-                   fmt::format("no host on {} answers for {}; start the server first", text(), link::address_text(to)));
+Result<void> Port::reserve(std::uint16_t space, std::uint16_t number) {
+    if (!member()) return {};
+    constexpr hub::PortUse listener{.family = rdmacm::Family::ib, .address = {}, .listening = true};
+    auto reserved = hub::reserve_port(link_.lane, space, number, listener);
+    return reserved ? Result<void>() : std::unexpected(reserved.error());
 }
 
 }  // namespace verbline::rdma_bench

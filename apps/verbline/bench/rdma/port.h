@@ -2,11 +2,12 @@
 #pragma once
 
 /// @file
-/// One end's port: packet buffers, network device, addresses, RDMA device. One thread uses it at a time: the one that
-/// opens it, then the one that polls it.
+/// One end's port: packet buffers, network device, addresses, RDMA device. A port of its own, a member of a node, or a
+/// port of a soft fabric. One thread uses it at a time: the one that opens it, then the one that polls it.
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "datapath/link/gid_table.h"
 #include "datapath/link/interface_address.h"
 #include "datapath/rdma/device.h"
+#include "datapath/wire/path_record.h"
 
 struct rte_mempool;
 
@@ -34,6 +36,15 @@ struct PortOptions {
     std::string impair;  ///< pmd/impair/spec.h; empty: none
 };
 
+/// The host at the far end of a path, as messages name it.
+std::string text(const rdma::Path& path);
+
+/// A path, and the payload of the largest packet that it carries, in bytes.
+struct PortPath {
+    rdma::Path path;
+    std::uint32_t mtu = 0;
+};
+
 class Port {
 public:
     /// Opens the device and brings it up. EINVAL: the link cannot be used for this.
@@ -43,8 +54,20 @@ public:
     const std::string& text() const { return link_.text; }
     /// What a client is to name: the first address that is not link-local, if there is one.
     wire::Gid address() const;
-    /// fe80::/64 and its MAC address: reached without asking anybody.
-    wire::Gid link_local() const { return link::link_local_gid(link_.mac); }
+    /// Reached without asking a neighbour: fe80::/64 and its MAC address; of a soft fabric the port's GID.
+    wire::Gid own_gid() const { return infiniband() ? link_.fabric.gid() : link::link_local_gid(link_.mac); }
+    bool infiniband() const { return link_.infiniband(); }
+    /// Of a path, at most.
+    std::uint32_t max_mtu() const;
+
+    /// Of a node, of which the port is a member.
+    const std::optional<link::MemberId>& member() const { return link_.lane.member; }
+    /// What the ends talk in, and the whole table.
+    wire::PKey pkey() const { return link_.pkey_at(0); }
+    std::vector<wire::PKey> pkeys() const;
+    /// Has a node pass on requests for this port number of the connection manager's port space, until the port is
+    /// closed. EADDRINUSE: another member has it.
+    Result<void> reserve(std::uint16_t space, std::uint16_t number);
 
     /// One round of the datapath, and now and then of the link's upkeep. May block for a millisecond where nothing
     /// comes and others compute on the CPU (idle_wait.h).
@@ -59,8 +82,9 @@ public:
     bool link_up() const { return link_up_; }
 
     /// Path to a host, from our address on its network, in the version of RoCE of the options; the host answers in
-    /// that. Polls meanwhile; a few seconds at most. EHOSTUNREACH: it does not answer, or is on none of our networks.
-    Result<rdma::Path> path_to(const wire::Gid& peer);
+    /// that. Polls meanwhile; a few seconds at most. EHOSTUNREACH: it does not answer, or is on none of our networks,
+    /// or the subnet administrator knows no path.
+    Result<PortPath> path_to(const wire::Gid& peer);
 
     /// Memory of the packet buffers of a port, in MB.
     static std::size_t buffer_memory_mb();
@@ -72,7 +96,14 @@ private:
 
     Result<void> open_rdma(const PortOptions& options);
     void upkeep(Time now) noexcept;
+    Result<PortPath> roce_path_to(const wire::Gid& peer);
+    Result<PortPath> subnet_path_to(const wire::Gid& peer);
+    Result<wire::PathRecord> ask_subnet_manager(const wire::Gid& to) const;
+    Result<wire::PathRecord> ask_node_for_path(const wire::Gid& to);
     Result<wire::MacAddress> next_hop(const wire::Gid& from, const wire::Gid& to);
+    Result<wire::MacAddress> ask_node(const wire::Gid& from, const wire::Gid& to);
+    template <class Find>
+    auto poll_until(Time until, Find find) -> decltype(find(Time{}));
 
     std::unique_ptr<rte_mempool, FreePool> pool_;
     std::mutex hub_mutex_;  ///< the broker's; one thread at a time uses the port, so nobody waits

@@ -120,9 +120,9 @@ private:
 
     Result<void> measure(const std::atomic<bool>& stop) {
         auto plan = plan_;
-        if (auto good = fit(plan, client_.port->rdma().max_mtu()); !good) return good;
-        Client client(*client_.port, stop);
-        const auto server = plan.server ? *plan.server : server_.port->link_local();
+        if (auto good = fit(plan, client_.port->max_mtu()); !good) return good;
+        Client client(*client_.port, plan_.port_number, stop);
+        const auto server = plan.server ? *plan.server : server_.port->own_gid();
         if (auto good = client.connect(server, plan.spec); !good) return good;
         print_header();
         for (const auto& round : plan.rounds) {
@@ -132,7 +132,7 @@ private:
             results_.push_back(*result);
         }
         client.bye();
-        print_end({.mtu = client.mtu(), .gid_index = client.gid_index()});
+        print_end({.mtu = client.mtu(), .gid_index = client.gid_index(), .infiniband = client_.port->infiniband()});
         return {};
     }
 
@@ -159,7 +159,7 @@ private:
     // On the server's thread.
 
     Result<void> serve(const std::atomic<bool>& stop) {
-        Server server(*server_.port, stop);
+        Server server(*server_.port, plan_.port_number, stop);
         if (auto good = server.open(); !good) return good;
         if (plan_.role == Role::server)
             fmt::print(stderr, "verbline: {}: ready for verbline bench rdma LINK {}\n", server_.port->text(),
@@ -172,9 +172,8 @@ private:
     void print_served(const Server& server) const {
         const auto rows = served_rows(server.rounds());
         if (run_.format == Format::json) {
-            fmt::print("{}", cli::render_json({{"client", link::address_text(*server.client())},
-                                               {"served", rows},
-                                               {"machine", machine()}}));
+            fmt::print("{}", cli::render_json(
+                                 {{"client", text(server.client()->path)}, {"served", rows}, {"machine", machine()}}));
         } else {
             fmt::print("{}", cli::render_table(rows));
         }

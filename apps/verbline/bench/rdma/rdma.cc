@@ -25,10 +25,12 @@ public:
                  "SERVER, an address of the server's, it is the client; the test's options are given there alone. With "
                  "--both, both ends are in this process, the server on the second LINK.",
                  "LINK is as for verbline-run(1): hub:NAME, a lane of a hub, with direct links between two such ends; "
-                 "eth:IFNAME, an interface with the kernel's addresses, or with --ip beside them; tap:IFNAME; "
-                 "memif:SOCKET[,server]; or dpdk:DEVARGS. A link without addresses has a link-local one, which the "
-                 "server prints. The ends talk by management datagrams on the link itself: it needs no TCP. For node: "
-                 "and ib: links there is perftest: there these datagrams are others' to answer.",
+                 "node:NAME, the port of a node; eth:IFNAME, an interface with the kernel's addresses, or with --ip "
+                 "beside them; tap:IFNAME; memif:SOCKET[,server]; dpdk:DEVARGS; or ib:HOST@FABRIC, a port of a soft "
+                 "fabric, whose hub has to run. A link without addresses has a link-local one, and a port of a fabric "
+                 "the GID that its subnet manager gave it; the server prints what the client is to name.",
+                 "The ends find each other by a service id, as services of the connection manager are found, and talk "
+                 "by datagrams on the link itself: it needs no TCP.",
                  "Bandwidths are of both directions together, in units of 2^20 bytes, or of 10^9 bits with "
                  "--report_gbits. The peak is the best stretch between a posting and a completion, and 0 with "
                  "--duration or above 20,000 messages. Latencies of SEND and WRITE are half of a message and its "
@@ -40,6 +42,8 @@ public:
                  "failure."},
             .examples =
                 {{"verbline bench rdma hub:default", "a server on the hub that verbline-hub(1) runs"},
+                 {"verbline bench rdma node:default", "a server at the port of a node, one of several programs there"},
+                 {"verbline bench rdma ib:H3@vl fe80::10:3", "a client at port H3 of fabric vl"},
                  {"verbline bench rdma eth:eth1", "a server"},
                  {"verbline bench rdma eth:eth1 10.1.0.1 --all", "its client: WRITEs of 2 bytes to 8 MiB"},
                  {"verbline bench rdma eth:eth1 10.1.0.1 --operation send --latency --size 8",
@@ -55,6 +59,10 @@ public:
         app.add_option("LINK", texts_.link, "where this end is, see above");
         app.add_option("SERVER", texts_.server, "IPv4 or IPv6 address of the server; without it, this is one");
         app.add_option("--both", texts_.both, "both ends here, the server on this second link")->type_name("LINK");
+        app.add_option("--port", texts_.port_number,
+                       "number of the server's service, the same at both ends; without it, 18515")
+            ->type_name("N")
+            ->check(CLI::Range(1u, 65535u));
         app.add_option("--ip", texts_.addresses, "address of LINK, such as 10.1.0.1/24; several are allowed")
             ->type_name("CIDR")
             ->expected(1)

@@ -90,14 +90,14 @@ Json test_info(const RdmaPlan& plan, const PathFacts& path) {
     if (spec.operation == Operation::send && spec.bidirectional) info["RX_depth"] = spec.rx_depth;
     if (!latency) info["CQ_Moderation"] = plan.rounds.back().cq_moderation;
     info["Mtu"] = path.mtu;
-    info["Link_type"] = "Ethernet";
-    info["GID_index"] = path.gid_index;
+    info["Link_type"] = path.infiniband ? "IB" : "Ethernet";
+    if (!path.infiniband) info["GID_index"] = path.gid_index;
     if (spec.awaits_response())
         info["Outstand_reads"] = spec.reads;
     else
         info["Max_inline_data"] = spec.inline_bytes;
     info["rdma_cm_QPs"] = "OFF";
-    info["Data_ex_method"] = "MAD";
+    info["Data_ex_method"] = "SIDR";
     return info;
 }
 

@@ -31,6 +31,7 @@ std::string csv_row(const RdmaPlan& plan, const RoundResult& result);
 struct PathFacts {
     std::uint32_t mtu = 0;
     unsigned gid_index = 0;
+    bool infiniband = false;
 };
 /// perftest's objects test_info and results (of the last size), all sizes as `rounds`, and the machine.
 cli::Json client_json(const RdmaPlan& plan, const PathFacts& path, std::span<const RoundResult> results,

@@ -18,14 +18,14 @@ constexpr Time lingering = 300 * millisecond;  ///< the answer to the client's l
 }  // namespace
 
 Result<void> Server::open() {
-    auto channel = Channel::create(port_);
+    auto channel = Channel::create(port_, number_);
     if (!channel) return std::unexpected(channel.error());
     channel_ = std::move(*channel);
-    return {};
+    return channel_->listen();
 }
 
 Result<void> Server::run() {
-    const Channel::Answer answer_one = [this](const mad::GmpPeer& from, const Message& request) {
+    const Channel::Answer answer_one = [this](const Peer& from, const Message& request) {
         return answer(from, request);
     };
     Time over_at = 0;
@@ -41,19 +41,19 @@ Result<void> Server::run() {
         if (!client_ && stop_.load(std::memory_order_relaxed)) return {};
         if (!client_ || over_) continue;
         if (auto good = may_go_on(port_, stop_); !good) return good;
-        if (now - heard_ > Channel::patience)
-            return failure(ETIMEDOUT, fmt::format("the client {} says nothing any more; is it gone?",
-                                                  link::address_text(*client_)));
+        if (now - heard_ > patience)
+            return failure(ETIMEDOUT,
+                           fmt::format("the client {} says nothing any more; is it gone?", text(client_->path)));
     }
 }
 
-std::optional<Message> Server::answer(const mad::GmpPeer& from, const Message& request) {
+std::optional<Message> Server::answer(const Peer& from, const Message& request) {
     Message response{.kind = request.kind, .modifier = request.modifier};
     if (request.kind == MessageKind::hello) {
         response.payload = hello(from, request);
         return response;
     }
-    if (!client_ || from.path.address.dgid != *client_) return std::nullopt;
+    if (!client_ || !is_same(from, *client_)) return std::nullopt;
     heard_ = monotonic_now();
     Result<void> good;
     switch (request.kind) {
@@ -73,8 +73,8 @@ std::optional<Message> Server::answer(const mad::GmpPeer& from, const Message& r
     return response;
 }
 
-Payload Server::hello(const mad::GmpPeer& from, const Message& request) {
-    const bool again = client_ && from.path.address.dgid == *client_ && request.payload == first_hello_;
+Payload Server::hello(const Peer& from, const Message& request) {
+    const bool again = client_ && is_same(from, *client_) && request.payload == first_hello_;
     if (client_ && !again) return payload_of(Welcome{.refusal = std::to_underlying(Refusal::occupied)});
     if (!again) {
         const auto made = welcome(from, read_payload<Hello>(request.payload));
@@ -87,7 +87,7 @@ Payload Server::hello(const mad::GmpPeer& from, const Message& request) {
 }
 
 /// A new client: its queue pairs are made.
-Welcome Server::welcome(const mad::GmpPeer& from, const Hello& hello) {
+Welcome Server::welcome(const Peer& from, const Hello& hello) {
     const auto refuse = [](Refusal refusal) { return Welcome{.refusal = std::to_underlying(refusal)}; };
     if (hello.version != protocol_version) return refuse(Refusal::version);
     const auto spec = hello.spec();
@@ -96,9 +96,8 @@ Welcome Server::welcome(const mad::GmpPeer& from, const Hello& hello) {
     if (!pairs) return refuse(Refusal::no_memory);
     pairs_ = std::move(*pairs);
     client_memory_ = {.rkey = hello.rkey, .address = hello.address, .srq = hello.srq};
-    mtu_ = std::min(spec->mtu, port_.rdma().max_mtu());
-    path_ = from.path;
-    client_ = from.path.address.dgid;
+    mtu_ = std::min(spec->mtu, port_.max_mtu());
+    client_ = from;
     return {};
 }
 
@@ -113,7 +112,7 @@ Result<Payload> Server::pairs(const Message& request) {
         const auto pair = request.modifier + i;
         const auto theirs = wire::read<PairNumbers>(place(request.payload, i)).value_or(PairNumbers{});
         if (!pairs_->connected(pair))
-            if (auto good = pairs_->connect(pair, theirs, client_memory_, path_, mtu_); !good)
+            if (auto good = pairs_->connect(pair, theirs, client_memory_, client_->path, mtu_); !good)
                 return std::unexpected(good.error());
         wire::write(pairs_->numbers(pair), place(answer, i));
     }

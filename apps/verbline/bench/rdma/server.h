@@ -25,32 +25,33 @@ struct ServedRound {
 
 class Server {
 public:
-    /// `port` outlives the server. `stop` ends it.
-    Server(Port& port, const std::atomic<bool>& stop) : port_(port), stop_(stop) {}
+    /// `port` outlives the server. `number`: of its service. `stop` ends it.
+    Server(Port& port, std::uint16_t number, const std::atomic<bool>& stop)
+        : port_(port), number_(number), stop_(stop) {}
 
-    /// Queue pairs can be made, and clients come, from now on.
+    /// Queue pairs can be made, and clients come, from now on. EADDRINUSE: the node has another server.
     Result<void> open();
     /// Serves until the client says that it is done. ETIMEDOUT: the client says nothing any more. ECANCELED: stopped;
     /// without a client that is no failure.
     Result<void> run();
 
     const std::vector<ServedRound>& rounds() const { return rounds_; }
-    const std::optional<wire::Gid>& client() const { return client_; }
+    const std::optional<Peer>& client() const { return client_; }
 
 private:
-    std::optional<Message> answer(const mad::GmpPeer& from, const Message& request);
-    Payload hello(const mad::GmpPeer& from, const Message& request);
-    Welcome welcome(const mad::GmpPeer& from, const Hello& hello);
+    std::optional<Message> answer(const Peer& from, const Message& request);
+    Payload hello(const Peer& from, const Message& request);
+    Welcome welcome(const Peer& from, const Hello& hello);
     Result<Payload> pairs(const Message& request);
     Result<void> begin(const Message& request);
     Message end(const Message& request);
     bool settled(const Account& client, Time now);
 
     Port& port_;
+    const std::uint16_t number_;
     const std::atomic<bool>& stop_;
     std::unique_ptr<Channel> channel_;
-    std::optional<wire::Gid> client_;
-    rdma::Path path_;
+    std::optional<Peer> client_;
     std::uint32_t mtu_ = 0;
     PeerMemory client_memory_;
     Payload first_hello_{};

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "apps/verbline/bench/rdma/channel.h"
+#include "apps/verbline/bench/rdma/service.h"
 #include "pmd/base/clock.h"
 
 namespace verbline::rdma_bench {
@@ -34,7 +34,7 @@ Error request_failure(const Port& port, transport::Status status) {
 
 bool ProgressWatch::moves(std::uint64_t progress, Time now) {
     if (changed_ == 0 || progress != last_) last_ = progress, changed_ = now;
-    return now - changed_ < Channel::patience;
+    return now - changed_ < patience;
 }
 
 }  // namespace verbline::rdma_bench

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/bench/rdma/plan.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "apps/verbline/bench/rdma/messages.h"
@@ -46,14 +45,32 @@ TEST(RdmaPlan, RolesFollowFromWhatIsGiven) {
     EXPECT_EQ(both.links.size(), 2u);
 }
 
-TEST(RdmaPlan, LinksAreThoseOfProgramsWithAQp1OfTheirOwn) {
+TEST(RdmaPlan, LinksAreThoseOfPrograms) {
     const auto linked = [](const char* text) { return plan([text](auto& t) { t.link = text; }).links.front(); };
     EXPECT_EQ(linked("hub:a"), verbs::Link(verbs::HubLink{"a"}));
+    EXPECT_EQ(linked("node:a"), verbs::Link(verbs::NodeLink{"a"}));
     EXPECT_EQ(linked("eth:eth1"), verbs::Link(pmd::EthernetSpec{"eth1"}));
-    for (const auto* const text : {"node:a", "ib:H1@a"})
-        EXPECT_EQ(
-            refusal([text](auto& t) { t.link = text; }),
-            fmt::format("{}: for this link use perftest, as in `verbline run --link {} -- ib_write_bw`", text, text));
+}
+
+TEST(RdmaPlan, FabricsHaveTheirOwnAddressesAndNoRoce) {
+    const auto on_fabric = [](auto&& change) {
+        return [change](RdmaTexts& texts) {
+            texts.link = "ib:H1@a", texts.server = "fe80::10:3";
+            change(texts);
+        };
+    };
+    EXPECT_EQ(plan(on_fabric([](auto&) {})).links.front(), verbs::Link(verbs::InfinibandLink{"H1", "a"}));
+    EXPECT_EQ(refusal(on_fabric([](auto& t) { t.roce = "v2"; })),
+              "--roce: ib:H1@a is on a fabric, which has no RoCE: leave --roce out");
+    EXPECT_EQ(refusal(on_fabric([](auto& t) { t.addresses = {"10.1.0.1/24"}; })),
+              "--ip: the port of ib:H1@a has a GID of its fabric's: leave --ip out");
+    EXPECT_EQ(refusal(on_fabric([](auto& t) { t.server = "10.0.0.1"; })),
+              "10.0.0.1: on a fabric the server is named by the GID that it prints, such as fe80::10:3");
+}
+
+TEST(RdmaPlan, TheServiceHasPerftestsPortNumber) {
+    EXPECT_EQ(plan([](auto&) {}).port_number, 18515);
+    EXPECT_EQ(plan([](auto& t) { t.port_number = 65535; }).port_number, 65535);
 }
 
 TEST(RdmaPlan, AllIsEverySizeAndOfDatagramsUpToTheMtu) {

@@ -65,6 +65,12 @@ TEST(RdmaReport, LatencyHasPerftestsKeys) {
               R"({"MsgSize":8,"n_iterations":1000,"t_avg":4.0,"tps_average":100000.0})");
 }
 
+TEST(RdmaReport, PathsOfAFabricAreByLid) {
+    const auto info = client_json(planned([](auto&) {}), {.mtu = 2048, .infiniband = true}, {}, {})["test_info"];
+    EXPECT_EQ(info["Link_type"], "IB");
+    EXPECT_FALSE(info.contains("GID_index")) << "as perftest has it";
+}
+
 TEST(RdmaReport, JsonHasPerftestsObjectsAndTheMachine) {
     const auto given = planned([](auto& t) { t.operation = "send", t.transport = "UC", t.pairs = 2; });
     auto lossy = bandwidth();
@@ -76,6 +82,7 @@ TEST(RdmaReport, JsonHasPerftestsObjectsAndTheMachine) {
     EXPECT_EQ(json["test_info"]["Number_of_qps"], 2);
     EXPECT_EQ(json["test_info"]["Mtu"], 1024);
     EXPECT_EQ(json["test_info"]["GID_index"], 3);
+    EXPECT_EQ(json["test_info"]["Link_type"], "Ethernet");
     EXPECT_EQ(json["results"]["n_iterations"], 5000);
     EXPECT_EQ(json["rounds"].size(), 2u);
     EXPECT_EQ(json["rounds"][1]["delivered"], 4999);
