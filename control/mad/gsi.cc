@@ -75,9 +75,7 @@ void Gsi::take(const transport::Completion& completion, rdma::Datagrams::Route r
     const auto header = wire::Mad::parse(mad);
     if (!header) return transport_counters_.rx_dropped_bad_version.add();
     const auto pkey = wire::PKey{completion.pkey_index};
-    if (std::ranges::none_of(options_.pkeys, [&](auto each) { return wire::match(each, pkey); })) {
-        return counters_.rx_dropped_bad_pkey.add();
-    }
+    if (!in_partition(pkey)) return counters_.rx_dropped_bad_pkey.add();
     const auto from = datagrams_->source(completion, route);
     if (!from) return counters_.rx_dropped_not_ours.add();
     if (header->management_class != burst_class_) hand_over();
@@ -85,6 +83,16 @@ void Gsi::take(const transport::Completion& completion, rdma::Datagrams::Route r
     burst_.push_back({.from = {.path = from->path, .qpn = from->qpn, .pkey = pkey},
                       .header = *header,
                       .mad = mad.first<wire::mad_size>()});
+}
+
+void Gsi::set_pkeys(std::vector<wire::PKey> pkeys) {
+    const std::scoped_lock lock(pkeys_mutex_);
+    options_.pkeys = std::move(pkeys);
+}
+
+bool Gsi::in_partition(wire::PKey pkey) const {
+    const std::scoped_lock lock(pkeys_mutex_);
+    return std::ranges::any_of(options_.pkeys, [&](auto each) { return wire::match(each, pkey); });
 }
 
 void Gsi::hand_over() {

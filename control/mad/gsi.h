@@ -83,6 +83,9 @@ public:
     /// Any thread.
     void on_ready(std::function<void()> on_ready, Drainer who = Drainer::connections);
 
+    /// The port's P_Key table is another now. Any thread.
+    void set_pkeys(std::vector<wire::PKey> pkeys);
+
     void counters(const CounterVisitor& visit) const;
 
 private:
@@ -93,7 +96,10 @@ private:
     void hand_over();
     bool find_next_hop(rdma::Path& path) const;
 
-    const GsiOptions options_;
+    bool in_partition(wire::PKey pkey) const;
+
+    GsiOptions options_;  ///< constant, but for `pkeys`
+    mutable std::mutex pkeys_mutex_;
     TransportCounters transport_counters_;  ///< tx: by `send`, under its mutex; rx: by `drain`
     GsiCounters counters_;                  ///< written as `transport_counters_`
     std::mutex send_mutex_;                 ///< serializes senders

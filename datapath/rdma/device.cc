@@ -96,6 +96,15 @@ void Device::set_lid(wire::Lid lid) {
     }
 }
 
+void Device::set_pkeys(std::vector<wire::PKey> pkeys) {
+    const std::scoped_lock lock(mutex_);
+    options_.pkeys = std::move(pkeys);
+    for (auto& engine : engines_) {
+        const QuiescentGate::Hold hold(engine->gate());
+        engine->set_pkeys(options_.pkeys);
+    }
+}
+
 bool Device::check_link() {
     const bool up = options_.device->link_up();
     if (up != std::exchange(link_up_, up)) {

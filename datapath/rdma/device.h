@@ -67,7 +67,10 @@ struct DeviceOptions {
     link::GidTable::Kind kind = link::GidTable::Kind::roce;
     wire::MacAddress mac;  ///< our address; on the soft fabric it is derived from the LID
     wire::Lid lid{};       ///< soft fabric
-    bool ecn = true;       ///< RoCE v2: ECN-capable, so that routers mark instead of drop
+    /// Soft fabric: the port's P_Key table, in which queue pairs have an index. Empty: each has the P_Key that it is
+    /// given.
+    std::vector<wire::PKey> pkeys{};
+    bool ecn = true;  ///< RoCE v2: ECN-capable, so that routers mark instead of drop
     congestion::DcqcnParameters dcqcn{};
     transport::AsyncEventHandler on_event{};                  ///< asynchronous events: see transport::AsyncEventHandler
     std::uint32_t max_queue_pairs = 1 << 17;                  ///< per shard, including QP1
@@ -135,6 +138,10 @@ public:
 
     /// Soft fabric: our LID is another now. Queue pairs that are connected keep the headers that they have.
     void set_lid(wire::Lid lid);
+
+    /// Soft fabric: the P_Key table is another now, which queue pairs follow by their index. An entry that is zero, or
+    /// is not there, receives nothing.
+    void set_pkeys(std::vector<wire::PKey> pkeys);
 
     /// Returns whether the port's link is up and emits port_active or port_error, on the calling thread, when that has
     /// changed. Call it a few times a second: network devices that can reconnect do so in it.

@@ -281,6 +281,11 @@ void Engine::remove(transport::TransportQueuePair& pair) {
     }
 }
 
+void Engine::set_pkeys(std::span<const wire::PKey> pkeys) {
+    for (auto* const pair : slots_)
+        if (pair != nullptr) pair->follow(pkeys);
+}
+
 void Engine::attach(const wire::Gid& group, transport::TransportQueuePair& pair) {
     auto& members = groups_[group];
     if (std::ranges::find(members, &pair) == members.end()) members.push_back(&pair);

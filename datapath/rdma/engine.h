@@ -106,6 +106,7 @@ public:
     void attach(const wire::Gid& group, transport::TransportQueuePair& pair);
     void detach(const wire::Gid& group, transport::TransportQueuePair& pair);
     void set_address(const wire::MacAddress& mac) { tx_stage_.set_address(mac); }
+    void set_pkeys(std::span<const wire::PKey> pkeys);
     /// Runs `change(PollContext&)` between two polls, then notifies the completion queues it has pushed to.
     template <class Change>
     void between_polls(Change&& change) {

@@ -30,7 +30,10 @@ Result<void> QueuePair::change(std::initializer_list<QueuePairState> from, const
 }
 
 Result<void> QueuePair::init(const transport::TransportQueuePair::InitAttributes& attributes) {
-    return change({QueuePairState::reset, QueuePairState::init}, "INIT", [&] { pair().to_init(attributes); });
+    return change({QueuePairState::reset, QueuePairState::init}, "INIT", [&] {
+        pair().to_init(attributes);
+        if (const auto& pkeys = device().options_.pkeys; !pkeys.empty()) pair().follow(pkeys);
+    });
 }
 
 Result<void> QueuePair::ready_to_receive(const ReadyToReceive& attributes) {

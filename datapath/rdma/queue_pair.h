@@ -57,7 +57,8 @@ public:
     /// True if this is an XRC target that has further handles.
     bool shared() const { return shared_ != nullptr && shared_.use_count() > 1; }
 
-    // State transitions, from any thread. EINVAL: not allowed from the current state, or invalid attributes.
+    // State transitions, from any thread. EINVAL: not allowed from the current state, or invalid attributes. `init`: of
+    // a device with a P_Key table the index counts.
     Result<void> init(const transport::TransportQueuePair::InitAttributes& attributes);
     Result<void> ready_to_receive(const ReadyToReceive& attributes);
     Result<void> ready_to_send(const ReadyToSend& attributes);

@@ -22,8 +22,12 @@ enum class AsyncEventKind : std::uint8_t {
     device_fatal = 8,
     port_active = 9,
     port_error = 10,
+    lid_change = 11,
+    pkey_change = 12,
+    sm_change = 13,
     srq_limit_reached = 15,
     last_wqe_reached = 16,
+    client_reregister = 17,
     gid_change = 18,
 };
 

@@ -97,6 +97,10 @@ public:
     void drain(bool on) noexcept;  ///< RTS to SQD, SQD and SQE to RTS
     void set_access(memory::Access access) { qp_.access = access; }
     void set_qkey(wire::QKey qkey) { qp_.qkey = qkey; }
+    /// The port's P_Key table is another: takes the entry at its index. One that is not there matches nothing.
+    void follow(std::span<const wire::PKey> pkeys) {
+        qp_.pkey = qp_.pkey_index < pkeys.size() ? pkeys[qp_.pkey_index] : wire::PKey{};
+    }
     void set_rnr_timer(std::uint8_t timer);
     /// XRC target: drops references to a shared receive queue that is about to be destroyed. A message in progress to
     /// it is refused at its next packet, like one to a queue that does not exist (annex A14).

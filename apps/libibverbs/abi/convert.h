@@ -67,7 +67,11 @@ constexpr ibv_event_type to_event_type(transport::AsyncEventKind kind) {
     static_assert(same(cq_error, IBV_EVENT_CQ_ERR));
     static_assert(same(communication_established, IBV_EVENT_COMM_EST));
     static_assert(same(port_error, IBV_EVENT_PORT_ERR));
+    static_assert(same(lid_change, IBV_EVENT_LID_CHANGE));
+    static_assert(same(pkey_change, IBV_EVENT_PKEY_CHANGE));
+    static_assert(same(sm_change, IBV_EVENT_SM_CHANGE));
     static_assert(same(last_wqe_reached, IBV_EVENT_QP_LAST_WQE_REACHED));
+    static_assert(same(client_reregister, IBV_EVENT_CLIENT_REREGISTER));
     static_assert(same(gid_change, IBV_EVENT_GID_CHANGE));
     return static_cast<ibv_event_type>(kind);
 }

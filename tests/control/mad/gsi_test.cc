@@ -221,6 +221,22 @@ TEST_F(GsiTest, InvalidMadsAreDroppedAndCounted) {
     EXPECT_EQ(b.arrived.size(), 2u) << "the partition that the peer was given with";
 }
 
+TEST_F(GsiTest, PartitionsAreThoseOfTheTableAsItIs) {
+    Services a(host_a), b(host_b);
+    const auto arrives = [&](std::uint64_t number) {
+        a.gsi->send(to(a, b, 3), some_mad(number));
+        settle();
+        b.gsi->drain();
+        return b.arrived.size();
+    };
+    EXPECT_EQ(arrives(1), 1u);
+    b.gsi->set_pkeys({wire::PKey{0x8007}});
+    EXPECT_EQ(arrives(2), 1u);
+    EXPECT_EQ(b.counter("rx_dropped_bad_pkey"), 1u);
+    b.gsi->set_pkeys({wire::PKey{0x8007}, wire::PKey{0x7fff}});
+    EXPECT_EQ(arrives(3), 2u);
+}
+
 TEST_F(GsiTest, SecondGsiOfADeviceIsBusy) {
     Services a(host_a);
     EXPECT_EQ(Gsi::create({.device = &host_a.device()}).error().code, EBUSY);

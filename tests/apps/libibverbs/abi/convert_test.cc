@@ -40,6 +40,10 @@ TEST(Convert, EveryEventHasItsNumber) {
     EXPECT_EQ(to_event_type(send_queue_drained), IBV_EVENT_SQ_DRAINED);
     EXPECT_EQ(to_event_type(port_active), IBV_EVENT_PORT_ACTIVE);
     EXPECT_EQ(to_event_type(port_error), IBV_EVENT_PORT_ERR);
+    EXPECT_EQ(to_event_type(lid_change), IBV_EVENT_LID_CHANGE);
+    EXPECT_EQ(to_event_type(pkey_change), IBV_EVENT_PKEY_CHANGE);
+    EXPECT_EQ(to_event_type(sm_change), IBV_EVENT_SM_CHANGE);
+    EXPECT_EQ(to_event_type(client_reregister), IBV_EVENT_CLIENT_REREGISTER);
     EXPECT_EQ(to_event_type(srq_limit_reached), IBV_EVENT_SRQ_LIMIT_REACHED);
     EXPECT_EQ(to_event_type(last_wqe_reached), IBV_EVENT_QP_LAST_WQE_REACHED);
     EXPECT_EQ(to_event_type(gid_change), IBV_EVENT_GID_CHANGE);
