@@ -139,6 +139,8 @@ Result<std::optional<SubnetPort>> ask_subnet_port(std::string_view node);
 /// Never blocks; what is found comes by `take_subnet_news`. False: cannot be sent now, ask again.
 bool ask_subnet(const Lane& lane, const SubnetQuestion& question);
 SubnetNews take_subnet_news(const Lane& lane);
+/// Of these only what the node has said last of its port.
+std::optional<SubnetPort> take_subnet_port(const Lane& lane);
 
 /// Whether a hub or node of this name runs and answers.
 bool runs(std::string_view name, ServerKind kind = ServerKind::hub);

@@ -36,6 +36,11 @@ bool ask_subnet(const Lane& lane, const SubnetQuestion& question) {
     return std::visit([&](const auto& each) { return say(lane, each); }, question);
 }
 
+std::optional<SubnetPort> take_subnet_port(const Lane& lane) {
+    receive_news(lane.control, lane.news);
+    return std::exchange(lane.news.subnet.port, std::nullopt);
+}
+
 SubnetNews take_subnet_news(const Lane& lane) {
     receive_news(lane.control, lane.news);
     return std::exchange(lane.news.subnet, {});

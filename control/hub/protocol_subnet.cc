@@ -55,6 +55,7 @@ struct [[gnu::packed]] JoinSubnetGroupMessage {
     GidBytes mgid;
     std::uint32_t user;
     std::uint8_t send_only, has_qkey;
+    std::uint16_t pkey;
     std::uint32_t qkey;
 };
 struct [[gnu::packed]] SubnetGroupMessage {
@@ -151,6 +152,7 @@ std::optional<Message> value(const JoinSubnetGroupMessage& in) {
     return JoinSubnetGroup{.mgid = {in.mgid},
                            .user = in.user,
                            .send_only = in.send_only == 1,
+                           .pkey = wire::PKey{in.pkey},
                            .qkey = in.has_qkey == 1 ? std::optional(wire::QKey{in.qkey}) : std::nullopt};
 }
 std::optional<Message> value(const SubnetGroupMessage& in) {
@@ -215,6 +217,7 @@ std::vector<std::byte> encode_subnet(const JoinSubnetGroup& message) {
                                            .user = message.user,
                                            .send_only = message.send_only,
                                            .has_qkey = message.qkey.has_value(),
+                                           .pkey = std::to_underlying(message.pkey),
                                            .qkey = std::to_underlying(message.qkey.value_or(wire::QKey{}))},
                     Type::join_subnet_group);
 }

@@ -67,6 +67,7 @@ struct JoinSubnetGroup {
     wire::Gid mgid{};
     std::uint32_t user = 0;  ///< the member's own number of it
     bool send_only = false;
+    wire::PKey pkey{0xffff};           ///< of the group's partition
     std::optional<wire::QKey> qkey{};  ///< of a group that is created; none: the broadcast group's
     bool operator==(const JoinSubnetGroup&) const = default;
 };

@@ -23,7 +23,7 @@ constexpr sa::UserId interface_itself{1};
 /// By which the subnet administrator is asked for groups and paths: in requests, as in MGIDs (RFC 4391, 4), a
 /// partition is named by the P_Key of its full members.
 constexpr wire::PKey named(wire::PKey pkey) {
-    return wire::PKey{static_cast<std::uint16_t>(0x8000u | wire::partition(pkey))};
+    return wire::full_member(pkey);
 }
 
 wire::EtherType type_of(const wire::Gid& group) {

@@ -107,7 +107,7 @@ void SubnetService::join(hub::LaneId member, const hub::JoinSubnetGroup& wanted)
     if (like && wanted.qkey) like->qkey = *wanted.qkey;
     agent_.groups().join(wanted.mgid, user_of(member, wanted.user),
                          wanted.send_only ? wire::join_state::send_only_full_member : wire::join_state::full_member,
-                         {.pkey = default_partition, .create_like = like},
+                         {.pkey = wanted.pkey, .create_like = like},
                          [this, member, wanted](const auto& answer) { granted(member, wanted, answer); });
 }
 

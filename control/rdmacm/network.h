@@ -40,6 +40,7 @@ struct GroupRequest {
     wire::Gid mgid{};
     bool send_only = false;
     std::optional<wire::QKey> qkey{};  ///< none: the broadcast group's
+    wire::PKey pkey{0xffff};           ///< InfiniBand; of a full member
 };
 
 class NetworkPort {
@@ -53,11 +54,12 @@ public:
         unsigned ifindex = 0;
         wire::Gid port_gid{};  ///< InfiniBand; RoCE: the link-local one
         wire::Lid lid{};
-        wire::PKey pkey{0xffff};
-        std::uint8_t mtu = 3;         ///< coded; the largest of the port
-        std::uint8_t rate = 3;        ///< coded
-        wire::Gid broadcast_group{};  ///< IPoIB's; scope and P_Key of other groups come from it
-        wire::QKey broadcast_qkey{};  ///< 0: not known yet
+        wire::PKey pkey{0xffff};                            ///< of the partition that IP addresses are in
+        std::vector<wire::PKey> pkeys{wire::PKey{0xffff}};  ///< the P_Key table
+        std::uint8_t mtu = 3;                               ///< coded; the largest of the port
+        std::uint8_t rate = 3;                              ///< coded
+        wire::Gid broadcast_group{};                        ///< IPoIB's; scope and P_Key of other groups come from it
+        wire::QKey broadcast_qkey{};                        ///< 0: not known yet
         bool active = false;
     };
 

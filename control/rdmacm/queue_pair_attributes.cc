@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/rdmacm/queue_pair_attributes.h"
 
+#include <cerrno>
+#include <optional>
+
 #include "control/rdmacm/service_core.h"
+#include "control/rdmacm/source.h"
 
 namespace verbline::rdmacm {
 namespace {
@@ -13,9 +17,14 @@ bool requests(QueuePairType type) {
     return type == QueuePairType::rc || type == QueuePairType::xrc_initiator;
 }
 
-QueuePairAttributes init(const Id& id) {
+/// ENOENT: the subnet manager has taken the port out of the connection's partition.
+Result<QueuePairAttributes> init(const Id& id) {
+    const auto index =
+        id.port ? pkey_index_of(id.port->facts(), id.connection.pkey) : std::optional<std::uint16_t>(std::uint16_t{});
+    if (!index) return failure(ENOENT, "the port is not in the connection's partition any more");
     QueuePairAttributes attributes{.mask = attribute::state | attribute::pkey_index | attribute::port,
-                                   .state = transport::QueuePairState::init};
+                                   .state = transport::QueuePairState::init,
+                                   .pkey_index = *index};
     if (id.datagram()) {
         attributes.mask |= attribute::qkey;
         attributes.qkey = id.qkey.value_or(wire::QKey{});
@@ -69,7 +78,7 @@ Result<QueuePairAttributes> queue_pair_attributes(const Id& id, transport::Queue
     if (id.datagram() || !id.connection.endpoint) {
         // Not connected: only the attributes of INIT are known, in any state.
         auto attributes = init(id);
-        attributes.state = state;
+        if (attributes) attributes->state = state;
         return attributes;
     }
     if (state == transport::QueuePairState::init) return init(id);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <cerrno>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "control/rdmacm/service_core.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/ipoib.h"
+#include "datapath/wire/text.h"
 
 // Source and destination of an id: bind and resolve_address.
 
@@ -56,7 +60,7 @@ Result<void> ServiceCore::bind_source(Id& id, const SocketAddress& address, Time
     if (!address.any()) {
         const auto owner = owner_of(ports_, address);
         if (!owner) return std::unexpected(owner.error());
-        if (auto adopted = adopt(id, *owner); !adopted) return adopted;
+        if (auto adopted = adopt(id, *owner, address); !adopted) return adopted;
         source.gid = owner->address;  // of a loopback address: what peers can reach
     }
     id.source = source;
@@ -73,15 +77,24 @@ Result<void> ServiceCore::bind_source(Id& id, const SocketAddress& address, Time
     return {};
 }
 
-/// Sets the port and source address of an id.
-Result<void> ServiceCore::adopt(Id& id, const Source& source) {
+/// Sets the port, source address and partition of an id. AF_IB names the partition; IP addresses are in that of IPoIB.
+Result<void> ServiceCore::adopt(Id& id, const Source& source, const SocketAddress& asked) {
     const auto& gid = wire_gid(source.facts, source.address);
     const auto index = gid_index_of(*source.port, source.facts, gid);
     if (!index) return failure(ENODEV, source.facts.name + " has no GID for this address: is its link up?");
+    auto pkey = source.facts.pkey;
+    if (asked.family == Family::ib && asked.pkey != wire::PKey{} && source.facts.kind == link::GidTable::Kind::ib) {
+        const auto at = pkey_index_of(source.facts, asked.pkey);
+        if (!at)
+            return failure(ENODEV, fmt::format("{} is not in the partition of P_Key {}: see what the subnet manager "
+                                               "has given it (smpquery pkeys)",
+                                               source.facts.name, wire::to_string(asked.pkey)));
+        pkey = source.facts.pkeys[*at];
+    }
     id.port = source.port;
     id.gid_index = *index;
     id.source_gid = gid;
-    id.connection.pkey = source.facts.pkey;
+    id.connection.pkey = pkey;
     return {};
 }
 
@@ -103,13 +116,14 @@ Result<void> ServiceCore::resolve_address(IdNumber number, const std::optional<S
         if (to.any()) to.gid = chosen->address;
         auto specific = from;
         specific.gid = chosen->address;
+        if (specific.pkey == wire::PKey{}) specific.pkey = to.pkey;      // as in Linux
         if (to.family == Family::ipv6) specific.scope_id = to.scope_id;  // as in Linux
         if (id.state == IdState::idle) {
             // Service ids of AF_IB without one given: those of the id's own space.
             if (to.family == Family::ib && specific.service_mask == 0)
                 specific.service_id = static_cast<std::uint64_t>(service_id(id.space, 0));
             if (auto bound = bind_source(id, specific, now); !bound) return bound;
-        } else if (auto adopted = adopt(id, *chosen); !adopted) {
+        } else if (auto adopted = adopt(id, *chosen, specific); !adopted) {
             return adopted;
         }
         id.source.gid = chosen->address;

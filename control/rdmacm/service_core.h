@@ -94,7 +94,7 @@ private:
 
     // Addresses and routes.
     Result<void> bind_source(Id& id, const SocketAddress& address, Time now);
-    Result<void> adopt(Id& id, const Source& source);
+    Result<void> adopt(Id& id, const Source& source, const SocketAddress& asked);
     NetworkPort::Ticket ask(Id& id, Time timeout, Time now);
     Id* answered(IdNumber number, NetworkPort::Ticket ticket);
     void find_neighbour(Id& id, Time timeout, Time now);

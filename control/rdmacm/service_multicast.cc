@@ -64,7 +64,8 @@ Result<GroupNumber> ServiceCore::join(IdNumber number, std::uint64_t user, const
     Group group{.id = number, .user = user, .port = id.port};
     group.request = {.mgid = ib ? ib_mgid(address, id.space, facts.broadcast_group) : roce_mgid(address, type),
                      .send_only = send_only,
-                     .qkey = *qkey};
+                     .qkey = *qkey,
+                     .pkey = wire::full_member(id.connection.pkey)};
     id.groups.push_back(group_number);
     ask_group(group_number, groups_.emplace(group_number, group).first->second);
     return group_number;

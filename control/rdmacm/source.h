@@ -4,6 +4,7 @@
 /// @file
 /// Selection of the port and source address of an id.
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -32,6 +33,10 @@ Result<Source> loopback_source(std::span<NetworkPort* const> ports, Family famil
 
 /// GID index of an address: RoCE v2 if available. None: the port has no such GID.
 std::optional<unsigned> gid_index_of(const NetworkPort& port, const NetworkPort::Facts& facts, const wire::Gid& gid);
+
+/// Index in the port's P_Key table of the partition that `pkey` names; of two the full member's, as Linux takes it.
+/// None: the port is not in it.
+std::optional<std::uint16_t> pkey_index_of(const NetworkPort::Facts& facts, wire::PKey pkey);
 
 /// GID of an address on the wire: RoCE: the address; InfiniBand: the port GID.
 constexpr const wire::Gid& wire_gid(const NetworkPort::Facts& facts, const wire::Gid& address) {

@@ -31,6 +31,10 @@ constexpr bool is_multicast(Lid lid) {
 constexpr bool is_full_member(PKey pkey) {
     return (static_cast<std::uint16_t>(pkey) & 0x8000) != 0;
 }
+/// The P_Key of the partition's full members, by which it and its multicast groups are known (RFC 4391, 4).
+constexpr PKey full_member(PKey pkey) {
+    return PKey{static_cast<std::uint16_t>(static_cast<std::uint16_t>(pkey) | 0x8000u)};
+}
 /// The partition number without the membership bit. P_Keys match if it is equal and at least one side is a full member
 /// (IBTA 10.9.1.2).
 constexpr std::uint16_t partition(PKey pkey) {

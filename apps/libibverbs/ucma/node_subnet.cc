@@ -45,8 +45,11 @@ void NodeSubnet::find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey) 
 void NodeSubnet::join(Ticket ticket, const rdmacm::GroupRequest& request) {
     const auto user = ++last_user_;
     users_[user] = ticket;
-    ask(ticket,
-        hub::JoinSubnetGroup{.mgid = request.mgid, .user = user, .send_only = request.send_only, .qkey = request.qkey});
+    ask(ticket, hub::JoinSubnetGroup{.mgid = request.mgid,
+                                     .user = user,
+                                     .send_only = request.send_only,
+                                     .pkey = request.pkey,
+                                     .qkey = request.qkey});
 }
 
 void NodeSubnet::leave(Ticket ticket, const wire::Gid& mgid) {

@@ -87,7 +87,7 @@ void OwnSubnet::join(Ticket ticket, const rdmacm::GroupRequest& request) {
     auto like = neighbours_->broadcast_group();
     if (like && request.qkey) like->qkey = *request.qkey;
     const auto state = request.send_only ? wire::join_state::send_only_full_member : wire::join_state::full_member;
-    agent_->groups().join(request.mgid, user_of(ticket), state, {.pkey = wire::PKey{0xffff}, .create_like = like},
+    agent_->groups().join(request.mgid, user_of(ticket), state, {.pkey = request.pkey, .create_like = like},
                           [this, ticket, mgid = request.mgid](const auto& group) { granted(ticket, mgid, group); });
 }
 

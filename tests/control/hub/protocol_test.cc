@@ -137,7 +137,11 @@ std::vector<Message> one_of_each() {
             PathFound{address("fe80::10:3/64").gid, wire::PKey{0x8001}, path_record(), 0},
             PathFound{address("fe80::10:3/64").gid, wire::PKey{0x8001}, {}, ETIMEDOUT},
             JoinSubnetGroup{.mgid = address("fe80::1/64").gid, .user = 5},
-            JoinSubnetGroup{.mgid = address("fe80::1/64").gid, .user = 6, .send_only = true, .qkey = wire::QKey{7}},
+            JoinSubnetGroup{.mgid = address("fe80::1/64").gid,
+                            .user = 6,
+                            .send_only = true,
+                            .pkey = wire::PKey{0x8001},
+                            .qkey = wire::QKey{7}},
             SubnetGroup{address("fe80::1/64").gid, 5, group(), 0},
             SubnetGroup{address("fe80::1/64").gid, 5, {}, EINVAL},
             LeaveSubnetGroup{address("fe80::1/64").gid, 5}};
