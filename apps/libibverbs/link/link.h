@@ -45,16 +45,12 @@ struct OpenedLink {
     /// Joins again, as the lane that it was, once the hub has been restarted. Blocks as hub::join.
     std::function<Result<hub::Lane>(const hub::Lane& before)> rejoin;
     std::shared_ptr<host::UdpGuard> guard;          ///< of a kernel that knows nothing of RoCE
-    mad::PortFacts fabric;                          ///< soft fabric: LIDs, P_Keys
+    mad::PortFacts fabric;                          ///< soft fabric: LIDs, P_Keys, as the link was opened
     InfinibandLink fabric_link;                     ///< soft fabric: where it is; empty of a node
     std::vector<InterfaceAddress> ipoib_addresses;  ///< soft fabric: those that an IPoIB interface would have
     std::optional<sa::Group> broadcast;             ///< of a node on a soft fabric: IPoIB's group, if it was known then
 
     bool infiniband() const { return fabric.lid != wire::Lid{}; }
-    /// Of the P_Key table; where there is none, the default partition.
-    wire::PKey pkey_at(std::uint16_t index) const {
-        return index < fabric.pkeys.size() ? fabric.pkeys[index] : wire::PKey{0xffff};
-    }
     /// True on a kernel interface: other programs may have the same addresses and receive the same packets.
     bool shared() const { return !interface.empty(); }
 };

@@ -2,8 +2,10 @@
 // Attributes of a device and its port.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 
 #include <endian.h>
 #include <infiniband/verbs.h>
@@ -31,9 +33,18 @@ void fill(const T& from, void* to, std::size_t size) {
     std::memcpy(to, &from, std::min(size, sizeof from));
 }
 
+/// Of the device; at the end of its range it stays there.
+std::uint32_t counter(Context& context, std::string_view wanted) {
+    std::uint64_t found = 0;
+    context.device().counters([&](std::string_view name, std::uint64_t value, std::string_view) {
+        if (name == wanted) found = value;
+    });
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(found, UINT32_MAX));
+}
+
 ibv_port_attr port_attributes(Context& context) {
     auto& port = context.port();
-    const auto& fabric = port.link().fabric;
+    const auto fabric = port.fabric();
     const bool ib = port.infiniband(), active = port.active();
     ibv_port_attr attributes{};
     attributes.state = active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
@@ -43,7 +54,10 @@ ibv_port_attr port_attributes(Context& context) {
     attributes.gid_tbl_len = static_cast<int>(context.device().gids().capacity());
     attributes.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
     attributes.max_msg_sz = 1u << 31;
-    attributes.pkey_tbl_len = static_cast<std::uint16_t>(std::max<std::size_t>(fabric.pkeys.size(), 1));
+    attributes.pkey_tbl_len = static_cast<std::uint16_t>(fabric.pkeys.size());
+    // IBTA 14.2.5.6, P_KeyViolations and Q_KeyViolations.
+    attributes.bad_pkey_cntr = counter(context, "rx_dropped_pkey");
+    attributes.qkey_viol_cntr = counter(context, "rx_dropped_qkey");
     attributes.max_vl_num = 1;
     attributes.active_width = 2;   // 4x
     attributes.active_speed = 32;  // EDR: 4x is 100 Gb/s, what such links carry at best
@@ -172,13 +186,12 @@ int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, 
 }
 
 int ibv_query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* to) {
-    const auto& pkeys = Context::of(context).port().link().fabric.pkeys;
-    const auto size = std::max<std::size_t>(pkeys.size(), 1);
-    if (port != 1 || index < 0 || static_cast<std::size_t>(index) >= size) {
+    const auto pkeys = Context::of(context).port().fabric().pkeys;
+    if (port != 1 || index < 0 || static_cast<std::size_t>(index) >= pkeys.size()) {
         errno = EINVAL;
         return -1;
     }
-    *to = htobe16(pkeys.empty() ? 0xffff : static_cast<std::uint16_t>(pkeys[static_cast<std::size_t>(index)]));
+    *to = htobe16(static_cast<std::uint16_t>(pkeys[static_cast<std::size_t>(index)]));
     return 0;
 }
 

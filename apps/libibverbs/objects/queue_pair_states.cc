@@ -35,7 +35,7 @@ Result<void> VerbsQueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     if (const auto checked = check_transition(handle_.abi.qp_base.qp_type, from, to, mask); !checked) {
         return failure(checked.error(), "transition or attributes");
     }
-    const auto pkeys = std::max<std::size_t>(context().port().link().fabric.pkeys.size(), 1);
+    const auto pkeys = context().port().fabric().pkeys.size();
     if (((mask & IBV_QP_PKEY_INDEX) != 0 && attributes.pkey_index >= pkeys) ||
         ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0 && attributes.max_rd_atomic > limits::reads) ||
         ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0 && attributes.max_dest_rd_atomic > limits::reads)) {
@@ -126,7 +126,6 @@ Result<void> VerbsQueuePair::move_shared(ibv_qp_state to) {
 
 Result<void> VerbsQueuePair::to_init() {
     return native_->init({.access = to_access(attributes_.qp_access_flags),
-                          .pkey = context().port().link().pkey_at(attributes_.pkey_index),
                           .pkey_index = attributes_.pkey_index,
                           .qkey = wire::QKey{attributes_.qkey}});
 }

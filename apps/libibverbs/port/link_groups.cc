@@ -17,7 +17,7 @@ wire::MacAddress ethernet_address_of_group(const wire::Gid& mgid) {
 }
 
 wire::MacAddress LinkGroups::mac_of(const wire::Gid& mgid, wire::Lid mlid) const {
-    return link_.fabric.lid != wire::Lid{} ? link::soft_ib::mac_of(mlid) : ethernet_address_of_group(mgid);
+    return link_.infiniband() ? link::soft_ib::mac_of(mlid) : ethernet_address_of_group(mgid);
 }
 
 pmd::MulticastAddress LinkGroups::address_of(const wire::Gid& mgid, wire::Lid mlid) const {
@@ -34,7 +34,7 @@ Result<void> LinkGroups::join(const wire::Gid& mgid, wire::Lid mlid) {
             joined_.erase(joined);
             return in;
         }
-        if (link_.fabric.lid == wire::Lid{}) notify(mgid);
+        if (!link_.infiniband()) notify(mgid);
     } catch (const std::bad_alloc&) {
         let_go(group);
         throw;

@@ -71,13 +71,17 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
         return query_next_hop(from, to, timeout);
     });
 
+    fabric_ = link_.fabric;
+    if (fabric_.pkeys.empty()) fabric_.pkeys = {wire::PKey{0xffff}};
+
     const bool ib = link_.infiniband();
     auto device = rdma::Device::create({.name = identity_.instance,
                                         .device = link_.device.get(),
                                         .pool = pool_.get(),
                                         .kind = ib ? link::GidTable::Kind::ib : link::GidTable::Kind::roce,
                                         .mac = link_.mac,
-                                        .lid = link_.fabric.lid,
+                                        .lid = fabric_.lid,
+                                        .pkeys = fabric_.pkeys,
                                         .on_event = [this](const transport::AsyncEvent& event) { dispatch(event); },
                                         .max_queue_pairs = max_queue_pairs,
                                         .first_slot = random_slot(),
@@ -146,6 +150,7 @@ void VerbsPort::follow_hub() {
     }
     if (!link_.lane.member) return;
     xrc_.follow();
+    if (infiniband()) subnet_.look();
     const std::unique_lock lock(hub_mutex_, std::try_to_lock);
     if (!lock) return;
     if (const auto addresses = hub::take_addresses(link_.lane)) set_addresses(*addresses);
@@ -233,7 +238,7 @@ Result<mad::Gsi*> VerbsPort::gsi() {
                                     return hop;
                                 },
                             .on_posted = [this] { progress_->posted_by_service(); }};
-    if (!link_.fabric.pkeys.empty()) options.pkeys = link_.fabric.pkeys;
+    options.pkeys = fabric().pkeys;  // `set_fabric` waits for the mutex
     auto made = mad::Gsi::create(std::move(options));
     if (!made) return std::unexpected(made.error());
     gsi_ = std::move(*made);

@@ -60,8 +60,13 @@ public:
     std::vector<InterfaceAddress> addresses() const;
     /// Makes the GID table follow.
     void set_addresses(const std::vector<InterfaceAddress>& addresses);
-    /// Sets the callback for changes of the addresses and of `joined`. It runs on the thread that runs the link's
-    /// upkeep and must not block; an empty function removes it.
+    /// What the subnet manager has given the port; on Ethernet the default partition alone. Any thread.
+    mad::PortFacts fabric() const;
+    /// Makes queue pairs, general services and sysfs follow, and tells programs what has changed (IBV_EVENT_...). Must
+    /// not be called from within a poll.
+    void set_fabric(mad::PortFacts now);
+    /// Sets the callback for changes of the addresses, of `fabric` and of `joined`. It runs on the thread that runs the
+    /// link's upkeep and must not block; an empty function removes it.
     void on_change(std::function<void()> notify);
     bool infiniband() const { return device_->options().kind == link::GidTable::Kind::ib; }
     wire::Guid guid() const;  ///< of the node
@@ -130,6 +135,7 @@ private:
     void follow_hub();
     void set_joined(bool joined);
     void tell_of_change();
+    void follow_pkeys(const std::vector<wire::PKey>& pkeys);
     void lose();
     void receive_performance(std::span<const mad::GmpArrival> burst, const mad::GmpReceiver& answers);
     void dispatch(const transport::AsyncEvent& event);
@@ -151,12 +157,14 @@ private:
     std::mutex hub_mutex_;
     LinkGroups groups_{link_, hub_mutex_};
     LinkPorts ports_{link_, hub_mutex_};
-    LinkSubnet subnet_{link_, hub_mutex_};
+    LinkSubnet subnet_{link_, hub_mutex_, [this](const mad::PortFacts& now) { set_fabric(now); }};
     HubBroker broker_{link_, hub_mutex_};
     host::NextHops next_hops_;
     mutable std::mutex addresses_mutex_;
     std::vector<InterfaceAddress> addresses_;
     std::function<void()> on_change_;
+    mutable std::mutex fabric_mutex_;
+    mad::PortFacts fabric_;
     std::mutex listeners_mutex_;
     struct Listening {
         const void* who;

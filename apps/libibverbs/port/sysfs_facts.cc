@@ -9,16 +9,17 @@ namespace verbline::verbs {
 
 DeviceFacts sysfs_facts(const VerbsPort& port) {
     const auto& link = port.link();
+    const auto fabric = port.fabric();
     DeviceFacts facts{.name = port.name(),
                       .index = port.index(),
                       .node_guid = port.guid(),
                       .infiniband = port.infiniband(),
                       .active = port.active(),
-                      .lid = link.fabric.lid,
-                      .sm_lid = link.fabric.sm_lid,
-                      .lmc = link.fabric.lmc,
-                      .sm_sl = link.fabric.sm_sl,
-                      .capabilities = port.infiniband() ? link.fabric.capabilities : ethernet_capabilities,
+                      .lid = fabric.lid,
+                      .sm_lid = fabric.sm_lid,
+                      .lmc = fabric.lmc,
+                      .sm_sl = fabric.sm_sl,
+                      .capabilities = port.infiniband() ? fabric.capabilities : ethernet_capabilities,
                       .gigabits = usual_gigabits,
                       .lanes = usual_lanes,
                       .gids = gids_of(port.gids()),
@@ -27,7 +28,7 @@ DeviceFacts sysfs_facts(const VerbsPort& port) {
                       .board = std::string(board_name),
                       .counters = {},
                       .hw_counters = {}};
-    if (!link.fabric.pkeys.empty()) facts.pkeys = link.fabric.pkeys;
+    facts.pkeys = fabric.pkeys;
     auto counters = port.counters();
     facts.counters = std::move(counters.counters);
     facts.hw_counters = std::move(counters.hw_counters);

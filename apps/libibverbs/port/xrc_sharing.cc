@@ -183,9 +183,7 @@ Result<void> XrcSharing::connect(Target& target, const XrcTarget& wanted) const 
     } else {
         const auto state = pair.state();
         if (state != QueuePairState::reset && state != QueuePairState::init) pair.reset();
-        const auto pkey = link_.pkey_at(wanted.pkey_index);
-        if (auto done = pair.init({.access = access, .pkey = pkey, .pkey_index = wanted.pkey_index}); !done)
-            return done;
+        if (auto done = pair.init({.access = access, .pkey_index = wanted.pkey_index}); !done) return done;
         if (wanted.state == XrcTargetState::init) return {};
         const auto type = link_.infiniband() ? link::GidType::ib
                           : wanted.roce_v1   ? link::GidType::roce_v1

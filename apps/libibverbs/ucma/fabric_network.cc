@@ -34,7 +34,7 @@ FabricNetwork::~FabricNetwork() = default;
 Result<void> FabricNetwork::attach() {
     auto& loop = *callbacks().loop;
     addresses_ = port().link().ipoib_addresses;
-    addresses_.push_back({ipoib::ipv6_link_local_of(port().link().fabric.gid()), 64});
+    addresses_.push_back({ipoib::ipv6_link_local_of(port().fabric().gid()), 64});
     if (port().link().lane.member) {
         subnet_ = std::make_unique<NodeSubnet>(port().name(), port().link(), port().subnet(), loop, handlers());
     } else {

@@ -20,6 +20,12 @@ namespace {
 
 constexpr std::uint8_t rate_100_gigabits = 16;  ///< coded, as usual_gigabits
 
+/// That of the default partition, in which IP addresses are: a full member's or a limited one's.
+wire::PKey default_of(const std::vector<wire::PKey>& table) {
+    const auto found = std::ranges::find(table, wire::partition(wire::PKey{0xffff}), wire::partition);
+    return found != table.end() ? *found : wire::PKey{0xffff};
+}
+
 }  // namespace
 
 PortNetwork::PortNetwork(VerbsPort& port, Callbacks callbacks, EventDescriptor arrivals)
@@ -131,7 +137,7 @@ void PortNetwork::counters(const CounterVisitor& visit) const {
 rdmacm::NetworkPort::Facts PortNetwork::facts() const {
     const auto& link = port_.link();
     const auto& gids = port_.gids();
-    const auto pkeys = link.fabric.pkeys;
+    const auto fabric = port_.fabric();
     auto addresses = port_.addresses();
     std::erase_if(addresses, [this](const auto& address) { return gone() || missing(address.gid); });
     return {.name = port_.name(),
@@ -141,8 +147,9 @@ rdmacm::NetworkPort::Facts PortNetwork::facts() const {
             .addresses = std::move(addresses),
             .ifindex = link.interface.empty() ? 0 : link.ifindex,  // any scope, where the kernel has none
             .port_gid = gids.at(0).value_or(link::GidEntry{}).gid,
-            .lid = link.fabric.lid,
-            .pkey = pkeys.empty() ? wire::PKey{0xffff} : pkeys.front(),
+            .lid = fabric.lid,
+            .pkey = default_of(fabric.pkeys),
+            .pkeys = fabric.pkeys,
             .mtu = static_cast<std::uint8_t>(to_mtu(port_.device().max_mtu())),
             .rate = rate_100_gigabits,
             .active = port_.active() && !gone()};

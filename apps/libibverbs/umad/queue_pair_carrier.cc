@@ -77,8 +77,6 @@ Result<void> QueuePairCarrier::start() {
     watch_ = std::move(*watch);
     port_ = *port;
     gsi_ = *gsi;
-    pkeys_ = port_->link().fabric.pkeys;
-    if (pkeys_.empty()) pkeys_.push_back(wire::PKey{0xffff});
     const auto take = [this](std::span<const mad::GmpArrival> burst) { arrived(burst); };
     each_class([&](wire::MadClass of) { gsi_->receive(of, take); });
     port_->on_performance_answer(take);
@@ -87,8 +85,9 @@ Result<void> QueuePairCarrier::start() {
 }
 
 std::uint16_t QueuePairCarrier::index_of(wire::PKey pkey) const {
-    const auto found = std::ranges::find_if(pkeys_, [&](auto each) { return wire::match(each, pkey); });
-    return static_cast<std::uint16_t>(found != pkeys_.end() ? found - pkeys_.begin() : 0);
+    const auto table = port_->fabric().pkeys;
+    const auto found = std::ranges::find_if(table, [&](auto each) { return wire::match(each, pkey); });
+    return static_cast<std::uint16_t>(found != table.end() ? found - table.begin() : 0);
 }
 
 void QueuePairCarrier::arrived(std::span<const mad::GmpArrival> burst) {
@@ -98,8 +97,9 @@ void QueuePairCarrier::arrived(std::span<const mad::GmpArrival> burst) {
 
 void QueuePairCarrier::send(const Transmission& transmission) {
     if (transmission.qpn != 1 || !ready()) return;  // Ethernet ports have no QP0
+    const auto table = port_->fabric().pkeys;
     const auto index = transmission.to.pkey_index;
-    gsi_->send(peer_of(transmission.to, index < pkeys_.size() ? pkeys_[index] : pkeys_[0]), transmission.mad);
+    gsi_->send(peer_of(transmission.to, index < table.size() ? table[index] : table[0]), transmission.mad);
 }
 
 }  // namespace verbline::verbs

@@ -38,7 +38,6 @@ private:
     bool tried_ = false;
     VerbsPort* port_ = nullptr;
     mad::Gsi* gsi_ = nullptr;  ///< null: not ready
-    std::vector<wire::PKey> pkeys_;
     EventDescriptor arrivals_;
     control::Watch watch_;
 };

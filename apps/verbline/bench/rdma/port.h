@@ -63,7 +63,7 @@ public:
     /// Of a node, of which the port is a member.
     const std::optional<link::MemberId>& member() const { return link_.lane.member; }
     /// What the ends talk in, and the whole table.
-    wire::PKey pkey() const { return link_.pkey_at(0); }
+    wire::PKey pkey() const { return pkeys().front(); }
     std::vector<wire::PKey> pkeys() const;
     /// Has a node pass on requests for this port number of the connection manager's port space, until the port is
     /// closed. EADDRINUSE: another member has it.

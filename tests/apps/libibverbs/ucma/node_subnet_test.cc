@@ -52,7 +52,8 @@ struct NodeSubnetTest : ::testing::Test {
     OpenedLink link;
     test::PlayedServer node{link.lane};
     std::mutex mutex;
-    LinkSubnet asker{link, mutex};
+    std::vector<mad::PortFacts> ports;  ///< as the port's owner is told
+    LinkSubnet asker{link, mutex, [this](const mad::PortFacts& now) { ports.push_back(now); }};
     std::unique_ptr<control::Loop> loop = std::move(*control::Loop::create());
     std::map<Ticket, Result<wire::Gid>> neighbours;
     std::map<Ticket, Result<wire::PathRecord>> paths;
@@ -103,10 +104,10 @@ TEST_F(NodeSubnetTest, WhatIsWithdrawnIsNotAnswered) {
 
 TEST_F(NodeSubnetTest, GroupsAreJoinedAndLeftByUser) {
     subnet->join(1, {.mgid = gid(1), .send_only = true});
-    subnet->join(2, {.mgid = gid(1), .qkey = wire::QKey{7}});
+    subnet->join(2, {.mgid = gid(1), .qkey = wire::QKey{7}, .pkey = wire::PKey{0x8001}});
+    const hub::JoinSubnetGroup second{.mgid = gid(1), .user = 2, .pkey = wire::PKey{0x8001}, .qkey = wire::QKey{7}};
     EXPECT_EQ(node.heard(),
-              (std::vector<hub::Message>{hub::JoinSubnetGroup{.mgid = gid(1), .user = 1, .send_only = true},
-                                         hub::JoinSubnetGroup{.mgid = gid(1), .user = 2, .qkey = wire::QKey{7}}}));
+              (std::vector<hub::Message>{hub::JoinSubnetGroup{.mgid = gid(1), .user = 1, .send_only = true}, second}));
     node.say(hub::SubnetGroup{gid(1), 1, group_with(5), 0});
     node.say(hub::SubnetGroup{gid(1), 1, group_with(6), 0});
     node.say(hub::SubnetGroup{gid(1), 2, {}, EINVAL});
@@ -140,8 +141,29 @@ TEST_F(NodeSubnetTest, ANodeThatHasReturnedKnowsTheGroupsAgain) {
     subnet->join(2, {.mgid = gid(2)});
     subnet->leave(1, gid(1));
     node.heard();
+    auto returned = link.fabric;
+    returned.pkeys = {wire::PKey{0xffff}, wire::PKey{0x8001}};
+    node.say(hub::SubnetPort{.facts = returned, .broadcast = {}});
+    node.say(hub::Done{});
     asker.restore();
-    EXPECT_EQ(node.heard(), std::vector<hub::Message>{(hub::JoinSubnetGroup{.mgid = gid(2), .user = 2})});
+    EXPECT_EQ(node.heard(),
+              (std::vector<hub::Message>{hub::AskSubnetPort{}, hub::JoinSubnetGroup{.mgid = gid(2), .user = 2}}));
+    asker.look();
+    EXPECT_EQ(ports, std::vector{returned}) << "its port may be another meanwhile";
+}
+
+TEST_F(NodeSubnetTest, ThePortIsToldToItsOwnerWhoeverLooks) {
+    auto changed = link.fabric;
+    changed.pkeys = {wire::PKey{0x7fff}};
+    node.say(hub::SubnetPort{.facts = changed, .broadcast = group_with(1)});
+    asker.look();
+    EXPECT_EQ(ports, std::vector{changed});
+    EXPECT_TRUE(until([&] { return broadcast.size() == 2; })) << "who asks for all has not missed it";
+    changed.pkeys.push_back(wire::PKey{0x8001});
+    node.say(hub::SubnetPort{.facts = changed, .broadcast = group_with(2)});
+    EXPECT_TRUE(until([&] { return broadcast.size() == 3; }));
+    EXPECT_EQ(ports.size(), 2u);
+    EXPECT_EQ(ports.back(), changed);
 }
 
 }  // namespace
