@@ -101,6 +101,7 @@ struct Id {
     NetworkPort* port = nullptr;
     unsigned gid_index = 0;
     wire::Gid source_gid{}, destination_gid{};
+    wire::Lid lid{};         ///< InfiniBand: of the port, as the user knows it
     wire::MacAddress mac{};  ///< RoCE: the next hop's
     std::vector<wire::PathRecord> paths;
     bool device_by_resolution = false;  ///< `port` was set by resolve_address, and is reset if that fails

@@ -94,6 +94,7 @@ Result<void> ServiceCore::adopt(Id& id, const Source& source, const SocketAddres
     id.port = source.port;
     id.gid_index = *index;
     id.source_gid = gid;
+    id.lid = source.facts.lid;
     id.connection.pkey = pkey;
     return {};
 }

@@ -186,6 +186,7 @@ Id& ServiceCore::child_of(Id& listener, const IncomingRequest& request, Time now
         child->destination = request.ends->source;
     }
     const auto facts = request.port->facts();
+    child->lid = facts.lid;
     child->source_gid =
         connection.path.local_gid != wire::Gid{} ? connection.path.local_gid : wire_gid(facts, child->source.gid);
     connection.path.local_gid = child->source_gid;

@@ -46,10 +46,15 @@ void ServiceCore::port_changed(const NetworkPort& port, bool removed, Time now) 
     const auto facts = port.facts();
     std::vector<IdNumber> changed;
     ids_.each([&](const Id& id) {
-        if (id.port == &port && !gid_index_of(port, facts, id.source_gid)) changed.push_back(id.number);
+        if (id.port != &port) return;
+        if (id.lid != facts.lid || !gid_index_of(port, facts, id.source_gid)) changed.push_back(id.number);
     });
-    for (const auto number : changed)
-        if (Id* id = ids_.find(number)) emit(*id, EventKind::address_change);
+    for (const auto number : changed) {
+        Id* const id = ids_.find(number);
+        if (id == nullptr) continue;
+        id->lid = facts.lid;
+        emit(*id, EventKind::address_change);
+    }
     rejoin(port);
 }
 

@@ -46,6 +46,11 @@ Header routing_header(wire::Lid from, const wire::Gid& from_gid, const wire::Add
     return header;
 }
 
+void set_source(wire::MutableBytes frame, wire::Lid lid) noexcept {
+    writable_part_at<Ethernet>(frame).set<&Ethernet::source>(mac_of(lid));
+    writable_part_at<Lrh>(frame, lrh_at).set<&Lrh::source>(lid);
+}
+
 void set_lengths(wire::MutableBytes frame) noexcept {
     const std::size_t through_icrc = frame.size() - lrh_at - vcrc_size;
     const bool global = is_global(frame);

@@ -48,6 +48,9 @@ wire::Grh grh_of(const wire::Gid& from, const wire::AddressHandle& to);
 /// `set_lengths`.
 Header routing_header(wire::Lid from, const wire::Gid& from_gid, const wire::AddressHandle& to);
 
+/// Replaces the source of a frame that holds its routing header: LRH:SLID, and the MAC address that follows from it.
+void set_source(wire::MutableBytes frame, wire::Lid lid) noexcept;
+
 /// Completes, in two steps, a frame that holds its routing header, BTH to padding, and room for the trailer: the
 /// lengths in LRH and GRH; then ICRC and VCRC. `write_crcs` returns false if the frame is too long for an LRH.
 void set_lengths(wire::MutableBytes frame) noexcept;

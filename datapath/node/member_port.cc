@@ -39,9 +39,8 @@ Result<std::unique_ptr<MemberPort>> MemberPort::create(std::unique_ptr<pmd::NetD
 
 MemberPort::MemberPort(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts, link::MemberId member, Rings rings,
                        const wire::MacAddress& port)
-    : NodePort(std::move(inner), parts, member, std::move(rings)),
+    : NodePort(std::move(inner), parts, member, std::move(rings), port),
       own_(link::mac_of(member)),
-      port_(pmd::mac_number(port)),
       node_(pmd::mac_number(link::mac_of(link::node_itself))) {}
 
 NodePort::Verdict MemberPort::classify(rte_mbuf& frame) noexcept {
@@ -61,15 +60,15 @@ NodePort::Verdict MemberPort::classify(rte_mbuf& frame) noexcept {
         if (shared_targets().route(frame, member())) return Verdict::taken;
         to = link::transport_header(bytes_of(frame), *bth_at).get<&Bth::dest>();  // its peer now
     }
-    if (pmd::source_mac(frame) == port_) set_source(frame, own_);  // else the switch objects, unless it is `own_`
-    if (pmd::destination_mac(frame) == port_) set_destination(frame, link::mac_of(link::member_of(to)));
+    if (pmd::source_mac(frame) == port()) set_source(frame, own_);  // else the switch objects, unless it is `own_`
+    if (pmd::destination_mac(frame) == port()) set_destination(frame, link::mac_of(link::member_of(to)));
     return Verdict::pass;
 }
 
 /// By the port's address, as from any host, or by the node's own, which members' answers have.
 bool MemberPort::is_for_node(const rte_mbuf& frame) const noexcept {
     const auto destination = pmd::destination_mac(frame);
-    return destination == port_ || destination == node_;
+    return destination == port() || destination == node_;
 }
 
 bool MemberPort::foreign(wire::Bytes frame, std::size_t bth_at) const noexcept {

@@ -29,7 +29,7 @@ private:
     bool foreign(wire::Bytes frame, std::size_t bth_at) const noexcept;
 
     const wire::MacAddress own_;  ///< the member's
-    const std::uint64_t port_, node_;
+    const std::uint64_t node_;
 };
 
 }  // namespace verbline::node

@@ -13,10 +13,11 @@
 ///                                ├── ring <── inject ──── control thread
 ///                                └── ring <── relay ───── XrcTargets
 ///
-/// Threads: `inject` by the control thread; `relay` under the lock of XrcTargets; bursts by the thread that polls the
-/// port, which does both directions.
+/// Threads: `inject` and `set_port` by the control thread; `relay` under the lock of XrcTargets; bursts by the thread
+/// that polls the port, which does both directions.
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,6 +29,7 @@
 #include "datapath/node/xrc_targets.h"
 #include "datapath/wire/bytes.h"
 #include "pmd/base/counter.h"
+#include "pmd/bridge/frame.h"
 #include "pmd/decorator.h"
 #include "pmd/rss/handover_ring.h"
 
@@ -61,6 +63,11 @@ public:
     std::uint16_t rx_burst(std::uint16_t queue, pmd::Burst burst) noexcept final;
     void counters(const CounterVisitor& visit) const override;
 
+    /// The node's MAC address is another now. Any thread; frames under way may still have the old one.
+    void set_port(const wire::MacAddress& port) noexcept {
+        port_.store(pmd::mac_number(port), std::memory_order_relaxed);
+    }
+
     /// Sends a frame by this port with its next `rx_burst`. Takes ownership.
     void inject(rte_mbuf* frame) noexcept;
     /// The same, for frames of XrcTargets. False: too many wait, and the frame stays the caller's.
@@ -72,11 +79,14 @@ protected:
         pmd::HandoverRing injected, relayed;
     };
 
-    /// `parts` outlive the port; `member`: whose port it is, node_itself for the wire's.
-    NodePort(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts, link::MemberId member, Rings rings)
+    /// `parts` outlive the port; `member`: whose port it is, node_itself for the wire's; `port`: the node's MAC
+    /// address.
+    NodePort(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts, link::MemberId member, Rings rings,
+             const wire::MacAddress& port)
         : Decorator(std::move(inner)),
           parts_(parts),
           member_(member),
+          port_(pmd::mac_number(port)),
           injected_(std::move(rings.injected)),
           relayed_(std::move(rings.relayed)) {}
     ~NodePort() override;
@@ -88,6 +98,7 @@ protected:
     virtual Verdict classify(rte_mbuf& frame) noexcept = 0;
 
     link::MemberId member() const { return member_; }
+    std::uint64_t port() const noexcept { return port_.load(std::memory_order_relaxed); }
     XrcTargets& shared_targets() const { return parts_.targets; }
     NodePortCounters& counted() { return counters_; }
 
@@ -100,6 +111,7 @@ private:
 
     const NodeParts parts_;
     const link::MemberId member_;
+    std::atomic<std::uint64_t> port_;
     pmd::HandoverRing injected_, relayed_;
     std::array<rte_mbuf*, pmd::max_burst> relaying_{};  ///< from the ring, but not taken by the device yet
     pmd::Burst unsent_;                                 ///< of these

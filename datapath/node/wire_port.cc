@@ -33,15 +33,13 @@ Result<std::unique_ptr<WirePort>> WirePort::create(std::unique_ptr<pmd::NetDevic
 }
 
 WirePort::WirePort(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts, Rings rings, const wire::MacAddress& port)
-    : NodePort(std::move(inner), parts, link::node_itself, std::move(rings)),
-      port_(port),
-      port_number_(pmd::mac_number(port)) {}
+    : NodePort(std::move(inner), parts, link::node_itself, std::move(rings), port) {}
 
 NodePort::Verdict WirePort::classify(rte_mbuf& frame) noexcept {
     const auto destination = pmd::destination_mac(frame);
     const auto bytes = bytes_of(frame);
     const auto bth_at =
-        pmd::is_group(destination) || destination == port_number_ ? link::transport_header_at(bytes) : std::nullopt;
+        pmd::is_group(destination) || destination == port() ? link::transport_header_at(bytes) : std::nullopt;
     if (!bth_at) {
         counted().rx_ignored.add();
         return Verdict::drop;
@@ -60,7 +58,8 @@ NodePort::Verdict WirePort::classify(rte_mbuf& frame) noexcept {
 }
 
 std::uint16_t WirePort::tx_burst(std::uint16_t queue, pmd::Burst burst) noexcept {
-    for (auto* const frame : burst) set_source(*frame, port_);
+    const auto mac = pmd::mac_of(port());
+    for (auto* const frame : burst) set_source(*frame, mac);
     return inner().tx_burst(queue, burst);
 }
 

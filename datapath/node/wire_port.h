@@ -25,9 +25,6 @@ public:
 private:
     WirePort(std::unique_ptr<pmd::NetDevice> inner, NodeParts parts, Rings rings, const wire::MacAddress& port);
     Verdict classify(rte_mbuf& frame) noexcept override;
-
-    const wire::MacAddress port_;
-    const std::uint64_t port_number_;
 };
 
 }  // namespace verbline::node

@@ -92,7 +92,7 @@ void Device::set_lid(wire::Lid lid) {
     options_.mac = link::soft_ib::mac_of(lid);
     for (auto& engine : engines_) {
         const QuiescentGate::Hold hold(engine->gate());
-        engine->set_address(options_.mac);
+        engine->set_lid(lid);
     }
 }
 

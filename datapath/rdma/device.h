@@ -136,7 +136,8 @@ public:
         emit({.kind = transport::AsyncEventKind::gid_change});
     }
 
-    /// Soft fabric: our LID is another now. Queue pairs that are connected keep the headers that they have.
+    /// Soft fabric: our LID is another now, and that of all packets from here on, also by envelopes made before. Peers
+    /// of connected queue pairs expect the old one.
     void set_lid(wire::Lid lid);
 
     /// Soft fabric: the P_Key table is another now, which queue pairs follow by their index. An entry that is zero, or

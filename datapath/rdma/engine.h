@@ -106,6 +106,11 @@ public:
     void attach(const wire::Gid& group, transport::TransportQueuePair& pair);
     void detach(const wire::Gid& group, transport::TransportQueuePair& pair);
     void set_address(const wire::MacAddress& mac) { tx_stage_.set_address(mac); }
+    /// Soft fabric: another LID, and the MAC address that follows from it.
+    void set_lid(wire::Lid lid) {
+        tx_stage_.set_address(link::soft_ib::mac_of(lid));
+        tx_stage_.set_source(lid);
+    }
     void set_pkeys(std::span<const wire::PKey> pkeys);
     /// Runs `change(PollContext&)` between two polls, then notifies the completion queues it has pushed to.
     template <class Change>

@@ -66,6 +66,7 @@ wire::MutableBytes TxStage::begin(const link::Envelope& envelope, std::size_t si
 void TxStage::commit(const link::Envelope& envelope) noexcept {
     auto* const frame = std::exchange(current_, nullptr);
     link::write_headers(bytes_of(*frame), envelope, ip_id_++);
+    if (source_) link::soft_ib::set_source(bytes_of(*frame), *source_);
     counters_.tx_packets.add();
     counters_.tx_bytes.add(frame->data_len);
     written_[written_count_++] = {frame, link::sealing_of(envelope)};

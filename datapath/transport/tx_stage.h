@@ -43,6 +43,8 @@ public:
 
     /// Frames to this address, and copies of multicast frames, are looped back, as an HCA does.
     void set_address(const wire::MacAddress& mac) { address_ = mac; }
+    /// Soft fabric: the port has another LID than when envelopes were built. As an adapter's, packets carry the port's.
+    void set_source(wire::Lid lid) { source_ = lid; }
     /// From now on, only those for queue pairs of this member.
     void set_member(link::MemberId member) { member_ = member; }
     bool is_ours(const wire::MacAddress& mac) const { return mac == address_; }
@@ -95,6 +97,7 @@ private:
     bool refused_ = false;
     wire::MacAddress address_{};
     std::optional<link::MemberId> member_;
+    std::optional<wire::Lid> source_;  ///< none: that of the envelopes
     rte_mbuf* current_ = nullptr;
     /// Committed, CRCs not yet computed.
     struct Written {

@@ -18,6 +18,13 @@ constexpr std::uint64_t mac_number(const wire::MacAddress& mac) {
     return std::uint64_t{wire::load16(mac.bytes, 0)} << 32 | wire::load32(mac.bytes, 2);
 }
 
+constexpr wire::MacAddress mac_of(std::uint64_t number) {
+    wire::MacAddress mac;
+    wire::store16(mac.bytes, 0, static_cast<std::uint16_t>(number >> 32));
+    wire::store32(mac.bytes, 2, static_cast<std::uint32_t>(number));
+    return mac;
+}
+
 constexpr bool is_group(std::uint64_t mac) {
     return (mac >> 40 & 1) != 0;
 }

@@ -19,13 +19,6 @@ using State = DirectLink::State;
 
 constexpr Time last_words = 200 * millisecond;  ///< what a peer had sent that has hung up is received so long
 
-wire::MacAddress mac_of(std::uint64_t number) {
-    wire::MacAddress mac;
-    wire::store16(mac.bytes, 0, static_cast<std::uint16_t>(number >> 32));
-    wire::store32(mac.bytes, 2, static_cast<std::uint32_t>(number));
-    return mac;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<DirectLinks>> DirectLinks::create(std::unique_ptr<NetDevice> lane,

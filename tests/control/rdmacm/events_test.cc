@@ -134,6 +134,16 @@ TEST_F(Events, OfARemovedAddress) {
     EXPECT_TRUE(client.quiet());
 }
 
+TEST_F(Events, OfAnotherLidOnce) {
+    const auto active = connect();
+    client.expect(EventKind::rejected);
+    client.port().change().lid = wire::Lid{9};
+    client.service->port_changed(client.port(), false, network.now);
+    EXPECT_EQ(client.expect(EventKind::address_change).id, active);
+    client.service->port_changed(client.port(), false, network.now);
+    EXPECT_TRUE(client.quiet()) << "that is known";
+}
+
 TEST_F(Events, HostileRequestsAreRejectedAndCounted) {
     listen();
     const auto request = [&](cm::PrivateData data) {

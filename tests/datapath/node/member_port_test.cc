@@ -30,6 +30,16 @@ TEST_F(MemberPortTest, WhatIsForTheNodeIsForTheMemberWithThatQueuePair) {
     EXPECT_EQ(test::destination_of(packets[0]), link::mac_of(member_6));
 }
 
+TEST_F(MemberPortTest, ThePortMayHaveAnotherAddress) {
+    const auto now = test::mac_ending(9);
+    port->set_port(now);
+    device->receive(with_macs(frame_to(wire::Qpn{link::first_qpn(member_6) + 17}), now, now));
+    const auto packets = receive(*port);
+    ASSERT_EQ(packets.size(), 1u);
+    EXPECT_EQ(test::source_of(packets[0]), link::mac_of(member_5));
+    EXPECT_EQ(test::destination_of(packets[0]), link::mac_of(member_6));
+}
+
 TEST_F(MemberPortTest, AnotherSourceAddressIsLeftToTheSwitchToRefuse) {
     device->receive(with_macs(frame_to(wire::Qpn{99}), their_mac, link::mac_of(member_6)));
     const auto packets = receive(*port);

@@ -23,6 +23,19 @@ TEST_F(WirePortTest, TheQueuePairNumberNamesTheMember) {
     EXPECT_TRUE(test::open_frame(test::bytes_of(packets[0])));
 }
 
+TEST_F(WirePortTest, ThePortMayHaveAnotherAddress) {
+    const auto now = test::mac_ending(9);
+    port->set_port(now);
+    device->receive(with_macs(frame_to(wire::Qpn{link::first_qpn(member_6) + 17}), our_mac, their_mac));
+    EXPECT_TRUE(receive(*port).empty()) << "that is nobody's any more";
+    device->receive(with_macs(frame_to(wire::Qpn{link::first_qpn(member_6) + 17}), now, their_mac));
+    EXPECT_EQ(receive(*port).size(), 1u);
+    std::array<rte_mbuf*, 1> burst{
+        test::make_packet(with_macs(frame_to(wire::Qpn{99}), their_mac, link::mac_of(member_6))).release()};
+    ASSERT_EQ(port->tx_burst(0, burst), 1u);
+    EXPECT_EQ(test::source_of(device->sent.front()), now);
+}
+
 TEST_F(WirePortTest, MadsGoToTheControlThread) {
     device->receive(with_macs(datagram(wire::gsi_qpn, wire::gsi_qpn), our_mac, their_mac));
     EXPECT_TRUE(receive(*port).empty());

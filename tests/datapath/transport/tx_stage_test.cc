@@ -87,6 +87,29 @@ std::vector<test::Way> roce_ways() {
 INSTANTIATE_TEST_SUITE_P(, TxStageTo, ::testing::ValuesIn(roce_ways()),
                          [](const auto& info) { return info.param.name; });
 
+TEST(TxStage, OnTheFabricPacketsHaveThePortsLidAsItIs) {
+    constexpr wire::Lid now{0x1234};
+    const auto way = test::ways().back();
+    ASSERT_EQ(way.from.carrier, link::Carrier::soft_ib);
+    test::FakeNetDevice device;
+    RdmaCounters counters;
+    TxStage stage(device, 0, *test::packet_pool(), counters);
+    const auto envelope = test::envelope_of(way);
+    const auto source = [&] {
+        wire::Bth{}.emit(stage.begin(envelope, wire::Bth::size).first<wire::Bth::size>());
+        stage.commit(envelope);
+        stage.flush();
+        const auto bytes = test::bytes_of(device.sent.back());
+        const auto arrival = test::open_frame(bytes);
+        EXPECT_TRUE(arrival) << "the CRCs are of what is sent";
+        EXPECT_EQ(link::source_mac(bytes), link::soft_ib::mac_of(link::source_lid(bytes, *arrival)));
+        return link::source_lid(bytes, *arrival);
+    };
+    EXPECT_EQ(source(), way.from.lid);
+    stage.set_source(now);
+    EXPECT_EQ(source(), now);
+}
+
 TEST(TxStage, AMemberAcceptsThePortsAddressAndItsOwn) {
     test::FakeNetDevice device;
     RdmaCounters counters;
