@@ -135,6 +135,8 @@ public:
     std::size_t direct_links(LaneId lane) const;
 
     /// Null: it is a hub's.
+    /// A node's port has another MAC address.
+    void set_mac(const wire::MacAddress& mac) { setup_.node->mac = mac; }
     const NodeIdentity* node() const { return setup_.node ? &*setup_.node : nullptr; }
     /// Whether the lane's user may open one more XRC target, having `open`. EDQUOT.
     Answer<void> may_open_target(LaneId lane, std::size_t open);

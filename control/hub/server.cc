@@ -227,6 +227,11 @@ void Server::set_addresses(const std::vector<InterfaceAddress>& addresses) {
     }
 }
 
+void Server::set_mac(const wire::MacAddress& mac) {
+    registry_.set_mac(mac);
+    std::ignore = write_identity(name_, *registry_.node());
+}
+
 bool Server::say(const Session& session, const Message& message) {
     return send_to(session.fd.get(), message);
 }

@@ -80,6 +80,8 @@ public:
     const control::AcceptorCounters& counters() const { return acceptor_.counters(); }
     const DirectCounters& direct_counters() const { return counters_; }
 
+    /// Of a node on a soft fabric: its port's MAC address is another, for who joins from now on.
+    void set_mac(const wire::MacAddress& mac);
     /// Of a node: the addresses of its port have changed, and its members are told.
     void set_addresses(const std::vector<InterfaceAddress>& addresses);
     /// Of a node, a few times a second: tells members of XRC targets that have failed.

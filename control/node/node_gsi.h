@@ -39,6 +39,8 @@ public:
     NodeGsi(const NodeGsi&) = delete;
     NodeGsi& operator=(const NodeGsi&) = delete;
 
+    /// The port's MAC address is another now.
+    void set_mac(const wire::MacAddress& mac) { setup_.mac = mac; }
     /// The member's port is gone: ends its connections.
     void leave(link::MemberId member);
     bool closing(link::MemberId member) const { return router_.closing(member); }
@@ -58,7 +60,7 @@ private:
 
     control::Loop& loop_;
     GsiQueue& queue_;
-    const Setup setup_;
+    Setup setup_;  ///< constant, but for `mac`
     GsiRouter router_;
     CountersBy<GsiDrop> drops_;
     Counter answers_, teardowns_;

@@ -2,6 +2,7 @@
 #include "control/node/subnet_service.h"
 
 #include <cerrno>
+#include <utility>
 
 #include "control/node/ipoib_frame.h"
 #include "datapath/link/member.h"
@@ -31,12 +32,13 @@ int code_of(const sa::Failure& why) {
 
 SubnetService::SubnetService(mad::Transport& transport, control::Loop& loop, Setup setup)
     : setup_(std::move(setup)),
-      opened_(transport.port()),
+      gid_(transport.port().gid()),
+      lid_(transport.port().lid),
       agent_(transport, loop),
       neighbours_(loop, agent_,
                   {.pkey = default_partition,
                    .qpn = link::node_ipoib_qpn,
-                   .addresses = with_link_local(setup_.addresses, opened_.gid()),
+                   .addresses = with_link_local(setup_.addresses, gid_),
                    .send = [this](const auto& to, wire::Qpn qpn, wire::Bytes packet) { send(to, qpn, packet); },
                    .on_group = [this](const auto& mgid, const auto& group) { granted(mgid, group); }}),
       port_events_(agent_.on_event([this](mad::PortEvent what) { event(what); })) {}
@@ -48,10 +50,9 @@ hub::SubnetPort SubnetService::port() const {
 }
 
 bool SubnetService::has_address(const hub::PortUse& use) const {
-    const auto gid = opened_.gid();
     switch (use.family) {
-        case rdmacm::Family::ib: return use.address == gid;
-        case rdmacm::Family::ipv6: return use.address == ipoib::ipv6_link_local_of(gid);
+        case rdmacm::Family::ib: return use.address == gid_;
+        case rdmacm::Family::ipv6: return use.address == ipoib::ipv6_link_local_of(gid_);
         case rdmacm::Family::ipv4: break;
     }
     return false;
@@ -141,12 +142,8 @@ void SubnetService::granted(const wire::Gid& mgid, const sa::Group& group) {
 void SubnetService::send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet) {
     const auto& broadcast = neighbours_.broadcast_group();
     if (!broadcast) return;
-    const link::SourceAddress from{.carrier = link::Carrier::soft_ib,
-                                   .mac = {},
-                                   .vlan = {},
-                                   .ecn = false,
-                                   .gid = opened_.gid(),
-                                   .lid = opened_.lid};
+    const link::SourceAddress from{
+        .carrier = link::Carrier::soft_ib, .mac = {}, .vlan = {}, .ecn = false, .gid = gid_, .lid = lid_};
     const bool sent = setup_.send(make_ipoib_frame(
         from, {.to = to, .qpn = qpn, .qkey = broadcast->qkey, .pkey = default_partition}, psn_, packet));
     psn_ = psn_ + 1;
@@ -161,11 +158,12 @@ void SubnetService::received(wire::Bytes frame) {
     neighbours_.received(*packet);
 }
 
+/// While the port has no LID members keep the last one.
 void SubnetService::event(mad::PortEvent what) {
     const auto& now = agent_.port();
-    const bool moved = now.lid != opened_.lid || now.gid() != opened_.gid();
-    const bool tells = what == mad::PortEvent::lid_change || what == mad::PortEvent::gid_change;
-    if (tells && moved) return setup_.lost();
+    if (what == mad::PortEvent::gid_change && now.gid() != gid_) return setup_.lost();
+    if (now.lid == wire::Lid{}) return;
+    if (std::exchange(lid_, now.lid) != now.lid) setup_.moved();
     setup_.changed();
 }
 

@@ -56,7 +56,9 @@ public:
         std::function<Result<void>(const wire::Gid& mgid, wire::Lid mlid)> join_link;
         std::function<void(hub::LaneId member, const hub::Message& what)> tell;
         std::function<void()> changed;  ///< what `port` returns
-        /// The subnet manager has given the port another address, by which nobody reaches it.
+        /// The subnet manager has given the port another LID, before members are told. Groups are joined again.
+        std::function<void()> moved;
+        /// The port has another GID, by which members do not know it.
         std::function<void()> lost;
     };
 
@@ -95,7 +97,8 @@ private:
     void event(mad::PortEvent event);
 
     const Setup setup_;
-    const mad::PortFacts opened_;
+    const wire::Gid gid_;  ///< as opened
+    wire::Lid lid_;        ///< as `moved` was called last
     std::map<hub::LaneId, Member> members_;
     ipoib::IpoibNeighbours::Ticket last_ticket_ = 0;
     wire::Psn psn_;

@@ -51,7 +51,9 @@ Result<void> LaneKeeper::rejoin() {
     auto lane = link_.rejoin(link_.lane);
     if (!lane) return std::unexpected(lane.error());
     const auto& before = link_.lane;
-    if (lane->mac != before.mac || lane->member != before.member || lane->mtu != before.mtu) {
+    // On a soft fabric the MAC address follows from the LID, and the port will be told that.
+    const bool other_address = !link_.infiniband() && lane->mac != before.mac;
+    if (other_address || lane->member != before.member || lane->mtu != before.mtu) {
         return failure(EADDRNOTAVAIL, fmt::format("{}: has returned as another, with another MAC address or MTU; start "
                                                   "the program again",
                                                   link_.text));

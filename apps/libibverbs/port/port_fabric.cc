@@ -23,6 +23,10 @@ void VerbsPort::set_fabric(mad::PortFacts now) {
     }
     for (const auto event : events) {
         using enum transport::AsyncEventKind;
+        if (event == mad::PortEvent::lid_change) {
+            device_->set_lid(now.lid);
+            dispatch({.kind = lid_change});
+        }
         if (event == mad::PortEvent::pkey_change) {
             follow_pkeys(now.pkeys);
             dispatch({.kind = pkey_change});

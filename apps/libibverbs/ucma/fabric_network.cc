@@ -72,8 +72,8 @@ rdmacm::NetworkPort::Facts FabricNetwork::facts() const {
     return facts;
 }
 
-/// The subnet's users rejoin groups and query paths again. But packets carry the LID that the port had when it was
-/// opened, and are delivered by that LID (its lane of the hub).
+/// The subnet's users rejoin groups and query paths again. But a port of the program's own sends with the LID that it
+/// had when it was opened, and receives by that (its lane of the hub); and members of a node have the GID of its port.
 void FabricNetwork::moved(const mad::PortFacts& now) {
     const auto& opened = port().link().fabric;
     PortWatch::News news;

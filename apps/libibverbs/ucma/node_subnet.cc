@@ -93,11 +93,8 @@ std::vector<NodeSubnet::Ticket> NodeSubnet::answered(const Question& question) {
 /// Handlers may ask again.
 void NodeSubnet::take(const hub::SubnetNews& news) {
     if (news.port) {
-        const auto& opened = link_.fabric;
         if (news.port->broadcast) has_broadcast_ = true, handlers_.broadcast(*news.port->broadcast);
-        if (news.port->facts.lid != opened.lid || news.port->facts.gid() != opened.gid()) {
-            handlers_.moved(news.port->facts);
-        }
+        if (news.port->facts.gid() != link_.fabric.gid()) handlers_.moved(news.port->facts);
     }
     for (const auto& found : news.neighbours) {
         const auto gid =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/node/fabric_side.h"
 
+#include <cerrno>
 #include <tuple>
 
 #include <sys/epoll.h>
@@ -14,6 +15,12 @@
 #include "pmd/memif/memif.h"
 
 namespace verbline::cli {
+namespace {
+
+constexpr Time move_interval = 50 * millisecond;
+constexpr Time move_limit = 10 * second;  ///< for another port to give up the LID that is ours now
+
+}  // namespace
 
 Result<std::unique_ptr<FabricSide>> FabricSide::open(const verbs::InfinibandLink& place,
                                                      const std::vector<link::InterfaceAddress>& addresses,
@@ -38,6 +45,8 @@ Result<std::unique_ptr<FabricSide>> FabricSide::open(const verbs::InfinibandLink
                                       .mtu = side->lane_.mtu},
                                      pool);
     if (!device) return std::unexpected(device.error());
+    side->mac_ = side->lane_.mac;
+    side->memif_ = device->get();
     side->device_ = std::move(*device);
     return side;
 }
@@ -45,28 +54,72 @@ Result<std::unique_ptr<FabricSide>> FabricSide::open(const verbs::InfinibandLink
 FabricSide::~FabricSide() = default;
 
 Result<void> FabricSide::serve(Callbacks callbacks) {
-    auto watch = loop_.watch(
-        lane_.control.get(),
-        [this, gone = callbacks.gone](std::uint32_t events) {
-            if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) == 0) return;
-            lane_watch_ = {};
-            gone(fmt::format("the hub of fabric `{}` has ended", place_.fabric));
-        },
-        EPOLLRDHUP);
-    if (!watch) return std::unexpected(watch.error());
-    lane_watch_ = std::move(*watch);
+    callbacks_ = std::move(callbacks);
+    if (auto watched = watch_lane(); !watched) return watched;
     subnet_ = std::make_unique<node::SubnetService>(
         *transport_, loop_,
         node::SubnetService::Setup{
             .addresses = lane_.addresses,
-            .send = std::move(callbacks.send),
+            .send = callbacks_.send,
             .join_link = [this](const wire::Gid& mgid, wire::Lid mlid) { return join_own(mgid, mlid); },
-            .tell = std::move(callbacks.tell),
-            .changed = std::move(callbacks.changed),
+            .tell = callbacks_.tell,
+            .changed = callbacks_.changed,
+            .moved = [this] { follow_lid(); },
             .lost =
-                [gone = std::move(callbacks.gone)] {
-                    gone("the subnet manager has given the port another address, by which programs do not know it");
+                [this] {
+                    callbacks_.gone(
+                        "the subnet manager has given the port another GID, by which programs do not know it");
                 }});
+    return {};
+}
+
+Result<void> FabricSide::watch_lane() {
+    auto watch = loop_.watch(
+        lane_.control.get(),
+        [this](std::uint32_t events) {
+            if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) == 0) return;
+            lane_watch_ = {};
+            callbacks_.gone(fmt::format("the hub of fabric `{}` has ended", place_.fabric));
+        },
+        EPOLLRDHUP);
+    if (!watch) return std::unexpected(watch.error());
+    lane_watch_ = std::move(*watch);
+    return {};
+}
+
+void FabricSide::follow_lid() {
+    mac_ = link::soft_ib::mac_of(transport_->port().lid);
+    callbacks_.moved();
+    lane_watch_ = {};
+    move_timer_ = {};
+    lane_.control = {};  // with which the hub has its addresses back
+    move_until(loop_.now() + move_limit);
+}
+
+void FabricSide::move_until(Time limit) {
+    const auto moved = move();
+    if (moved) return;
+    if (moved.error().code != EADDRINUSE || loop_.now() >= limit) {
+        return callbacks_.gone(fmt::format("its new LID cannot be had on the fabric: {}", moved.error().what));
+    }
+    move_timer_ = loop_.after(move_interval, [this, limit] { move_until(limit); });
+}
+
+Result<void> FabricSide::move() {
+    auto lane = verbs::join_fabric(place_, transport_->port(), lane_.addresses);
+    if (!lane) return std::unexpected(lane.error());
+    if (lane->mtu != lane_.mtu) return failure(EMSGSIZE, "the hub has another MTU than before");
+    lane_ = std::move(*lane);
+    memif_->move_to(lane_.memif_socket);
+    if (auto joined = rejoin_groups(); !joined) return joined;
+    return watch_lane();
+}
+
+Result<void> FabricSide::rejoin_groups() const {
+    for (const auto& [mac, joined] : joined_) {
+        const auto& group = joined.group;
+        if (auto in = hub::join_group(lane_, group.mac, group.mgid, group.mlid); !in) return in;
+    }
     return {};
 }
 
@@ -85,21 +138,21 @@ Result<void> FabricSide::join_own(const wire::Gid& mgid, wire::Lid mlid) {
 }
 
 Result<void> FabricSide::join(const pmd::MulticastAddress& group) {
-    const auto [users, first] = joined_.try_emplace(group.mac, 0u);
-    if (first) {
+    const auto [joined, first] = joined_.try_emplace(group.mac, Joined{.group = group});
+    if (first && lane_.control) {
         if (auto in = hub::join_group(lane_, group.mac, group.mgid, group.mlid); !in) {
-            joined_.erase(users);
+            joined_.erase(joined);
             return in;
         }
     }
-    ++users->second;
+    ++joined->second.users;
     return {};
 }
 
 void FabricSide::leave(const pmd::MulticastAddress& group) {
-    const auto users = joined_.find(group.mac);
-    if (users == joined_.end() || --users->second != 0) return;
-    joined_.erase(users);
+    const auto joined = joined_.find(group.mac);
+    if (joined == joined_.end() || --joined->second.users != 0) return;
+    joined_.erase(joined);
     // If that fails the hub has ended, and with it the membership.
     std::ignore = hub::leave_group(lane_, group.mac, group.mgid, group.mlid);
 }

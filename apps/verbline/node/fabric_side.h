@@ -8,6 +8,9 @@
 ///                                 ├── IbsimTransport ─────────> OpenSM
 ///                                 └── node::SubnetService ────> what members ask (hub::SubnetHost)
 ///
+/// A LID that the subnet manager changes is followed: the lane is given up, and joined anew with the MAC address of the
+/// new LID, and with all groups. While that is another port's still, it is tried again.
+///
 /// Control thread.
 
 #include <functional>
@@ -23,6 +26,7 @@
 #include "control/loop/loop.h"
 #include "control/mad/transport.h"
 #include "control/node/subnet_service.h"
+#include "pmd/memif/memif.h"
 #include "pmd/netdev.h"
 
 struct rte_mempool;
@@ -40,7 +44,8 @@ public:
     FabricSide& operator=(const FabricSide&) = delete;
     ~FabricSide();
 
-    wire::MacAddress mac() const { return lane_.mac; }
+    /// That follows from the port's LID, as last known.
+    wire::MacAddress mac() const { return mac_; }
     const std::vector<link::InterfaceAddress>& addresses() const { return lane_.addresses; }
     /// Once.
     std::unique_ptr<pmd::NetDevice> take_device() { return std::move(device_); }
@@ -49,6 +54,7 @@ public:
         std::function<bool(wire::Bytes frame)> send;  ///< false: there is no buffer for it
         std::function<void(hub::LaneId member, const hub::Message& what)> tell;
         std::function<void()> changed;
+        std::function<void()> moved;                       ///< `mac` has changed; called before `changed`
         std::function<void(const std::string& why)> gone;  ///< the port is of no use any more
     };
     /// Before members come. Joins IPoIB's broadcast group.
@@ -61,17 +67,31 @@ public:
     void leave(const pmd::MulticastAddress& group);
 
 private:
+    struct Joined {
+        pmd::MulticastAddress group;
+        unsigned users = 0;  ///< several MGIDs may share an address
+    };
+
     FabricSide(verbs::InfinibandLink place, control::Loop& loop) : place_(std::move(place)), loop_(loop) {}
+    Result<void> watch_lane();
+    void follow_lid();
+    void move_until(Time limit);
+    Result<void> move();
+    Result<void> rejoin_groups() const;
     Result<void> join_own(const wire::Gid& mgid, wire::Lid mlid);
 
     const verbs::InfinibandLink place_;
     control::Loop& loop_;
     std::unique_ptr<mad::Transport> transport_;
     hub::Lane lane_;
-    std::unique_ptr<pmd::NetDevice> device_;  ///< until the switch has it
+    wire::MacAddress mac_{};
+    std::unique_ptr<pmd::Memif> device_;  ///< until the switch has it
+    pmd::Memif* memif_ = nullptr;         ///< the same, also then
+    Callbacks callbacks_;
     std::map<wire::Gid, pmd::MulticastAddress> own_groups_;
-    std::map<wire::MacAddress, unsigned> joined_;  ///< how often; several MGIDs may share an address
+    std::map<wire::MacAddress, Joined> joined_;
     control::Watch lane_watch_;
+    control::Timer move_timer_;
     std::unique_ptr<node::SubnetService> subnet_;
 };
 

@@ -100,6 +100,7 @@ private:
     Result<std::unique_ptr<pmd::NetDevice>> open_fabric(const NodeOptions& options);
     Result<std::unique_ptr<pmd::NetDevice>> open_ethernet(const NodeOptions& options, const Open& open);
     Result<void> serve_fabric();
+    void take_fabric_mac();
     Result<void> watch_kernel();
     bool send(wire::Bytes frame);
     Result<void> take_kernel_identity(const pmd::EthernetSpec& port);

@@ -25,10 +25,21 @@ Result<void> SharedPort::serve_fabric() {
              [this] {
                  if (fabric_side_->serving()) server_->tell_subnet_port();
              },
+         .moved = [this] { take_fabric_mac(); },
          .gone =
              [this](const std::string& why) {
                  if (gone_) gone_(why);
              }});
+}
+
+/// The MAC address follows from the LID. On the fabric the link has one queue, and so one port.
+void SharedPort::take_fabric_mac() {
+    identity_.mac = fabric_side_->mac();
+    wire_->set_port(identity_.mac);
+    for (const auto& [member, port] : members_) port->set_port(identity_.mac);
+    gsi_->set_mac(identity_.mac);
+    server_->set_mac(identity_.mac);
+    if (changed_) changed_();
 }
 
 bool SharedPort::send(wire::Bytes bytes) {

@@ -31,7 +31,7 @@ struct SubnetServiceTest : ::testing::Test {
         std::unique_ptr<SubnetService> subnet;
         std::map<LaneId, std::vector<hub::Message>> told;
         std::map<wire::Gid, wire::Lid> link_groups;
-        int changes = 0;
+        int changes = 0, moves = 0;
         bool lost = false;
     };
 
@@ -55,6 +55,7 @@ struct SubnetServiceTest : ::testing::Test {
                 .tell = [node = made.get()](LaneId member,
                                             const hub::Message& what) { node->told[member].push_back(what); },
                 .changed = [node = made.get()] { ++node->changes; },
+                .moved = [node = made.get()] { ++node->moves; },
                 .lost = [node = made.get()] { node->lost = true; }});
         return made;
     }
@@ -213,6 +214,22 @@ TEST_F(SubnetServiceTest, AMemberThatHasEndedIsToldNothing) {
     h2->subnet->find(second_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 98))});
     EXPECT_EQ(next<hub::NeighbourFound>(*h2, second_lane).code, EHOSTUNREACH);
     EXPECT_TRUE(h2->told[first_lane].empty());
+}
+
+TEST_F(SubnetServiceTest, AnotherLidIsFollowed) {
+    await_broadcast();
+    const auto changes = h2->changes;
+    fabric.console("Baselid \"H2\"[1] 20");
+    ASSERT_TRUE(until([&] { return h2->moves == 1 && h2->changes > changes; }));
+    EXPECT_EQ(h2->subnet->port().facts.lid, wire::Lid{20});
+    EXPECT_FALSE(h2->lost);
+    sent.clear();
+    h2->subnet->find(first_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 98))});
+    ASSERT_TRUE([&] {
+        while (sent.empty()) loop->run_once(5 * millisecond);
+        return true;
+    }());
+    EXPECT_EQ(link::source_lid(sent.front(), *test::open_frame(sent.front())), wire::Lid{20});
 }
 
 TEST_F(SubnetServiceTest, WhatIsNotForItIsDropped) {

@@ -130,6 +130,15 @@ TEST_F(LaneKeeperTest, AsAnotherItDoesNotReturn) {
     EXPECT_EQ(later(), News::returned);
 }
 
+TEST_F(LaneKeeperTest, OnAFabricTheMacAddressFollowsFromTheLid) {
+    link.fabric.lid = wire::Lid{3};
+    end();
+    auto other = mac;
+    other.bytes[5] = std::byte{9};
+    return_as(other);
+    EXPECT_EQ(later(), News::returned);
+}
+
 TEST_F(LaneKeeperTest, ARefusalIsPrintedOnce) {
     end();
     refusal = {EADDRINUSE, "address 10.99.0.1/16 is in use"};

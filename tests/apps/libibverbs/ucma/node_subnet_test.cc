@@ -71,9 +71,14 @@ TEST_F(NodeSubnetTest, TheBroadcastGroupIsKnownFromTheStart) {
     EXPECT_FALSE(moved);
 }
 
-TEST_F(NodeSubnetTest, AnotherAddressOfThePortIsSaid) {
+TEST_F(NodeSubnetTest, AnotherGidOfThePortIsSaidAndALidLeftToItsOwner) {
     auto facts = link.fabric;
     facts.lid = wire::Lid{9};
+    node.say(hub::SubnetPort{.facts = facts, .broadcast = {}});
+    EXPECT_TRUE(until([&] { return ports.size() == 1; }));
+    EXPECT_EQ(ports.back().lid, wire::Lid{9});
+    EXPECT_FALSE(moved);
+    facts.subnet_prefix = 0xfec0'0000'0000'0001;
     node.say(hub::SubnetPort{.facts = facts, .broadcast = {}});
     EXPECT_TRUE(until([&] { return moved == wire::Lid{9}; }));
 }
