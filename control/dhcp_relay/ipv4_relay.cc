@@ -72,6 +72,10 @@ void Ipv4Relay::set_addresses(std::size_t port, std::vector<Address> addresses) 
     ports_[port].addresses = std::move(addresses);
 }
 
+void Ipv4Relay::set_servers(std::size_t port, std::vector<Address> servers) {
+    ports_[port].config.servers = std::move(servers);
+}
+
 bool Ipv4Relay::is_own(Address address) const {
     return std::ranges::any_of(ports_, [&](const Port& port) { return port.has(address); });
 }

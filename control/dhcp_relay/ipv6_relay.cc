@@ -47,6 +47,10 @@ void Ipv6Relay::set_addresses(std::size_t port, std::vector<Address> addresses) 
     ports_[port].addresses = std::move(addresses);
 }
 
+void Ipv6Relay::set_servers(std::size_t port, std::vector<Address> servers) {
+    ports_[port].config.servers = std::move(servers);
+}
+
 Ipv6Relay::Sends Ipv6Relay::received(const Received<Address>& datagram) {
     auto& counters = ports_[datagram.port].counters;
     const auto header = wire::Dhcpv6::parse(datagram.message);  // a relay's is longer

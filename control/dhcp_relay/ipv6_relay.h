@@ -56,6 +56,10 @@ public:
     /// Those of a port that are valid beyond its link; the first is its link address.
     void set_addresses(std::size_t port, std::vector<Address> addresses);
 
+    /// Instead of those before; none: the port's clients are not served. Replies of others are taken no more.
+    void set_servers(std::size_t port, std::vector<Address> servers);
+    bool serves(std::size_t port) const { return ports_[port].serves(); }
+
     Sends received(const Received<Address>& datagram);
     /// What `received` returned could not be sent.
     void not_sent(const Send<Address>& datagram);

@@ -28,14 +28,38 @@ template <class Relay>
 Result<std::unique_ptr<RelayService<Relay>>> RelayService<Relay>::open(control::Loop& loop, Setup setup) {
     std::unique_ptr<RelayService> self(new RelayService(loop, std::move(setup)));
     for (std::size_t port = 0; port < self->ports_.size(); ++port) {
-        if (!self->serves(port)) continue;
-        if (auto opened = self->open_link(port); !opened) return std::unexpected(std::move(opened.error()));
+        auto prepared = self->prepare(port, self->setup_.ports[port].servers);
+        if (!prepared) return std::unexpected(std::move(prepared.error()));
+        self->use(std::move(*prepared));
     }
     return self;
 }
 
 template <class Relay>
-Result<void> RelayService<Relay>::open_link(std::size_t port) {
+Result<typename RelayService<Relay>::Prepared> RelayService<Relay>::prepare(std::size_t port,
+                                                                            std::vector<Address> servers) {
+    Prepared prepared{.port = port, .servers = std::move(servers), .link = {}};
+    if (prepared.servers.empty() || ports_[port].link.socket) return prepared;
+    auto opened = open_link(port);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    prepared.link = std::move(*opened);
+    return prepared;
+}
+
+template <class Relay>
+void RelayService<Relay>::use(Prepared prepared) {
+    auto& port = ports_[prepared.port];
+    if (prepared.servers.empty()) {
+        set_addresses(prepared.port, {});  // nothing that comes to them is ours any more
+        replace(port.link, {});
+    } else if (prepared.link.socket) {
+        replace(port.link, std::move(prepared.link));
+    }
+    relay_.set_servers(prepared.port, std::move(prepared.servers));
+}
+
+template <class Relay>
+Result<typename RelayService<Relay>::End> RelayService<Relay>::open_link(std::size_t port) {
     const auto inside = pmd::NetnsGuard::enter(setup_.netns);
     if (!inside) return std::unexpected(inside.error());
     auto socket = RelaySocket<Address>::on_interface(setup_.ports[port].name);
@@ -44,7 +68,7 @@ Result<void> RelayService<Relay>::open_link(std::size_t port) {
 }
 
 template <class Relay>
-Result<void> RelayService<Relay>::open_network(std::size_t port, const Address& address) {
+Result<typename RelayService<Relay>::End> RelayService<Relay>::open_network(std::size_t port, const Address& address) {
     const auto inside = pmd::NetnsGuard::enter(setup_.netns);
     if (!inside) return std::unexpected(inside.error());
     auto socket = RelaySocket<Address>::at_address(address);
@@ -53,14 +77,17 @@ Result<void> RelayService<Relay>::open_network(std::size_t port, const Address& 
 }
 
 template <class Relay>
-Result<void> RelayService<Relay>::watch(std::size_t port, Side side, RelaySocket<Address> socket) {
+Result<typename RelayService<Relay>::End> RelayService<Relay>::watch(std::size_t port, Side side,
+                                                                     RelaySocket<Address> socket) {
     auto watch = loop_.watch(socket.fd(), [this, port, side](std::uint32_t) { receive(port, side); });
     if (!watch) return std::unexpected(std::move(watch.error()));
-    auto& to = end(port, side);
-    to.watch.cancel();  // before the descriptor that it watches is closed
-    to.socket = std::move(socket);
-    to.watch = std::move(*watch);
-    return {};
+    return End{std::move(socket), std::move(*watch)};
+}
+
+template <class Relay>
+void RelayService<Relay>::replace(End& end, End by) {
+    end.watch.cancel();  // before the descriptor that it watches is closed
+    end = std::move(by);
 }
 
 template <class Relay>
@@ -69,17 +96,18 @@ void RelayService<Relay>::set_addresses(std::size_t port, const std::vector<Addr
     relay_.set_addresses(port, addresses);
     auto& mine = ports_[port];
     if (addresses.empty()) {
-        mine.network.watch.cancel();
-        mine.network = {};
+        replace(mine.network, {});
         mine.address = {};
         return;
     }
     if (addresses.front() == mine.address && mine.network.socket) return;
-    if (auto opened = open_network(port, addresses.front()); !opened) {
+    auto opened = open_network(port, addresses.front());
+    if (!opened) {
         relay_.set_addresses(port, {});
         setup_.on_trouble(fmt::format("{}: {}", setup_.ports[port].name, opened.error().what));
         return;
     }
+    replace(mine.network, std::move(*opened));
     mine.address = addresses.front();
 }
 

@@ -34,7 +34,7 @@ public:
     using Address = typename Relay::Address;
     struct Setup {
         std::string netns;  ///< of the interfaces, as in `ip netns`; empty: the caller's own
-        /// By number; each with servers is the name of an interface that is there, and up.
+        /// By number; the name of each is that of an interface that is there, and up, before it has servers.
         std::vector<RelayPort<Address>> ports;
         /// Called with one line if a port can no longer be served.
         std::function<void(const std::string& line)> on_trouble;
@@ -45,17 +45,30 @@ public:
     RelayService(const RelayService&) = delete;
     RelayService& operator=(const RelayService&) = delete;
 
-    /// The addresses of a port; the first is what servers answer to. Ports without servers have none to tell.
-    void set_addresses(std::size_t port, const std::vector<Address>& addresses);
-
-    bool serves(std::size_t port) const { return !setup_.ports[port].servers.empty(); }
-    void counters(std::size_t port, const CounterVisitor& visit) const { relay_.counters(port, visit); }
-
-private:
+    /// One socket, and the loop's interest in it.
     struct End {
         RelaySocket<Address> socket;
         control::Watch watch;
     };
+    /// Other servers of a port, with all that they take.
+    struct Prepared {
+        std::size_t port = 0;
+        std::vector<Address> servers;
+        End link;  ///< without a socket, if the port has one or needs none
+    };
+    /// Changes nothing yet. Errors: one line about the interface.
+    Result<Prepared> prepare(std::size_t port, std::vector<Address> servers);
+    /// From now on the port's clients are served by these. Must be called before the loop goes on; a port that had no
+    /// servers is then to be told its addresses.
+    void use(Prepared prepared);
+
+    /// The addresses of a port; the first is what servers answer to. Ports without servers have none to tell.
+    void set_addresses(std::size_t port, const std::vector<Address>& addresses);
+
+    bool serves(std::size_t port) const { return relay_.serves(port); }
+    void counters(std::size_t port, const CounterVisitor& visit) const { relay_.counters(port, visit); }
+
+private:
     struct Port {
         End link, network;
         Address address{};  ///< that `network` is bound to
@@ -63,9 +76,10 @@ private:
 
     RelayService(control::Loop& loop, Setup setup);
 
-    Result<void> open_link(std::size_t port);
-    Result<void> open_network(std::size_t port, const Address& address);
-    Result<void> watch(std::size_t port, Side side, RelaySocket<Address> socket);
+    Result<End> open_link(std::size_t port);
+    Result<End> open_network(std::size_t port, const Address& address);
+    Result<End> watch(std::size_t port, Side side, RelaySocket<Address> socket);
+    static void replace(End& end, End by);
     End& end(std::size_t port, Side side) { return side == Side::link ? ports_[port].link : ports_[port].network; }
     void receive(std::size_t port, Side side);
     void send(const dhcp::Send<Address>& datagram);

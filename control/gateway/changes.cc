@@ -21,9 +21,10 @@ struct Difference {
 };
 using Differences = std::vector<Difference>;
 
+/// Of settings that a port has for as long as it runs.
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 20> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 18> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
@@ -40,14 +41,23 @@ Differences differences(const PortConfig& a, const PortConfig& b) {
         {"multicast", a.multicast == b.multicast, 0},
         {"virtual_address", a.virtual_addresses == b.virtual_addresses, lines.virtual_address},
         {"advertise", a.advertise == b.advertise, lines.advertise},
-        {"dhcp_relay", a.dhcp_relay == b.dhcp_relay, lines.dhcp_relay},
-        {"dhcpv6_relay", a.dhcpv6_relay == b.dhcpv6_relay, lines.dhcpv6_relay},
         {"impair", a.impair == b.impair, lines.impair},
         {"capture", a.capture == b.capture, lines.capture},
     }};
     Differences out;
     for (const auto& [name, same, line] : settings)
         if (!same) out.push_back({fmt::format("{} of port {}", name, b.name), line != 0 ? line : lines.port});
+    return out;
+}
+
+/// Of settings that it can be told otherwise.
+std::vector<Setting> changed_settings(const PortConfig& a, const PortConfig& b) {
+    std::vector<Setting> out;
+    const auto compare = [&out](Setting setting, const auto& before, const auto& after) {
+        if (before != after) out.push_back(setting);
+    };
+    compare(Setting::dhcp_relay, a.dhcp_relay, b.dhcp_relay);
+    compare(Setting::dhcpv6_relay, a.dhcpv6_relay, b.dhcpv6_relay);
     return out;
 }
 
@@ -63,10 +73,6 @@ Differences differences(const Limits& a, const Limits& b, unsigned line) {
     return out;
 }
 
-auto port_named(const GatewayConfig& config, const std::string& name) {
-    return std::ranges::find(config.ports, name, &PortConfig::name);
-}
-
 /// All that differs and is set when a gateway starts.
 Differences fixed_differences(const GatewayConfig& running, const GatewayConfig& wanted) {
     Differences out;
@@ -75,14 +81,14 @@ Differences fixed_differences(const GatewayConfig& running, const GatewayConfig&
     if (running.netns != wanted.netns) out.push_back({"netns", wanted.lines.netns});
     add(differences(running.limits, wanted.limits, wanted.lines.name));
     for (const auto& port : wanted.ports) {
-        const auto before = port_named(running, port.name);
-        if (before == running.ports.end())
+        const auto* const before = find_port(running, port.name);
+        if (before == nullptr)
             out.push_back({fmt::format("port {}, which is new", port.name), port.lines.port});
         else
             add(differences(*before, port));
     }
     for (const auto& port : running.ports)
-        if (port_named(wanted, port.name) == wanted.ports.end())
+        if (find_port(wanted, port.name) == nullptr)
             out.push_back({fmt::format("port {}, which is gone", port.name), wanted.lines.name});
     return out;
 }
@@ -126,21 +132,30 @@ Result<Changes> changes_between(const GatewayConfig& running, const GatewayConfi
     }
     Changes changes;
     for (std::size_t i = 0; i < running.ports.size(); ++i) {
+        const auto& port = *find_port(wanted, running.ports[i].name);
         const auto& before = running.ports[i].addresses;
-        const auto& after = port_named(wanted, running.ports[i].name)->addresses;
+        const auto& after = port.addresses;
         for (const auto& address : after)
             if (std::ranges::find(before, address) == before.end()) changes.added.push_back({i, address});
         for (const auto& address : before)
             if (std::ranges::find(after, address) == after.end()) changes.removed.push_back({i, address});
-        const auto& port = *port_named(wanted, running.ports[i].name);
         if (running.ports[i].program != port.program || running.ports[i].program_section != port.program_section)
             changes.programs.push_back(i);
+        for (const auto setting : changed_settings(running.ports[i], port)) changes.settings.push_back({i, setting});
     }
     add_route_changes(running, wanted, changes);
     return changes;
 }
 
-std::string to_string(const Changes& changes) {
+std::string_view to_string(Setting setting) {
+    switch (setting) {
+        case Setting::dhcp_relay: return "dhcp_relay";
+        case Setting::dhcpv6_relay: return "dhcpv6_relay";
+    }
+    return "";
+}
+
+std::string to_string(const Changes& changes, const GatewayConfig& running) {
     std::size_t added = 0, changed = 0, removed = 0;
     for (const auto& [before, after] : changes.routes)
         ++(before == nullptr ? added : after == nullptr ? removed : changed);
@@ -154,15 +169,20 @@ std::string to_string(const Changes& changes) {
     add(changed, "route", "routes", "changed");
     add(removed, "route", "routes", "removed");
     add(changes.programs.size(), "program", "programs", "changed");
+    for (const auto& [port, setting] : changes.settings)
+        out += fmt::format("{}{} of port {} changed", out.empty() ? "" : ", ", to_string(setting),
+                           running.ports[port].name);
     return out.empty() ? "nothing to change" : out;
 }
 
 void adopt(GatewayConfig& running, const GatewayConfig& wanted) {
     for (auto& port : running.ports) {
-        const auto& after = *port_named(wanted, port.name);
+        const auto& after = *find_port(wanted, port.name);
         port.addresses = after.addresses;
         port.program = after.program;
         port.program_section = after.program_section;
+        port.dhcp_relay = after.dhcp_relay;
+        port.dhcpv6_relay = after.dhcpv6_relay;
         port.lines = after.lines;
     }
     running.routes = wanted.routes;

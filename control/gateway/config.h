@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "datapath/forward/reverse_path.h"
@@ -92,6 +93,9 @@ struct GatewayConfig {
         unsigned name = 1, netns = 1;
     } lines;
 };
+
+/// Null: there is no port of that name.
+const PortConfig* find_port(const GatewayConfig& config, std::string_view name);
 
 constexpr std::uint32_t min_ipv6_mtu = 1280;  ///< RFC 8200, 5: the kernel has no IPv6 on an interface of less
 constexpr std::uint16_t max_vlan = 4094;      ///< IEEE 802.1Q, table 9-2

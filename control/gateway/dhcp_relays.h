@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// The DHCP relay agents of a gateway: those of IPv4 and IPv6, for the ports whose configuration names servers.
+/// The DHCP relay agents of a gateway: those of IPv4 and IPv6, for the ports whose configuration names servers, which
+/// may be others while it runs.
 ///
 /// Owned by the control thread; must not outlive its loop, nor the configuration.
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "control/dhcp_relay/relay_service.h"
+#include "control/gateway/changes.h"
 #include "control/gateway/config.h"
 #include "control/loop/loop.h"
 #include "datapath/forward/interface_id.h"
@@ -29,6 +31,17 @@ public:
     static Result<DhcpRelays> open(control::Loop& loop, const GatewayConfig& config,
                                    std::function<void(const std::string& line)> on_trouble);
 
+    // While the gateway runs. An error is one line, and nothing has changed.
+
+    /// What `changes` will have the ports relay, ready to do so. The error is config_error() of the line.
+    struct Prepared {
+        std::vector<dhcp::Ipv4RelayService::Prepared> ipv4;
+        std::vector<dhcp::Ipv6RelayService::Prepared> ipv6;
+    };
+    Result<Prepared> prepare(const Changes& changes, const GatewayConfig& running, const GatewayConfig& wanted);
+    /// To be used at once (relay_service.h). The ports are then to be told their addresses.
+    void use(Prepared prepared);
+
     /// The kernel's addresses of a port have changed. Servers are given one that is this gateway's alone, if there is
     /// one, not one that another gateway may have when they answer.
     void set_addresses(forward::InterfaceId port, const std::vector<link::InterfaceAddress>& addresses);
@@ -40,8 +53,8 @@ private:
     explicit DhcpRelays(const GatewayConfig& config) : config_(&config) {}
 
     const GatewayConfig* config_;
-    std::unique_ptr<dhcp::Ipv4RelayService> ipv4_;  ///< null: no port has it
-    std::unique_ptr<dhcp::Ipv6RelayService> ipv6_;  ///< likewise
+    std::unique_ptr<dhcp::Ipv4RelayService> ipv4_;
+    std::unique_ptr<dhcp::Ipv6RelayService> ipv6_;
 };
 
 }  // namespace verbline::gateway

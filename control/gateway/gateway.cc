@@ -239,7 +239,7 @@ Outcome Gateway::start_dhcp_relays() {
     auto relays = DhcpRelays::open(loop_, config_, setup_.on_trouble);
     if (!relays) return fault(relays.error().what);
     dhcp_relays_.emplace(std::move(*relays));
-    for (const auto& port : ports_) dhcp_relays_->set_addresses(port->id(), port->port().addresses());
+    tell_relays();
     return {};
 }
 

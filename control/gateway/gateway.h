@@ -103,6 +103,7 @@ private:
     void resolve_conflict(const GatewayPort& port, const neighbour::Conflict& conflict);
     void report_yielded(const GatewayPort& port, const neighbour::Yielded& yielded) const;
     Result<std::string> run_command(const telemetry::Json& request);
+    void tell_relays();
     void upkeep();
     void tell_daemons(const GatewayPort& port);
     void report_when_ready();
@@ -115,7 +116,7 @@ private:
     // In the order of their creation.
     control::Loop& loop_;
     const Setup& setup_;
-    GatewayConfig config_;  ///< as it is now; the ports' addresses, programs and the routes change (changes.h)
+    GatewayConfig config_;  ///< as it is now; what of it changes says changes.h
     FullTables full_tables_;
     std::vector<int> sockets_;          ///< of the shards
     pmd::PacketPools pools_ = nullptr;  ///< by shard; they go with the EAL

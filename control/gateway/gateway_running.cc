@@ -106,15 +106,23 @@ Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
     if (!changes) return std::unexpected(changes.error());
     auto prepared = programs_->prepare(*changes, config_, wanted);
     if (!prepared) return std::unexpected(prepared.error());
+    auto relays = dhcp_relays_->prepare(*changes, config_, wanted);
+    if (!relays) return std::unexpected(relays.error());
     auto netlink = host::Netlink::open(config_.netns);
     if (!netlink) return std::unexpected(netlink.error());
     const auto made = KernelChanges(*netlink, config_, ifindexes_).make(*changes, wanted);
     follower_->catch_up();
     if (!made) return std::unexpected(made.error());
     programs_->publish(std::move(*prepared));
-    auto summary = to_string(*changes);
+    auto summary = to_string(*changes, config_);
     adopt(config_, wanted);
+    dhcp_relays_->use(std::move(*relays));
+    tell_relays();
     return summary;
+}
+
+void Gateway::tell_relays() {
+    for (const auto& port : ports_) dhcp_relays_->set_addresses(port->id(), port->port().addresses());
 }
 
 View Gateway::view() {

@@ -77,7 +77,7 @@ Result<void> KernelChanges::keep(const GatewayConfig& wanted) {
 }
 
 const PortConfig& KernelChanges::port_of(const GatewayConfig& config, std::size_t port) const {
-    return *std::ranges::find(config.ports, running_.ports[port].name, &PortConfig::name);
+    return *find_port(config, running_.ports[port].name);
 }
 
 Result<void> KernelChanges::set(const GatewayConfig& config, const RouteConfig& route) {

@@ -83,7 +83,7 @@ Result<std::vector<Programs::Prepared>> Programs::prepare(const Changes& changes
                                                           const GatewayConfig& wanted) {
     std::vector<Prepared> prepared;
     for (const auto port : changes.programs) {
-        const auto& config = *std::ranges::find(wanted.ports, running.ports[port].name, &PortConfig::name);
+        const auto& config = *find_port(wanted, running.ports[port].name);
         auto& next = prepared.emplace_back(Prepared{port, {config.program, config.program_section}, nullptr});
         if (config.program.empty()) continue;
         auto compiled = compile(ports_[port], next.source);

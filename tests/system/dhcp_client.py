@@ -4,10 +4,12 @@
 dhcp_client.py lease6 INTERFACE            the same by DHCPv6
 dhcp_client.py send INTERFACE WHAT         sends one message, and awaits no answer: WHAT is a key of MESSAGES below
 dhcp_client.py forge RELAY PORT            sends a reply to a relay's address, for the clients of that port; of IPv4 or IPv6
+dhcp_client.py occupy INTERFACE            has the servers' UDP port there, and shares it with none; prints "ready"
 
 Clients on IPoIB follow RFC 4390: htype 32, no chaddr, the broadcast flag, a client identifier (RFC 4361)."""
 
 import os
+import signal
 import socket
 import struct
 import sys
@@ -163,5 +165,11 @@ def forge(relay, port):
         impostor.sendto(packet, (relay, SERVER6 if ":" in relay else SERVER))
 
 
+def occupy(interface):
+    with client_socket(socket.AF_INET, interface, SERVER):
+        print("ready", flush=True)
+        signal.pause()
+
+
 if __name__ == "__main__":
-    {"lease": lease, "lease6": lease6, "send": send, "forge": forge}[sys.argv[1]](*sys.argv[2:])
+    {"lease": lease, "lease6": lease6, "send": send, "forge": forge, "occupy": occupy}[sys.argv[1]](*sys.argv[2:])

@@ -111,6 +111,13 @@ show() { "$verbline" show "${2-$ns_gw}" "$1" --json; }
 # counters [INSTANCE]: one JSON object, name: sum over its owners.
 counters() { "$verbline" show "${1-$ns_gw}" counters --all --json | jq 'group_by(.name) | map({key: .[0].name, value: (map(.value) | add)}) | from_entries'; }
 
+# port_counts PORT NAME LEAST: what a port of the gateway counts.
+# shellcheck disable=SC2016 # jq's
+port_counts() {
+    "$verbline" show "$ns_gw" counters --all --json |
+        jq -e --arg port "$1" --arg name "$2" --argjson least "$3" 'any(.[]; .owner == $port and .name == $name and .value >= $least)'
+}
+
 # all_up: the fabric and everything on it.
 all_up() {
     fabric_start "t$$"

@@ -205,6 +205,45 @@ TEST_F(RelayServiceTest, FollowsTheAddressOfItsPort) {
     EXPECT_EQ(trouble, "");
 }
 
+TEST_F(RelayServiceTest, ServesByOthersWhileItRuns) {
+    const Host client(there->path(), "0.0.0.0", 68, "eth"), server(there->path(), "10.1.0.2", 67);
+    auto opened = Ipv4RelayService::open(*loop, setup<Ipv4RelayService>({{"lan", {}}, {"ib0", {}}}));
+    ASSERT_TRUE(opened) << opened.error().what;
+    auto& service = **opened;
+    const auto change = [&](std::vector<wire::Ipv4Address> servers) {
+        auto prepared = service.prepare(lan, std::move(servers));
+        ASSERT_TRUE(prepared) << prepared.error().what;
+        service.use(std::move(*prepared));
+        service.set_addresses(lan, {wire::ipv4(10, 1, 0, 1)});
+    };
+    EXPECT_FALSE(service.serves(lan));
+    change({wire::ipv4(10, 9, 0, 2)});
+    client.send("255.255.255.255", 67, message(request));
+    EXPECT_EQ(await(service, "dhcp_relay_dropped_no_server"), 1u);
+    change({wire::ipv4(10, 1, 0, 2)});
+    client.send("255.255.255.255", 67, message(request));
+    const auto relayed = await(server);
+    ASSERT_TRUE(relayed) << counters(service);
+    EXPECT_EQ(relayed->from, "10.1.0.1 67");
+    change({});
+    EXPECT_FALSE(service.serves(lan));
+    for (const auto* const address : {"0.0.0.0", "10.1.0.1"})
+        const Host other(here->path(), address, 67);  // free again
+    change({wire::ipv4(10, 1, 0, 2)});
+    client.send("255.255.255.255", 67, message(request));
+    EXPECT_TRUE(await(server)) << counters(service);
+}
+
+TEST_F(RelayServiceTest, ChangesNothingIfTheInterfaceIsAnothers) {
+    const Host other(here->path(), "0.0.0.0", 67);
+    auto opened = Ipv4RelayService::open(*loop, setup<Ipv4RelayService>({{"lan", {}}}));
+    ASSERT_TRUE(opened) << opened.error().what;
+    const auto prepared = (*opened)->prepare(lan, {wire::ipv4(10, 1, 0, 2)});
+    ASSERT_FALSE(prepared);
+    EXPECT_THAT(prepared.error().what, HasSubstr("no UDP port 67 on interface lan"));
+    EXPECT_FALSE((*opened)->serves(lan));
+}
+
 TEST_F(RelayServiceTest, CountsServersWithoutARoute) {
     const Host client(there->path(), "0.0.0.0", 68, "eth");
     const auto service = open(wire::ipv4(10, 9, 0, 2));

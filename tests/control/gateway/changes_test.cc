@@ -39,7 +39,7 @@ std::string refusal(const std::function<void(GatewayConfig&)>& change) {
     auto wanted = config();
     change(wanted);
     const auto changes = changes_between(config(), wanted);
-    return changes ? "possible: " + to_string(*changes) : changes.error().what;
+    return changes ? "possible: " + to_string(*changes, config()) : changes.error().what;
 }
 std::string refused(unsigned line, const std::string& what) {
     return "gw.toml:" + std::to_string(line) + ": while it runs, " + what + " cannot change" +
@@ -51,7 +51,7 @@ TEST(Changes, SameConfigurationIsNothingToChange) {
     const auto changes = changes_between(running, wanted);
     ASSERT_TRUE(changes);
     EXPECT_TRUE(changes->empty());
-    EXPECT_EQ(to_string(*changes), "nothing to change");
+    EXPECT_EQ(to_string(*changes, running), "nothing to change");
 }
 
 TEST(Changes, AddressesComeAndGoByTheRunningPort) {
@@ -64,7 +64,7 @@ TEST(Changes, AddressesComeAndGoByTheRunningPort) {
     EXPECT_EQ(changes->added,
               (std::vector<Changes::PortAddress>{{0, address("10.1.0.9/24")}, {1, address("fd76:2::1/64")}}));
     EXPECT_EQ(changes->removed, (std::vector<Changes::PortAddress>{{0, address("10.1.0.1/24")}}));
-    EXPECT_EQ(to_string(*changes), "2 addresses added, 1 address removed");
+    EXPECT_EQ(to_string(*changes, running), "2 addresses added, 1 address removed");
     adopt(running, wanted);
     EXPECT_EQ(running.ports[0].name, "lan");
     EXPECT_TRUE(changes_between(running, wanted)->empty());
@@ -77,11 +77,28 @@ TEST(Changes, ProgramsOfPorts) {
     auto changes = changes_between(running, wanted);
     ASSERT_TRUE(changes) << changes.error().what;
     EXPECT_EQ(changes->programs, (std::vector<std::size_t>{0, 1}));
-    EXPECT_EQ(to_string(*changes), "2 programs changed");
+    EXPECT_EQ(to_string(*changes, running), "2 programs changed");
     adopt(running, wanted);
     EXPECT_TRUE(changes_between(running, wanted)->empty());
     wanted.ports[1].program_section = "other";
-    EXPECT_EQ(to_string(*changes_between(running, wanted)), "1 program changed");
+    EXPECT_EQ(to_string(*changes_between(running, wanted), running), "1 program changed");
+}
+
+TEST(Changes, SettingsOfPorts) {
+    const std::vector<std::pair<std::string, std::function<void(PortConfig&)>>> settings{
+        {"dhcp_relay", [](auto& p) { p.dhcp_relay = {wire::ipv4(10, 9, 0, 2)}; }},
+        {"dhcpv6_relay", [](auto& p) { p.dhcpv6_relay = {wire::Ipv6Address{}}; }}};
+    for (const auto& [name, change] : settings) {
+        auto running = config(), wanted = config();
+        change(wanted.ports[1]);
+        const auto changes = changes_between(running, wanted);
+        ASSERT_TRUE(changes) << changes.error().what;
+        ASSERT_EQ(changes->settings.size(), 1u) << name;
+        EXPECT_EQ(changes->settings.front().port, 1u);
+        EXPECT_EQ(to_string(*changes, running), name + " of port ib0 changed");
+        adopt(running, wanted);
+        EXPECT_TRUE(changes_between(running, wanted)->empty()) << name;
+    }
 }
 
 TEST(Changes, RoutesAreToldApartByTheirNetworks) {
@@ -90,7 +107,7 @@ TEST(Changes, RoutesAreToldApartByTheirNetworks) {
     wanted.routes = {route("10.3.0.0/16", "10.2.0.9"), route("10.5.0.0/16", "10.2.0.7", "ib0")};
     const auto changes = changes_between(running, wanted);
     ASSERT_TRUE(changes);
-    EXPECT_EQ(to_string(*changes), "1 route added, 1 route changed, 1 route removed");
+    EXPECT_EQ(to_string(*changes, running), "1 route added, 1 route changed, 1 route removed");
     for (const auto& [before, after] : changes->routes) {
         if (before == nullptr) {
             EXPECT_EQ(after, &wanted.routes[1]);
@@ -123,8 +140,6 @@ TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
         {"proxy", [](auto& p) { p.proxy = true; }},
         {"multicast", [](auto& p) { p.multicast = false; }},
         {"advertise", [](auto& p) { p.advertise = true; }},
-        {"dhcp_relay", [](auto& p) { p.dhcp_relay = {wire::ipv4(10, 9, 0, 2)}; }},
-        {"dhcpv6_relay", [](auto& p) { p.dhcpv6_relay = {wire::Ipv6Address{}}; }},
         {"impair", [](auto& p) { p.impair = "loss=0.1"; }},
         {"capture", [](auto& p) { p.capture = "x.pcapng"; }}};
     for (const auto& [name, change] : others)
