@@ -24,7 +24,7 @@ using Differences = std::vector<Difference>;
 /// Of settings that a port has for as long as it runs.
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 18> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 17> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
@@ -40,7 +40,6 @@ Differences differences(const PortConfig& a, const PortConfig& b) {
         {"proxy", a.proxy == b.proxy, 0},
         {"multicast", a.multicast == b.multicast, 0},
         {"virtual_address", a.virtual_addresses == b.virtual_addresses, lines.virtual_address},
-        {"advertise", a.advertise == b.advertise, lines.advertise},
         {"impair", a.impair == b.impair, lines.impair},
         {"capture", a.capture == b.capture, lines.capture},
     }};
@@ -56,6 +55,7 @@ std::vector<Setting> changed_settings(const PortConfig& a, const PortConfig& b) 
     const auto compare = [&out](Setting setting, const auto& before, const auto& after) {
         if (before != after) out.push_back(setting);
     };
+    compare(Setting::advertise, a.advertise, b.advertise);
     compare(Setting::dhcp_relay, a.dhcp_relay, b.dhcp_relay);
     compare(Setting::dhcpv6_relay, a.dhcpv6_relay, b.dhcpv6_relay);
     return out;
@@ -149,6 +149,7 @@ Result<Changes> changes_between(const GatewayConfig& running, const GatewayConfi
 
 std::string_view to_string(Setting setting) {
     switch (setting) {
+        case Setting::advertise: return "advertise";
         case Setting::dhcp_relay: return "dhcp_relay";
         case Setting::dhcpv6_relay: return "dhcpv6_relay";
     }
@@ -181,6 +182,7 @@ void adopt(GatewayConfig& running, const GatewayConfig& wanted) {
         port.addresses = after.addresses;
         port.program = after.program;
         port.program_section = after.program_section;
+        port.advertise = after.advertise;
         port.dhcp_relay = after.dhcp_relay;
         port.dhcpv6_relay = after.dhcpv6_relay;
         port.lines = after.lines;

@@ -256,6 +256,14 @@ std::string_view GatewayPort::active() const {
     return failover_->active() == 0 ? "primary" : "backup";
 }
 
+void GatewayPort::change(Setting setting) {
+    switch (setting) {
+        case Setting::advertise: return port_->set_advertises(port_config_.advertise);
+        case Setting::dhcp_relay:
+        case Setting::dhcpv6_relay: return;  // of dhcp_relays.h
+    }
+}
+
 void GatewayPort::retire() {
     if (port_) port_->retire();
 }

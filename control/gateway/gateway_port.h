@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "control/gateway/changes.h"
 #include "control/gateway/config.h"
 #include "control/gateway/failover.h"
 #include "control/gateway/fault.h"
@@ -64,6 +65,8 @@ public:
     void start(control::Loop& loop, router::ShardLinks& shards, rte_mempool& pool,
                const host::Ipv6Gateways& ipv6_gateways, bool forwards);
 
+    /// The configuration says something else of this than before.
+    void change(Setting setting);
     /// Call before the shards stop: sends hosts a last router advertisement, of lifetime 0, if the port advertises.
     void retire();
     /// Takes the port down and begins to leave its groups. The loop has to run until `left`.

@@ -116,6 +116,7 @@ Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
     programs_->publish(std::move(*prepared));
     auto summary = to_string(*changes, config_);
     adopt(config_, wanted);
+    for (const auto& [port, setting] : changes->settings) ports_[port]->change(setting);
     dhcp_relays_->use(std::move(*relays));
     tell_relays();
     return summary;

@@ -58,9 +58,13 @@ ControlPort::ControlPort(control::Loop& loop, ShardLinks& shards, const Setup& s
                  {.routes = setup.multicast,
                   .send = [this](auto to, const auto& group, const auto& packet) { ask(to, group, packet); },
                   .changed = [this](const auto& group, auto side, bool in) { group_listens_(group, side, in); }}) {
-    if (!setup.advertises) return;
+    if (setup.advertises) make_advertisements();
+}
+
+void ControlPort::make_advertisements() {
+    if (advertisements_) return;
     advertisements_.emplace(
-        loop, [this](std::vector<std::byte> packet) { send_to_group(neighbour::all_nodes, std::move(packet)); });
+        loop_, [this](std::vector<std::byte> packet) { send_to_group(neighbour::all_nodes, std::move(packet)); });
 }
 
 void ControlPort::handle(const Unresolved& event) {
@@ -144,7 +148,7 @@ void ControlPort::publish_sources() {
 
 /// What hosts are told: our link-local address, and the networks of the others that are ours (RFC 4861, 6.2.3).
 void ControlPort::advertise() {
-    if (!advertisements_) return;
+    if (!setup_.advertises) return;
     const auto source = sources_.link_local;
     if (!up_ || source == wire::Ipv6Address{}) return advertisements_->set(std::nullopt);
     // On IPoIB without it: the kernel of a host whose interface has no link-layer address, as a tun, ignores what
@@ -166,6 +170,14 @@ void ControlPort::advertise() {
         if (std::ranges::find(prefixes, prefix) == prefixes.end()) prefixes.push_back(prefix);
     }
     advertisements_->set(content, pending);
+}
+
+void ControlPort::set_advertises(bool advertises) {
+    if (std::exchange(setup_.advertises, advertises) == advertises) return;
+    shards_.send(SetAdvertises{id(), advertises});
+    if (!advertises) return advertisements_->retire();
+    make_advertisements();
+    advertise();
 }
 
 void ControlPort::retire() {

@@ -104,6 +104,9 @@ public:
     bool carrier() const { return carrier_; }
     /// Sets the device's link state. May be repeated.
     void set_carrier(bool carrier);
+    /// Begins or ends to advertise itself as a router, as Setup::advertises says at first. At the end a last router
+    /// advertisement, of lifetime 0, is sent. May be repeated.
+    void set_advertises(bool advertises);
     /// Call before the shards end: sends a last router advertisement, of lifetime 0, if the port has advertised itself.
     virtual void retire();
     /// Announces our addresses to the neighbours, if the port is up.
@@ -190,6 +193,7 @@ private:
     void run(const neighbour::Yielded& action);
     void forget_conflicts(const std::vector<link::InterfaceAddress>& next);
     void publish_sources();
+    void make_advertisements();
     void advertise();
     wire::Gid neighbour_of(const wire::Gid& address) const;
     std::vector<wire::Gid> names_of(const wire::Gid& neighbour) const;
@@ -211,7 +215,7 @@ private:
     std::function<void(const neighbour::Yielded&)> on_yielded_ = [](const neighbour::Yielded&) {};
     std::map<wire::Gid, neighbour::Conflict> conflicts_;
     std::map<wire::Gid, std::optional<neighbour::LinkAddress>> yielded_;  ///< to whom, if that is known
-    std::optional<RouterAdvertisements> advertisements_;
+    std::optional<RouterAdvertisements> advertisements_;     ///< stays after the port has ceased to advertise
     std::map<wire::Gid, neighbour::LinkAddress> announced_;  ///< neighbours sent to the shard, or about to be
     control::Timer timer_;
     GroupListens group_listens_ = [](const wire::Gid&, multicast::Side, bool) {};

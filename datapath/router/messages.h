@@ -77,6 +77,12 @@ struct SetAddress {
     bool operator==(const SetAddress&) const = default;
 };
 
+/// Sets whether router solicitations on a port are the control thread's, which advertises; else they are the kernel's.
+struct SetAdvertises {
+    InterfaceId port{};
+    bool advertises = false;
+};
+
 // Neighbours' addresses are GIDs: IPv6, or IPv4 mapped (datapath/link/ip_gid.h).
 
 struct SetNeighbour {
@@ -118,8 +124,8 @@ struct Deliver {
 
 /// To add a command: a struct above, its execution in shard.cc, its sender in control/router; see apps/EXTENDING.md.
 using Command =
-    std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress, SetNeighbour,
-                 ForgetNeighbour, FailNeighbour, CloseConnection, Transmit, SetGroupRoute, Deliver>;
+    std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress, SetAdvertises,
+                 SetNeighbour, ForgetNeighbour, FailNeighbour, CloseConnection, Transmit, SetGroupRoute, Deliver>;
 
 // Events.
 

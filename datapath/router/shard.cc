@@ -66,6 +66,7 @@ struct Executor {
         port(c.port).resolves_groups = c.resolves_groups;
     }
     void operator()(const SetAddress& c) const { port(c.port).addresses = c; }
+    void operator()(const SetAdvertises& c) const { port(c.port).advertises = c.advertises; }
     void operator()(const SetNeighbour& c) const { router.set_neighbour(port(c.port), c.address, c.to, now); }
     void operator()(const ForgetNeighbour& c) const { router.forget_neighbour(port(c.port), c.address); }
     void operator()(const FailNeighbour& c) const { router.fail_neighbour(port(c.port), c.address, now); }

@@ -111,6 +111,10 @@ show() { "$verbline" show "${2-$ns_gw}" "$1" --json; }
 # counters [INSTANCE]: one JSON object, name: sum over its owners.
 counters() { "$verbline" show "${1-$ns_gw}" counters --all --json | jq 'group_by(.name) | map({key: .[0].name, value: (map(.value) | add)}) | from_entries'; }
 
+# router_of NAMESPACE: its default router, as advertised.
+router_of() { ip -n "$1" -j -6 route show default | jq -er 'first(.[] | select(.protocol == "ra") | .gateway)'; }
+no_router() { ! router_of "$1"; }
+
 # port_counts PORT NAME LEAST: what a port of the gateway counts.
 # shellcheck disable=SC2016 # jq's
 port_counts() {

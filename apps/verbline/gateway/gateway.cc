@@ -25,8 +25,9 @@ public:
                  "port's hosts can be relayed to servers elsewhere.",
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
                  "Meanwhile `verbline show` prints its state.",
-                 "On SIGHUP it reads the file again. Addresses, routes, packet programs and DHCP relays change without "
-                 "an effect on other traffic; if anything else differs, nothing is changed, and one line says what "
+                 "On SIGHUP it reads the file again. Addresses, routes, packet programs, DHCP relays and router "
+                 "advertisements change without an effect on other traffic; if anything else differs, nothing is "
+                 "changed, and one line says what "
                  "needs a restart.",
                  "A port may have a packet program, an eBPF object that passes, drops or forwards what the port "
                  "receives; `verbline program` explains them.",

@@ -86,6 +86,7 @@ TEST(Changes, ProgramsOfPorts) {
 
 TEST(Changes, SettingsOfPorts) {
     const std::vector<std::pair<std::string, std::function<void(PortConfig&)>>> settings{
+        {"advertise", [](auto& p) { p.advertise = true; }},
         {"dhcp_relay", [](auto& p) { p.dhcp_relay = {wire::ipv4(10, 9, 0, 2)}; }},
         {"dhcpv6_relay", [](auto& p) { p.dhcpv6_relay = {wire::Ipv6Address{}}; }}};
     for (const auto& [name, change] : settings) {
@@ -139,7 +140,6 @@ TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
         {"reverse_path", [](auto& p) { p.reverse_path = forward::ReversePathFilter::strict; }},
         {"proxy", [](auto& p) { p.proxy = true; }},
         {"multicast", [](auto& p) { p.multicast = false; }},
-        {"advertise", [](auto& p) { p.advertise = true; }},
         {"impair", [](auto& p) { p.impair = "loss=0.1"; }},
         {"capture", [](auto& p) { p.capture = "x.pcapng"; }}};
     for (const auto& [name, change] : others)

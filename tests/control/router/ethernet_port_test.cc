@@ -11,8 +11,11 @@
 
 #include "datapath/link/ip_gid.h"
 #include "datapath/neighbour/discovery.h"
+#include "datapath/neighbour/router_discovery.h"
 #include "datapath/wire/arp.h"
 #include "datapath/wire/ethernet.h"
+#include "datapath/wire/icmpv6.h"
+#include "datapath/wire/ipv6.h"
 #include "datapath/wire/text.h"
 #include "tests/control/router/commands.h"
 #include "tests/control/router/hosts.h"
@@ -106,6 +109,42 @@ TEST_F(EthernetPortTest, ResolvesANeighbour) {
     EXPECT_EQ(header->destination, peer_mac);
     EXPECT_EQ(header->source, our_mac);
     EXPECT_EQ(header->type, wire::ether_type::ipv4);
+}
+
+TEST_F(EthernetPortTest, AdvertisesItselfAsLongAsItIsTold) {
+    /// The lifetime in the next router advertisement.
+    const auto advertised = [&]() -> std::optional<std::uint16_t> {
+        while (const auto sent = next<Transmit>()) {
+            const test::Packet packet(sent->packet);
+            const auto bytes = test::bytes_of(packet);
+            if (bytes.size() < wire::Ipv6::size + wire::RouterAdvertisement::size) continue;
+            const auto read = wire::RouterAdvertisement::parse(wire::Bytes(bytes).subspan(wire::Ipv6::size));
+            if (read) return read->lifetime;
+        }
+        return std::nullopt;
+    };
+    port.set_carrier(true);
+    port.set_addresses({{our_local, 64}}, {our_local});
+    EXPECT_EQ(advertised(), std::nullopt);
+    for (const bool again : {false, true}) {
+        port.set_advertises(true);
+        // At once, but not within three seconds of the last (RFC 4861, 6.2.6).
+        EXPECT_EQ(advertised(), again ? std::nullopt : std::optional(neighbour::Advertisement{}.lifetime));
+        port.set_advertises(true);
+        EXPECT_EQ(advertised(), std::nullopt) << "nothing has changed";
+        port.set_advertises(false);
+        EXPECT_EQ(advertised(), 0) << "hosts are to use it no longer";
+        port.set_addresses({{our_local, 64}, {our_ipv6, 64}}, {our_local, our_ipv6});
+        port.retire();
+        EXPECT_EQ(advertised(), std::nullopt);
+    }
+}
+
+TEST_F(EthernetPortTest, TellsTheShardWhoGetsRouterSolicitations) {
+    port.set_advertises(true);
+    EXPECT_TRUE(next<SetAdvertises>().value_or(SetAdvertises{}).advertises);
+    port.set_advertises(false);
+    EXPECT_FALSE(next<SetAdvertises>().value_or(SetAdvertises{.advertises = true}).advertises);
 }
 
 TEST_F(EthernetPortTest, AnswersTheOneWhoAsks) {

@@ -56,6 +56,21 @@ TEST(Ipv6Shard, HandsTheControlThreadRouterSolicitationsOfAPortThatAdvertises) {
     rte_pktmbuf_free(std::get<Punted>(*event).packet);
 }
 
+TEST(Ipv6Shard, HandsOverRouterSolicitationsAsLongAsItIsTold) {
+    Gateway gateway;
+    const auto solicitation = ip_packet(alice, ipv6("ff02::2"), 8, 255, wire::IpProtocol::icmpv6, 133);
+    gateway.command(SetAdvertises{left, true});
+    gateway.from_alice(solicitation);
+    EXPECT_TRUE(gateway.left_kernel.sent.empty());
+    const auto event = gateway.events.pop();
+    ASSERT_TRUE(event && std::holds_alternative<Punted>(*event));
+    rte_pktmbuf_free(std::get<Punted>(*event).packet);
+    gateway.command(SetAdvertises{left, false});
+    gateway.from_alice(solicitation);
+    EXPECT_EQ(gateway.left_kernel.sent.size(), 1u);
+    EXPECT_FALSE(gateway.events.pop());
+}
+
 TEST(Ipv6Shard, AHostHandsTheKernelEverythingElse) {
     Gateway gateway(true);
     gateway.from_alice(ip_packet(alice, ipv6("2001:db8::1")));
