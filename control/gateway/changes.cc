@@ -24,7 +24,7 @@ using Differences = std::vector<Difference>;
 /// Of settings that a port has for as long as it runs.
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 17> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 15> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
@@ -35,8 +35,6 @@ Differences differences(const PortConfig& a, const PortConfig& b) {
         {"pkey", a.pkey == b.pkey, lines.pkey},
         {"mtu", a.mtu == b.mtu, lines.mtu},
         {"mode", a.connected == b.connected, b.lines.mode},
-        {"clamp_mss", a.clamp_mss == b.clamp_mss, 0},
-        {"reverse_path", a.reverse_path == b.reverse_path, 0},
         {"proxy", a.proxy == b.proxy, 0},
         {"multicast", a.multicast == b.multicast, 0},
         {"virtual_address", a.virtual_addresses == b.virtual_addresses, lines.virtual_address},
@@ -55,6 +53,8 @@ std::vector<Setting> changed_settings(const PortConfig& a, const PortConfig& b) 
     const auto compare = [&out](Setting setting, const auto& before, const auto& after) {
         if (before != after) out.push_back(setting);
     };
+    compare(Setting::clamp_mss, a.clamp_mss, b.clamp_mss);
+    compare(Setting::reverse_path, a.reverse_path, b.reverse_path);
     compare(Setting::advertise, a.advertise, b.advertise);
     compare(Setting::dhcp_relay, a.dhcp_relay, b.dhcp_relay);
     compare(Setting::dhcpv6_relay, a.dhcpv6_relay, b.dhcpv6_relay);
@@ -149,6 +149,8 @@ Result<Changes> changes_between(const GatewayConfig& running, const GatewayConfi
 
 std::string_view to_string(Setting setting) {
     switch (setting) {
+        case Setting::clamp_mss: return "clamp_mss";
+        case Setting::reverse_path: return "reverse_path";
         case Setting::advertise: return "advertise";
         case Setting::dhcp_relay: return "dhcp_relay";
         case Setting::dhcpv6_relay: return "dhcpv6_relay";
@@ -182,6 +184,8 @@ void adopt(GatewayConfig& running, const GatewayConfig& wanted) {
         port.addresses = after.addresses;
         port.program = after.program;
         port.program_section = after.program_section;
+        port.clamp_mss = after.clamp_mss;
+        port.reverse_path = after.reverse_path;
         port.advertise = after.advertise;
         port.dhcp_relay = after.dhcp_relay;
         port.dhcpv6_relay = after.dhcpv6_relay;

@@ -256,8 +256,11 @@ std::string_view GatewayPort::active() const {
     return failover_->active() == 0 ? "primary" : "backup";
 }
 
-void GatewayPort::change(Setting setting) {
+void GatewayPort::change(Setting setting, router::ShardLinks& shards) {
     switch (setting) {
+        case Setting::clamp_mss:
+        case Setting::reverse_path:
+            return shards.send(router::SetChecks{id_, port_config_.clamp_mss, port_config_.reverse_path});
         case Setting::advertise: return port_->set_advertises(port_config_.advertise);
         case Setting::dhcp_relay:
         case Setting::dhcpv6_relay: return;  // of dhcp_relays.h

@@ -66,7 +66,7 @@ public:
                const host::Ipv6Gateways& ipv6_gateways, bool forwards);
 
     /// The configuration says something else of this than before.
-    void change(Setting setting);
+    void change(Setting setting, router::ShardLinks& shards);
     /// Call before the shards stop: sends hosts a last router advertisement, of lifetime 0, if the port advertises.
     void retire();
     /// Takes the port down and begins to leave its groups. The loop has to run until `left`.

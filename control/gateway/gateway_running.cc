@@ -116,7 +116,7 @@ Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
     programs_->publish(std::move(*prepared));
     auto summary = to_string(*changes, config_);
     adopt(config_, wanted);
-    for (const auto& [port, setting] : changes->settings) ports_[port]->change(setting);
+    for (const auto& [port, setting] : changes->settings) ports_[port]->change(setting, *shard_links_);
     dhcp_relays_->use(std::move(*relays));
     tell_relays();
     return summary;

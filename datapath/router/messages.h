@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "datapath/forward/interface_id.h"
+#include "datapath/forward/reverse_path.h"
 #include "datapath/ipoib/interface.h"
 #include "datapath/link/destination.h"
 #include "datapath/wire/types.h"
@@ -77,6 +78,13 @@ struct SetAddress {
     bool operator==(const SetAddress&) const = default;
 };
 
+/// Sets what is done to packets that a port receives, and to TCP that is routed through it (PortSetup).
+struct SetChecks {
+    InterfaceId port{};
+    bool clamp_mss = false;
+    forward::ReversePathFilter reverse_path = forward::ReversePathFilter::off;
+};
+
 /// Sets whether router solicitations on a port are the control thread's, which advertises; else they are the kernel's.
 struct SetAdvertises {
     InterfaceId port{};
@@ -123,9 +131,9 @@ struct Deliver {
 };
 
 /// To add a command: a struct above, its execution in shard.cc, its sender in control/router; see apps/EXTENDING.md.
-using Command =
-    std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress, SetAdvertises,
-                 SetNeighbour, ForgetNeighbour, FailNeighbour, CloseConnection, Transmit, SetGroupRoute, Deliver>;
+using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress,
+                             SetChecks, SetAdvertises, SetNeighbour, ForgetNeighbour, FailNeighbour, CloseConnection,
+                             Transmit, SetGroupRoute, Deliver>;
 
 // Events.
 

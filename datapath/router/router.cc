@@ -29,6 +29,10 @@ std::uint64_t tunnels_of(const Ports& ports) {
     return tunnels;
 }
 
+bool clamps_mss(const Ports& ports) {
+    return std::ranges::any_of(ports, [](const auto& port) { return port->clamp_mss; });
+}
+
 }  // namespace
 
 Router::Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& events, bool deliver_all_to_kernel,
@@ -37,7 +41,7 @@ Router::Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& eve
                .pool = pool,
                .events = events,
                .deliver_all_to_kernel = deliver_all_to_kernel,
-               .clamps_mss = std::ranges::any_of(ports, [](const auto& port) { return port->clamp_mss; }),
+               .clamps_mss = clamps_mss(ports),
                .connects = std::ranges::any_of(ports, [](const auto& port) { return port->connections != nullptr; }),
                .tunnels = tunnels_of(ports),
                .icmp_limit = icmp_limit,
@@ -45,6 +49,12 @@ Router::Router(Ports& ports, const Fibs& fibs, rte_mempool& pool, EventSink& eve
                .max_neighbours = max_neighbours},
       ipv4_(context_, *fibs.ipv4) {
     if (fibs.ipv6 != nullptr) ipv6_.emplace(context_, *fibs.ipv6);
+}
+
+void Router::set_checks(ShardPort& port, bool clamp_mss, forward::ReversePathFilter reverse_path) noexcept {
+    port.clamp_mss = clamp_mss;
+    port.reverse_path = reverse_path;
+    context_.clamps_mss = clamps_mss(context_.ports);
 }
 
 std::size_t Router::forward_frames(const ShardPort& from, link::EthernetInterface& link, pmd::Burst frames) noexcept {

@@ -57,6 +57,7 @@ public:
     void forget_neighbour(ShardPort& port, const wire::Gid& address) noexcept;
     /// Answers the packets queued for it with ICMP host unreachable.
     void fail_neighbour(ShardPort& port, const wire::Gid& address, Time now) noexcept;
+    void set_checks(ShardPort& port, bool clamp_mss, forward::ReversePathFilter reverse_path) noexcept;
     void set_group_route(const wire::Gid& group, const MulticastRoute& route) noexcept;
     /// Hands a packet of the control thread's to the port's kernel.
     void to_kernel(ShardPort& port, rte_mbuf* packet) noexcept { context_.to_kernel(port, {&packet, 1}); }

@@ -86,6 +86,8 @@ TEST(Changes, ProgramsOfPorts) {
 
 TEST(Changes, SettingsOfPorts) {
     const std::vector<std::pair<std::string, std::function<void(PortConfig&)>>> settings{
+        {"clamp_mss", [](auto& p) { p.clamp_mss = true; }},
+        {"reverse_path", [](auto& p) { p.reverse_path = forward::ReversePathFilter::strict; }},
         {"advertise", [](auto& p) { p.advertise = true; }},
         {"dhcp_relay", [](auto& p) { p.dhcp_relay = {wire::ipv4(10, 9, 0, 2)}; }},
         {"dhcpv6_relay", [](auto& p) { p.dhcpv6_relay = {wire::Ipv6Address{}}; }}};
@@ -136,8 +138,6 @@ TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
         {"vlan", [](auto& p) { p.vlan = 7; }},
         {"sm", [](auto& p) { p.sm = "umad:mlx5_0"; }},
         {"mode", [](auto& p) { p.connected = true; }},
-        {"clamp_mss", [](auto& p) { p.clamp_mss = true; }},
-        {"reverse_path", [](auto& p) { p.reverse_path = forward::ReversePathFilter::strict; }},
         {"proxy", [](auto& p) { p.proxy = true; }},
         {"multicast", [](auto& p) { p.multicast = false; }},
         {"impair", [](auto& p) { p.impair = "loss=0.1"; }},

@@ -175,6 +175,20 @@ TEST(Router, LeavesTheSegmentsOfTcpUnlessTold) {
     EXPECT_EQ(gateway.counter("mss_clamped_packets"), 0u);
 }
 
+TEST(Router, ClampsTheSegmentsOfTcpAsLongAsItIsTold) {
+    Gateway gateway;
+    gateway.resolve(bob);
+    gateway.from_alice(syn(alice, bob, 1460));
+    EXPECT_EQ(only_packet(gateway.right_link), syn(alice, bob, 1460, 63));
+    gateway.command(SetChecks{.port = right, .clamp_mss = true});
+    gateway.from_alice(syn(alice, bob, 1460));
+    EXPECT_EQ(only_packet(gateway.right_link), syn(alice, bob, 960, 63));
+    gateway.command(SetChecks{.port = right});
+    gateway.from_alice(syn(alice, bob, 1460));
+    EXPECT_EQ(only_packet(gateway.right_link), syn(alice, bob, 1460, 63));
+    EXPECT_EQ(gateway.counter("mss_clamped_packets"), 1u);
+}
+
 /// How many of a burst from the left, one from each of these sources to bob, get there.
 std::size_t passed(forward::ReversePathFilter check, const std::vector<wire::Ipv4Address>& sources) {
     Gateway gateway(false, {.reverse_path = check});
@@ -195,6 +209,19 @@ TEST(Router, ChecksTheReversePathOfSources) {
     EXPECT_EQ(passed(strict, {carol, behind_carol, nobody, left_ip, right_ip}), 0u);
     EXPECT_EQ(passed(loose, {alice, carol, behind_carol}), 3u);
     EXPECT_EQ(passed(loose, {nobody, left_ip, right_ip}), 0u) << "no route, or ours";
+}
+
+TEST(Router, ChecksTheReversePathAsLongAsItIsTold) {
+    using enum forward::ReversePathFilter;
+    Gateway gateway;
+    gateway.resolve(bob);
+    for (const auto& [check, through] : {std::pair{off, 1u}, {strict, 0u}, {loose, 1u}, {strict, 0u}, {off, 1u}}) {
+        gateway.command(SetChecks{.port = left, .reverse_path = check});
+        gateway.right_link.sent.clear();
+        gateway.from_alice(ip_packet(carol, bob));
+        EXPECT_EQ(gateway.right_link.sent.size(), through);
+    }
+    EXPECT_EQ(gateway.counter("dropped_reverse_path"), 2u);
 }
 
 TEST(Router, ChecksTheReversePathOfWhatTheKernelGets) {
