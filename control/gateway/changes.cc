@@ -24,7 +24,7 @@ using Differences = std::vector<Difference>;
 /// Of settings that a port has for as long as it runs.
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 15> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 14> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
@@ -37,7 +37,6 @@ Differences differences(const PortConfig& a, const PortConfig& b) {
         {"mode", a.connected == b.connected, b.lines.mode},
         {"proxy", a.proxy == b.proxy, 0},
         {"multicast", a.multicast == b.multicast, 0},
-        {"virtual_address", a.virtual_addresses == b.virtual_addresses, lines.virtual_address},
         {"impair", a.impair == b.impair, lines.impair},
         {"capture", a.capture == b.capture, lines.capture},
     }};
@@ -55,6 +54,7 @@ std::vector<Setting> changed_settings(const PortConfig& a, const PortConfig& b) 
     };
     compare(Setting::clamp_mss, a.clamp_mss, b.clamp_mss);
     compare(Setting::reverse_path, a.reverse_path, b.reverse_path);
+    compare(Setting::virtual_address, a.virtual_addresses, b.virtual_addresses);
     compare(Setting::advertise, a.advertise, b.advertise);
     compare(Setting::dhcp_relay, a.dhcp_relay, b.dhcp_relay);
     compare(Setting::dhcpv6_relay, a.dhcpv6_relay, b.dhcpv6_relay);
@@ -151,6 +151,7 @@ std::string_view to_string(Setting setting) {
     switch (setting) {
         case Setting::clamp_mss: return "clamp_mss";
         case Setting::reverse_path: return "reverse_path";
+        case Setting::virtual_address: return "virtual_address";
         case Setting::advertise: return "advertise";
         case Setting::dhcp_relay: return "dhcp_relay";
         case Setting::dhcpv6_relay: return "dhcpv6_relay";
@@ -186,6 +187,7 @@ void adopt(GatewayConfig& running, const GatewayConfig& wanted) {
         port.program_section = after.program_section;
         port.clamp_mss = after.clamp_mss;
         port.reverse_path = after.reverse_path;
+        port.virtual_addresses = after.virtual_addresses;
         port.advertise = after.advertise;
         port.dhcp_relay = after.dhcp_relay;
         port.dhcpv6_relay = after.dhcpv6_relay;

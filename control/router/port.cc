@@ -172,6 +172,13 @@ void ControlPort::advertise() {
     advertisements_->set(content, pending);
 }
 
+void ControlPort::set_virtual_addresses(const std::vector<wire::Gid>& addresses) {
+    engine_.set_virtual_addresses(addresses, loop_.now());
+    std::erase_if(yielded_,
+                  [&](const auto& entry) { return std::ranges::find(addresses, entry.first) == addresses.end(); });
+    play({});
+}
+
 void ControlPort::set_advertises(bool advertises) {
     if (std::exchange(setup_.advertises, advertises) == advertises) return;
     shards_.send(SetAdvertises{id(), advertises});

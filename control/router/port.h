@@ -104,6 +104,8 @@ public:
     bool carrier() const { return carrier_; }
     /// Sets the device's link state. May be repeated.
     void set_carrier(bool carrier);
+    /// Replaces those of Setup.
+    void set_virtual_addresses(const std::vector<wire::Gid>& addresses);
     /// Begins or ends to advertise itself as a router, as Setup::advertises says at first. At the end a last router
     /// advertisement, of lifetime 0, is sent. May be repeated.
     void set_advertises(bool advertises);

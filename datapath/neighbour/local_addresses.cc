@@ -28,7 +28,6 @@ bool LocalAddresses::detects(const Gid& address, const LinkAddress& own) const {
 
 void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, const LinkAddress& own, Time now,
                          const std::vector<Gid>& certain) {
-    const auto& shared = parameters_.virtual_addresses;
     std::vector<Own> next;
     for (const auto& address : addresses) {
         const auto same = [&](const Own& mine) { return mine.address.gid == address.gid; };
@@ -42,9 +41,25 @@ void LocalAddresses::set(const std::vector<link::InterfaceAddress>& addresses, c
         } else {
             next.push_back({.address = address});
         }
-        next.back().is_virtual = std::ranges::find(shared, address.gid) != shared.end();
+        next.back().is_virtual = is_virtual(address.gid);
     }
     own_ = std::move(next);
+}
+
+bool LocalAddresses::is_virtual(const Gid& address) const {
+    return std::ranges::find(virtual_, address) != virtual_.end();
+}
+
+void LocalAddresses::set_virtual(std::vector<Gid> addresses, Time now) {
+    virtual_ = std::move(addresses);
+    for (auto& mine : own_) {
+        const bool wanted = is_virtual(mine.address.gid);
+        if (std::exchange(mine.is_virtual, wanted) == wanted) continue;
+        mine.yielded = mine.said_yielded = false;
+        if (mine.lost || mine.tentative) continue;
+        mine.announcements = parameters_.announcements;
+        mine.due = now;
+    }
 }
 
 void LocalAddresses::announce(Time now) {

@@ -35,12 +35,16 @@ public:
         bool probe = false;  ///< else an announcement
     };
 
-    explicit LocalAddresses(const Parameters& parameters) : parameters_(parameters) {}
+    explicit LocalAddresses(const Parameters& parameters)
+        : parameters_(parameters), virtual_(parameters.virtual_addresses) {}
 
     /// Replaces the addresses; those that stay keep their state. New ones are probed for and announced if duplicates
     /// are to be detected, except what is derived from `own`, which is unique, and `certain` ones.
     void set(const std::vector<link::InterfaceAddress>& addresses, const LinkAddress& own, Time now,
              const std::vector<wire::Gid>& certain = {});
+    /// Replaces `virtual_addresses`. Of ours, those that have become virtual or no longer are, are announced; one that
+    /// was yielded is ours again.
+    void set_virtual(std::vector<wire::Gid> addresses, Time now);
     /// Starts announcements of all; first, probes that `stop_announcing` has interrupted.
     void announce(Time now);
     void stop_announcing();
@@ -90,6 +94,7 @@ private:
     const Own* find(const wire::Gid& address) const;
     Own* find(const wire::Gid& address);
     static void lose(Own& mine);
+    bool is_virtual(const wire::Gid& address) const;
     bool detects(const wire::Gid& address, const LinkAddress& own) const;
     bool usable(const Own& mine) const {
         return !mine.lost && !mine.yielded && (!mine.tentative || parameters_.use_tentative);
@@ -97,6 +102,7 @@ private:
     std::optional<Time> next_announcement(Own& mine, Time now) const;
 
     const Parameters& parameters_;
+    std::vector<wire::Gid> virtual_;
     std::vector<Own> own_;
 };
 

@@ -44,6 +44,11 @@ public:
     Actions set_addresses(const std::vector<link::InterfaceAddress>& addresses, Time now,
                           const std::vector<wire::Gid>& certain = {});
 
+    /// Replaces the virtual addresses of the parameters (local_addresses.h): `deadline` may be another.
+    void set_virtual_addresses(std::vector<wire::Gid> addresses, Time now) {
+        addresses_.set_virtual(std::move(addresses), now);
+    }
+
     /// Requests resolution of `address`.
     Actions resolve(const wire::Gid& address, Time now);
     /// The same for a neighbour that the caller knows, but doubts: Resolved follows its next answer, or Removed.

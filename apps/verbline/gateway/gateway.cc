@@ -25,7 +25,8 @@ public:
                  "port's hosts can be relayed to servers elsewhere.",
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
                  "Meanwhile `verbline show` prints its state.",
-                 "On SIGHUP it reads the file again. Addresses, routes, packet programs, DHCP relays, router "
+                 "On SIGHUP it reads the file again. Addresses, virtual ones as well, routes, packet programs, DHCP "
+                 "relays, router "
                  "advertisements (advertise) and checks of packets (reverse_path, clamp_mss) change without an effect "
                  "on other traffic; if anything else differs, nothing is changed, and one line says what needs a "
                  "restart.",

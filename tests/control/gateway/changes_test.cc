@@ -86,6 +86,7 @@ TEST(Changes, ProgramsOfPorts) {
 
 TEST(Changes, SettingsOfPorts) {
     const std::vector<std::pair<std::string, std::function<void(PortConfig&)>>> settings{
+        {"virtual_address", [](auto& p) { p.virtual_addresses = {address("10.2.0.254/24").gid}; }},
         {"clamp_mss", [](auto& p) { p.clamp_mss = true; }},
         {"reverse_path", [](auto& p) { p.reverse_path = forward::ReversePathFilter::strict; }},
         {"advertise", [](auto& p) { p.advertise = true; }},

@@ -218,5 +218,27 @@ TEST_F(VirtualAddressesTest, AreTakenAtOnceWhenTheyAreSetAgain) {
     EXPECT_TRUE(answers(second));
 }
 
+TEST_F(VirtualAddressesTest, AreOrdinaryOnesWhenToldSo) {
+    hear(announcement(them, shared), 500 * millisecond);
+    ASSERT_FALSE(answers(second));
+    engine.set_virtual_addresses({}, second);
+    EXPECT_TRUE(answers(second));
+    EXPECT_EQ(announced(60 * second), of_a_router.announcements) << "at once, and not again and again";
+    const auto actions = hear(announcement(them, shared), 60 * second);
+    EXPECT_TRUE(first<Conflict>(actions)) << "it is ours alone";
+    EXPECT_FALSE(first<Yielded>(actions));
+}
+
+TEST_F(VirtualAddressesTest, MayBeThoseThatWereNot) {
+    engine.set_virtual_addresses({shared, ours}, 0);
+    EXPECT_EQ(std::ranges::count_if(due(10 * second), [&](const Message& message) { return message.source == ours; }),
+              11);
+    EXPECT_TRUE(first<Yielded>(hear(announcement(them, ours), 10 * second)));
+    EXPECT_FALSE(engine.addresses().answers_for(ours));
+    engine.set_virtual_addresses({shared, ours}, 10 * second);
+    EXPECT_FALSE(engine.addresses().answers_for(ours)) << "nothing has changed";
+    EXPECT_TRUE(answers(10 * second));
+}
+
 }  // namespace
 }  // namespace verbline::neighbour
