@@ -199,7 +199,8 @@ TEST(NetlinkMessage, ReadsTheStateOfALink) {
     EXPECT_TRUE(link(IFF_UP).up);
     EXPECT_FALSE(link(IFF_UP).carrier);
     EXPECT_TRUE(link(IFF_UP | IFF_RUNNING).carrier);
-    EXPECT_TRUE(link(IFF_UP | IFF_LOWER_UP).carrier) << "dormant, for example; the kernel's routes go by either";
+    EXPECT_TRUE(link(unsigned{IFF_UP} | unsigned{IFF_LOWER_UP}).carrier)
+        << "dormant, for example; the kernel's routes go by either";
 }
 
 TEST(NetlinkMessage, ReadsTheOwnAddressOfAPointToPointLink) {
