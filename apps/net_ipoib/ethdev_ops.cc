@@ -138,7 +138,8 @@ void announce_link(void* dev) {
 /// By the control thread.
 void link_changed(rte_eth_dev* dev) {
     set_link_status(dev);
-    if (dev->data->dev_conf.intr_conf.lsc != 0) rte_eal_alarm_set(1, announce_link, dev);
+    if (dev->data->dev_conf.intr_conf.lsc == 0 || rte_eal_alarm_set(1, announce_link, dev) == 0) return;
+    log_line(RTE_LOG_ERR, dev->data->name, "the program is not told that its link has changed: no memory for an alarm");
 }
 
 // spreading over receive queues
