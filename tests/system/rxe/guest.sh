@@ -21,6 +21,7 @@ guest_kernel() {
     if [[ -z ${RXE_QEMU-} && -e $given ]] && type -P zstd >/dev/null; then
         guest_uml=$bed/linux
         zstd -q -d -f "$given" -o "$guest_uml" && chmod 755 "$guest_uml"
+        g++ -std=c++23 -O1 -shared -fPIC -o "$bed/whole_xstate.so" "$root/tests/system/rxe/whole_xstate.cc"
         return
     fi
     type -P qemu-system-x86_64 >/dev/null || skip "there is neither User Mode Linux with rxe nor QEMU: install qemu-system-x86"
@@ -57,7 +58,7 @@ guest_start() {
     local name=$1 words="panic=-1 quiet"
     if [[ -n $guest_uml ]]; then
         # shellcheck disable=SC2086
-        TMPDIR=/dev/shm start "$name" ip netns exec "$guest_namespace" "$guest_uml" mem=512M "initrd=$bed/image" con=null con0=null,fd:1 \
+        TMPDIR=/dev/shm start "$name" ip netns exec "$guest_namespace" env "LD_PRELOAD=$bed/whole_xstate.so" "$guest_uml" mem=512M "initrd=$bed/image" con=null con0=null,fd:1 \
             "vec0:transport=tap,ifname=$guest_tap,depth=128,gro=0,mtu=9000" $words
     else
         start "$name" ip netns exec "$guest_namespace" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -machine q35 -m 768 -smp 1 \
