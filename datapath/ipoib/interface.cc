@@ -7,6 +7,7 @@
 
 #include "datapath/ipoib/flow_port.h"
 #include "datapath/link/arrival.h"
+#include "datapath/link/gid_table.h"
 #include "datapath/link/mbuf.h"
 #include "datapath/link/part.h"
 #include "datapath/link/soft_ib.h"
@@ -14,8 +15,10 @@
 #include "datapath/link/transport_header.h"
 #include "datapath/offload/packet.h"
 #include "datapath/wire/ethernet.h"
+#include "datapath/wire/grh.h"
 #include "datapath/wire/ipoib.h"
 #include "datapath/wire/udp.h"
+#include "pmd/datagram_source.h"
 
 namespace verbline::ipoib {
 
@@ -31,6 +34,30 @@ bool put_headers(rte_mbuf& packet, const link::Destination& to) {
     if (!link::prepend(packet, to.header)) return false;
     if (over_udp) wire::store16(offload::first_segment(packet), to.bth_at - wire::Udp::size, source_port);
     return true;
+}
+
+wire::MacAddress mac_of(const wire::Gid& gid) {
+    return link::mac_of_link_local(gid).value_or(wire::MacAddress{});
+}
+
+Origin origin_of_frame(const transport::Packet& packet) {
+    const auto frame = packet.frame();
+    Origin origin{.lid = link::source_lid(frame, packet.arrival),
+                  .qpn = transport::deth_of(packet).get<&wire::Deth::source>(),
+                  .to_group = packet.destination == wire::multicast_qpn};
+    if (origin.lid == wire::Lid{}) origin.mac = mac_of(link::source_gid(frame, packet.arrival));
+    return origin;
+}
+
+Origin origin_of_datagram(const rte_mbuf& payload) {
+    const auto source = pmd::datagram_source(payload);
+    Origin origin{.lid = source.lid, .qpn = source.qpn};
+    if (!source.global) return origin;
+    const auto header = wire::Grh::parse(pmd::datagram_header(payload));
+    if (!header) return origin;  // RoCE v2 over IPv4 (annex A17)
+    origin.to_group = header->destination.multicast();
+    if (origin.lid == wire::Lid{}) origin.mac = mac_of(header->source);
+    return origin;
 }
 
 }  // namespace
@@ -98,15 +125,14 @@ void IpoibInterface::receive_connected(link::Reception& out, std::size_t most) n
 
 Counter* IpoibInterface::unwrap(rte_mbuf& frame, Origin* origin) noexcept {
     if (!queue_pair_) return &ipoib_counters_.rx_dropped_down;
-    if (carries_datagrams()) return nullptr;  // hardware checked all of this
+    if (carries_datagrams()) {  // hardware checked all of this
+        if (origin != nullptr) *origin = origin_of_datagram(frame);
+        return nullptr;
+    }
     if (frame.nb_segs != 1) return &ipoib_counters_.rx_dropped_not_contiguous;
     transport::Packet packet{.mbuf = &frame};
     if (auto* const reason = open(packet)) return reason;
-    if (origin != nullptr) {
-        *origin = {.lid = link::source_lid(packet.frame(), packet.arrival),
-                   .qpn = transport::deth_of(packet).get<&wire::Deth::source>(),
-                   .to_group = packet.destination == wire::multicast_qpn};
-    }
+    if (origin != nullptr) *origin = origin_of_frame(packet);
     frame.data_off = static_cast<std::uint16_t>(packet.payload.data() - static_cast<const std::byte*>(frame.buf_addr));
     frame.data_len = static_cast<std::uint16_t>(packet.payload.size());
     frame.pkt_len = frame.data_len;

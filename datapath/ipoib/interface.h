@@ -40,7 +40,7 @@ constexpr std::uint32_t roce_overhead = 40 + 8 + 12 + 8 + 4 + 3 + 4;
 constexpr std::uint32_t first_qpn = 0x48;
 
 /// The port's addresses and the broadcast group's Q_Key, which is used for every packet of the link (RFC 4391, 4): as
-/// configured by the subnet manager, or without one by control/router/roce_ipoib_port.h.
+/// configured by the subnet manager, or without one by control/ipoib/roce_port.h.
 using Identity = transport::UdQueuePair::Attributes;
 
 /// Builds a destination on the link, for packets of EtherType `type`. `to_mac` on RoCE only.
@@ -56,12 +56,14 @@ struct IpoibCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_IPOIB_COUNTERS)
 };
 
-/// Who sent a packet that was received, and to whom, as the InfiniBand headers in front of it say. On a device that
-/// carries datagrams nothing is known: all zero.
+/// Who sent a packet that was received, and to whom, as the InfiniBand headers in front of it say.
 struct Origin {
-    wire::Lid lid{};  ///< of the soft fabric; zero on others
+    wire::Lid lid{};         ///< zero on RoCE
+    wire::MacAddress mac{};  ///< on RoCE, of the sender's GID; zero if that says nothing of it
     wire::Qpn qpn{};
     bool to_group = false;
+
+    bool operator==(const Origin&) const = default;
 };
 /// Of the packets of a link::Reception, at the same places.
 struct Origins {

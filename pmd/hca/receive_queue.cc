@@ -8,14 +8,14 @@
 #include <rte_prefetch.h>
 
 #include "pmd/allocate.h"
+#include "pmd/datagram_source.h"
 
 namespace verbline::pmd::hca {
 namespace {
 
-constexpr std::uint32_t grh_size = 40;
+constexpr std::uint32_t grh_size = datagram_header_size;
 constexpr std::size_t source_gid_at = 8;  ///< in a GRH, and in an IPv6 header
 constexpr std::size_t post_at_once = 32;  ///< receives that are worth a doorbell
-static_assert(RTE_PKTMBUF_HEADROOM >= grh_size);
 
 }  // namespace
 
@@ -141,6 +141,9 @@ bool ReceiveQueue::accept(const ibv_wc& completion, rte_mbuf& packet) noexcept {
     if (setup_.verifies && (completion.wc_flags & IBV_WC_IP_CSUM_OK) != 0) {
         packet.ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
     }
+    set_datagram_source(packet, {.lid = wire::Lid{completion.slid},
+                                 .qpn = wire::Qpn{completion.src_qp},
+                                 .global = (completion.wc_flags & IBV_WC_GRH) != 0});
     counters.rx_good_packets.add();
     counters.rx_good_bytes.add(size);
     return true;
@@ -151,7 +154,7 @@ bool ReceiveQueue::accept(const ibv_wc& completion, rte_mbuf& packet) noexcept {
 bool ReceiveQueue::is_own(const ibv_wc& completion, const rte_mbuf& packet) const noexcept {
     if (std::ranges::find(own_, completion.src_qp) == own_.end() || (completion.wc_flags & IBV_WC_GRH) == 0)
         return false;
-    const auto* const source = rte_pktmbuf_mtod(&packet, const std::byte*) - grh_size + source_gid_at;
+    const auto* const source = datagram_header(packet).data() + source_gid_at;
     const auto* const destination = source + gid_.bytes.size();
     return *destination == std::byte{0xff} && std::memcmp(source, gid_.bytes.data(), gid_.bytes.size()) == 0;
 }

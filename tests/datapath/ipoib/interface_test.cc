@@ -6,7 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "datapath/link/gid_table.h"
 #include "datapath/wire/ethernet.h"
+#include "datapath/wire/grh.h"
+#include "pmd/datagram_source.h"
 #include "tests/support/fake_netdev.h"
 #include "tests/support/packet.h"
 
@@ -99,6 +102,25 @@ TEST(IpoibInterface, TellsWhoSent) {
     EXPECT_TRUE(origins.ip[1].to_group);
     for (auto* packet : {received.ip[0], received.ip[1], received.ipv6[0], received.punts[0].packet})
         rte_pktmbuf_free(packet);
+}
+
+TEST(IpoibInterface, TellsOnRoceTheSendersMac) {
+    constexpr wire::MacAddress mac{
+        {std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{7}}};
+    Identity carol{.port = {.carrier = link::Carrier::roce_v2_ipv6, .mac = mac, .gid = link::link_local_gid(mac)},
+                   .qpn = wire::Qpn{0x51},
+                   .qkey = wire::QKey{0xb1b}};
+    Host a(carol), b(carol);
+    a.link.transmit(make_packet(pattern(100)).release(), destination(carol, {.global = true, .dgid = carol.port.gid},
+                                                                     carol.qpn, wire::ether_type::ipv4, mac));
+    a.link.flush();
+    b.device.to_receive.push_back(std::move(a.device.sent.at(0)));
+    link::Reception received;
+    Origins origins;
+    b.link.receive(received, origins);
+    ASSERT_EQ(received.ip_count, 1);
+    const test::Packet packet(received.ip[0]);
+    EXPECT_EQ(origins.ip[0], (Origin{.mac = mac, .qpn = carol.qpn}));
 }
 
 TEST(IpoibInterface, JoinsAChainIntoOneFrame) {
@@ -209,6 +231,44 @@ TEST(IpoibInterface, LeavesTheHeadersToADeviceThatCarriesDatagrams) {
     link.receive(received);
     ASSERT_EQ(received.ip_count, 1);
     EXPECT_EQ(bytes_of(test::Packet(received.ip[0])), pattern(100));
+}
+
+/// A datagram as an adapter hands it over, with a GRH in front of it or without.
+struct Arrived {
+    pmd::DatagramSource source;
+    wire::Gid from{}, to{};
+};
+Origin origin_of(const Arrived& datagram) {
+    Hca hca;
+    IpoibInterface link(hca, 0, *test::packet_pool());
+    link.set_port(alice);
+    auto packet = make_packet(test::bytes_from(0x08, 0x00, 0x00, 0x00, 1, 2, 3, 4));
+    pmd::set_datagram_source(*packet, datagram.source);
+    std::array<std::byte, wire::Grh::size> header{};
+    if (datagram.source.global) wire::Grh{.source = datagram.from, .destination = datagram.to}.emit(header);
+    std::ranges::copy(header, rte_pktmbuf_mtod(packet.get(), std::byte*) - header.size());
+    hca.to_receive.push_back(std::move(packet));
+    link::Reception received;
+    Origins origins;
+    link.receive(received, origins);
+    EXPECT_EQ(received.ip_count, 1);
+    test::Packet(received.ip[0]).reset();
+    return origins.ip[0];
+}
+
+TEST(IpoibInterface, TellsWhoSentADatagram) {
+    constexpr wire::Lid lid{7};
+    constexpr wire::Qpn qpn{0xff0012};
+    constexpr wire::MacAddress mac{
+        {std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{9}}};
+    const auto group = wire::Gid::of(0xff12'401b'ffff'0000, wire::Guid{0xffff'ffff});
+    EXPECT_EQ(origin_of({.source = {.lid = lid, .qpn = qpn}}), (Origin{.lid = lid, .qpn = qpn}));
+    EXPECT_EQ(origin_of({.source = {.lid = lid, .qpn = qpn, .global = true}, .from = bob.port.gid, .to = group}),
+              (Origin{.lid = lid, .qpn = qpn, .to_group = true}));
+    EXPECT_EQ(
+        origin_of({.source = {.qpn = qpn, .global = true}, .from = link::link_local_gid(mac), .to = alice.port.gid}),
+        (Origin{.mac = mac, .qpn = qpn}))
+        << "RoCE";
 }
 
 }  // namespace

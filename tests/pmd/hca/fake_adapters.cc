@@ -167,6 +167,7 @@ void FakeAdapters::place(FakeQueuePair& to, const ByteVector& payload, const wir
     const auto receive = std::move(to.posted.front());
     to.posted.pop_front();
     ByteVector bytes(grh_size);
+    bytes[0] = std::byte{0x60};  // the version (IBTA volume 1, 8.3.1)
     std::ranges::copy(source.bytes, bytes.begin() + 8);
     std::ranges::copy(destination.bytes, bytes.begin() + 24);
     bytes.insert(bytes.end(), payload.begin(), payload.end());

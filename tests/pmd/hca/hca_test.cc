@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <rte_ethdev.h>
 
+#include "datapath/wire/grh.h"
+#include "pmd/datagram_source.h"
 #include "tests/pmd/hca/devices.h"
 
 namespace verbline::pmd {
@@ -47,6 +49,18 @@ TEST_F(HcaTest, DatagramsOfAnySizeCrossWhole) {
     EXPECT_EQ(counter(*b, "rx_good_packets"), 16u);
     EXPECT_EQ(counter(*b, "rx_good_bytes"), 2u * (1 + 4 + 60 + 128 + 129 + 1024 + 2044 + 2048));
     EXPECT_EQ(counter(*a, "tx_copied_packets"), 0u);
+}
+
+TEST_F(HcaTest, TellsWhoSentADatagram) {
+    start_both();
+    ASSERT_TRUE(send(*a, *b, pattern(100)));
+    const auto packet = receive(*b);
+    ASSERT_TRUE(packet);
+    EXPECT_EQ(datagram_source(*packet), (DatagramSource{.qpn = a->datagram_end()->qpn, .global = true}));
+    const auto header = wire::Grh::parse(datagram_header(*packet));
+    ASSERT_TRUE(header);
+    EXPECT_EQ(header->source, a->datagram_end()->gid);
+    EXPECT_EQ(header->destination, b->datagram_end()->gid);
 }
 
 TEST_F(HcaTest, OnALinkOfMtu4096ADatagramTakesTwoBuffers) {
