@@ -51,8 +51,15 @@ Result<void> set_device(Arguments& out, std::string_view text) {
     auto spec = pmd::parse_device_spec(text);
     if (!spec) return std::unexpected(spec.error());
     if (std::holds_alternative<pmd::DpdkSpec>(*spec))
-        return failure(EINVAL, "device=dpdk: would make another port of the program; use eth:, tap: or memif:");
+        return failure(EINVAL, "device=dpdk: would make another port of the program; use eth:, tap:, memif: or hca:");
     out.device = std::move(*spec);
+    return {};
+}
+
+Result<void> set_link(Arguments& out, std::string_view text) {
+    if (text != "infiniband" && text != "roce_v2")
+        return failure(EINVAL, fmt::format("link={} is neither infiniband nor roce_v2", text));
+    out.roce = text == "roce_v2";
     return {};
 }
 
@@ -63,6 +70,7 @@ Result<void> set(Arguments& out, std::string_view name, std::string_view value) 
         return {};
     };
     if (name == "device") return set_device(out, value);
+    if (name == "link") return set_link(out, value);
     if (name == "mtu") return store(out.mtu, number(name, value, least_mtu, largest_mtu));
     if (name == "hosts") return store(out.hosts, number(name, value, 1, 1'000'000));
     if (name == "sm") {
@@ -87,6 +95,25 @@ Result<void> set(Arguments& out, std::string_view name, std::string_view value) 
     return failure(EINVAL, fmt::format("there is no argument {}; there are {}", name, VERBLINE_NET_IPOIB_PARAMETERS));
 }
 
+/// What one argument alone does not tell.
+Result<void> check(const Arguments& arguments) {
+    if (arguments.roce && !arguments.device) return failure(EINVAL, "link=roce_v2 needs a device with a wire");
+    if (arguments.roce && !arguments.sm.empty())
+        return failure(EINVAL, "sm= has no use with link=roce_v2, where there is no subnet manager");
+    const bool has_mac =
+        arguments.device && (arguments.adapter() || std::holds_alternative<pmd::EthernetSpec>(*arguments.device));
+    if (arguments.roce && !has_mac && !arguments.mac)
+        return failure(EINVAL, "mac= is missing: addresses on RoCE are made of it, and tap: and memif: have none");
+    if (arguments.roce || !arguments.device) {
+        if (arguments.sm.empty()) return {};
+        return failure(EINVAL, "sm= has no use with device=null, which has no wire");
+    }
+    if (!arguments.sm.empty()) return {};
+    return failure(EINVAL,
+                   "sm= is missing: where the subnet manager is, such as sm=[ibsim:vl,host=H3]; on Ethernet "
+                   "there is none: link=roce_v2");
+}
+
 }  // namespace
 
 std::uint16_t Arguments::device_queues() const {
@@ -98,7 +125,7 @@ std::uint16_t Arguments::device_queues() const {
 
 Result<Arguments> parse_arguments(std::string_view text) {
     Arguments out;
-    bool has_device = false;
+    bool has_device = false, has_mtu = false;
     while (!text.empty()) {
         const auto argument = take_argument(text);
         const auto equals = argument.find('=');
@@ -106,14 +133,14 @@ Result<Arguments> parse_arguments(std::string_view text) {
         if (equals == std::string_view::npos || equals + 1 == argument.size())
             return failure(EINVAL, fmt::format("{} has no value: write name=value", name));
         has_device |= name == "device";
+        has_mtu |= name == "mtu";
         if (auto good = set(out, name, without_brackets(argument.substr(equals + 1))); !good)
             return std::unexpected(good.error());
     }
     if (!has_device)
         return failure(EINVAL, "device= is missing: what carries the packets, such as device=memif:/run/a.sock");
-    if (out.device && out.sm.empty())
-        return failure(EINVAL, "sm= is missing: where the subnet manager is, such as sm=[ibsim:vl,host=H3]");
-    if (!out.device && !out.sm.empty()) return failure(EINVAL, "sm= has no use with device=null, which has no wire");
+    if (auto good = check(out); !good) return std::unexpected(good.error());
+    if (out.roce && !has_mtu) out.mtu = default_roce_mtu;
     return out;
 }
 

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "apps/net_ipoib/null_carrier.h"
+#include "datapath/ipoib/interface.h"
 #include "datapath/wire/ethernet.h"
 #include "pmd/factory/open_device.h"
 #include "pmd/rss/locked_transmit.h"
@@ -12,11 +15,29 @@
 namespace verbline::net_ipoib {
 namespace {
 
-Result<std::unique_ptr<pmd::NetDevice>> open_own(const Arguments& arguments, const Carrier::Setup& setup) {
+/// `transmit`: queues that are wanted, of which an adapter has as many as it is asked for.
+Result<std::unique_ptr<pmd::NetDevice>> open_own(const Arguments& arguments, const Carrier::Setup& setup,
+                                                 std::uint16_t transmit) {
     if (!arguments.device) return NullCarrier::create(setup.pools, most_queues, arguments.null_packet);
-    const auto mtu = static_cast<std::uint16_t>(setup.frame_bytes - wire::Ethernet::size);
-    return pmd::open_device(
-        *arguments.device, {.pool = setup.pools, .mtu = mtu, .queues = arguments.device_queues(), .persistent = false});
+    pmd::OpenOptions options{.pool = setup.pools,
+                             .mtu = static_cast<std::uint16_t>(setup.frame_bytes - wire::Ethernet::size),
+                             .queues = arguments.adapter() ? transmit : arguments.device_queues(),
+                             .persistent = false,
+                             .link_layer = arguments.roce ? pmd::LinkLayer::ethernet : pmd::LinkLayer::infiniband};
+    if (!arguments.roce) options.pkey = arguments.pkey;
+    return pmd::open_device(*arguments.device, options);
+}
+
+/// The longest packet of the port must fit the device: what an interface or an adapter carries is not ours to set.
+Result<void> check_room(const pmd::NetDevice& device, const Arguments& arguments, std::uint32_t frame_bytes) {
+    const auto most = device.capabilities().max_packet;
+    const bool datagrams = device.capabilities().carries == pmd::Carries::datagram;
+    const auto needed = datagrams ? ipoib::link_mtu_of(arguments.mtu) : frame_bytes;
+    const bool own =
+        arguments.adapter() || (arguments.device && std::holds_alternative<pmd::EthernetSpec>(*arguments.device));
+    if (!own || needed <= most) return {};
+    return failure(EINVAL, fmt::format("mtu={} takes {} of {} bytes, and {} carries {}", arguments.mtu,
+                                       datagrams ? "datagrams" : "frames", needed, device.name(), most));
 }
 
 }  // namespace
@@ -26,10 +47,11 @@ bool Carrier::spreads(const Arguments& arguments, std::size_t receive_queues) {
 }
 
 Result<Carrier> Carrier::open(const Arguments& arguments, const Setup& setup) {
-    auto device = open_own(arguments, setup);
-    if (!device) return std::unexpected(device.error());
     const bool spread = spreads(arguments, setup.receive);
     const auto transmit = spread ? std::max(setup.transmit, setup.receive) : setup.transmit;
+    auto device = open_own(arguments, setup, transmit);
+    if (!device) return std::unexpected(device.error());
+    if (auto fits = check_room(**device, arguments, setup.frame_bytes); !fits) return std::unexpected(fits.error());
     if ((*device)->capabilities().tx_queues < transmit) {
         auto locked = pmd::LockedTransmit::create(std::move(*device), transmit);
         if (!locked) return std::unexpected(locked.error());

@@ -7,6 +7,8 @@
 #include <rte_mbuf.h>
 
 #include "apps/net_ipoib/group_addresses.h"
+#include "apps/net_ipoib/roce_link.h"
+#include "apps/net_ipoib/subnet_link.h"
 #include "control/ipoib/neighbours.h"
 #include "datapath/link/envelope.h"
 #include "datapath/link/ip_gid.h"
@@ -52,13 +54,13 @@ wire::Ipv6Address address_at(wire::Bytes packet, std::size_t at) {
 
 }  // namespace
 
-Control::Control(control::Loop& loop, sa::Agent& agent, Queues& queues, Setup setup)
+Control::Control(control::Loop& loop, sa::Agent* agent, Queues& queues, Setup setup)
     : loop_(loop),
       queues_(queues),
       setup_(std::move(setup)),
       own_{.mac = setup_.mac, .link = {}},
       hosts_(setup_.hosts),
-      subnet_(loop, agent, subnet_setup()),
+      link_(make_link(agent)),
       listeners_(loop, {.routes = false,
                         .send =
                             [this](auto, const auto&, const neighbour::GroupPacket& query) {
@@ -88,7 +90,7 @@ Result<void> Control::start() {
     if (!watch) return std::unexpected(watch.error());
     events_ = std::move(*watch);
     upkeep_ = loop_.every(upkeep_period, [this] { upkeep(); });
-    subnet_.start();
+    link_->start();
     return {};
 }
 
@@ -108,7 +110,12 @@ void Control::change_transmitters(Change change) {
     }
 }
 
-ipoib::SubnetPort::Setup Control::subnet_setup() {
+std::unique_ptr<Link> Control::make_link(sa::Agent* agent) {
+    if (agent != nullptr) return std::make_unique<SubnetLink>(loop_, *agent, link_setup());
+    return std::make_unique<RoceLink>(link_setup(), setup_.device->mac().value_or(setup_.link_mac));
+}
+
+Link::Setup Control::link_setup() {
     return {.pkey = setup_.pkey,
             .qpn = setup_.qpn,
             .device = setup_.device,
@@ -134,15 +141,12 @@ ipoib::SubnetPort::Setup Control::subnet_setup() {
                 [this](const wire::Gid& group) { change_transmitters([&](auto& end) { end.fail_group(group); }); },
             .groups_changed = [this] { hear_groups(); },
             .send = [this](wire::Bytes packet, const link::Destination& to) { send(packet, to); },
-            .trouble =
-                [this](const std::string& trouble) {
-                    setup_.log(trouble.empty() ? "the port is in the broadcast group" : trouble);
-                }};
+            .log = setup_.log};
 }
 
 void Control::came_up() {
-    own_.link = subnet_.address();
-    if (const auto to = subnet_.broadcast(wire::ether_type::ipv4))
+    own_.link = link_->address();
+    if (const auto to = link_->broadcast(wire::ether_type::ipv4))
         change_transmitters([&](auto& end) { end.set_broadcast(*to); });
     listeners_.set_addresses({}, link::ipv6_of(ipoib::ipv6_link_local_of(own_.link.gid)));
     listeners_.set_up(true);
@@ -158,12 +162,13 @@ void Control::set_mac(MacAddress mac) {
 }
 
 void Control::update_link() {
-    const bool up = carrier_ && subnet_.up();
+    const bool up = carrier_ && link_->up();
     if (std::exchange(up_, up) != up) setup_.link(up);
 }
 
 void Control::upkeep() {
-    carrier_ = setup_.device->link_up();
+    const bool carrier = setup_.device->link_up();
+    if (std::exchange(carrier_, carrier) != carrier) link_->carrier_changed(carrier);
     update_link();
     const auto now = loop_.now();
     for (auto& [events, end] : queues_.transmit) {
@@ -206,8 +211,7 @@ void Control::from_link(const router::Event& event) {
 
 void Control::from_program(const router::Event& event) {
     if (const auto* punted = std::get_if<router::Punted>(&event)) return resolve_for_link(*punted);
-    if (const auto* group = std::get_if<router::Unresolved>(&event))
-        return subnet_.memberships().resolve(group->address);
+    if (const auto* group = std::get_if<router::Unresolved>(&event)) return link_->resolve(group->address);
     if (const auto* heard = std::get_if<router::MembershipHeard>(&event))
         listeners_.received(multicast::Side::kernel, take(heard->packet));
 }
@@ -230,22 +234,22 @@ void Control::resolve_for_link(const router::Punted& event) {
     const auto frame = take(event.packet);
     const auto to = Ethernet::parse(frame)->destination;  // its length was checked
     const auto packet = wire::Bytes(frame).subspan(Ethernet::size);
-    if (!subnet_.up()) return counters_.tx_dropped_resolution_down.add();
+    if (!link_->up()) return counters_.tx_dropped_resolution_down.add();
     const bool arp = event.type == wire::ether_type::arp;
     auto sent = arp ? arp_to_link(packet, own_, hosts_) : discovery_to_link(packet, own_, hosts_);
     if (!sent) return untranslated_[sent.error()].add();
     if (!arp) learn_own(*sent);
     if (!to.multicast()) return send_to_host(to, event.type, std::move(*sent));
     counters_.tx_resolutions.add();
-    if (arp) return send(*sent, *subnet_.broadcast(wire::ether_type::arp));
+    if (arp) return send(*sent, *link_->broadcast(wire::ether_type::arp));
     const auto group = link::gid_of(address_at(*sent, 24));
-    subnet_.send_to_group(group, std::move(*sent));
+    link_->send_to_group(group, std::move(*sent));
 }
 
 void Control::send_to_host(MacAddress mac, wire::EtherType type, Packet packet) {
     const auto host = hosts_.find(mac);
     if (!host) return counters_.tx_dropped_resolution_unknown_mac.add();
-    subnet_.locate(*host, type, [this, packet = std::move(packet)](const link::Destination& to) {
+    link_->locate(*host, type, [this, packet = std::move(packet)](const link::Destination& to) {
         counters_.tx_resolutions.add();
         send(packet, to);
     });
@@ -282,30 +286,27 @@ void Control::deliver(wire::EtherType type, MacAddress from, const Packet& packe
 /// Sees to it that the ends know the way to a host, and calls `then`; never, if there is none. `again`: they are told
 /// in any case.
 void Control::know(const IpoibAddress& host, std::function<void()> then, Again again) {
-    subnet_.locate(host, wire::ether_type::ipv4,
-                   [this, host, again, then = std::move(then)](const link::Destination& ipv4) {
-                       const auto proxy = hosts_.of(host);
-                       if (proxy.forgotten) forget(*proxy.forgotten);
-                       const auto known = ways_.find(proxy.mac);
-                       if (known == ways_.end() || again == Again::yes || known->second.to != ipv4.address)
-                           set_way(proxy.mac, {ipv4.address, host.qpn}, ipv4);
-                       then();
-                   });
+    link_->find(host, [this, host, again, then = std::move(then)](const Way& way) {
+        const auto proxy = hosts_.of(host);
+        if (proxy.forgotten) forget(*proxy.forgotten);
+        const auto known = ways_.find(proxy.mac);
+        if (known == ways_.end() || again == Again::yes || known->second.to != way.ipv4.address)
+            set_way(proxy.mac, way);
+        then();
+    });
 }
 
-void Control::set_way(MacAddress mac, const Way& way, const link::Destination& ipv4) {
+void Control::set_way(MacAddress mac, const Way& way) {
     forget_sender(mac);
-    ways_.insert_or_assign(mac, way);
-    const auto ipv6 = ipoib::destination(subnet_.identity(), way.to, way.qpn, wire::ether_type::ipv6);
-    change_receivers([&](auto& end) { end.set_sender(way.to.dlid, way.qpn, mac); });
-    change_transmitters([&](auto& end) { end.set_host(mac, ipv4, ipv6); });
+    ways_.insert_or_assign(mac, Known{.to = way.ipv4.address, .sender = way.sender});
+    change_receivers([&](auto& end) { end.set_sender(way.sender, mac); });
+    change_transmitters([&](auto& end) { end.set_host(mac, way.ipv4, way.ipv6); });
 }
 
 void Control::forget_sender(MacAddress mac) {
-    const auto way = ways_.find(mac);
-    if (way == ways_.end()) return;
-    const auto [to, qpn] = way->second;
-    change_receivers([&](auto& end) { end.set_sender(to.dlid, qpn, std::nullopt); });
+    const auto known = ways_.find(mac);
+    if (known == ways_.end()) return;
+    change_receivers([&](auto& end) { end.set_sender(known->second.sender, std::nullopt); });
 }
 
 void Control::forget(MacAddress mac) {
@@ -345,7 +346,7 @@ void Control::set_groups(std::vector<MacAddress> groups) {
 void Control::look_for_groups() {
     for (const auto& mac : listed_)
         for (const auto& group : groups_of(mac))
-            if (link::ipv4_of(group)) subnet_.memberships().look_for(group);
+            if (link::ipv4_of(group)) link_->look_for(group);
     hear_groups();
 }
 
@@ -356,17 +357,16 @@ void Control::receive_all_groups(bool all) {
 
 /// A MAC address of IPv4 stands for 32 groups: of these, those that somebody has made.
 std::set<wire::Gid> Control::wanted_groups() {
-    const auto& memberships = subnet_.memberships();
     std::set<wire::Gid> wanted(own_groups_.begin(), own_groups_.end());
     wanted.insert(neighbour::all_nodes);
     wanted.insert(reported_.begin(), reported_.end());
     for (const auto& mac : listed_) {
         const auto groups = groups_of(mac);
         for (const auto& group : groups)
-            if (groups.size() == 1 || heard_.contains(group) || memberships.exists(group)) wanted.insert(group);
+            if (groups.size() == 1 || heard_.contains(group) || link_->exists(group)) wanted.insert(group);
     }
     if (all_groups_) {
-        for (const auto& group : memberships.others()) wanted.insert(group);
+        for (const auto& group : link_->others()) wanted.insert(group);
         wanted.insert(heard_.begin(), heard_.end());
     }
     while (wanted.size() > most_groups) wanted.erase(std::prev(wanted.end()));
@@ -374,20 +374,20 @@ std::set<wire::Gid> Control::wanted_groups() {
 }
 
 void Control::hear_groups() {
-    if (!subnet_.up()) return;
+    if (!link_->up()) return;
     const auto wanted = wanted_groups();
     const auto before = std::exchange(heard_, wanted);
     for (const auto& group : before)
-        if (!wanted.contains(group)) subnet_.memberships().hear(group, false);
+        if (!wanted.contains(group)) link_->hear(group, false);
     for (const auto& group : wanted)
-        if (!before.contains(group)) subnet_.memberships().hear(group, true);
+        if (!before.contains(group)) link_->hear(group, true);
 }
 
 void Control::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
     untranslated_.each(visit);
     hosts_.counters(visit);
-    subnet_.counters(visit);
+    link_->counters(visit);
     listeners_.counters(visit);
 }
 

@@ -6,7 +6,7 @@
 ///
 ///     ARP, ND of the program ──> translate.h ──> a path to the host, or the group ──> TransmitEnd::send
 ///     ARP, ND of the link ─────> translate.h ──> the sender's path ──> the ends know it ──> ReceiveEnd::deliver
-///     identity, groups, paths <── ipoib::SubnetPort ──> the ends
+///     identity, groups, paths <── Link (link.h) ──> the ends
 ///
 /// A host is shown to the program only when the way to it is known, so that no frame to it has to wait. Owned by the
 /// control thread; everything else here outlives it.
@@ -19,11 +19,11 @@
 #include <string>
 #include <vector>
 
+#include "apps/net_ipoib/link.h"
 #include "apps/net_ipoib/proxy_addresses.h"
 #include "apps/net_ipoib/receive_end.h"
 #include "apps/net_ipoib/translate.h"
 #include "apps/net_ipoib/transmit_end.h"
-#include "control/ipoib/subnet_port.h"
 #include "control/loop/loop.h"
 #include "control/multicast/port_listeners.h"
 #include "control/sa/agent.h"
@@ -58,7 +58,8 @@ public:
     struct Setup {
         wire::PKey pkey{0xffff};
         wire::Qpn qpn{};
-        wire::MacAddress mac;
+        wire::MacAddress mac;       ///< the program's
+        wire::MacAddress link_mac;  ///< on RoCE, where the device has none
         std::size_t hosts = ProxyAddresses::default_capacity;
         pmd::NetDevice* device = nullptr;
         rte_mempool* pool = nullptr;            ///< for packets to the link
@@ -67,7 +68,8 @@ public:
         std::function<void(const std::string&)> log;
     };
 
-    Control(control::Loop& loop, sa::Agent& agent, Queues& queues, Setup setup);
+    /// `agent`: of the subnet; null: the link is RoCE.
+    Control(control::Loop& loop, sa::Agent* agent, Queues& queues, Setup setup);
     ~Control();
     Control(const Control&) = delete;
     Control& operator=(const Control&) = delete;
@@ -83,12 +85,14 @@ public:
     void counters(const CounterVisitor& visit) const;
 
 private:
-    struct Way {
+    /// A host's, as the ends know it.
+    struct Known {
         wire::AddressHandle to;
-        wire::Qpn qpn{};
+        ipoib::Origin sender;
     };
 
-    ipoib::SubnetPort::Setup subnet_setup();
+    std::unique_ptr<Link> make_link(sa::Agent* agent);
+    Link::Setup link_setup();
     template <class Change>
     void change_receivers(Change change);
     template <class Change>
@@ -103,7 +107,7 @@ private:
     void send(wire::Bytes packet, const link::Destination& to);
     enum class Again : bool { no, yes };
     void know(const wire::IpoibAddress& host, std::function<void()> then, Again again = Again::no);
-    void set_way(wire::MacAddress mac, const Way& way, const link::Destination& ipv4);
+    void set_way(wire::MacAddress mac, const Way& way);
     void forget_sender(wire::MacAddress mac);
     void forget(wire::MacAddress mac);
     void deliver(wire::EtherType type, wire::MacAddress from, const Packet& packet);
@@ -122,7 +126,7 @@ private:
     const Setup setup_;
     OwnAddresses own_;
     ProxyAddresses hosts_;
-    std::map<wire::MacAddress, Way> ways_;  ///< as the ends know them
+    std::map<wire::MacAddress, Known> ways_;
     std::set<wire::Gid> reported_;          ///< groups that the program listens to, by IGMP and MLD
     std::vector<wire::Gid> own_groups_;     ///< of the program's IPv6 addresses, as seen in its ND
     std::vector<wire::MacAddress> listed_;  ///< groups of set_groups
@@ -131,7 +135,7 @@ private:
     bool carrier_ = false, up_ = false;
     CountersBy<Untranslated> untranslated_;
     ControlCounters counters_;
-    ipoib::SubnetPort subnet_;
+    std::unique_ptr<Link> link_;
     multicast::PortListeners listeners_;
     control::Watch events_;
     control::Timer upkeep_;

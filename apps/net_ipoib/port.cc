@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <list>
 #include <thread>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "apps/net_ipoib/null_carrier.h"
 #include "control/mad/open.h"
 #include "datapath/offload/segmentation.h"
+#include "datapath/wire/ethernet.h"
 #include "datapath/wire/text.h"
 #include "pmd/packet_pool.h"
 
@@ -48,6 +50,13 @@ Result<std::unique_ptr<Port>> Port::open(const Arguments& arguments, const std::
             ProxyAddresses::made_of({.qpn = NullCarrier::own().qpn, .gid = NullCarrier::own().port.gid}));
         return port;
     }
+    if (auto started = port->start_thread(); !started) return std::unexpected(started.error());
+    if (arguments.roce) {
+        // Only the program sees it: of the port's name, the same after a restart.
+        const auto guid = wire::Guid{std::hash<std::string>{}(name)};
+        port->mac_ = arguments.mac.value_or(ProxyAddresses::made_of({.gid = wire::Gid::of(0, guid)}));
+        return port;
+    }
     if (auto reached = port->reach_subnet(); !reached) return std::unexpected(reached.error());
     return port;
 }
@@ -63,10 +72,14 @@ Port::~Port() {
     }
 }
 
-Result<void> Port::reach_subnet() {
+Result<void> Port::start_thread() {
     auto thread = ControlThread::start("net_ipoib");
     if (!thread) return std::unexpected(thread.error());
     thread_ = std::move(*thread);
+    return {};
+}
+
+Result<void> Port::reach_subnet() {
     Result<void> reached;
     thread_->call([&] {
         auto transport = mad::open(arguments_.sm, thread_->loop());
@@ -88,9 +101,10 @@ Result<void> Port::reach_subnet() {
     return {};
 }
 
-/// Of a frame of the link, in one buffer, from its Ethernet header on.
+/// Of a frame of the link, in one buffer, from its Ethernet header on; of an adapter's datagram.
 std::uint32_t Port::frame_bytes() const {
-    return arguments_.mtu + ipoib::frame_overhead;
+    if (arguments_.adapter()) return ipoib::link_mtu_of(arguments_.mtu);
+    return arguments_.mtu + (arguments_.roce ? wire::Ethernet::size + ipoib::roce_overhead : ipoib::frame_overhead);
 }
 
 Result<void> Port::make_pool(std::size_t queues) {
@@ -203,10 +217,11 @@ Result<void> Port::start(const Setup& setup) {
 Result<void> Port::start_control(const Setup& setup) {
     Result<void> started;
     thread_->call([&] {
-        control_ = std::make_unique<Control>(thread_->loop(), *agent_, queues_,
+        control_ = std::make_unique<Control>(thread_->loop(), agent_.get(), queues_,
                                              Control::Setup{.pkey = arguments_.pkey,
                                                             .qpn = wire::Qpn{ipoib::first_qpn},
                                                             .mac = mac_,
+                                                            .link_mac = mac_,
                                                             .hosts = arguments_.hosts,
                                                             .device = carrier_.device.get(),
                                                             .pool = pool_.get(),
@@ -235,7 +250,7 @@ void Port::connect_null(const Setup& setup) {
     for (auto& [events, end] : queues_.receive) {
         end->link().set_port(own);
         end->set_mac(mac_);
-        end->set_sender(host.port.lid, host.qpn, mac);
+        end->set_sender({.lid = host.port.lid, .qpn = host.qpn}, mac);
     }
     for (auto& [events, end] : queues_.transmit) {
         end->link().set_port(own);
@@ -249,7 +264,7 @@ void Port::connect_null(const Setup& setup) {
 void Port::stop() {
     if (control_) {
         thread_->call([this] { control_.reset(); });
-        for (int i = 0; i < leave_waits; ++i) {
+        for (int i = 0; agent_ != nullptr && i < leave_waits; ++i) {
             bool left = false;
             thread_->call([&] { left = agent_->groups().show().empty(); });
             if (left) break;

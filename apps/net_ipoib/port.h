@@ -33,7 +33,7 @@ class Port {
 public:
     /// `log`: called with one line when the state of the port's link changes, by the control thread.
     using Log = std::function<void(const std::string&)>;
-    /// Reaches the subnet manager's fabric. `name`: DPDK's, unique.
+    /// Reaches the subnet manager's fabric, where there is one. `name`: DPDK's, unique.
     static Result<std::unique_ptr<Port>> open(const Arguments& arguments, const std::string& name, Log log);
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
@@ -56,7 +56,7 @@ public:
     TransmitEnd* transmitter(std::size_t queue) { return queues_.transmit[queue].end.get(); }
 
     const Arguments& arguments() const { return arguments_; }
-    /// What the subnet manager allows: none is above it.
+    /// None is above it.
     std::uint32_t max_mtu() const { return max_mtu_; }
     wire::MacAddress mac() const { return mac_; }
     bool link_up() const { return link_up_.load(std::memory_order_relaxed); }
@@ -77,6 +77,7 @@ private:
     Port(const Arguments& arguments, std::string name, Log log)
         : arguments_(arguments), name_(std::move(name)), log_(std::move(log)) {}
 
+    Result<void> start_thread();
     Result<void> reach_subnet();
     Result<void> make_pool(std::size_t queues);
     Result<void> open_device(const Setup& setup);
@@ -100,7 +101,7 @@ private:
     bool all_groups_ = false;
     std::atomic<bool> link_up_{false};
     std::unique_ptr<ControlThread> thread_;
-    std::unique_ptr<mad::Transport> transport_;  ///< null: the carrier has no wire
+    std::unique_ptr<mad::Transport> transport_;  ///< null: the carrier has no wire, or the link no subnet manager
     std::unique_ptr<sa::Agent> agent_;
     EventDescriptor wake_;
     std::unique_ptr<rte_mempool, FreePool> pool_;

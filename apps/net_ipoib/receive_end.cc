@@ -43,7 +43,8 @@ ReceiveEnd::ReceiveEnd(const Setup& setup, pmd::HandoverRing deliveries)
       checksums_(setup.checksums),
       chains_(setup.chains),
       port_(setup.port),
-      senders_({.capacity = setup.hosts, .max_pending = 1}, sender_counters_),
+      subnet_senders_({.capacity = setup.hosts, .max_pending = 1}, sender_counters_),
+      roce_senders_({.capacity = setup.hosts, .max_pending = 1}, sender_counters_),
       events_(*setup.events, setup.wake),
       deliveries_(std::move(deliveries)) {}
 
@@ -127,7 +128,7 @@ MacAddress ReceiveEnd::destination_of(const rte_mbuf& packet, const ipoib::Origi
 }
 
 MacAddress ReceiveEnd::sender_of(const ipoib::Origin& origin) noexcept {
-    if (const auto* known = senders_.lookup(key_of(origin.lid, origin.qpn))) [[likely]]
+    if (const auto* known = find_sender(origin)) [[likely]]
         return *known;
     counters_.rx_unknown_sender.add();
     return unknown_sender;
@@ -167,12 +168,35 @@ rte_mbuf* ReceiveEnd::copy(const rte_mbuf& packet) noexcept {
     return rte_pktmbuf_free(copied), nullptr;
 }
 
-void ReceiveEnd::set_sender(wire::Lid lid, wire::Qpn qpn, std::optional<MacAddress> mac) {
-    if (mac) {
-        senders_.set(key_of(lid, qpn), *mac);
-    } else {
-        senders_.remove(key_of(lid, qpn));
-    }
+ReceiveEnd::SubnetSenders::NeighbourKey ReceiveEnd::subnet_key(const ipoib::Origin& origin) noexcept {
+    return {forward::InterfaceId{std::to_underlying(origin.lid)}, wire::Ipv4Address{std::to_underlying(origin.qpn)}};
+}
+
+ReceiveEnd::RoceSenders::NeighbourKey ReceiveEnd::roce_key(const ipoib::Origin& origin) noexcept {
+    wire::Ipv6Address address;
+    std::memcpy(address.bytes.data(), &origin.qpn, sizeof origin.qpn);
+    std::memcpy(address.bytes.data() + sizeof origin.qpn, origin.mac.bytes.data(), origin.mac.bytes.size());
+    return {{}, address};
+}
+
+const MacAddress* ReceiveEnd::find_sender(const ipoib::Origin& origin) noexcept {
+    if (origin.lid != wire::Lid{}) [[likely]]
+        return subnet_senders_.lookup(subnet_key(origin));
+    return roce_senders_.lookup(roce_key(origin));
+}
+
+void ReceiveEnd::set_sender(const ipoib::Origin& origin, std::optional<MacAddress> mac) {
+    const auto change = [&](auto& senders, const auto& key) {
+        if (mac) {
+            senders.set(key, *mac);
+        } else {
+            senders.remove(key);
+        }
+    };
+    if (origin.lid != wire::Lid{})
+        change(subnet_senders_, subnet_key(origin));
+    else
+        change(roce_senders_, roce_key(origin));
 }
 
 void ReceiveEnd::deliver(rte_mbuf* frame) noexcept {

@@ -74,8 +74,8 @@ public:
 
     ipoib::IpoibInterface& link() { return link_; }
     void set_mac(wire::MacAddress mac) { mac_ = mac; }
-    /// Packets of this queue pair behind this LID are from `mac`; none: from no host that is known.
-    void set_sender(wire::Lid lid, wire::Qpn qpn, std::optional<wire::MacAddress> mac);
+    /// Packets of this origin are from `mac`; none: from no host that is known.
+    void set_sender(const ipoib::Origin& origin, std::optional<wire::MacAddress> mac);
 
     /// The control thread: hands the program a frame. Takes ownership.
     void deliver(rte_mbuf* frame) noexcept;
@@ -89,14 +89,15 @@ public:
         {std::byte{0x02}, std::byte{0x00}, std::byte{0x5e}, std::byte{0x00}, std::byte{0x00}, std::byte{0x00}}};
 
 private:
-    /// LID and queue pair number are as many bits as the table's keys of an interface and an IPv4 address.
-    using Senders = forward::NeighbourTable<wire::MacAddress, wire::Ipv4Address>;
+    /// LID and queue pair number are as many bits as the table's keys of an interface and an IPv4 address. On RoCE,
+    /// where there is no LID, MAC address and queue pair number need more: looking these up takes longer.
+    using SubnetSenders = forward::NeighbourTable<wire::MacAddress, wire::Ipv4Address>;
+    using RoceSenders = forward::NeighbourTable<wire::MacAddress, wire::Ipv6Address>;
 
     ReceiveEnd(const Setup& setup, pmd::HandoverRing deliveries);
-    static Senders::NeighbourKey key_of(wire::Lid lid, wire::Qpn qpn) {
-        return {forward::InterfaceId{static_cast<std::uint16_t>(lid)},
-                wire::Ipv4Address{static_cast<std::uint32_t>(qpn)}};
-    }
+    static SubnetSenders::NeighbourKey subnet_key(const ipoib::Origin& origin) noexcept;
+    static RoceSenders::NeighbourKey roce_key(const ipoib::Origin& origin) noexcept;
+    const wire::MacAddress* find_sender(const ipoib::Origin& origin) noexcept;
     void poll() noexcept;
     void accept(pmd::Burst packets, std::span<const ipoib::Origin> origins, wire::EtherType type) noexcept;
     void punt(wire::EtherType type, rte_mbuf* packet) noexcept;
@@ -114,7 +115,8 @@ private:
     const std::uint16_t port_;
     wire::MacAddress mac_{};
     forward::NeighbourCounters sender_counters_;
-    Senders senders_;
+    SubnetSenders subnet_senders_;
+    RoceSenders roce_senders_;
     router::EventSink events_;
     bool emitted_ = false;  ///< in this burst
     pmd::HandoverRing deliveries_;

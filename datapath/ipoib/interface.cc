@@ -45,7 +45,8 @@ Origin origin_of_frame(const transport::Packet& packet) {
     Origin origin{.lid = link::source_lid(frame, packet.arrival),
                   .qpn = transport::deth_of(packet).get<&wire::Deth::source>(),
                   .to_group = packet.destination == wire::multicast_qpn};
-    if (origin.lid == wire::Lid{}) origin.mac = mac_of(link::source_gid(frame, packet.arrival));
+    if (origin.lid == wire::Lid{}) [[unlikely]]
+        origin.mac = mac_of(link::source_gid(frame, packet.arrival));
     return origin;
 }
 

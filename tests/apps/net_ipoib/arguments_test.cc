@@ -33,6 +33,23 @@ TEST(Arguments, Defaults) {
     EXPECT_FALSE(parsed->mac);
 }
 
+TEST(Arguments, AnAdapterIsADevice) {
+    const auto parsed = parse_arguments("device=hca:mlx5_0/2,sm=[umad:mlx5_0,port=2]");
+    ASSERT_TRUE(parsed) << parsed.error().what;
+    EXPECT_TRUE(parsed->adapter());
+    EXPECT_FALSE(parsed->roce);
+    EXPECT_EQ(parsed->device_queues(), 1);
+}
+
+TEST(Arguments, RoceNeedsNoSubnetManager) {
+    const auto parsed = parse_arguments("device=eth:eth1,link=roce_v2");
+    ASSERT_TRUE(parsed) << parsed.error().what;
+    EXPECT_TRUE(parsed->roce);
+    EXPECT_EQ(parsed->mtu, 1020u);
+    EXPECT_EQ(parse_arguments("mtu=2044,device=eth:eth1,link=roce_v2")->mtu, 2044u);
+    EXPECT_TRUE(parse_arguments("device=memif:/a,link=roce_v2,mac=02:00:00:00:00:07"));
+}
+
 TEST(Arguments, ACarrierWithoutAWireNeedsNoSubnetManager) {
     const auto parsed = parse_arguments("device=null:1500");
     ASSERT_TRUE(parsed) << parsed.error().what;
@@ -51,6 +68,10 @@ TEST(Arguments, WrongOnesSayWhatIsWrong) {
     begins("", "device= is missing");
     begins("device=memif:/a", "sm= is missing");
     begins("device=null,sm=umad:mlx5_0", "sm= has no use");
+    begins("device=eth:eth1,link=roce_v2,sm=umad:mlx5_0", "sm= has no use with link=roce_v2");
+    begins("device=null,link=roce_v2", "link=roce_v2 needs a device with a wire");
+    begins("device=memif:/a,link=roce_v2", "mac= is missing");
+    begins("device=memif:/a,link=ethernet", "link=ethernet is neither infiniband nor roce_v2");
     begins("device", "device has no value");
     begins("device=", "device has no value");
     begins("device=null,=1", "there is no argument ;");

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "datapath/link/gid_table.h"
 #include "datapath/neighbour/discovery.h"
 #include "tests/apps/net_ipoib/ends.h"
 
@@ -25,7 +26,7 @@ protected:
         end->link().set_port(own);
         end->link().attach(test::broadcast);
         end->set_mac(own_mac);
-        end->set_sender(host.port.lid, host.qpn, host_mac);
+        end->set_sender({.lid = host.port.lid, .qpn = host.qpn}, host_mac);
         sender.set_port(host);
     }
     /// The host sends a packet.
@@ -60,6 +61,31 @@ TEST_F(ReceiveEndTest, APacketBecomesAFrameFromItsHost) {
     EXPECT_EQ(test::counter(*end, "rx_frame_bytes"), packet.size() + 14);
 }
 
+/// On RoCE all hosts of ours have the same queue pair number, and no LID.
+TEST_F(ReceiveEndTest, OnRoceHostsAreKnownByTheirMac) {
+    const auto on_roce = [](const wire::MacAddress& mac) {
+        return ipoib::Identity{
+            .port = {.carrier = link::Carrier::roce_v2_ipv6, .mac = mac, .gid = link::link_local_gid(mac)},
+            .qpn = host.qpn,
+            .qkey = host.qkey};
+    };
+    const auto first = *wire::from_string<wire::MacAddress>("02:00:00:00:00:11");
+    const auto second = *wire::from_string<wire::MacAddress>("02:00:00:00:00:12");
+    const auto us = on_roce(own_mac);
+    end->link().set_port(us);
+    end->set_sender({.mac = first, .qpn = host.qpn}, first);
+    end->set_sender({.mac = second, .qpn = host.qpn}, second);
+    for (const auto& mac : {second, first}) {
+        sender.set_port(on_roce(mac));
+        send(test::ipv4_packet(wire::ipv4(10, 2, 0, 1)),
+             ipoib::destination(on_roce(mac), {.global = true, .dgid = us.port.gid}, us.qpn, wire::ether_type::ipv4,
+                                own_mac));
+        const auto got = receive();
+        ASSERT_EQ(got.size(), 1u);
+        EXPECT_EQ(wire::Ethernet::parse(test::bytes_of(got[0]))->source, mac);
+    }
+}
+
 TEST_F(ReceiveEndTest, GroupsHaveTheirMac) {
     send(test::ipv4_packet(wire::ipv4(239, 1, 2, 3)), test::to_group(host, wire::Lid{0xc000}));
     send(test::ipv4_packet(wire::ipv4(10, 2, 0, 255)), test::to_group(host, wire::Lid{0xc000}));
@@ -71,7 +97,7 @@ TEST_F(ReceiveEndTest, GroupsHaveTheirMac) {
 }
 
 TEST_F(ReceiveEndTest, AHostThatHasNotNamedItselfHasACommonAddress) {
-    end->set_sender(host.port.lid, host.qpn, std::nullopt);
+    end->set_sender({.lid = host.port.lid, .qpn = host.qpn}, std::nullopt);
     send(test::ipv4_packet(wire::ipv4(10, 2, 0, 1)), test::to(host, own));
     const auto got = receive();
     ASSERT_EQ(got.size(), 1u);
