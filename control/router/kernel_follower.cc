@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/router/kernel_follower.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -40,7 +42,8 @@ KernelFollower::~KernelFollower() {
 void KernelFollower::attach(int ifindex, forward::InterfaceId id) {
     play(tables_.ipv4, routes_.attach(ifindex, id));
     play(tables_.ipv6, ipv6_routes_.attach(ifindex, id));
-    play(interfaces_.attach(ifindex, id));
+    std::ranges::copy(interfaces_.attach(ifindex, id), std::back_inserter(interfaces_changed_));
+    play_all();
 }
 
 void KernelFollower::catch_up() {
@@ -57,10 +60,24 @@ void KernelFollower::receive() {
     }
     const auto due = monitor_->deadline();
     dump_ = due ? loop_.at(*due, [this] { receive(); }) : control::Timer();
-    for (const auto& event : *events) {
+    std::ranges::copy(*events, std::back_inserter(events_));
+    play_all();
+}
+
+/// Goes on with what is left wherever it is called from.
+void KernelFollower::play_all() {
+    while (!interfaces_changed_.empty() || !events_.empty()) {
+        if (!interfaces_changed_.empty()) {
+            const auto changed = std::move(interfaces_changed_.front());
+            interfaces_changed_.pop_front();
+            on_interface_(changed.interface, changed.state);
+            continue;
+        }
+        const auto event = std::move(events_.front());
+        events_.pop_front();
         play(tables_.ipv4, routes_.received(event));
         play(tables_.ipv6, ipv6_routes_.received(event));
-        play(interfaces_.received(event));
+        std::ranges::copy(interfaces_.received(event), std::back_inserter(interfaces_changed_));
     }
 }
 
@@ -82,10 +99,6 @@ void KernelFollower::advance() {
     tables_.ipv4.advance();
     tables_.ipv6.advance();
     if (waiting() == 0) advance_.cancel();
-}
-
-void KernelFollower::play(const host::InterfaceMirror::Actions& actions) {
-    for (const auto& changed : actions) on_interface_(changed.interface, changed.state);
 }
 
 void KernelFollower::counters(const CounterVisitor& visit) const {

@@ -10,6 +10,7 @@
 /// Owned by the control thread.
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -52,7 +53,7 @@ public:
     void attach(int ifindex, forward::InterfaceId id);
 
     /// Does now what the kernel has announced so far: what was changed there before is in the tables, or waits for
-    /// shards.
+    /// shards. On_interface may call it: what it was called in the middle of is done first.
     void catch_up();
 
     void counters(const CounterVisitor& visit) const;
@@ -64,7 +65,7 @@ private:
     void receive();
     template <class Fib, class Actions>
     void play(Fib& fib, const Actions& actions);
-    void play(const host::InterfaceMirror::Actions& actions);
+    void play_all();
     std::size_t waiting() const { return tables_.ipv4.waiting() + tables_.ipv6.waiting(); }
     void advance();
 
@@ -75,6 +76,9 @@ private:
     host::RouteMirror routes_{&tables_.ipv6_gateways};
     host::Ipv6RouteMirror ipv6_routes_;
     host::InterfaceMirror interfaces_;
+    // What is left to be done, in order: first what the last event has changed, then further events.
+    std::deque<host::InterfaceMirror::Changed> interfaces_changed_;
+    std::deque<host::KernelEvent> events_;
     KernelFollowerCounters counters_;
     control::Watch watch_;
     control::Timer advance_;  ///< while changes of routes wait for the shards
