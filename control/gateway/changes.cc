@@ -24,7 +24,7 @@ using Differences = std::vector<Difference>;
 /// Of settings that a port has for as long as it runs.
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 14> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 12> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
@@ -35,8 +35,6 @@ Differences differences(const PortConfig& a, const PortConfig& b) {
         {"pkey", a.pkey == b.pkey, lines.pkey},
         {"mtu", a.mtu == b.mtu, lines.mtu},
         {"mode", a.connected == b.connected, b.lines.mode},
-        {"proxy", a.proxy == b.proxy, 0},
-        {"multicast", a.multicast == b.multicast, 0},
         {"impair", a.impair == b.impair, lines.impair},
         {"capture", a.capture == b.capture, lines.capture},
     }};
@@ -54,6 +52,8 @@ std::vector<Setting> changed_settings(const PortConfig& a, const PortConfig& b) 
     };
     compare(Setting::clamp_mss, a.clamp_mss, b.clamp_mss);
     compare(Setting::reverse_path, a.reverse_path, b.reverse_path);
+    compare(Setting::proxy, a.proxy, b.proxy);
+    compare(Setting::multicast, a.multicast, b.multicast);
     compare(Setting::virtual_address, a.virtual_addresses, b.virtual_addresses);
     compare(Setting::advertise, a.advertise, b.advertise);
     compare(Setting::dhcp_relay, a.dhcp_relay, b.dhcp_relay);
@@ -151,6 +151,8 @@ std::string_view to_string(Setting setting) {
     switch (setting) {
         case Setting::clamp_mss: return "clamp_mss";
         case Setting::reverse_path: return "reverse_path";
+        case Setting::proxy: return "proxy";
+        case Setting::multicast: return "multicast";
         case Setting::virtual_address: return "virtual_address";
         case Setting::advertise: return "advertise";
         case Setting::dhcp_relay: return "dhcp_relay";
@@ -187,6 +189,8 @@ void adopt(GatewayConfig& running, const GatewayConfig& wanted) {
         port.program_section = after.program_section;
         port.clamp_mss = after.clamp_mss;
         port.reverse_path = after.reverse_path;
+        port.proxy = after.proxy;
+        port.multicast = after.multicast;
         port.virtual_addresses = after.virtual_addresses;
         port.advertise = after.advertise;
         port.dhcp_relay = after.dhcp_relay;

@@ -19,7 +19,16 @@
 namespace verbline::gateway {
 
 /// What a running port can be told otherwise.
-enum class Setting : std::uint8_t { clamp_mss, reverse_path, virtual_address, advertise, dhcp_relay, dhcpv6_relay };
+enum class Setting : std::uint8_t {
+    clamp_mss,
+    reverse_path,
+    proxy,
+    multicast,
+    virtual_address,
+    advertise,
+    dhcp_relay,
+    dhcpv6_relay
+};
 
 struct Changes {
     struct PortAddress {

@@ -201,9 +201,10 @@ Outcome Gateway::configure_kernel() {
     if (!netlink) return fault(netlink.error().what);
     auto follower = router::KernelFollower::open(loop_, config_.netns, {*fib_, *ipv6_fib_, ipv6_gateways_},
                                                  [this](forward::InterfaceId id, const host::InterfaceState& state) {
+                                                     // Before the port, which may follow the kernel further.
+                                                     if (dhcp_relays_) dhcp_relays_->set_addresses(id, state.addresses);
                                                      ports_[static_cast<std::size_t>(id)]->port().set_addresses(
                                                          state.addresses, state.certain);
-                                                     if (dhcp_relays_) dhcp_relays_->set_addresses(id, state.addresses);
                                                  });
     if (!follower) return fault(follower.error().what);
     follower_ = std::move(*follower);
@@ -219,8 +220,18 @@ Outcome Gateway::configure_kernel() {
 
 Outcome Gateway::start_proxies() {
     if (std::ranges::none_of(ports_, [](const auto& port) { return port->config().proxy; })) return {};
+    if (auto prepared = prepare_proxying(); !prepared) return fault(prepared.error().what);
+    for (const auto& port : ports_) {
+        if (port->config().proxy) proxying_->add(port->port());
+    }
+    return {};
+}
+
+/// Of no port yet. There may be some already.
+Result<void> Gateway::prepare_proxying() {
+    if (proxying_) return {};
     auto netlink = host::Netlink::open(config_.netns);
-    if (!netlink) return fault(netlink.error().what);
+    if (!netlink) return std::unexpected(netlink.error());
     host_routes_.emplace(std::move(*netlink));
     proxying_.emplace(loop_, [this](bool add, forward::InterfaceId port, const wire::Gid& host) {
         const int ifindex = ifindexes_[static_cast<std::size_t>(port)];
@@ -229,9 +240,6 @@ Outcome Gateway::start_proxies() {
         follower_->catch_up();
         return done.has_value();
     });
-    for (const auto& port : ports_) {
-        if (port->config().proxy) proxying_->add(port->port());
-    }
     return {};
 }
 

@@ -93,6 +93,7 @@ private:
     Outcome start_ports();
     Outcome configure_kernel();
     Outcome start_proxies();
+    Result<void> prepare_proxying();
     Outcome start_dhcp_relays();
     Outcome add_routes();
     Outcome serve_tables();
@@ -103,6 +104,7 @@ private:
     void resolve_conflict(const GatewayPort& port, const neighbour::Conflict& conflict);
     void report_yielded(const GatewayPort& port, const neighbour::Yielded& yielded) const;
     Result<std::string> run_command(const telemetry::Json& request);
+    void change(GatewayPort& port, Setting setting);
     void tell_relays();
     void upkeep();
     void tell_daemons(const GatewayPort& port);

@@ -263,8 +263,11 @@ void GatewayPort::change(Setting setting, router::ShardLinks& shards) {
             return shards.send(router::SetChecks{id_, port_config_.clamp_mss, port_config_.reverse_path});
         case Setting::virtual_address: return port_->set_virtual_addresses(port_config_.virtual_addresses);
         case Setting::advertise: return port_->set_advertises(port_config_.advertise);
-        case Setting::dhcp_relay:
-        case Setting::dhcpv6_relay: return;  // of dhcp_relays.h
+        case Setting::proxy:         // of control/router/proxying.h
+        case Setting::multicast:     // of multicast.h
+        case Setting::dhcp_relay:    // of dhcp_relays.h
+        case Setting::dhcpv6_relay:  // likewise
+            return;
     }
 }
 

@@ -108,6 +108,9 @@ Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
     if (!prepared) return std::unexpected(prepared.error());
     auto relays = dhcp_relays_->prepare(*changes, config_, wanted);
     if (!relays) return std::unexpected(relays.error());
+    if (std::ranges::any_of(wanted.ports, &PortConfig::proxy)) {
+        if (auto proxies = prepare_proxying(); !proxies) return std::unexpected(proxies.error());
+    }
     auto netlink = host::Netlink::open(config_.netns);
     if (!netlink) return std::unexpected(netlink.error());
     const auto made = KernelChanges(*netlink, config_, ifindexes_).make(*changes, wanted);
@@ -116,10 +119,17 @@ Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
     programs_->publish(std::move(*prepared));
     auto summary = to_string(*changes, config_);
     adopt(config_, wanted);
-    for (const auto& [port, setting] : changes->settings) ports_[port]->change(setting, *shard_links_);
+    for (const auto& [port, setting] : changes->settings) change(*ports_[port], setting);
     dhcp_relays_->use(std::move(*relays));
     tell_relays();
     return summary;
+}
+
+void Gateway::change(GatewayPort& port, Setting setting) {
+    if (setting == Setting::multicast) return multicast_->change(port);
+    if (setting != Setting::proxy) return port.change(setting, *shard_links_);
+    if (port.config().proxy) return proxying_->add(port.port());
+    proxying_->remove(port.port());
 }
 
 void Gateway::tell_relays() {

@@ -28,7 +28,7 @@ bool routes_multicast(const GatewayPort& port, bool gateway) {
 }
 
 Multicast::Multicast(const Ports& ports, router::ShardLinks& shards, bool routes)
-    : ports_(ports), shards_(shards), routes_(setup_of(ports, routes)) {
+    : ports_(ports), shards_(shards), gateway_(routes), routes_(setup_of(ports, routes)) {
     for (const auto& port : ports_) follow(*port);
 }
 
@@ -48,6 +48,13 @@ void Multicast::follow(GatewayPort& port) {
     });
     port.port().on_unknown_group([this](const wire::Gid& group) { unknown(group); });
     if (auto* ipoib = port.ipoib()) ipoib->on_groups_changed([this, &port] { compare(port); });
+}
+
+void Multicast::change(const GatewayPort& port) {
+    const bool routed = routes_multicast(port, gateway_);
+    port.port().set_multicast(routed);
+    perform(routes_.set_routed(port.id(), routed));
+    compare(port);
 }
 
 /// Packets come to a group of which no reports tell: a subnet's manager may know it.
@@ -75,7 +82,11 @@ void Multicast::compare(const GatewayPort& port) {
 }
 
 void Multicast::set(const wire::Gid& group, forward::InterfaceId port, Side side, bool listening) {
-    for (const auto& action : routes_.set(group, port, side, listening)) {
+    perform(routes_.set(group, port, side, listening));
+}
+
+void Multicast::perform(const multicast::RouteActions& actions) {
+    for (const auto& action : actions) {
         if (const auto* route = std::get_if<multicast::Route>(&action)) {
             shards_.send(router::SetGroupRoute{route->group, route->links, route->kernels});
         } else if (const auto* use = std::get_if<multicast::Use>(&action)) {

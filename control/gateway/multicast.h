@@ -27,16 +27,21 @@ public:
     Multicast& operator=(const Multicast&) = delete;
     ~Multicast();
 
+    /// The configuration says otherwise than before whether groups are routed from and to the port.
+    void change(const GatewayPort& port);
+
     const multicast::GroupRoutes& routes() const { return routes_; }
 
 private:
     void follow(GatewayPort& port);
     void unknown(const wire::Gid& group);
     void compare(const GatewayPort& port);
+    void perform(const multicast::RouteActions& actions);
     void set(const wire::Gid& group, forward::InterfaceId port, multicast::Side side, bool listening);
 
     const Ports& ports_;
     router::ShardLinks& shards_;
+    bool gateway_;
     multicast::GroupRoutes routes_;
     std::vector<wire::Gid> asked_;  ///< lately, about groups without routes; the oldest first
 };

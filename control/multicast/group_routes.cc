@@ -28,10 +28,23 @@ GroupRoutes::Actions GroupRoutes::set(const wire::Gid& gid, InterfaceId port, Si
     auto& group = known == groups_.end() ? groups_[gid] : known->second;
     auto& listeners = group.of(side);
     listeners = listening ? listeners | bit(port) : listeners & ~bit(port);
+    Actions out;
+    update(gid, group, out);
+    if ((group.of(Side::link) | group.of(Side::kernel) | group.of(Side::fabric)) == 0) groups_.erase(gid);
+    return out;
+}
 
+GroupRoutes::Actions GroupRoutes::set_routed(InterfaceId port, bool routed) {
+    setup_.routed = routed ? setup_.routed | bit(port) : setup_.routed & ~bit(port);
+    Actions out;
+    for (auto& [gid, group] : groups_) update(gid, group, out);
+    return out;
+}
+
+/// Says what follows from the listeners and has not been said.
+void GroupRoutes::update(const wire::Gid& gid, Group& group, Actions& out) const {
     const auto hears = hearers(gid, group), sends = senders(gid, group, hears);
     const auto kernels = is_routed(gid) ? group.of(Side::kernel) & setup_.routed : 0;
-    Actions out;
     for (std::size_t i = 0; i < setup_.ports; ++i) {
         const auto id = static_cast<InterfaceId>(i);
         const auto changed = (hears ^ group.hears) | (sends ^ group.sends);
@@ -39,8 +52,6 @@ GroupRoutes::Actions GroupRoutes::set(const wire::Gid& gid, InterfaceId port, Si
     }
     if (sends != group.sends || kernels != group.kernels) out.push_back(Route{gid, sends, kernels});
     group.hears = hears, group.sends = sends, group.kernels = kernels;
-    if ((group.of(Side::link) | group.of(Side::kernel) | group.of(Side::fabric)) == 0) groups_.erase(gid);
-    return out;
 }
 
 std::vector<wire::Gid> GroupRoutes::groups() const {

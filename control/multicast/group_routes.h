@@ -64,13 +64,16 @@ public:
 
     struct Setup {
         std::size_t ports = 1;
-        PortSet routed = 0;   ///< ports between which groups are routed; others only receive for their kernels
+        PortSet routed = 0;   ///< ports between which groups are routed, at first; others receive for their kernels
         PortSet subnets = 0;  ///< ports on InfiniBand subnets
     };
 
     explicit GroupRoutes(const Setup& setup) : setup_(setup) {}
 
     Actions set(const wire::Gid& group, InterfaceId port, Side side, bool listening);
+
+    /// Whether groups are routed from and to a port, as Setup says at first. Its listeners stay known.
+    Actions set_routed(InterfaceId port, bool routed);
 
     /// Groups with listeners.
     std::vector<wire::Gid> groups() const;
@@ -85,6 +88,7 @@ private:
         PortSet& of(Side side) { return listeners[static_cast<std::size_t>(side)]; }
         PortSet of(Side side) const { return listeners[static_cast<std::size_t>(side)]; }
     };
+    void update(const wire::Gid& gid, Group& group, Actions& out) const;
     PortSet hearers(const wire::Gid& gid, const Group& group) const;
     PortSet senders(const wire::Gid& gid, const Group& group, PortSet hears) const;
 

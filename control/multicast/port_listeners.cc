@@ -21,21 +21,21 @@ PortListeners::PortListeners(control::Loop& loop, Setup setup)
       parties_{Party{Side::link, true, {parameters_of(Side::link), counters_}},
                Party{Side::link, false, {parameters_of(Side::link), counters_}},
                Party{Side::kernel, true, {parameters_of(Side::kernel), counters_}},
-               Party{Side::kernel, false, {parameters_of(Side::kernel), counters_}}} {}
+               Party{Side::kernel, false, {parameters_of(Side::kernel), counters_}}},
+      routes_(setup_.routes) {}
 
 void PortListeners::set_addresses(wire::Ipv4Address ipv4, const wire::Ipv6Address& link_local) {
     ipv4_ = ipv4;
     link_local_ = link_local;
     addressed_ = true;
-    for (auto& party : parties_) address(party);
-    schedule();
+    address_all();
 }
 
 /// The kernel takes no IPv4 packet that says to be from itself, but one of a switch without an address (RFC 4541,
 /// 2.1.1).
 void PortListeners::address(Party& party) {
     std::optional<wire::Gid> own;
-    const bool asks = party.side == Side::kernel ? addressed_ : setup_.routes && up_;
+    const bool asks = party.side == Side::kernel ? addressed_ : routes_ && up_;
     if (party.ipv4) {
         own = link::gid_of(party.side == Side::kernel ? wire::Ipv4Address{} : ipv4_);
     } else if (link_local_ != wire::Ipv6Address{}) {
@@ -44,18 +44,26 @@ void PortListeners::address(Party& party) {
     play(party.side, party.listeners.set_address(asks ? own : std::nullopt, loop_.now()));
 }
 
-void PortListeners::set_up(bool up) {
-    if (std::exchange(up_, up) == up) return;
+/// Link listeners stay only while the link's hosts are asked.
+void PortListeners::address_all() {
     for (auto& party : parties_) {
-        if (!up && party.side == Side::link) play(party.side, party.listeners.clear());
+        if (!(routes_ && up_) && party.side == Side::link) play(party.side, party.listeners.clear());
         address(party);
     }
     schedule();
 }
 
+void PortListeners::set_up(bool up) {
+    if (std::exchange(up_, up) != up) address_all();
+}
+
+void PortListeners::set_routes(bool routes) {
+    if (std::exchange(routes_, routes) != routes) address_all();
+}
+
 void PortListeners::received(Side from, wire::Bytes ip_packet) {
     const auto message = neighbour::read_membership(ip_packet);
-    if (!message || (from == Side::link && !setup_.routes)) return counters_.membership_ignored.add();
+    if (!message || (from == Side::link && !routes_)) return counters_.membership_ignored.add();
     const bool ipv4 = wire::load8(ip_packet, 0) >> 4 == 4;
     const auto party =
         std::ranges::find_if(parties_, [&](const auto& each) { return each.side == from && each.ipv4 == ipv4; });

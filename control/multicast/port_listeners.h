@@ -26,7 +26,7 @@ namespace verbline::multicast {
 class PortListeners {
 public:
     struct Setup {
-        bool routes = false;  ///< between links: the link's hosts are asked, not only the kernel
+        bool routes = false;  ///< between links, at first: the link's hosts are asked, not only the kernel
         /// Sends a query: to its group on the link, or to the kernel.
         std::function<void(Side to, const wire::Gid& group, const neighbour::GroupPacket& packet)> send;
         std::function<void(const wire::Gid& group, Side side, bool listening)> changed;
@@ -40,6 +40,8 @@ public:
     void set_addresses(wire::Ipv4Address ipv4, const wire::Ipv6Address& link_local);
     /// A link that is down has no listeners.
     void set_up(bool up);
+    /// Replaces Setup::routes. Where nothing is routed, the link has no listeners either.
+    void set_routes(bool routes);
     /// An IGMP or MLD packet, from the link or from our kernel.
     void received(Side from, wire::Bytes ip_packet);
 
@@ -58,6 +60,7 @@ private:
     };
 
     void address(Party& party);
+    void address_all();
     void play(Side side, const ListenerActions& actions);
     void schedule();
 
@@ -67,6 +70,7 @@ private:
     std::array<Party, 4> parties_;
     wire::Ipv4Address ipv4_{};
     wire::Ipv6Address link_local_{};
+    bool routes_;
     bool up_ = false;
     bool addressed_ = false;  ///< before, the kernel's interface is not up
     control::Timer timer_;

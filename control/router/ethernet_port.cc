@@ -34,6 +34,11 @@ void EthernetPort::carrier_changed() {
     }
 }
 
+void EthernetPort::set_multicast(bool routed) {
+    if (std::exchange(queries_, routed) != routed && carrier()) (void)device().receive_all_multicast(routed);
+    ControlPort::set_multicast(routed);
+}
+
 void EthernetPort::listen(const std::vector<wire::Gid>& groups) {
     listened_ = groups;
     attach();

@@ -16,6 +16,7 @@ public:
     EthernetPort(control::Loop& loop, ShardLinks& shards, const Setup& setup, wire::MacAddress mac);
 
     wire::MacAddress mac() const { return mac_; }
+    void set_multicast(bool routed) override;
 
 private:
     void carrier_changed() override;

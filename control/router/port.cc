@@ -153,6 +153,11 @@ void ControlPort::locate_again(const neighbour::LinkAddress& hardware, bool forg
     }
 }
 
+void ControlPort::set_multicast(bool routed) {
+    shards_.send(SetMulticast{id(), routed});
+    listeners_.set_routes(routed);
+}
+
 void ControlPort::use_group(const multicast::Use& use) {
     if (!use.sends && sends_to_.erase(use.group) != 0) {
         forget_group(use.group);

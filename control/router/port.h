@@ -134,6 +134,9 @@ public:
     /// Queries whether the group exists where listeners send no reports (at the SA), and reports a listener if so. The
     /// default does nothing.
     virtual void look_for_group(const wire::Gid&) {}
+    /// Whether groups are routed from and to the port, as Setup::multicast says at first: if not, its link has no
+    /// listeners, and all groups that arrive are its kernel's. May be repeated.
+    virtual void set_multicast(bool routed);
     const multicast::PortListeners& listeners() const { return listeners_; }
 
     const std::vector<link::InterfaceAddress>& addresses() const { return addresses_; }

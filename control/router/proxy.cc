@@ -40,6 +40,24 @@ Proxy::Actions Proxy::set_addresses(Port port, const std::vector<link::Interface
     return out;
 }
 
+Proxy::Actions Proxy::remove_port(Port port) {
+    Actions out;
+    ports_.erase(port);
+    for (auto known = hosts_.begin(); known != hosts_.end();) {
+        const auto each = known++;
+        auto& [address, host] = *each;
+        counters_.proxy_unanswered.add(
+            std::erase_if(host.waiting, [port](const Waiting& waiting) { return waiting.port == port; }));
+        host.asked &= ~bit(port);
+        host.answers &= ~bit(port);
+        const bool stays = host.at ? *host.at != port && shared(*host.at, address) : host.asked != 0;
+        if (stays) continue;
+        counters_.proxy_unanswered.add(host.waiting.size());
+        remove(each, out);
+    }
+    return out;
+}
+
 Proxy::Actions Proxy::requested(Port port, const neighbour::Message& request, Time now) {
     Actions out;
     const auto& address = request.subject;

@@ -94,6 +94,9 @@ public:
     /// The gateway's own addresses on a port, by which it belongs to subnets; from the first call on, it takes part.
     Actions set_addresses(Port port, const std::vector<link::InterfaceAddress>& addresses);
 
+    /// The port takes part no more: nothing is known of its link, and nothing is answered there.
+    Actions remove_port(Port port);
+
     /// A request came on a port, for an address that is not the port's own.
     Actions requested(Port port, const neighbour::Message& request, Time now);
     /// A packet is to be sent to this address on the port's link.

@@ -12,8 +12,14 @@ Proxying::~Proxying() {
 }
 
 void Proxying::add(ControlPort& port) {
-    ports_.emplace(port.id(), &port);
-    port.observe_neighbours(this);
+    if (ports_.emplace(port.id(), &port).second) port.observe_neighbours(this);
+}
+
+void Proxying::remove(ControlPort& port) {
+    if (!ports_.contains(port.id())) return;
+    perform(proxy_.remove_port(port.id()));
+    port.observe_neighbours(nullptr);
+    ports_.erase(port.id());
 }
 
 void Proxying::received(forward::InterfaceId port, const neighbour::Message& message) {

@@ -39,7 +39,11 @@ public:
     Proxying& operator=(const Proxying&) = delete;
     ~Proxying() override;
 
+    /// From now on the port answers for the hosts behind the others, and they for its own. It may be added already.
     void add(ControlPort& port);
+    /// It does so no more: routes to hosts on its link, and to hosts on no other link than one's, are removed. May be
+    /// repeated.
+    void remove(ControlPort& port);
 
     const Proxy& proxy() const { return proxy_; }
     void counters(const CounterVisitor& visit) const;

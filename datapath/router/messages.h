@@ -91,6 +91,12 @@ struct SetAdvertises {
     bool advertises = false;
 };
 
+/// Sets whether groups that a port receives are routed; else all of them are its kernel's (PortSetup).
+struct SetMulticast {
+    InterfaceId port{};
+    bool routed = false;
+};
+
 // Neighbours' addresses are GIDs: IPv6, or IPv4 mapped (datapath/link/ip_gid.h).
 
 struct SetNeighbour {
@@ -132,8 +138,8 @@ struct Deliver {
 
 /// To add a command: a struct above, its execution in shard.cc, its sender in control/router; see apps/EXTENDING.md.
 using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress,
-                             SetChecks, SetAdvertises, SetNeighbour, ForgetNeighbour, FailNeighbour, CloseConnection,
-                             Transmit, SetGroupRoute, Deliver>;
+                             SetChecks, SetAdvertises, SetMulticast, SetNeighbour, ForgetNeighbour, FailNeighbour,
+                             CloseConnection, Transmit, SetGroupRoute, Deliver>;
 
 // Events.
 

@@ -89,6 +89,8 @@ TEST(Changes, SettingsOfPorts) {
         {"virtual_address", [](auto& p) { p.virtual_addresses = {address("10.2.0.254/24").gid}; }},
         {"clamp_mss", [](auto& p) { p.clamp_mss = true; }},
         {"reverse_path", [](auto& p) { p.reverse_path = forward::ReversePathFilter::strict; }},
+        {"proxy", [](auto& p) { p.proxy = true; }},
+        {"multicast", [](auto& p) { p.multicast = false; }},
         {"advertise", [](auto& p) { p.advertise = true; }},
         {"dhcp_relay", [](auto& p) { p.dhcp_relay = {wire::ipv4(10, 9, 0, 2)}; }},
         {"dhcpv6_relay", [](auto& p) { p.dhcpv6_relay = {wire::Ipv6Address{}}; }}};
@@ -133,16 +135,10 @@ TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
     EXPECT_EQ(refusal([](auto& c) { c.ports[1].name = "ib1"; }),
               refused(10, "port ib1, which is new, port ib0, which is gone"));
     const std::vector<std::pair<std::string, std::function<void(PortConfig&)>>> others{
-        {"type", [](auto& p) { p.type = PortType::ipoib; }},
-        {"link", [](auto& p) { p.link = IpoibLink::roce_v2; }},
-        {"device", [](auto& p) { p.devices = {"tap:lan1"}; }},
-        {"vlan", [](auto& p) { p.vlan = 7; }},
-        {"sm", [](auto& p) { p.sm = "umad:mlx5_0"; }},
-        {"mode", [](auto& p) { p.connected = true; }},
-        {"proxy", [](auto& p) { p.proxy = true; }},
-        {"multicast", [](auto& p) { p.multicast = false; }},
-        {"impair", [](auto& p) { p.impair = "loss=0.1"; }},
-        {"capture", [](auto& p) { p.capture = "x.pcapng"; }}};
+        {"type", [](auto& p) { p.type = PortType::ipoib; }},   {"link", [](auto& p) { p.link = IpoibLink::roce_v2; }},
+        {"device", [](auto& p) { p.devices = {"tap:lan1"}; }}, {"vlan", [](auto& p) { p.vlan = 7; }},
+        {"sm", [](auto& p) { p.sm = "umad:mlx5_0"; }},         {"mode", [](auto& p) { p.connected = true; }},
+        {"impair", [](auto& p) { p.impair = "loss=0.1"; }},    {"capture", [](auto& p) { p.capture = "x.pcapng"; }}};
     for (const auto& [name, change] : others)
         EXPECT_EQ(refusal([&](auto& c) { change(c.ports[0]); }), refused(3, name + " of port lan"));
 }
@@ -151,9 +147,9 @@ TEST(Changes, OneThatIsRefusedRefusesAll) {
     EXPECT_EQ(refusal([](auto& c) {
                   c.routes.clear();
                   c.ports[0].mtu = 1400;
-                  c.ports[0].proxy = true;
+                  c.ports[0].vlan = 7;
               }),
-              refused(5, "mtu of port lan, proxy of port lan"));
+              refused(3, "vlan of port lan, mtu of port lan"));
 }
 
 }  // namespace

@@ -83,6 +83,31 @@ TEST_F(GroupRoutesTest, LinkScopeGroupsAreJoinedForTheKernelOnly) {
     EXPECT_EQ(senders() | route.kernels, 0u);
 }
 
+TEST_F(GroupRoutesTest, APortIsRoutedAsLongAsItIsTold) {
+    set(lan, Side::link, true);
+    set(dmz, Side::kernel, true);
+    set(ib, Side::kernel, true, mdns);
+    const auto perform = [&](const RouteActions& actions) {
+        for (const auto& action : actions) {
+            if (const auto* said = std::get_if<Route>(&action)) route = *said;
+            if (const auto* use = std::get_if<Use>(&action)) uses[static_cast<std::size_t>(use->port)] = *use;
+        }
+        return actions.size();
+    };
+    EXPECT_EQ(route, (Route{group, bit(lan) | bit(ib), bit(dmz)}));
+    EXPECT_EQ(perform(routes.set_routed(ib, false)), 2u) << "of the group that is routed alone";
+    EXPECT_EQ(uses[1], (Use{ib, group, false, false}));
+    EXPECT_EQ(route, (Route{group, bit(lan), bit(dmz)}));
+    EXPECT_EQ(perform(routes.set_routed(ib, false)), 0u);
+    perform(routes.set_routed(lan, false));
+    EXPECT_EQ(hearers(), bit(dmz)) << "its kernel alone is left";
+    EXPECT_EQ(route, (Route{group, 0, bit(dmz)}));
+    perform(routes.set_routed(lan, true));
+    perform(routes.set_routed(ib, true));
+    EXPECT_EQ(hearers(), bit(lan) | bit(ib) | bit(dmz)) << "as at first: listeners have stayed known";
+    EXPECT_EQ(route, (Route{group, bit(lan) | bit(ib), bit(dmz)}));
+}
+
 TEST_F(GroupRoutesTest, PortsThatDoNotRouteHearWhatTheirKernelsDo) {
     GroupRoutes host({.ports = 1, .routed = 0, .subnets = bit(lan)});
     EXPECT_EQ(host.set(group, lan, Side::kernel, true), (RouteActions{Use{lan, group, true, false}}));

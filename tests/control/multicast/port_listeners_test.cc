@@ -75,5 +75,27 @@ TEST_F(PortListenersTest, WithoutRoutesTheKernelAloneIsHeard) {
     EXPECT_TRUE((listening[{group, Side::kernel}]));
 }
 
+TEST_F(PortListenersTest, LinkIsAskedAsLongAsGroupsAreRouted) {
+    PortListeners port(*loop, setup(false));
+    port.set_up(true);
+    port.set_addresses(wire::ipv4(10, 0, 0, 1), own6);
+    port.set_routes(true);
+    EXPECT_EQ(sent_to(Side::link), 2u) << "a query of each family";
+    for (const auto side : {Side::link, Side::kernel}) {
+        neighbour::GroupReports some{2};
+        some.set_source({wire::ipv4(10, 0, 0, 2), own6}, loop->now());
+        for (const auto& packet : some.join(group, loop->now())) port.received(side, packet.bytes);
+        EXPECT_TRUE((listening[{group, side}]));
+    }
+    port.set_routes(true);
+    EXPECT_EQ(sent_to(Side::link), 2u) << "nothing has changed";
+    port.set_routes(false);
+    EXPECT_FALSE((listening[{group, Side::link}]));
+    EXPECT_TRUE((listening[{group, Side::kernel}])) << "whose groups are received all the same";
+    EXPECT_EQ(port.show().size(), 1u);
+    port.set_addresses(wire::ipv4(10, 0, 0, 3), own6);
+    EXPECT_EQ(sent_to(Side::link), 2u) << "it asks no more";
+}
+
 }  // namespace
 }  // namespace verbline::multicast::over_port_listeners

@@ -324,6 +324,19 @@ TEST_F(EthernetPortTest, ReceivesAllGroupsAsQuerierOnly) {
     EXPECT_TRUE(device.all_multicast);
 }
 
+TEST_F(EthernetPortTest, IsQuerierAsLongAsItIsTold) {
+    port.set_multicast(true);
+    EXPECT_FALSE(device.all_multicast) << "the link is down";
+    EXPECT_TRUE(next<SetMulticast>().value_or(SetMulticast{}).routed);
+    port.set_carrier(true);
+    EXPECT_TRUE(device.all_multicast);
+    forget_commands();
+    port.set_multicast(false);
+    EXPECT_FALSE(device.all_multicast);
+    EXPECT_FALSE(next<SetMulticast>().value_or(SetMulticast{.routed = true}).routed);
+    forget_commands();
+}
+
 TEST_F(EthernetPortTest, NotifiesOfCarrierChanges) {
     std::vector<bool> seen;
     port.on_change([&] { seen.push_back(port.up()); });

@@ -168,5 +168,35 @@ TEST_F(ProxyTest, RemovesHostRoutesWhenAddressesChange) {
         << "it is ours now";
 }
 
+TEST_F(ProxyTest, APortThatIsRemovedTakesItsHostsAndItsRequestsAlong) {
+    settle(fabric, host(20)), settle(fabric, ipv6(21)), settle(lan, host(10));
+    ask(fabric, host(22), host(30));
+    EXPECT_THAT(proxy.remove_port(fabric), UnorderedElementsAre(Action(Proxy::RemoveRoute{fabric, host(20)}),
+                                                                Action(Proxy::RemoveRoute{fabric, ipv6(21)}),
+                                                                Action(Proxy::RemoveRoute{lan, host(10)})))
+        << "that of lan is on one link alone now";
+    EXPECT_EQ(proxy.size(), 1U) << "lan is being asked for another";
+    EXPECT_EQ(proxy.counters().proxy_unanswered.value(), 1U);
+    EXPECT_THAT(proxy.resolved(lan, host(30), now), IsEmpty());
+    EXPECT_THAT(proxy.lost(lan, host(30), now), IsEmpty());
+    EXPECT_EQ(proxy.size(), 0U);
+    EXPECT_THAT(ask(lan, host(10), host(20)), IsEmpty());
+    EXPECT_THAT(proxy.remove_port(fabric), IsEmpty());
+}
+
+TEST_F(ProxyTest, OthersStayWhenAPortIsRemoved) {
+    proxy.set_addresses(other, {{host(3), 16}});
+    settle(lan, host(10));
+    ask(fabric, host(20), host(11));
+    ask(other, host(30), host(11));
+    EXPECT_THAT(proxy.remove_port(fabric), IsEmpty());
+    EXPECT_EQ(proxy.find(host(10)), lan);
+    EXPECT_THAT(
+        proxy.resolved(lan, host(11), now),
+        ElementsAre(Action(Proxy::AddRoute{lan, host(11)}), Action(Proxy::Answer{other, request(host(30), host(11))}),
+                    Action(Proxy::Resolve{lan, host(30)}), Action(Proxy::Resolve{other, host(30)})))
+        << "who asked on a port that is left is answered";
+}
+
 }  // namespace
 }  // namespace verbline::router

@@ -152,5 +152,31 @@ TEST_F(ProxyingTest, AnswersForTheOtherPortsOwnAddress) {
     EXPECT_EQ(answer[0].sender, ipv4(10, 9, 0, 2));
 }
 
+TEST_F(ProxyingTest, AnswersOnNoPortThatIsRemoved) {
+    const auto is_at = [&](unsigned port) {
+        hear(port, {.operation = wire::ArpOperation::reply,
+                    .sender_link = host,
+                    .sender = host_address,
+                    .target_link = mac(port + 1),
+                    .target = ipv4(10, 9, 0, port + 1)});
+    };
+    hear(0, request(host_address));
+    is_at(1);
+    proxying.remove(*ports[1]);
+    proxying.remove(*ports[1]);
+    EXPECT_THAT(routes, ElementsAre("+1 20", "-1 20"));
+    sent(0), sent(1);
+    hear(0, request(host_address));
+    is_at(1);
+    EXPECT_TRUE(sent(0).empty());
+    EXPECT_EQ(routes.size(), 2u);
+    proxying.add(*ports[1]);
+    proxying.add(*ports[1]);
+    hear(0, request(host_address));
+    is_at(1);
+    EXPECT_FALSE(sent(0).empty()) << "and again when it is back";
+    EXPECT_EQ(routes.back(), "+1 20");
+}
+
 }  // namespace
 }  // namespace verbline::router::over_proxying

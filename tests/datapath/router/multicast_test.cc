@@ -165,6 +165,18 @@ TEST(MulticastOff, GoesToKernelWhenDisabled) {
     EXPECT_EQ(gateway.right_link.sent.size(), 0u);
 }
 
+TEST_F(MulticastTest, GoesToKernelAsLongAsItIsTold) {
+    route(right_bit, 0);
+    gateway.command(SetMulticast{left, false});
+    gateway.from_alice(ip_packet(alice, group, 100, 9));
+    EXPECT_EQ(sent(gateway.left_kernel), 1u);
+    EXPECT_EQ(sent(gateway.right_link), 0u);
+    gateway.command(SetMulticast{left, true});
+    gateway.from_alice(ip_packet(alice, group, 100, 9));
+    EXPECT_EQ(sent(gateway.left_kernel), 1u);
+    EXPECT_EQ(sent(gateway.right_link), 1u);
+}
+
 TEST(MulticastTableTest, HoldsSoManyGroupsAndNoMore) {
     MulticastTable<wire::Ipv4Address> table(2);
     EXPECT_TRUE(table.set(ipv4(239, 0, 0, 2), {1, 0}));
