@@ -12,7 +12,8 @@
 
 namespace verbline::pmd {
 
-/// Owns the inner device. Threads: as for any NetDevice; has no state of its own.
+/// Owns the inner device, with other decorators of it if there are any. Threads: as for any NetDevice; has no state of
+/// its own.
 class Decorator : public NetDevice {
 public:
     std::string_view name() const override { return inner_->name(); }
@@ -51,13 +52,13 @@ public:
     }
 
 protected:
-    explicit Decorator(std::unique_ptr<NetDevice> inner) : inner_(std::move(inner)) {}
+    explicit Decorator(std::shared_ptr<NetDevice> inner) : inner_(std::move(inner)) {}
 
     NetDevice& inner() { return *inner_; }
     const NetDevice& inner() const { return *inner_; }
 
 private:
-    std::unique_ptr<NetDevice> inner_;
+    std::shared_ptr<NetDevice> inner_;
 };
 
 }  // namespace verbline::pmd

@@ -24,7 +24,7 @@ using Differences = std::vector<Difference>;
 /// Of settings that a port has for as long as it runs.
 Differences differences(const PortConfig& a, const PortConfig& b) {
     const auto& lines = b.lines;
-    const std::array<std::tuple<std::string_view, bool, unsigned>, 12> settings{{
+    const std::array<std::tuple<std::string_view, bool, unsigned>, 10> settings{{
         {"type", a.type == b.type, lines.port},
         {"link", a.link == b.link, lines.link},
         {"device", a.devices == b.devices, lines.device},
@@ -35,8 +35,6 @@ Differences differences(const PortConfig& a, const PortConfig& b) {
         {"pkey", a.pkey == b.pkey, lines.pkey},
         {"mtu", a.mtu == b.mtu, lines.mtu},
         {"mode", a.connected == b.connected, b.lines.mode},
-        {"impair", a.impair == b.impair, lines.impair},
-        {"capture", a.capture == b.capture, lines.capture},
     }};
     Differences out;
     for (const auto& [name, same, line] : settings)
@@ -58,13 +56,15 @@ std::vector<Setting> changed_settings(const PortConfig& a, const PortConfig& b) 
     compare(Setting::advertise, a.advertise, b.advertise);
     compare(Setting::dhcp_relay, a.dhcp_relay, b.dhcp_relay);
     compare(Setting::dhcpv6_relay, a.dhcpv6_relay, b.dhcpv6_relay);
+    compare(Setting::impair, a.impair, b.impair);
+    compare(Setting::capture, a.capture, b.capture);
     return out;
 }
 
 Differences differences(const Limits& a, const Limits& b, unsigned line) {
     Differences out;
     const auto compare = [&](std::string_view name, auto before, auto after) {
-        if (before != after) out.push_back({fmt::format("{} of [limits]", name), line});
+        if (before != after) out.push_back({fmt::format("{} of [limits] (allocated at the start)", name), line});
     };
     compare("routes", a.routes, b.routes);
     compare("routes_ipv6", a.routes_ipv6, b.routes_ipv6);
@@ -79,7 +79,8 @@ Differences fixed_differences(const GatewayConfig& running, const GatewayConfig&
     const auto add = [&out](Differences more) { out.insert(out.end(), more.begin(), more.end()); };
     if (running.name != wanted.name) out.push_back({"name", wanted.lines.name});
     if (running.netns != wanted.netns) out.push_back({"netns", wanted.lines.netns});
-    add(differences(running.limits, wanted.limits, wanted.lines.name));
+    const auto& lines = wanted.lines;
+    add(differences(running.limits, wanted.limits, lines.limits != 0 ? lines.limits : lines.name));
     for (const auto& port : wanted.ports) {
         const auto* const before = find_port(running, port.name);
         if (before == nullptr)
@@ -157,6 +158,8 @@ std::string_view to_string(Setting setting) {
         case Setting::advertise: return "advertise";
         case Setting::dhcp_relay: return "dhcp_relay";
         case Setting::dhcpv6_relay: return "dhcpv6_relay";
+        case Setting::impair: return "impair";
+        case Setting::capture: return "capture";
     }
     return "";
 }
@@ -195,6 +198,8 @@ void adopt(GatewayConfig& running, const GatewayConfig& wanted) {
         port.advertise = after.advertise;
         port.dhcp_relay = after.dhcp_relay;
         port.dhcpv6_relay = after.dhcpv6_relay;
+        port.impair = after.impair;
+        port.capture = after.capture;
         port.lines = after.lines;
     }
     running.routes = wanted.routes;

@@ -27,7 +27,9 @@ enum class Setting : std::uint8_t {
     virtual_address,
     advertise,
     dhcp_relay,
-    dhcpv6_relay
+    dhcpv6_relay,
+    impair,
+    capture
 };
 
 struct Changes {

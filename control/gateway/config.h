@@ -90,7 +90,7 @@ struct GatewayConfig {
     std::vector<RouteConfig> routes;
     Limits limits;
     struct Lines {
-        unsigned name = 1, netns = 1;
+        unsigned name = 1, netns = 1, limits = 0;
     } lines;
 };
 

@@ -15,8 +15,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "control/gateway/changes.h"
 #include "control/gateway/config.h"
 #include "control/gateway/dhcp_relays.h"
 #include "control/gateway/fault.h"
@@ -104,6 +106,8 @@ private:
     void resolve_conflict(const GatewayPort& port, const neighbour::Conflict& conflict);
     void report_yielded(const GatewayPort& port, const neighbour::Yielded& yielded) const;
     Result<std::string> run_command(const telemetry::Json& request);
+    using Captures = std::vector<std::pair<std::size_t, std::unique_ptr<pmd::CaptureFile>>>;
+    Result<Captures> open_captures(const Changes& changes, const GatewayConfig& wanted) const;
     void change(GatewayPort& port, Setting setting);
     void tell_relays();
     void upkeep();

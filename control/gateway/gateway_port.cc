@@ -10,8 +10,6 @@
 #include "datapath/wire/ethernet.h"
 #include "datapath/wire/text.h"
 #include "pmd/base/clock.h"
-#include "pmd/capture/capture.h"
-#include "pmd/impair/impair.h"
 #include "pmd/impair/spec.h"
 #include "pmd/tun/tun.h"
 
@@ -62,8 +60,7 @@ Outcome GatewayPort::check_subnet() const {
 
 Outcome GatewayPort::open_devices(const DeviceSetup& setup) {
     if (auto opened = open_link_device(setup); !opened) return opened;
-    if (auto opened = open_capture(); !opened) return opened;
-    if (auto wrapped = wrap_in_decorators(setup.capture); !wrapped) return wrapped;
+    if (auto decorated = decorate(setup.capture); !decorated) return decorated;
     if (auto opened = open_connections(setup); !opened) return opened;
     return open_kernel_interface(setup);
 }
@@ -154,41 +151,42 @@ Outcome GatewayPort::check_room() const {
                               port.devices.front(), most));
 }
 
-Outcome GatewayPort::open_capture() {
-    if (port_config_.capture.empty()) return {};
-    auto file = pmd::CaptureFile::create(port_config_.capture);
-    if (!file) return misfit(port_config_.lines.capture, file.error().what);
-    capture_ = std::move(*file);
-    return {};
-}
-
-/// Capture is above impairment: it records what this process sent and received.
-Outcome GatewayPort::wrap_in_decorators(pmd::CaptureFile* capture) {
+Outcome GatewayPort::decorate(pmd::CaptureFile* capture) {
+    decorated_.emplace(name(), std::move(device_), capture);
     if (!port_config_.impair.empty()) {
         const auto spec = pmd::parse_impairments(port_config_.impair);
         if (!spec) return misfit(port_config_.lines.impair, spec.error().what);
-        device_ = std::make_unique<pmd::ImpairedDevice>(std::move(device_), *spec, monotonic_now);
+        decorated_->impair(*spec);
     }
-    for (auto* file : {capture, capture_.get()}) {
-        if (file == nullptr) continue;
-        device_ = std::make_unique<pmd::CapturedDevice>(std::move(device_), name(), *file, utc_now);
-        if (subnet_) subnet_->capture(*file, name());
+    if (!port_config_.capture.empty()) {
+        auto file = pmd::CaptureFile::create(port_config_.capture);
+        if (!file) return misfit(port_config_.lines.capture, file.error().what);
+        decorated_->capture(std::move(*file));
     }
+    if (!subnet_) return {};
+    for (auto* file : {capture, decorated_->file()})
+        if (file != nullptr) subnet_->capture(*file, name());
     return {};
+}
+
+void GatewayPort::capture(std::unique_ptr<pmd::CaptureFile> file, router::ShardLinks& shards) {
+    if (subnet_ && decorated_->file() != nullptr) subnet_->stop_capture(*decorated_->file());
+    if (subnet_ && file) subnet_->capture(*file, name());
+    decorated_->capture(std::move(file), decorated_for(shards));
 }
 
 /// Connections are above everything that the datagrams pass.
 Outcome GatewayPort::open_connections(const DeviceSetup& setup) {
     if (!port_config_.connected) return {};
     const auto refuse = [&](std::string reason) { return misfit(port_config_.lines.mode, std::move(reason)); };
-    if (device_->capabilities().carries != pmd::Carries::ethernet) {
+    if (device().capabilities().carries != pmd::Carries::ethernet) {
         return refuse(fmt::format("mode of {}: an adapter's port has no connected mode here; leave it out", name()));
     }
     if (setup.queues != 1) {
         return refuse(fmt::format("mode of {}: connected mode runs on one core; give one by -l", name()));
     }
     auto connections = ipoib::Connections::create({.name = fmt::format("rc{}", static_cast<unsigned>(id_)),
-                                                   .device = device_.get(),
+                                                   .device = &device(),
                                                    .pool = setup.pools[0],
                                                    .socket = setup.sockets.front(),
                                                    .datagram_mtu = datagram_mtu(port_config_),
@@ -202,7 +200,7 @@ router::PortSetup GatewayPort::shard_setup() const {
     return {.name = name(),
             .kind = port_config_.type == PortType::ipoib ? router::PortSetup::Kind::ipoib
                                                          : router::PortSetup::Kind::ethernet,
-            .device = device_.get(),
+            .device = &device(),
             .kernel = kernel_.get(),
             .mtu = port_config_.mtu,
             .clamp_mss = port_config_.clamp_mss,
@@ -216,7 +214,7 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
                         const host::Ipv6Gateways& ipv6_gateways, bool forwards) {
     const router::ControlPort::Setup setup{.id = id_,
                                            .name = name(),
-                                           .device = device_.get(),
+                                           .device = &decorated_->device(),
                                            .pool = &pool,
                                            .forwards = forwards,
                                            .multicast = forwards && port_config_.multicast,
@@ -239,7 +237,7 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
         if (pair_ != nullptr) failover_.emplace(loop, *pair_, *subnet_->pair(), [this] { port_->announce(); });
         return;
     }
-    const auto mac = device_->mac().value_or(router::derived_mac(config_.name, name()));
+    const auto mac = device().mac().value_or(router::derived_mac(config_.name, name()));
     if (port_config_.type == PortType::ipoib) {
         auto made = std::make_unique<router::RoceIpoibPort>(loop, shards, setup, mac, qpn, port_config_.pkey);
         roce_ = made.get();
@@ -263,12 +261,22 @@ void GatewayPort::change(Setting setting, router::ShardLinks& shards) {
             return shards.send(router::SetChecks{id_, port_config_.clamp_mss, port_config_.reverse_path});
         case Setting::virtual_address: return port_->set_virtual_addresses(port_config_.virtual_addresses);
         case Setting::advertise: return port_->set_advertises(port_config_.advertise);
+        case Setting::impair: return impair(shards);
+        case Setting::capture:       // prepared before
         case Setting::proxy:         // of control/router/proxying.h
         case Setting::multicast:     // of multicast.h
         case Setting::dhcp_relay:    // of dhcp_relays.h
         case Setting::dhcpv6_relay:  // likewise
             return;
     }
+}
+
+/// The text has been checked.
+void GatewayPort::impair(router::ShardLinks& shards) {
+    std::optional<pmd::ImpairSpec> spec;
+    if (const auto parsed = pmd::parse_impairments(port_config_.impair); !port_config_.impair.empty() && parsed)
+        spec = *parsed;
+    decorated_->impair(spec, decorated_for(shards));
 }
 
 void GatewayPort::retire() {
@@ -283,9 +291,9 @@ void GatewayPort::leave() {
     port_.reset();
 }
 
-bool GatewayPort::upkeep() {
-    if (capture_) (void)capture_->drain();
-    bool link = device_->link_up();
+bool GatewayPort::upkeep(router::ShardLinks& shards) {
+    decorated_->upkeep(decorated_for(shards));
+    bool link = decorated_->device().link_up();
     if (failover_) {
         failover_->look();
         link = pair_->member_link(failover_->active());

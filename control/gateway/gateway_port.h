@@ -15,6 +15,7 @@
 
 #include "control/gateway/changes.h"
 #include "control/gateway/config.h"
+#include "control/gateway/decorated_device.h"
 #include "control/gateway/failover.h"
 #include "control/gateway/fault.h"
 #include "control/gateway/link_devices.h"
@@ -67,15 +68,17 @@ public:
 
     /// The configuration says something else of this than before.
     void change(Setting setting, router::ShardLinks& shards);
+    /// Records in this file from now on, and in the one before no more; null: in none.
+    void capture(std::unique_ptr<pmd::CaptureFile> file, router::ShardLinks& shards);
     /// Call before the shards stop: sends hosts a last router advertisement, of lifetime 0, if the port advertises.
     void retire();
     /// Takes the port down and begins to leave its groups. The loop has to run until `left`.
     void leave();
     bool left() const { return !subnet_ || subnet_->left(); }
 
-    /// Upkeep of the device's link and of the port's own capture file: call a few times a second. True: the interface
-    /// in the kernel has another carrier now.
-    bool upkeep();
+    /// Upkeep of the device's link, its decorators and the port's own capture file: call a few times a second. True:
+    /// the interface in the kernel has another carrier now.
+    bool upkeep(router::ShardLinks& shards);
 
     const PortConfig& config() const { return port_config_; }
     const Subnet* subnet() const { return subnet_.get(); }
@@ -84,7 +87,8 @@ public:
     const std::string& name() const { return port_config_.name; }
     forward::InterfaceId id() const { return id_; }
     bool up() const { return port_->up(); }
-    pmd::NetDevice& device() const { return *device_; }
+    /// As it is decorated now.
+    pmd::NetDevice& device() const { return decorated_->decorated(); }
     pmd::NetDevice& kernel() const { return *kernel_; }
     router::ControlPort& port() const { return *port_; }
     router::IpoibPort* ipoib() const { return ipoib_; }
@@ -102,19 +106,20 @@ private:
     Outcome add_backup(const DeviceSetup& setup);
     Outcome open_kernel_interface(const DeviceSetup& setup);
     Outcome check_room() const;
-    Outcome open_capture();
     Outcome open_connections(const DeviceSetup& setup);
-    Outcome wrap_in_decorators(pmd::CaptureFile* capture);
+    Outcome decorate(pmd::CaptureFile* capture);
+    DecoratedDevice::Shards decorated_for(router::ShardLinks& shards) const { return {shards, id_}; }
+    void impair(router::ShardLinks& shards);
     std::unexpected<Fault> misfit(unsigned line, std::string reason) const;
 
     const GatewayConfig& config_;
     const PortConfig& port_config_;
     forward::InterfaceId id_;
-    std::unique_ptr<pmd::CaptureFile> capture_;  ///< the port's own
-    std::shared_ptr<Subnet> subnet_;             ///< null: of an Ethernet link
+    std::shared_ptr<Subnet> subnet_;  ///< null: of an Ethernet link
     bool first_of_subnet_ = true;
-    std::unique_ptr<pmd::NetDevice> device_;
-    pmd::ActiveBackup* pair_ = nullptr;                ///< in `device_`, of a port with a backup
+    std::unique_ptr<pmd::NetDevice> device_;  ///< until it is in `decorated_`
+    std::optional<DecoratedDevice> decorated_;
+    pmd::ActiveBackup* pair_ = nullptr;                ///< the device, of a port with a backup
     std::unique_ptr<ipoib::Connections> connections_;  ///< null: not in connected mode
     std::unique_ptr<pmd::NetDevice> kernel_;
     pmd::Tun* interface_ = nullptr;  ///< at the bottom of `kernel_`

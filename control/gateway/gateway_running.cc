@@ -73,7 +73,7 @@ void Gateway::tell_daemons(const GatewayPort& port) {
 void Gateway::upkeep() {
     programs_->reclaim();
     for (auto& port : ports_)
-        if (port->upkeep()) tell_daemons(*port);
+        if (port->upkeep(*shard_links_)) tell_daemons(*port);
     shards_->look_after(loop_.now(), setup_.on_trouble);
     full_tables_.look_after(fib_->counters(), ipv6_fib_->counters(), shards_->neighbours_refused());
     if (!capture_ || capture_failed_) return;
@@ -108,6 +108,8 @@ Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
     if (!prepared) return std::unexpected(prepared.error());
     auto relays = dhcp_relays_->prepare(*changes, config_, wanted);
     if (!relays) return std::unexpected(relays.error());
+    auto captures = open_captures(*changes, wanted);
+    if (!captures) return std::unexpected(captures.error());
     if (std::ranges::any_of(wanted.ports, &PortConfig::proxy)) {
         if (auto proxies = prepare_proxying(); !proxies) return std::unexpected(proxies.error());
     }
@@ -120,9 +122,35 @@ Result<std::string> Gateway::reload(const GatewayConfig& wanted) {
     auto summary = to_string(*changes, config_);
     adopt(config_, wanted);
     for (const auto& [port, setting] : changes->settings) change(*ports_[port], setting);
+    for (auto& [port, file] : *captures) ports_[port]->capture(std::move(file), *shard_links_);
     dhcp_relays_->use(std::move(*relays));
     tell_relays();
     return summary;
+}
+
+/// The files of captures that change, by port; null: the capture ends. A file that is being written to cannot be
+/// another port's at the same time.
+Result<Gateway::Captures> Gateway::open_captures(const Changes& changes, const GatewayConfig& wanted) const {
+    Captures captures;
+    for (const auto& [port, setting] : changes.settings) {
+        if (setting != Setting::capture) continue;
+        auto& file = captures.emplace_back(port, nullptr).second;
+        const auto& config = *find_port(wanted, config_.ports[port].name);
+        if (config.capture.empty()) continue;
+        const auto refuse = [&](std::string reason) {
+            return std::unexpected(config_error(wanted.file, config.lines.capture, std::move(reason)));
+        };
+        const bool in_use =
+            config.capture == setup_.capture ||
+            std::ranges::find(config_.ports, config.capture, &PortConfig::capture) != config_.ports.end();
+        if (in_use)
+            return refuse(fmt::format("capture of {}: {} is being written to: end the capture that does so first",
+                                      config.name, config.capture));
+        auto opened = pmd::CaptureFile::create(config.capture);
+        if (!opened) return refuse(opened.error().what);
+        file = std::move(*opened);
+    }
+    return captures;
 }
 
 void Gateway::change(GatewayPort& port, Setting setting) {

@@ -39,6 +39,10 @@ void Subnet::capture(pmd::CaptureFile& file, const std::string& name) {
                                const mad::PortFacts& port) { record(direction, mad, far, port); });
 }
 
+void Subnet::stop_capture(pmd::CaptureFile& file) {
+    std::erase_if(records_, [&](const auto& each) { return each.first == &file.writer(); });
+}
+
 void Subnet::stop_capture() {
     transport_->capture({});
 }

@@ -38,6 +38,8 @@ public:
 
     /// Records MADs from now on, in each file once, under the name of who asked first.
     void capture(pmd::CaptureFile& file, const std::string& name);
+    /// Records no more in this file, or in none.
+    void stop_capture(pmd::CaptureFile& file);
     void stop_capture();
 
 private:

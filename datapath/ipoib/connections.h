@@ -113,6 +113,8 @@ public:
     std::optional<Time> deadline() noexcept { return device_->next_deadline(0); }
     /// True while a connection that makes progress is full: sources that can wait should.
     bool congested(Time now) const noexcept { return full_ && now - progress_ < patience; }
+    /// By command: replaces the device by the same one with other decorators around it.
+    void set_device(pmd::NetDevice& device) { others_.set_device(device); }
     /// By command: its queue pair is in the error state.
     void close(ConnectionNumber number) noexcept;
     /// The largest IP packet to a neighbour.

@@ -6,7 +6,7 @@
 namespace verbline::ipoib {
 
 OtherQueuePairs::OtherQueuePairs(pmd::NetDevice& device, std::uint16_t queue)
-    : device_(device), queue_(queue), capabilities_(device.capabilities()) {
+    : device_(&device), name_(device.name()), queue_(queue), capabilities_(device.capabilities()) {
     capabilities_.rx_queues = capabilities_.tx_queues = 1;
 }
 
@@ -27,7 +27,7 @@ std::uint16_t OtherQueuePairs::rx_burst(std::uint16_t, pmd::Burst burst) noexcep
 }
 
 std::uint16_t OtherQueuePairs::tx_burst(std::uint16_t, pmd::Burst burst) noexcept {
-    return device_.tx_burst(queue_, burst);
+    return device_->tx_burst(queue_, burst);
 }
 
 }  // namespace verbline::ipoib

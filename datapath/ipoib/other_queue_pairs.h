@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 #include "pmd/netdev.h"
 
@@ -22,10 +23,13 @@ public:
     OtherQueuePairs(pmd::NetDevice& device, std::uint16_t queue);
     ~OtherQueuePairs() override;
 
+    /// Replaces the device by the same one with other decorators around it.
+    void set_device(pmd::NetDevice& device) { device_ = &device; }
+
     /// Takes ownership of a frame, unless it returns false: too many wait.
     bool put(rte_mbuf* frame) noexcept;
 
-    std::string_view name() const override { return device_.name(); }
+    std::string_view name() const override { return name_; }
     const pmd::Capabilities& capabilities() const override { return capabilities_; }
     /// The device is its owner's to take up and down.
     Result<void> up() override { return {}; }
@@ -37,8 +41,9 @@ public:
 private:
     static constexpr std::size_t most_waiting = 4 * pmd::max_burst;  // a power of two
 
-    pmd::NetDevice& device_;
-    std::uint16_t queue_;  ///< of the device; ours is 0
+    pmd::NetDevice* device_;
+    std::string_view name_;  ///< the device's
+    std::uint16_t queue_;    ///< of the device; ours is 0
     pmd::Capabilities capabilities_;
     std::array<rte_mbuf*, most_waiting> waiting_;
     std::size_t first_ = 0, end_ = 0;  ///< counted on; their difference is how many wait

@@ -78,7 +78,7 @@ std::uint64_t checksums_of_segments(const rte_mbuf& packet) {
 }  // namespace
 
 Interface::Interface(pmd::NetDevice& device, std::uint16_t queue, rte_mempool& pool, bool offloads_reach_ip)
-    : device_(device),
+    : device_(&device),
       capabilities_(device.capabilities()),
       offloads_reach_ip_(offloads_reach_ip),
       queue_(queue),
@@ -90,6 +90,11 @@ Interface::~Interface() {
     for (auto i = head_; i < staged_.size(); ++i) rte_pktmbuf_free(staged_[i]);
 }
 
+void Interface::set_device(pmd::NetDevice& device) noexcept {
+    device_->tx_burst(queue_, {});  // what it has held back and could send
+    device_ = &device;
+}
+
 std::uint64_t Interface::tunnel_offloads() const {
     constexpr auto all = RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO | RTE_ETH_TX_OFFLOAD_GENEVE_TNL_TSO |
                          RTE_ETH_TX_OFFLOAD_GRE_TNL_TSO | RTE_ETH_TX_OFFLOAD_IPIP_TNL_TSO;
@@ -98,9 +103,9 @@ std::uint64_t Interface::tunnel_offloads() const {
 
 pmd::Burst Interface::poll_device(std::array<rte_mbuf*, pmd::max_burst>& frames, Reception& out) noexcept {
     const auto limit = capabilities_.lossless_rx ? waiting_burst : frames.size();
-    const auto received = device_.rx_burst(queue_, pmd::Burst(frames).first(limit));
+    const auto received = device_->rx_burst(queue_, pmd::Burst(frames).first(limit));
     out.frames = received;
-    out.idle = received == 0 && !device_.rx_consumed(queue_);
+    out.idle = received == 0 && !device_->rx_consumed(queue_);
     return pmd::Burst(frames).first(received);
 }
 
@@ -153,10 +158,10 @@ void Interface::emit(pmd::Burst frames, Destinations) noexcept {
 
 void Interface::flush() noexcept {
     // Called even if there is nothing to send: an impaired device sends delayed packets only in this call.
-    if (staged() == 0) device_.tx_burst(queue_, {});
+    if (staged() == 0) device_->tx_burst(queue_, {});
     while (head_ < staged_.size()) {
         const auto burst = pmd::Burst(staged_).subspan(head_, std::min(staged(), pmd::max_burst));
-        const auto sent = device_.tx_burst(queue_, burst);
+        const auto sent = device_->tx_burst(queue_, burst);
         counters_.tx_packets.add(sent);
         head_ += sent;
         congested_ = sent < burst.size();

@@ -93,8 +93,10 @@ public:
     /// the end of the poll do not count, or a source would not be read while another is busy.
     bool congested() const { return congested_; }
 
-    pmd::NetDevice& device() { return device_; }
-    const pmd::NetDevice& device() const { return device_; }
+    pmd::NetDevice& device() { return *device_; }
+    const pmd::NetDevice& device() const { return *device_; }
+    /// Replaces the device by the same one with other decorators around it: its capabilities are where they were.
+    void set_device(pmd::NetDevice& device) noexcept;
     const pmd::Capabilities& capabilities() const { return capabilities_; }
     std::uint16_t queue() const { return queue_; }
     /// Whether the device itself does what the packet asks for, within this link's headers; else software does.
@@ -126,7 +128,7 @@ private:
     template <class Wrap>
     void segment(rte_mbuf* packet, const Destination& to, Wrap wrap) noexcept;
 
-    pmd::NetDevice& device_;
+    pmd::NetDevice* device_;
     const pmd::Capabilities& capabilities_;  ///< the device's
     const bool offloads_reach_ip_;
     std::uint16_t queue_;

@@ -5,6 +5,8 @@
 /// Messages between the control thread and a shard, passed by value: commands to the shard, events from it. Ownership
 /// of an mbuf passes with its message.
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -97,6 +99,14 @@ struct SetMulticast {
     bool routed = false;
 };
 
+/// Replaces a port's device by the same one with other decorators around it. Who has carried it out uses the one before
+/// no more, and takes itself off `left`.
+struct SetDevice {
+    InterfaceId port{};
+    pmd::NetDevice* device = nullptr;
+    std::atomic<std::size_t>* left = nullptr;  ///< shards that have not
+};
+
 // Neighbours' addresses are GIDs: IPv6, or IPv4 mapped (datapath/link/ip_gid.h).
 
 struct SetNeighbour {
@@ -138,8 +148,8 @@ struct Deliver {
 
 /// To add a command: a struct above, its execution in shard.cc, its sender in control/router; see apps/EXTENDING.md.
 using Command = std::variant<SetEthernet, SetIpoib, AttachGroup, DetachGroup, SetCarrier, SetBroadcast, SetAddress,
-                             SetChecks, SetAdvertises, SetMulticast, SetNeighbour, ForgetNeighbour, FailNeighbour,
-                             CloseConnection, Transmit, SetGroupRoute, Deliver>;
+                             SetChecks, SetAdvertises, SetMulticast, SetDevice, SetNeighbour, ForgetNeighbour,
+                             FailNeighbour, CloseConnection, Transmit, SetGroupRoute, Deliver>;
 
 // Events.
 

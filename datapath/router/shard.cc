@@ -69,6 +69,11 @@ struct Executor {
     void operator()(const SetChecks& c) const { router.set_checks(port(c.port), c.clamp_mss, c.reverse_path); }
     void operator()(const SetAdvertises& c) const { port(c.port).advertises = c.advertises; }
     void operator()(const SetMulticast& c) const { port(c.port).multicast = c.routed; }
+    void operator()(const SetDevice& c) const {
+        port(c.port).link().set_device(*c.device);
+        if (auto* connections = port(c.port).connections) connections->set_device(*c.device);
+        c.left->fetch_sub(1, std::memory_order_release);
+    }
     void operator()(const SetNeighbour& c) const { router.set_neighbour(port(c.port), c.address, c.to, now); }
     void operator()(const ForgetNeighbour& c) const { router.forget_neighbour(port(c.port), c.address); }
     void operator()(const FailNeighbour& c) const { router.fail_neighbour(port(c.port), c.address, now); }

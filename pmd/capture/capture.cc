@@ -8,18 +8,27 @@
 
 namespace verbline::pmd {
 
-CapturedDevice::CapturedDevice(std::unique_ptr<NetDevice> device, std::string name, CaptureFile& file, Clock clock)
+CapturedDevice::CapturedDevice(std::shared_ptr<NetDevice> device, std::string name, CaptureFile& file, Clock clock)
     : Decorator(std::move(device)),
       file_(file),
       source_(file.add_source(std::move(name), inner().capabilities().carries)),
       clock_(std::move(clock)),
-      lanes_(std::size_t{inner().capabilities().rx_queues} + inner().capabilities().tx_queues) {}
+      lanes_(
+          std::make_shared<Lanes>(std::size_t{inner().capabilities().rx_queues} + inner().capabilities().tx_queues)) {}
+
+CapturedDevice::CapturedDevice(std::shared_ptr<NetDevice> device, const CapturedDevice& before)
+    : Decorator(std::move(device)),
+      file_(before.file_),
+      source_(before.source_),
+      clock_(before.clock_),
+      lanes_(before.lanes_) {}
 
 std::uint16_t CapturedDevice::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     const auto n = inner().rx_burst(queue, burst);
     if (n == 0) return 0;
     const auto now = clock_();
-    for (const auto* packet : burst.first(n)) add(lanes_[queue], pcapng::Direction::inbound, now, file_.copy(*packet));
+    for (const auto* packet : burst.first(n))
+        add((*lanes_)[queue], pcapng::Direction::inbound, now, file_.copy(*packet));
     return n;
 }
 
@@ -29,7 +38,7 @@ std::uint16_t CapturedDevice::tx_burst(std::uint16_t queue, Burst burst) noexcep
     for (std::size_t i = 0; i < burst.size(); ++i) copies[i] = file_.copy(*burst[i]);
     const auto now = clock_();
     const auto n = inner().tx_burst(queue, burst);
-    auto& lane = lanes_[inner().capabilities().rx_queues + std::size_t{queue}];
+    auto& lane = (*lanes_)[inner().capabilities().rx_queues + std::size_t{queue}];
     for (auto* copy : std::span(copies).first(n)) add(lane, pcapng::Direction::outbound, now, copy);
     for (auto* copy : std::span(copies).first(burst.size()).subspan(n)) rte_pktmbuf_free(copy);
     return n;
@@ -42,7 +51,7 @@ void CapturedDevice::add(Lane& lane, pcapng::Direction direction, Time time, rte
 
 void CapturedDevice::counters(const CounterVisitor& visit) const {
     inner().counters(visit);
-    visit_sums(lanes_, visit, [](const Lane& lane) -> const CaptureCounters& { return lane.counters; });
+    visit_sums(*lanes_, visit, [](const Lane& lane) -> const CaptureCounters& { return lane.counters; });
 }
 
 }  // namespace verbline::pmd

@@ -26,7 +26,10 @@ public:
     using Clock = std::function<Time()>;  ///< nanoseconds since 1970 (UTC)
 
     /// `file` must outlive the device. `name` is the interface's name in the file.
-    CapturedDevice(std::unique_ptr<NetDevice> device, std::string name, CaptureFile& file, Clock clock);
+    CapturedDevice(std::shared_ptr<NetDevice> device, std::string name, CaptureFile& file, Clock clock);
+    /// Takes the place of `before`, with whose device `device` has all in common but its decorators: goes on in its
+    /// file, as its interface there, with its counters. Of each queue one of both may be in use at a time.
+    CapturedDevice(std::shared_ptr<NetDevice> device, const CapturedDevice& before);
 
     std::uint16_t rx_burst(std::uint16_t queue, Burst burst) noexcept override;
     std::uint16_t tx_burst(std::uint16_t queue, Burst burst) noexcept override;
@@ -36,13 +39,14 @@ private:
     struct alignas(64) Lane {
         CaptureCounters counters;
     };
+    using Lanes = std::vector<Lane>;
 
     void add(Lane& lane, pcapng::Direction direction, Time time, rte_mbuf* copy) noexcept;
 
     CaptureFile& file_;
     CaptureFile::Source source_;
     Clock clock_;
-    std::vector<Lane> lanes_;  ///< receivers by queue, then transmitters by queue
+    std::shared_ptr<Lanes> lanes_;  ///< receivers by queue, then transmitters by queue
 };
 
 }  // namespace verbline::pmd

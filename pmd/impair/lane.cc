@@ -30,6 +30,11 @@ ImpairLane::~ImpairLane() {
     drop();
 }
 
+void ImpairLane::set(const Impairments& impairments, std::uint64_t seed) {
+    impairments_ = impairments;
+    random_.seed(seed);
+}
+
 void ImpairLane::admit(rte_mbuf* packet, Time now) {
     if (chance(impairments_.loss)) {
         counters_.lost.add();

@@ -39,6 +39,11 @@ public:
     ImpairLane& operator=(const ImpairLane&) = delete;
     ~ImpairLane();
 
+    /// Replaces the impairments; packets that are held leave when they were to.
+    void set(const Impairments& impairments, std::uint64_t seed);
+
+    /// How many packets it holds.
+    std::size_t held() const { return held_.size(); }
     /// Whether there is room for a whole burst with every packet duplicated.
     bool has_room() const { return held_.size() + 2 * max_burst <= capacity; }
     void admit(rte_mbuf* packet, Time now);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# What a gateway does on the links of its ports comes, changes and goes while it runs: proxy ARP, multicast. A test sources reload.sh first.
+# What a gateway does on the links of its ports comes, changes and goes while it runs: multicast, proxy ARP, captures, impairments. A test
+# sources reload.sh first.
 
 group=239.1.2.3 mgid=ff12:401b:ffff::f01:203             # RFC 4391, 4
 kernel_group=239.1.2.4 kernel_mgid=ff12:401b:ffff::f01:204 # in which the gateway's kernel is, on ib0
@@ -96,10 +97,102 @@ reload_proxy() {
     ip -n "$ns_a" address delete 10.9.0.20/24 dev ib0
 }
 
+# reads FILE: it is a whole capture. has_frames FILE FILTER. is_open NAME: by the gateway.
+reads() { tshark -n -r "$bed/$1.pcapng" >/dev/null; }
+has_frames() { (($(tshark -n -r "$bed/$1.pcapng" -Y "$2" 2>/dev/null | wc -l) > 0)); }
+is_open() { [[ -n $(find "/proc/$(process_pid "$ns_gw")/fd" -lname "*/$1.pcapng") ]]; }
+is_closed() { ! is_open "$1"; }
+bytes_of() { stat -c %s "$bed/$1.pcapng"; }
+
+reload_capture() {
+    local before
+    step "captures"
+    with
+    port_with lan "capture = \"$bed/one.pcapng\""
+    port_with ib0 "capture = \"$bed/ib.pcapng\""
+    reload
+    said 'read again: capture of port lan changed, capture of port ib0 changed$'
+    expect "packets go on" reaches "$ns_lan" "$a_address"
+    expect "lan's are in its file" within 10 has_frames one icmp
+    with
+    port_with lan "capture = \"$bed/none/one.pcapng\""
+    reload
+    said 'gateway\.toml:[0-9]+: cannot create capture file .*/none/one\.pcapng'
+    expect "a file that cannot be created changes nothing" is_open ib
+    with
+    port_with ib0 "capture = \"$bed/one.pcapng\""
+    reload
+    said 'gateway\.toml:[0-9]+: capture of ib0: .*/one\.pcapng is being written to'
+    expect "nor does one that is another port's" is_open ib
+    with
+    port_with lan "capture = \"$bed/two.pcapng\""
+    reload
+    said 'read again: capture of port lan changed, capture of port ib0 changed$'
+    expect "the first is closed" within 5 is_closed one
+    expect "and whole" reads one
+    before=$(bytes_of one)
+    expect "so is that of the fabric" within 5 is_closed ib
+    expect "  which is whole" reads ib
+    expect "  and has what TCP sent" has_frames ib infiniband
+    expect "packets go on" reaches "$ns_lan" "$a_address"
+    expect "the second has them" within 10 has_frames two icmp
+    expect "and the first has no more" test "$(bytes_of one)" -eq "$before"
+    with
+    reload
+    said 'read again: capture of port lan changed$'
+    expect "it is closed as well" within 5 is_closed two
+    expect "and whole" reads two
+}
+
+# round_trip_ms NAMESPACE ADDRESS: the shortest of some. takes_longer MS, takes_less MS.
+round_trip_ms() { ip netns exec "$1" ping -n -q -c 5 -i 0.05 -W 2 "$2" | sed -n 's|^rtt [^=]*= \([0-9]*\).*|\1|p'; }
+takes_longer() { (($(round_trip_ms "$ns_lan" "$a_address") >= $1)); }
+takes_less() { (($(round_trip_ms "$ns_lan" "$a_address") < $1)); }
+impair_lost() { "$verbline" show "$ns_gw" counters --all --json | jq '[.[] | select(.owner == "ib0 device" and (.name | test("impair_lost"))) | .value] | add // 0'; }
+
+reload_impairment() {
+    local lost
+    step "impairments"
+    expect "a port has none, nor anything in its packets' way" port_has_no_counter "ib0 device" rx_impair_lost
+    with
+    port_with ib0 'impair = "loss=0.05,seed=7"'
+    reload
+    said 'read again: impair of port ib0 changed$'
+    expect "packets are lost" within 10 port_counts "ib0 device" rx_impair_lost 3
+    with
+    port_with ib0 'impair = "loss=2"'
+    reload
+    said 'gateway\.toml:[0-9]+: .*loss=2: must be a probability'
+    with
+    port_with ib0 'impair = "delay=40ms"'
+    reload
+    said 'read again: impair of port ib0 changed$'
+    expect "then they are late" within 10 takes_longer 80
+    lost=$(impair_lost)
+    expect "and arrive" reaches "$ns_lan" "$a_address"
+    expect "  all of them" test "$(impair_lost)" -eq "$lost"
+    with
+    reload
+    said 'read again: impair of port ib0 changed$'
+    expect "then they are in time" within 10 takes_less 80
+    expect "and nothing is in their way" within 5 port_has_no_counter "ib0 device" rx_impair_lost
+}
+
+reload_limits() {
+    step "limits"
+    with '[limits]' 'routes = 20000'
+    reload
+    said 'gateway\.toml:[0-9]+: while it runs, routes of \[limits\] \(allocated at the start\) cannot change'
+    with
+}
+
 # reload_links: all of the above, across one transfer, of a gateway that is up.
 reload_links() {
     transfer_begin
     reload_multicast
     reload_proxy
+    reload_capture
+    reload_impairment
+    reload_limits
     transfer_end
 }

@@ -175,10 +175,11 @@ RouteConfig read_route(const toml::table& table) {
     return {.to = *network, .via = *gateway, .port = port ? port->value : "", .line = to.line};
 }
 
-gateway::Limits read_limits(const toml::table& table) {
+gateway::Limits read_limits(const toml::table& table, unsigned& line) {
     const Section section(table, "[limits]", {"routes", "routes_ipv6", "neighbours", "next_hops"});
     constexpr auto least = gateway::smallest_limits, most = gateway::largest_limits;
     gateway::Limits limits;
+    line = section.line();
     const auto read = [&]<class T>(std::string_view key, T gateway::Limits::* limit) {
         if (const auto given = section.number(key, least.*limit, most.*limit))
             limits.*limit = static_cast<T>(given->value);
@@ -193,7 +194,7 @@ GatewayConfig read_gateway(const toml::table& table, const std::string& file) {
     const auto name = section.required_text("name");
     GatewayConfig config{.file = file, .name = name.value, .lines = {.name = name.line}};
     if (auto netns = section.text("netns")) config.netns = std::move(netns->value), config.lines.netns = netns->line;
-    if (const auto* limits = section.table("limits")) config.limits = read_limits(*limits);
+    if (const auto* limits = section.table("limits")) config.limits = read_limits(*limits, config.lines.limits);
     for (const auto* port : section.tables("port")) config.ports.push_back(read_port(*port));
     for (const auto* route : section.tables("route")) config.routes.push_back(read_route(*route));
     return config;

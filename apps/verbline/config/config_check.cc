@@ -181,6 +181,9 @@ Verdict check_pair(const PortConfig& earlier, const PortConfig& later) {
     if (earlier.name == later.name)
         return Fault{later.lines.port,
                      fmt::format("two ports are called {}; the other is on line {}", later.name, earlier.lines.port)};
+    if (!later.capture.empty() && later.capture == earlier.capture)
+        return Fault{later.lines.capture, fmt::format("capture of {} is that of {}: each needs a file of its own",
+                                                      later.name, earlier.name)};
     for (const auto& a : earlier.addresses)
         for (const auto& b : later.addresses)
             if (overlap(a, b) && !(earlier.proxy && later.proxy && same_network(a, b)))

@@ -26,9 +26,9 @@ public:
                  "Prints a line that ends in `ready` when traffic can flow, and runs until SIGINT or SIGTERM. "
                  "Meanwhile `verbline show` prints its state.",
                  "On SIGHUP it reads the file again. Addresses, virtual ones as well, routes, packet programs, DHCP "
-                 "relays, router advertisements (advertise), checks of packets (reverse_path, clamp_mss), multicast "
-                 "and proxy ARP and ND (proxy) change without an effect on other traffic; if anything else differs, "
-                 "nothing is changed, and one line says what needs a restart.",
+                 "relays, router advertisements (advertise), checks of packets (reverse_path, clamp_mss), multicast, "
+                 "proxy ARP and ND (proxy), captures and impairments of ports change without an effect on other "
+                 "traffic; if anything else differs, nothing is changed, and one line says what needs a restart.",
                  "A port may have a packet program, an eBPF object that passes, drops or forwards what the port "
                  "receives; `verbline program` explains them.",
                  "systemd runs it as verbline-gateway@NAME, with /etc/verbline/NAME.toml; it is told when the gateway "

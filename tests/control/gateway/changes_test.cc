@@ -93,7 +93,9 @@ TEST(Changes, SettingsOfPorts) {
         {"multicast", [](auto& p) { p.multicast = false; }},
         {"advertise", [](auto& p) { p.advertise = true; }},
         {"dhcp_relay", [](auto& p) { p.dhcp_relay = {wire::ipv4(10, 9, 0, 2)}; }},
-        {"dhcpv6_relay", [](auto& p) { p.dhcpv6_relay = {wire::Ipv6Address{}}; }}};
+        {"dhcpv6_relay", [](auto& p) { p.dhcpv6_relay = {wire::Ipv6Address{}}; }},
+        {"impair", [](auto& p) { p.impair = "loss=0.1"; }},
+        {"capture", [](auto& p) { p.capture = "x.pcapng"; }}};
     for (const auto& [name, change] : settings) {
         auto running = config(), wanted = config();
         change(wanted.ports[1]);
@@ -128,7 +130,14 @@ TEST(Changes, RoutesAreToldApartByTheirNetworks) {
 TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
     EXPECT_EQ(refusal([](auto& c) { c.name = "other"; }), refused(1, "name"));
     EXPECT_EQ(refusal([](auto& c) { c.netns = "vl"; }), refused(1, "netns"));
-    EXPECT_EQ(refusal([](auto& c) { c.limits.routes = 500; }), refused(1, "routes of [limits]"));
+    EXPECT_EQ(refusal([](auto& c) { c.limits.routes = 500; }),
+              refused(1, "routes of [limits] (allocated at the start)"));
+    EXPECT_EQ(
+        refusal([](auto& c) {
+            c.limits.neighbours = c.limits.next_hops = 500;
+            c.lines.limits = 7;
+        }),
+        refused(7, "neighbours of [limits] (allocated at the start), next_hops of [limits] (allocated at the start)"));
     EXPECT_EQ(refusal([](auto& c) { c.ports[0].mtu = 1400; }), refused(5, "mtu of port lan"));
     EXPECT_EQ(refusal([](auto& c) { c.ports[1].pkey = wire::PKey{0x8001}; }), refused(10, "pkey of port ib0"));
     EXPECT_EQ(refusal([](auto& c) { c.ports.pop_back(); }), refused(1, "port ib0, which is gone"));
@@ -137,8 +146,7 @@ TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
     const std::vector<std::pair<std::string, std::function<void(PortConfig&)>>> others{
         {"type", [](auto& p) { p.type = PortType::ipoib; }},   {"link", [](auto& p) { p.link = IpoibLink::roce_v2; }},
         {"device", [](auto& p) { p.devices = {"tap:lan1"}; }}, {"vlan", [](auto& p) { p.vlan = 7; }},
-        {"sm", [](auto& p) { p.sm = "umad:mlx5_0"; }},         {"mode", [](auto& p) { p.connected = true; }},
-        {"impair", [](auto& p) { p.impair = "loss=0.1"; }},    {"capture", [](auto& p) { p.capture = "x.pcapng"; }}};
+        {"sm", [](auto& p) { p.sm = "umad:mlx5_0"; }},         {"mode", [](auto& p) { p.connected = true; }}};
     for (const auto& [name, change] : others)
         EXPECT_EQ(refusal([&](auto& c) { change(c.ports[0]); }), refused(3, name + " of port lan"));
 }

@@ -2,6 +2,7 @@
 #include "datapath/router/router.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <string>
 #include <vector>
@@ -222,6 +223,26 @@ TEST(Router, ChecksTheReversePathAsLongAsItIsTold) {
         EXPECT_EQ(gateway.right_link.sent.size(), through);
     }
     EXPECT_EQ(gateway.counter("dropped_reverse_path"), 2u);
+}
+
+TEST(Router, GoesOnWithAnotherDecoratorOfADevice) {
+    Gateway gateway;
+    gateway.resolve(bob);
+    test::FakeNetDevice instead;
+    std::atomic<std::size_t> left_over = 2;
+    gateway.command(SetDevice{right, &instead, &left_over});
+    const auto flushed = gateway.right_link.empty_bursts;
+    gateway.from_alice(ip_packet(alice, bob));
+    EXPECT_EQ(left_over, 1u) << "another shard has not done it yet";
+    EXPECT_EQ(gateway.right_link.empty_bursts, flushed + 1) << "for what it might have held back";
+    EXPECT_TRUE(gateway.right_link.sent.empty());
+    EXPECT_EQ(instead.sent.size(), 1u);
+    instead.receive(in_ethernet(right_mac, ip_packet(bob, right_ip)));
+    gateway.poll();
+    EXPECT_EQ(gateway.right_kernel.sent.size(), 1u);
+    gateway.command(SetDevice{right, &gateway.right_link, &left_over});
+    gateway.poll();
+    EXPECT_EQ(left_over, 0u);
 }
 
 TEST(Router, ChecksTheReversePathOfWhatTheKernelGets) {

@@ -146,6 +146,18 @@ TEST_F(Capture, OnlyWhatWasAcceptedCountsAsSent) {
     EXPECT_EQ(test::counter(*lan, "fake_counter"), 1u);
 }
 
+TEST_F(Capture, AnotherDecoratorTakesItsPlace) {
+    SKIP_WITHOUT_TSHARK();
+    const auto shared = std::make_shared<FakeNetDevice>();
+    CapturedDevice before(shared, "lan", *file, [this] { return now; });
+    ASSERT_TRUE(send(before, make_packet(arp())));
+    CapturedDevice after(shared, before);
+    ASSERT_TRUE(send(after, make_packet(arp())));
+    EXPECT_EQ(test::counter(after, "captured"), 2u) << "with those before";
+    ASSERT_EQ(file->drain(), 2u);
+    EXPECT_EQ(tshark(path, "-T fields -e frame.interface_id -e frame.interface_name"), "0\tlan\n0\tlan\n");
+}
+
 TEST_F(Capture, LargePacketsAreWhole) {
     SKIP_WITHOUT_TSHARK();
     const auto lan = device("lan");

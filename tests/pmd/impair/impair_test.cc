@@ -258,5 +258,74 @@ TEST(Impair, CanBeSleptOnUnlessItHoldsPacketsBack) {
     }
 }
 
+TEST(Impair, ChangesWhileItIsUsed) {
+    Link link("loss=1");
+    link.send(10);
+    EXPECT_EQ(link.counter("tx_impair_lost"), 10u);
+    link.device->set(parse_impairments("delay=1ms").value());
+    link.send(10);
+    EXPECT_EQ(link.counter("tx_impair_lost"), 10u) << "counted on, and none lost";
+    EXPECT_TRUE(link.sent().empty());
+    link.device->set({});
+    link.send(1);
+    EXPECT_EQ(link.sent(), (std::vector{20u})) << "what is delayed already is not sent before its time";
+    link.now = millisecond;
+    link.flush();
+    EXPECT_EQ(link.sent().size(), 11u);
+}
+
+TEST(Impair, EqualSeedsMeetEqualFatesAfterAChange) {
+    Link changed("loss=0.5,seed=3"), fresh("loss=0.3,seed=9");
+    changed.send(50);
+    changed.device->set(parse_impairments("loss=0.3,seed=9").value());
+    changed.inner->sent.clear();
+    changed.next = 0;
+    changed.send(100), fresh.send(100);
+    EXPECT_EQ(changed.sent(), fresh.sent());
+}
+
+TEST(Impair, SettlesWhenItHoldsNoPacketAnyMore) {
+    Link link("delay=1ms");
+    const auto poll = [&] {
+        std::array<rte_mbuf*, max_burst> burst;
+        rte_pktmbuf_free_bulk(burst.data(), link.device->rx_burst(0, burst));
+        link.flush();
+    };
+    EXPECT_FALSE(link.device->settled()) << "no queue has followed yet";
+    poll();
+    EXPECT_TRUE(link.device->settled());
+    link.send(1);
+    link.inner->receive(test::pattern(60));
+    poll();
+    link.device->set({});
+    poll();
+    EXPECT_FALSE(link.device->settled());
+    link.now = millisecond;
+    link.inner->tx_room = 0;
+    poll();
+    EXPECT_FALSE(link.device->settled()) << "the device has not taken it";
+    link.inner->tx_room = 1;
+    poll();
+    EXPECT_TRUE(link.device->settled());
+}
+
+TEST(Impair, CanBeSleptOnOnceNothingIsHeldBack) {
+    auto inner = std::make_unique<Sleepable>();
+    auto& device = *inner;
+    Time now = 0;
+    ImpairedDevice impaired(std::move(inner), parse_impairments("rx.delay=1ms").value(), [&] { return now; });
+    std::array<rte_mbuf*, max_burst> burst;
+    device.receive(test::pattern(60));
+    EXPECT_EQ(impaired.rx_burst(0, burst), 0u);
+    impaired.set({});
+    EXPECT_EQ(impaired.rx_event(0), -1);
+    now = millisecond;
+    ASSERT_EQ(impaired.rx_burst(0, burst), 1u);
+    rte_pktmbuf_free(burst[0]);
+    EXPECT_EQ(impaired.rx_event(0), 70);
+    impaired.set(parse_impairments("tx.delay=1ms").value());
+    EXPECT_EQ(impaired.rx_event(0), -1);
+}
+
 }  // namespace
 }  // namespace verbline::pmd

@@ -44,6 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mtu = 9000", "mtu = 99999999999999999999", "gw.toml:10: "},
         Case{"name = \"lan\"", "name = \"a-name-that-is-too-long\"",
              "gw.toml:5: port name a-name-that-is-too-long cannot"},
+        Case{"impair = \"loss=0.01,seed=7\"", "capture = \"/tmp/lan.pcapng\"",
+             "gw.toml:21: capture of ib0 is that of lan: each needs a file of its own"},
         Case{"name = \"lan\"", "name = \"ib0\"", "gw.toml:14: two ports are called ib0; the other is on line 5"},
         Case{"type = \"ethernet\"", "type = \"infiniband\"",
              "gw.toml:7: type infiniband is neither ethernet nor ipoib"},
