@@ -35,11 +35,12 @@ does_not_answer() { ! answers "$@"; }
 kernel_state() { ip -n "$ns_gw" -brief address show && ip -n "$ns_gw" route show && ip -n "$ns_gw" -6 route show; }
 unchanged() { kernel_state | diff "$bed/before" -; }
 
-# transfer_begin: one TCP connection across the gateway, in use until transfer_end, which sees that all of it arrived.
+# transfer_begin [SECONDS]: one TCP connection across the gateway, in use until transfer_end, which sees that all of it arrived. SECONDS:
+# between its blocks.
 transfer_begin() {
     start echo ip netns exec "$ns_a" "$(dirname "$0")/tcp_echo.py" serve "$a_address" "$port"
     await_line echo '^ready$' 10
-    start transfer ip netns exec "$ns_lan" "$(dirname "$0")/tcp_echo.py" send "$a_address" "$port" "$bed/enough"
+    start transfer ip netns exec "$ns_lan" "$(dirname "$0")/tcp_echo.py" send "$a_address" "$port" "$bed/enough" "$@"
     await_line transfer '^started$' 10
 }
 transfer_end() {

@@ -3,8 +3,8 @@
 """One TCP connection that is never idle, both ways, and whose contents are checked.
 
     tcp_echo.py serve ADDRESS PORT         sends back what it receives; says `ready`
-    tcp_echo.py send ADDRESS PORT FILE     sends until FILE exists, and receives all of it again; prints `started`, and at the end
-                                           how many bytes came back"""
+    tcp_echo.py send ADDRESS PORT FILE [SECONDS]   sends until FILE exists, and receives all of it again; prints `started`, and at
+                                           the end how many bytes came back. SECONDS: the pause between blocks of 64 KB"""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ def serve(address, port):
         peer.sendall(block)
 
 
-def send(address, port, stop):
+def send(address, port, stop, pause="0.002"):
     peer = socket.create_connection((address, int(port)), timeout=LIMIT)
     sent, received, total = hashlib.sha256(), hashlib.sha256(), 0
     print("started", flush=True)
@@ -40,7 +40,7 @@ def send(address, port, stop):
             received.update(part)
             left -= len(part)
         total += BLOCK
-        time.sleep(0.002)
+        time.sleep(float(pause))
     if sent.digest() != received.digest():
         sys.exit("what came back is not what was sent")
     print(f"{total} bytes, as sent", flush=True)

@@ -35,8 +35,9 @@ public:
                  "--backup-device and --backup-sm are another port of the fabric, or of another, which is used while "
                  "the first has no link or its port is down: addresses, neighbours and groups go with it. The first "
                  "is taken again when it has worked for ten seconds.",
-                 "On SIGHUP a file of --config is read again: addresses change without an effect on other traffic. If "
-                 "it has a mistake, or another option has changed, nothing changes, and one line says why.",
+                 "On SIGHUP a file of --config is read again: addresses change without an effect on other traffic, and "
+                 "the impairment does. If it has a mistake, or another option has changed, nothing changes, and one "
+                 "line says why.",
                  "Prints a line that ends in `ready` when traffic can flow."},
             .examples = {{"verbline host ib0 --sm ibsim:vl,host=H3 --device memif:/run/a.sock --address 10.2.0.2/24 "
                           "--netns ib-a",
