@@ -52,6 +52,10 @@ std::unexpected<Error> failed(const std::string& name, const char* what, int rc)
     return failure(-rc, fmt::format("device {}: {}: {}", name, what, rte_strerror(-rc)));
 }
 
+/// DPDK's bonding driver sends LACP's packets in bursts, at least one in 100 ms, which may be empty (DPDK, "Link
+/// Bonding Poll Mode Driver Library", 4.1.2).
+constexpr std::string_view bonding = "net_bonding";
+
 /// Whether a flow always comes by the same receive queue: the driver spreads by a hash and a redirection table, or its
 /// queues are those of the sender. Others, such as net_tap and virtio without RSS, let the flow follow the
 /// queue by which it was last sent.
@@ -110,6 +114,7 @@ Result<void> EthDevice::configure(const PacketPools& pools, const EthDeviceOptio
                      .max_segments = chain_limit(info.tx_desc_lim.nb_mtu_seg_max)};
     if (scatter) capabilities_.rx_offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
     if ((capabilities_.tx_offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0) capabilities_.max_tso = max_tso;
+    sends_between_bursts_ = std::string_view(info.driver_name) == bonding;
     must_prepare_ = (capabilities_.tx_offloads & ~std::uint64_t{RTE_ETH_TX_OFFLOAD_MULTI_SEGS}) != 0;
     lanes_ = std::vector<Lane>(capabilities_.tx_queues);
     numa_socket_ = numa_socket_of(info);
@@ -198,7 +203,11 @@ std::uint16_t EthDevice::rx_burst(std::uint16_t queue, Burst burst) noexcept {
 }
 
 std::uint16_t EthDevice::tx_burst(std::uint16_t queue, Burst burst) noexcept {
-    if (burst.empty()) return 0;  // some drivers look at the first packet first
+    if (burst.empty()) {  // some drivers look at the first packet first
+        if (sends_between_bursts_ && is_up_.load(std::memory_order_relaxed))
+            rte_eth_tx_burst(port_.id(), queue, nullptr, 0);
+        return 0;
+    }
     const bool open = is_up_.load(std::memory_order_relaxed);
     std::uint16_t sent = 0;
     if (open && must_prepare_) {

@@ -78,6 +78,7 @@ private:
     EthdevPort port_;
     Capabilities capabilities_;
     int numa_socket_ = any_numa_socket;
+    bool sends_between_bursts_ = false;  ///< packets of the driver's own
     bool must_prepare_ = false;  ///< some offload request may need the driver's tx_prepare
     std::atomic<bool> is_up_{false};
     std::atomic<bool> link_{true};  ///< as last polled

@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pmd/ethdev/port.h"
 #include "pmd/tun/netns.h"
 #include "tests/support/namespace.h"
 #include "tests/support/packet.h"
@@ -180,13 +181,17 @@ struct Veth : ::testing::Test {
         ASSERT_TRUE(visit) << visit.error().what;
         guard.emplace(std::move(*visit));
         device = open("net_af_packet0,iface=near");
-        socket_ = FileDescriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(0x88b5)));
+        socket_ = packet_socket(0x88b5, {5, 0});
+    }
+    /// For packets of that EtherType at the far end.
+    static FileDescriptor packet_socket(std::uint16_t type, timeval limit) {
+        FileDescriptor opened(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(type)));
         const sockaddr_ll name{.sll_family = AF_PACKET,
-                               .sll_protocol = htons(0x88b5),
+                               .sll_protocol = htons(type),
                                .sll_ifindex = static_cast<int>(if_nametoindex("far"))};
-        ASSERT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), 0);
-        const timeval limit{5, 0};
-        setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+        EXPECT_EQ(bind(opened.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), 0);
+        setsockopt(opened.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+        return opened;
     }
     static test::ByteVector frame(const wire::MacAddress& to) {
         auto bytes = test::pattern(100);
@@ -232,6 +237,24 @@ TEST_F(Veth, AnMtuAboveTheDevicesIsOneLine) {
     const auto refused = EthDevice::create("net_af_packet0,iface=near", packet_pool(), {.mtu = 9000});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().what, "device net_af_packet0: MTU 9000 is above its limit of 1500");
+}
+
+/// Its driver sends them in bursts alone, and an idle port has none but empty ones.
+TEST_F(Veth, ABondSendsItsLacpPacketsInEmptyBursts) {
+    device.reset();
+    constexpr std::uint16_t slow_protocols = 0x8809;  // IEEE 802.3, annex 57A
+    const auto far = packet_socket(slow_protocols, {0, 50'000});
+    const auto member = EthdevPort::plug("net_af_packet0,iface=near");
+    ASSERT_TRUE(member) << member.error().what;
+    device = open("net_bonding0,mode=4,slave=net_af_packet0");
+    std::array<std::byte, 200> got{};
+    ssize_t size = -1;
+    for (int i = 0; i < 200 && size < 0; ++i) {
+        device->tx_burst(0, {});
+        size = recv(far.get(), got.data(), got.size(), 0);
+    }
+    EXPECT_GT(size, 0) << "no packet of LACP";
+    device.reset();
 }
 
 TEST_F(Veth, StartsPromiscuousAndTakesAnIdentity) {
