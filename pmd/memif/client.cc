@@ -47,7 +47,7 @@ private:
 };
 
 bool Client::connect() {
-    if (!connects_) return false;
+    if (!connects_ || options_.path.empty()) return false;
     auto channel = connect_to(options_.path, options_.trust);
     if (!channel) {
         if (channel.error().code == EPERM) ++untrusted_servers_;

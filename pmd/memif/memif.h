@@ -60,7 +60,7 @@ public:
     /// In the child of a fork, the only call allowed: closes the child's copy of the socket without a disconnect
     /// message. Left open, it would hide the parent's exit from the peer.
     void abandon() { endpoint_->abandon(); }
-    /// A client: connects to this path from the next connection on. By the thread that calls `link_up`.
+    /// A client: connects to this path from the next connection on; empty: to none. By the thread that calls `link_up`.
     void move_to(const std::string& path) { endpoint_->move_to(path); }
 
     std::string_view name() const override { return name_; }

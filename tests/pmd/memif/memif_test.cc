@@ -63,6 +63,19 @@ TEST_F(MemifTest, AClientFollowsItsServerToAnotherPath) {
     EXPECT_EQ(test::bytes_of(receive(*a)), test::pattern(100));
 }
 
+TEST_F(MemifTest, AClientWithoutAPathConnectsToNobody) {
+    auto a = open(server);
+    const auto b = open(client);
+    ASSERT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
+    b->move_to({});
+    a.reset();
+    a = open(server);
+    ASSERT_TRUE(wait_for([&] { return !b->link_up(); }));
+    for (int turn = 0; turn < 10; ++turn) EXPECT_FALSE(a->link_up() || b->link_up());
+    b->move_to(client.path);
+    EXPECT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
+}
+
 TEST_F(MemifTest, DownHangsUpAndUpConnectsAgain) {
     const auto a = open(server), b = open(client);
     ASSERT_TRUE(wait_for([&] { return int{a->link_up()} + int{b->link_up()} == 2; }));
