@@ -23,7 +23,7 @@ struct [[gnu::packed]] SubnetPortMessage {
     std::uint8_t sm_sl, lmc, state;
     std::uint16_t mtu;
     std::uint64_t guid, node_guid, subnet_prefix;
-    std::uint32_t capabilities;
+    std::uint32_t capabilities, reregistrations;
     std::uint8_t pkey_count;
     std::array<std::uint16_t, max_pkeys> pkeys;
     std::uint8_t has_broadcast;
@@ -123,6 +123,7 @@ std::optional<Message> value(const SubnetPortMessage& in) {
                               .pkeys = {},
                               .state = static_cast<wire::PortState>(in.state),
                               .mtu = in.mtu},
+                    .reregistrations = in.reregistrations,
                     .broadcast = std::nullopt};
     for (std::size_t i = 0; i < in.pkey_count; ++i) port.facts.pkeys.push_back(wire::PKey{in.pkeys[i]});
     if (in.has_broadcast == 1) {
@@ -183,6 +184,7 @@ std::vector<std::byte> encode_subnet(const SubnetPort& message) {
                           .node_guid = std::to_underlying(facts.node_guid),
                           .subnet_prefix = facts.subnet_prefix,
                           .capabilities = facts.capabilities,
+                          .reregistrations = message.reregistrations,
                           .pkey_count = static_cast<std::uint8_t>(std::min(facts.pkeys.size(), max_pkeys)),
                           .pkeys = {},
                           .has_broadcast = message.broadcast.has_value(),

@@ -34,6 +34,8 @@ struct AskSubnetPort {
 /// The attributes of the node's port, and IPoIB's broadcast group on its default partition.
 struct SubnetPort {
     mad::PortFacts facts;
+    /// How often the node has registered everything anew with the subnet manager, at its request or for a loss.
+    std::uint32_t reregistrations = 0;
     std::optional<sa::Group> broadcast;  ///< none: the subnet administrator has not let the port in yet
     bool operator==(const SubnetPort&) const = default;
 };

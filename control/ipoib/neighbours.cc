@@ -85,6 +85,9 @@ IpoibNeighbours::IpoibNeighbours(control::Loop& loop, sa::Agent& agent, Setup se
                    setup_.send(to, wire::multicast_qpn, packet);
                }}) {
     play(engine_.set_addresses(setup_.addresses, loop_.now()));
+    port_events_ = agent_.on_event([this](mad::PortEvent what) {
+        if (what == mad::PortEvent::gid_change) follow_gid();
+    });
     agent_.groups().join(mgid_, neighbours_themselves, wire::join_state::full_member,
                          {.pkey = setup_.pkey, .create_like = {}},
                          [this](const auto& answer) { broadcast_granted(answer); });
@@ -112,6 +115,12 @@ void IpoibNeighbours::broadcast_granted(const std::expected<sa::Group, sa::SaSta
     asked.reserve(waiting_.size());
     for (const auto& [ticket, waiting] : waiting_) asked.push_back(waiting.address);
     for (const auto& address : asked) ask(address);
+}
+
+/// Neighbours that know an address of ours have its old GID.
+void IpoibNeighbours::follow_gid() {
+    engine_.set_link(own_link());
+    if (group_) play(engine_.announce(loop_.now()));
 }
 
 void IpoibNeighbours::find(Ticket ticket, const wire::Gid& address, Found found) {

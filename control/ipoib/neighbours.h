@@ -84,6 +84,7 @@ private:
     friend struct ActionVisitor;
 
     void broadcast_granted(const std::expected<sa::Group, sa::SaStatus>& answer);
+    void follow_gid();
     void ask(const wire::Gid& address);
     void play(const neighbour::Actions& actions);
     void send(const wire::IpoibAddress& to, std::vector<std::byte> packet);
@@ -100,6 +101,7 @@ private:
     IpoibGroups groups_;
     std::map<Ticket, Waiting> waiting_;
     control::Timer timer_;
+    sa::Observation port_events_;
     IpoibNeighboursCounters counters_;
     std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  ///< outlived only by pending path queries
 };

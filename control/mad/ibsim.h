@@ -35,6 +35,9 @@ public:
     void send(const MadAddress& to, MadBytes mad, Time reply_within) override;
     /// ibsim answers within some 50 us. If ibsim ends, the port goes down; we attach again when it restarts.
     void refresh() override;
+    /// In the child of a fork, the only call allowed: closes the child's copies of the sockets, and leaves the place at
+    /// the simulator to the parent.
+    void abandon();
 
 private:
     IbsimTransport(std::string fabric, std::string host, control::Loop& loop);

@@ -113,6 +113,12 @@ void IbsimTransport::detach() {
     unanswered_ = 0;
 }
 
+void IbsimTransport::abandon() {
+    for (auto* const fd : {&control_, &data_}) {
+        if (*fd >= 0) ::close(std::exchange(*fd, -1));
+    }
+}
+
 Result<void> IbsimTransport::open_sockets() {
     slot_ = UINT32_MAX;
     control_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -52,6 +52,11 @@ enum class PortEvent : std::uint8_t {
     gid_change,
 };
 
+/// Whether the subnet manager has none of our registrations: it says so, or another one has taken over.
+constexpr bool asks_for_registrations(PortEvent event) {
+    return event == PortEvent::client_reregister || event == PortEvent::sm_change;
+}
+
 /// Events for the differences between two readings of a port, in the order to raise them: down first, up last.
 std::vector<PortEvent> changes(const PortFacts& before, const PortFacts& now);
 

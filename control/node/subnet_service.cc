@@ -32,27 +32,31 @@ int code_of(const sa::Failure& why) {
 
 SubnetService::SubnetService(mad::Transport& transport, control::Loop& loop, Setup setup)
     : setup_(std::move(setup)),
-      gid_(transport.port().gid()),
       lid_(transport.port().lid),
       agent_(transport, loop),
       neighbours_(loop, agent_,
                   {.pkey = default_partition,
                    .qpn = link::node_ipoib_qpn,
-                   .addresses = with_link_local(setup_.addresses, gid_),
+                   .addresses = with_link_local(setup_.addresses, transport.port().gid()),
                    .send = [this](const auto& to, wire::Qpn qpn, wire::Bytes packet) { send(to, qpn, packet); },
                    .on_group = [this](const auto& mgid, const auto& group) { granted(mgid, group); }}),
-      port_events_(agent_.on_event([this](mad::PortEvent what) { event(what); })) {}
+      port_events_(agent_.on_event([this](mad::PortEvent what) { event(what); })),
+      losses_(agent_.on_loss([this] {
+          ++reregistrations_;
+          setup_.changed();
+      })) {}
 
 SubnetService::~SubnetService() = default;
 
 hub::SubnetPort SubnetService::port() const {
-    return {.facts = agent_.port(), .broadcast = neighbours_.broadcast_group()};
+    return {.facts = agent_.port(), .reregistrations = reregistrations_, .broadcast = neighbours_.broadcast_group()};
 }
 
 bool SubnetService::has_address(const hub::PortUse& use) const {
+    const auto gid = agent_.port().gid();
     switch (use.family) {
-        case rdmacm::Family::ib: return use.address == gid_;
-        case rdmacm::Family::ipv6: return use.address == ipoib::ipv6_link_local_of(gid_);
+        case rdmacm::Family::ib: return use.address == gid;
+        case rdmacm::Family::ipv6: return use.address == ipoib::ipv6_link_local_of(gid);
         case rdmacm::Family::ipv4: break;
     }
     return false;
@@ -142,8 +146,12 @@ void SubnetService::granted(const wire::Gid& mgid, const sa::Group& group) {
 void SubnetService::send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet) {
     const auto& broadcast = neighbours_.broadcast_group();
     if (!broadcast) return;
-    const link::SourceAddress from{
-        .carrier = link::Carrier::soft_ib, .mac = {}, .vlan = {}, .ecn = false, .gid = gid_, .lid = lid_};
+    const link::SourceAddress from{.carrier = link::Carrier::soft_ib,
+                                   .mac = {},
+                                   .vlan = {},
+                                   .ecn = false,
+                                   .gid = agent_.port().gid(),
+                                   .lid = lid_};
     const bool sent = setup_.send(make_ipoib_frame(
         from, {.to = to, .qpn = qpn, .qkey = broadcast->qkey, .pkey = default_partition}, psn_, packet));
     psn_ = psn_ + 1;
@@ -161,7 +169,7 @@ void SubnetService::received(wire::Bytes frame) {
 /// While the port has no LID members keep the last one.
 void SubnetService::event(mad::PortEvent what) {
     const auto& now = agent_.port();
-    if (what == mad::PortEvent::gid_change && now.gid() != gid_) return setup_.lost();
+    if (mad::asks_for_registrations(what)) ++reregistrations_;
     if (now.lid == wire::Lid{}) return;
     if (std::exchange(lid_, now.lid) != now.lid) setup_.moved();
     setup_.changed();

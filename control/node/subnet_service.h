@@ -58,8 +58,6 @@ public:
         std::function<void()> changed;  ///< what `port` returns
         /// The subnet manager has given the port another LID, before members are told. Groups are joined again.
         std::function<void()> moved;
-        /// The port has another GID, by which members do not know it.
-        std::function<void()> lost;
     };
 
     SubnetService(mad::Transport& transport, control::Loop& loop, Setup setup);
@@ -97,15 +95,15 @@ private:
     void event(mad::PortEvent event);
 
     const Setup setup_;
-    const wire::Gid gid_;  ///< as opened
-    wire::Lid lid_;        ///< as `moved` was called last
+    wire::Lid lid_;  ///< as `moved` was called last
+    std::uint32_t reregistrations_ = 0;
     std::map<hub::LaneId, Member> members_;
     ipoib::IpoibNeighbours::Ticket last_ticket_ = 0;
     wire::Psn psn_;
     SubnetServiceCounters counters_;
     sa::Agent agent_;
     ipoib::IpoibNeighbours neighbours_;
-    sa::Observation port_events_;
+    sa::Observation port_events_, losses_;
 };
 
 }  // namespace verbline::node

@@ -9,6 +9,17 @@
 // What ports report: endpoints to poll, changes; and timeouts.
 
 namespace verbline::rdmacm {
+namespace {
+
+/// IP addresses on InfiniBand outlive the port's GID, which the subnet manager gives.
+void follow_gid(Id& id, const NetworkPort::Facts& facts, const NetworkPort& port) {
+    const auto index = gid_index_of(port, facts, facts.port_gid);
+    if (!index) return;
+    id.source_gid = facts.port_gid;
+    id.gid_index = *index;
+}
+
+}  // namespace
 
 /// Ports that an id is bound to; all, if its address is unspecified.
 std::span<NetworkPort* const> ServiceCore::ports_of(const Id& id) const {
@@ -53,6 +64,7 @@ void ServiceCore::port_changed(const NetworkPort& port, bool removed, Time now) 
         Id* const id = ids_.find(number);
         if (id == nullptr) continue;
         id->lid = facts.lid;
+        if (facts.kind == link::GidTable::Kind::ib && id->source.family != Family::ib) follow_gid(*id, facts, port);
         emit(*id, EventKind::address_change);
     }
     rejoin(port);

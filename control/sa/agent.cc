@@ -15,6 +15,7 @@ Agent::Agent(mad::Transport& transport, control::Loop& loop, const AgentOptions&
       watch_(client_, groups_, loop, [this] {
           counters_.losses_found.add();
           start_over();
+          loss_observers_.notify();
       }) {
     transport_.listen([this](mad::PortEvent what) { event(what); });
     client_.on_report([this](const wire::Notice& notice) { report(notice); });
@@ -26,6 +27,7 @@ Agent::~Agent() {
 }
 
 void Agent::event(mad::PortEvent event) {
+    if (event == mad::PortEvent::sm_change) watch_.expect_another();
     if (event != mad::PortEvent::port_down) {
         start_over_ = loop_.after(0, [this] { start_over(); });
     }

@@ -62,6 +62,11 @@ public:
     [[nodiscard]] Observation on_event(std::function<void(mad::PortEvent)> observer) {
         return observers_.add(std::move(observer));
     }
+    /// Adds an observer of losses of our registrations that no event has reported, called after the agent has handled
+    /// them.
+    [[nodiscard]] Observation on_loss(std::function<void()> observer) {
+        return loss_observers_.add(std::move(observer));
+    }
     /// Sets an observer of Reports, called after the agent has handled them.
     void on_report(std::function<void(const wire::Notice&)> observer) { report_observer_ = std::move(observer); }
 
@@ -82,6 +87,7 @@ private:
     Subscriptions subscriptions_;
     SubnetWatch watch_;
     Observers<mad::PortEvent> observers_;
+    Observers<> loss_observers_;
     std::function<void(const wire::Notice&)> report_observer_;
     control::Timer start_over_;  ///< coalesces simultaneous events into one start_over
 };

@@ -32,6 +32,10 @@ public:
     SubnetWatch(const SubnetWatch&) = delete;
     SubnetWatch& operator=(const SubnetWatch&) = delete;
 
+    /// Another subnet manager has taken over, which is known to have lost our state: silence so far was its
+    /// predecessor's.
+    void expect_another() { silences_ = 0; }
+
     /// False once two queries in a row have not been answered, until one is.
     bool answering() const { return answering_; }
 

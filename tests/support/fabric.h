@@ -170,6 +170,8 @@ public:
         ::kill(opensm_.pid(), SIGHUP);
     }
     void sm_kill() { opensm_.end(SIGKILL); }
+    /// One more line of the subnet manager's configuration, which it reads when it starts.
+    void configure(const std::string& line) const { std::ofstream(path("opensm.conf"), std::ios::app) << line << '\n'; }
 
     /// The whole fabric is killed, manager and simulator; and starts again under the same name.
     void crash() {

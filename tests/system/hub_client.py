@@ -12,7 +12,7 @@ import socket
 import struct
 import sys
 
-MARK, VERSION = 0x766C6875, 9
+MARK, VERSION = 0x766C6875, 10
 JOIN, GRANTED, REFUSED, GROUP, DONE = range(1, 6)
 HEADER = struct.Struct("=IHH")
 MOST_ADDRESSES = 8

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RDMA CM in a partition, which only addresses of AF_IB name.
+// RDMA CM in a partition, which addresses of AF_IB name, and IP addresses are in.
 //
 // verbs_partitions serve PKEY PORT: listens on the first device's GID, says `ready`, and answers one connection with a
 // message. verbs_partitions connect PKEY PORT GID: connects, says `heard in P_Key index N`, or what else happens.
 // verbs_partitions join PKEY MGID: joins the group, says `joined`, and waits.
+// verbs_partitions serve-ip ADDRESS PORT, connect-ip ADDRESS PORT: as the first two, at an IPv4 address.
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +15,7 @@
 
 #include <endian.h>
 #include <infiniband/ib.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <arpa/inet.h>
@@ -34,6 +36,19 @@ struct Address {
     sockaddr_ib ib{};
     sockaddr* get() { return reinterpret_cast<sockaddr*>(&ib); }
 };
+
+struct IpAddress {
+    sockaddr_in ip{};
+    sockaddr* get() { return reinterpret_cast<sockaddr*>(&ip); }
+};
+
+IpAddress ip_address_of(const char* text, std::uint16_t port) {
+    IpAddress address;
+    address.ip.sin_family = AF_INET;
+    address.ip.sin_port = htobe16(port);
+    if (inet_pton(AF_INET, text, &address.ip.sin_addr) != 1) give_up("no address");
+    return address;
+}
 
 Address address_of(const char* pkey, rdma_port_space space, std::uint16_t port) {
     Address address;
@@ -65,11 +80,10 @@ void add_queue_pair(rdma_cm_id* id) {
     if (rdma_create_qp(id, nullptr, &attributes) != 0) give_up("queue pair");
 }
 
-void serve(const char* pkey, std::uint16_t port) {
-    auto address = address_of(pkey, RDMA_PS_IB, port);
-    set_own_gid(address);
+template <class Where>
+void serve_at(Where address, rdma_port_space space) {
     rdma_cm_id *listener = nullptr, *id = nullptr;
-    if (rdma_create_id(nullptr, &listener, nullptr, RDMA_PS_IB) != 0) give_up("id");
+    if (rdma_create_id(nullptr, &listener, nullptr, space) != 0) give_up("id");
     if (rdma_bind_addr(listener, address.get()) != 0) give_up("bind");
     if (rdma_listen(listener, 1) != 0) give_up("listen");
     std::puts("ready");
@@ -84,11 +98,10 @@ void serve(const char* pkey, std::uint16_t port) {
     std::printf("sent: %s\n", ibv_wc_status_str(done.status));
 }
 
-void connect(const char* pkey, std::uint16_t port, const char* gid) {
-    auto address = address_of(pkey, RDMA_PS_IB, port);
-    set_gid(address, gid);
+template <class Where>
+void connect_to(Where address, rdma_port_space space) {
     rdma_cm_id* id = nullptr;
-    if (rdma_create_id(nullptr, &id, nullptr, RDMA_PS_IB) != 0) give_up("id");
+    if (rdma_create_id(nullptr, &id, nullptr, space) != 0) give_up("id");
     if (rdma_resolve_addr(id, nullptr, address.get(), limit) != 0) give_up("resolve");
     if (rdma_resolve_route(id, limit) != 0) give_up("route");
     add_queue_pair(id);
@@ -103,6 +116,18 @@ void connect(const char* pkey, std::uint16_t port, const char* gid) {
     if (ibv_query_qp(id->qp, &attributes, IBV_QP_PKEY_INDEX, &made_with) != 0) give_up("query");
     std::printf("heard %s in P_Key index %u\n", message, attributes.pkey_index);
     rdma_disconnect(id);
+}
+
+void serve(const char* pkey, std::uint16_t port) {
+    auto address = address_of(pkey, RDMA_PS_IB, port);
+    set_own_gid(address);
+    serve_at(address, RDMA_PS_IB);
+}
+
+void connect(const char* pkey, std::uint16_t port, const char* gid) {
+    auto address = address_of(pkey, RDMA_PS_IB, port);
+    set_gid(address, gid);
+    connect_to(address, RDMA_PS_IB);
 }
 
 void join(const char* pkey, const char* mgid) {
@@ -127,9 +152,15 @@ int main(int count, char** arguments) {
         serve(arguments[2], port());
     } else if (what == "connect" && count == 5) {
         connect(arguments[2], port(), arguments[4]);
+    } else if (what == "serve-ip" && count == 4) {
+        serve_at(ip_address_of(arguments[2], port()), RDMA_PS_TCP);
+    } else if (what == "connect-ip" && count == 4) {
+        connect_to(ip_address_of(arguments[2], port()), RDMA_PS_TCP);
     } else if (what == "join" && count == 4) {
         join(arguments[2], arguments[3]);
     } else {
-        return std::fputs("usage: verbs_partitions serve|connect|join PKEY ...\n", stderr), 2;
+        return std::fputs("usage: verbs_partitions serve|connect|join PKEY ..., serve-ip|connect-ip ADDRESS PORT\n",
+                          stderr),
+               2;
     }
 }

@@ -12,6 +12,7 @@
 #include "apps/libibverbs/launch/program_file.h"
 #include "apps/libibverbs/settings/fabric_port.h"
 #include "control/hub/client.h"
+#include "datapath/link/soft_ib.h"
 #include "pmd/impair/spec.h"
 
 namespace verbline::verbs {
@@ -44,7 +45,7 @@ Result<void> check_fabric(const InfinibandLink& link, const std::string& program
     if (!port) return std::unexpected(port.error());
     if (!hub::runs(link.fabric))
         if (auto started = hub::start(link.fabric, program); !started) return started;
-    const auto lane = join_fabric(link, *port);
+    const auto lane = join_fabric(link, link::soft_ib::mac_of(port->lid));
     if (!lane) return std::unexpected(lane.error());
     return {};
 }

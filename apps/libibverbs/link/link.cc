@@ -16,6 +16,7 @@
 #include "control/host/kernel_neighbour.h"
 #include "control/host/udp_guard.h"
 #include "datapath/link/ip_gid.h"
+#include "datapath/link/soft_ib.h"
 #include "pmd/base/clock.h"
 #include "pmd/base/tunables.h"
 #include "pmd/capture/capture.h"
@@ -147,6 +148,7 @@ Result<void> Opener::device(const NodeLink& link) {
     if (!subnet) return std::unexpected(subnet.error());
     if (*subnet) {
         out_.fabric = std::move((*subnet)->facts);
+        out_.reregistrations = (*subnet)->reregistrations;
         out_.broadcast = (*subnet)->broadcast;
         take_fabric_addresses();
         return {};
@@ -188,10 +190,9 @@ Result<void> Opener::device(const InfinibandLink& link) {
     if (!port) return std::unexpected(port.error());
     own_neighbours_ = false;
     out_.fabric = std::move(*port);
-    if (auto opened = open_lane(join_fabric(link, out_.fabric, out_.addresses)); !opened) return opened;
-    out_.rejoin = [link, port = out_.fabric](const hub::Lane& before) {
-        return join_fabric(link, port, before.addresses);
-    };
+    const auto mac = link::soft_ib::mac_of(out_.fabric.lid);
+    if (auto opened = open_lane(join_fabric(link, mac, out_.addresses)); !opened) return opened;
+    out_.rejoin = [link](const hub::Lane& before) { return join_fabric(link, before.mac, before.addresses); };
     out_.fabric_link = link;
     take_fabric_addresses();
     return {};

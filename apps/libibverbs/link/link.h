@@ -42,13 +42,15 @@ struct OpenedLink {
     bool held_back = false;             ///< impaired: the link may delay packets
     hub::Lane lane;                     ///< of a hub or a node; the lane ends with it
     pmd::Memif* lane_device = nullptr;  ///< in `device`: the lane's
-    /// Joins again, as the lane that it was, once the hub has been restarted. Blocks as hub::join.
+    /// Joins again, as the lane that it was, once the hub has been restarted. Blocks as hub::join. On a soft fabric the
+    /// lane has the MAC address that `before` has, which follows from the LID.
     std::function<Result<hub::Lane>(const hub::Lane& before)> rejoin;
     std::shared_ptr<host::UdpGuard> guard;          ///< of a kernel that knows nothing of RoCE
     mad::PortFacts fabric;                          ///< soft fabric: LIDs, P_Keys, as the link was opened
     InfinibandLink fabric_link;                     ///< soft fabric: where it is; empty of a node
     std::vector<InterfaceAddress> ipoib_addresses;  ///< soft fabric: those that an IPoIB interface would have
     std::optional<sa::Group> broadcast;             ///< of a node on a soft fabric: IPoIB's group, if it was known then
+    std::uint32_t reregistrations = 0;              ///< of the same: as hub::SubnetPort had them then
 
     bool infiniband() const { return fabric.lid != wire::Lid{}; }
     /// True on a kernel interface: other programs may have the same addresses and receive the same packets.

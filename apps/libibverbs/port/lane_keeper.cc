@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <fmt/format.h>
 
@@ -13,25 +14,33 @@
 namespace verbline::verbs {
 namespace {
 
-constexpr Time attempt_interval = 250 * millisecond;
+constexpr Time attempt_interval = 250 * millisecond, move_interval = 50 * millisecond;
+constexpr Time move_limit = 10 * second;  ///< for another port to give up the LID that is ours now
 
 }  // namespace
 
 LaneKeeper::News LaneKeeper::look(Time now) {
     if (!link_.lane.control) return News::nothing;
+    leave_to_move(now);
     if (joined_) {
         if (!has_ended()) return News::nothing;
         joined_ = false;
+        link_.lane_device->move_to({});  // the path may be another program's lane's next
         next_attempt_ = now + attempt_interval;
         return News::ended;
     }
     if (now < next_attempt_) return News::nothing;
-    next_attempt_ = now + attempt_interval;
+    next_attempt_ = now + (left_ ? move_interval : attempt_interval);
     {
         const std::unique_lock lock(hub_mutex_, std::try_to_lock);
         if (!lock) return News::nothing;
         if (const auto done = rejoin(); !done) {
-            complain_once(done.error());
+            if (left_ && done.error().code == ENOENT) {
+                left_ = false;
+                moved();
+                return News::ended;
+            }
+            if (!is_awaited(done.error(), now)) complain_once(done.error());
             return News::nothing;
         }
         broker_.restart();
@@ -39,7 +48,35 @@ LaneKeeper::News LaneKeeper::look(Time now) {
     if (link_.direct != nullptr) link_.direct->restart();
     joined_ = true;
     complaint_.clear();
-    return News::returned;
+    return std::exchange(left_, false) ? News::nothing : News::returned;
+}
+
+void LaneKeeper::move(const wire::MacAddress& mac) {
+    const std::scoped_lock lock(move_mutex_);
+    move_to_ = mac;
+    moving_.store(true, std::memory_order_relaxed);
+}
+
+/// Hangs up: with the connection the hub has the lane's addresses back. A lane whose hub has ended joins with the new
+/// address when that has returned.
+void LaneKeeper::leave_to_move(Time now) {
+    const std::scoped_lock lock(move_mutex_);
+    if (!move_to_) return;
+    const std::unique_lock hub(hub_mutex_, std::try_to_lock);
+    if (!hub) return;
+    link_.lane.mac = *std::exchange(move_to_, std::nullopt);
+    if (!joined_ && !left_) return moved();
+    std::ignore = ::shutdown(link_.lane.control.get(), SHUT_RDWR);
+    link_.lane_device->move_to({});
+    joined_ = false;
+    left_ = true;
+    next_attempt_ = now;
+    patient_until_ = now + move_limit;
+}
+
+/// Another port has the LID still, or the hub has not noticed yet that we have left.
+bool LaneKeeper::is_awaited(const Error& error, Time now) const {
+    return left_ && error.code == EADDRINUSE && now < patient_until_;
 }
 
 bool LaneKeeper::has_ended() const {

@@ -8,10 +8,15 @@
 ///
 ///     joined ── the hub hangs up ──> ended ── join, four times a second ──> returned: groups, ports, a new memif path
 ///
-/// Threads: the one that runs the link's upkeep.
+/// On a soft fabric a port that is given another LID leaves its lane, and joins it anew with the MAC address of that:
+/// at once, or when another port has given it up.
+///
+/// Threads: the one that runs the link's upkeep, but for `move` and `moving`.
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "apps/libibverbs/link/hub_broker.h"
@@ -45,8 +50,16 @@ public:
     /// answers. Nothing on a link without a hub.
     News look(Time now);
 
+    /// The lane is to have this MAC address, from the next `look` on. Not of a node's, which has the port. Any thread.
+    void move(const wire::MacAddress& mac);
+    /// Since `move` until `moved`: that the lane's link goes down is no news. Any thread.
+    bool moving() const { return moving_.load(std::memory_order_relaxed); }
+    void moved() { moving_.store(false, std::memory_order_relaxed); }
+
 private:
     bool has_ended() const;
+    void leave_to_move(Time now);
+    bool is_awaited(const Error& error, Time now) const;
     Result<void> rejoin();
     void complain_once(const Error& error);
 
@@ -58,7 +71,11 @@ private:
     HubBroker& broker_;
     std::mutex& hub_mutex_;
     bool joined_ = true;
-    Time next_attempt_ = 0;
+    bool left_ = false;  ///< not joined, since it moves
+    Time next_attempt_ = 0, patient_until_ = 0;
+    std::atomic<bool> moving_{false};
+    std::mutex move_mutex_;
+    std::optional<wire::MacAddress> move_to_;
     std::string complaint_;  ///< the last one
 };
 

@@ -23,14 +23,14 @@ void LinkSubnet::look() {
     if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) port = hub::take_subnet_port(link_.lane);
     if (!port) return;
     unread_ = port;
-    if (on_port_) on_port_(port->facts);
+    if (on_port_) on_port_(*port);
 }
 
 hub::SubnetNews LinkSubnet::take() {
     const std::scoped_lock order(order_mutex_);
     hub::SubnetNews news;
     if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) news = hub::take_subnet_news(link_.lane);
-    if (news.port && on_port_) on_port_(news.port->facts);
+    if (news.port && on_port_) on_port_(*news.port);
     if (auto before = std::exchange(unread_, std::nullopt); !news.port) news.port = std::move(before);
     return news;
 }

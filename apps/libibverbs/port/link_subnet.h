@@ -22,7 +22,7 @@ namespace verbline::verbs {
 class LinkSubnet {
 public:
     /// Called in the order in which the node has said it, on the thread that calls `look` or `take`.
-    using OnPort = std::function<void(const mad::PortFacts& now)>;
+    using OnPort = std::function<void(const hub::SubnetPort& now)>;
 
     /// `hub_mutex` serialises requests to the node, which other parts of the port make, too.
     LinkSubnet(const OpenedLink& link, std::mutex& hub_mutex, OnPort on_port = {})

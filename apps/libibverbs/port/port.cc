@@ -72,6 +72,7 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
     });
 
     fabric_ = link_.fabric;
+    reregistrations_ = link_.reregistrations;
     if (fabric_.pkeys.empty()) fabric_.pkeys = {wire::PKey{0xffff}};
 
     const bool ib = link_.infiniband();
@@ -104,6 +105,7 @@ Result<void> VerbsPort::start(const Link& link, const Settings& settings) {
     const bool sleeps_long = static_cast<bool>(link_.lane.control);
     progress_ = std::make_unique<Progress>(*link_.device, *device_, link_.held_back, sleeps_long);
     if (!progress_->usable()) return no_descriptors(EMFILE, name());
+    if (ib && !link_.lane.member) fabric_watch_.watch(link_.fabric_link);
     if (link_.lane.control) progress_->on_upkeep([this] { follow_hub(); });
     progress_->on_lost([this] { lose(); });
     if (counter_files_) progress_->after_upkeep([this] { refresh_counters(); });
@@ -143,7 +145,9 @@ void VerbsPort::tell_of_change() {
 /// A node tells when its port's addresses change. While another thread waits for an answer of the node, that one
 /// receives it; the next upkeep takes it.
 void VerbsPort::follow_hub() {
-    switch (lane_keeper_.look(monotonic_now())) {
+    const auto now = monotonic_now();
+    fabric_watch_.look(now);
+    switch (lane_keeper_.look(now)) {
         case LaneKeeper::News::nothing: break;
         case LaneKeeper::News::ended: set_joined(false); break;
         case LaneKeeper::News::returned: set_joined(true); break;
@@ -164,6 +168,7 @@ void VerbsPort::set_joined(bool joined) {
         complain(
             {.code = ENODEV,
              .what = fmt::format("{}: has ended; the device works again when it has been started again", link_.text)});
+        dispatch({.kind = transport::AsyncEventKind::port_error});  // not told yet of a lane that was moving
         dispatch({.kind = transport::AsyncEventKind::device_fatal});
     }
     tell_of_change();
@@ -282,9 +287,11 @@ void VerbsPort::stop_listening(std::uint64_t identity, const void* who) {
 
 void VerbsPort::dispatch(const transport::AsyncEvent& event) {
     if (event.kind == transport::AsyncEventKind::port_active || event.kind == transport::AsyncEventKind::port_error) {
-        if (link_.peer_comes_and_goes) return;
-        const bool was = active_.exchange(event.kind == transport::AsyncEventKind::port_active);
-        if (was && event.kind == transport::AsyncEventKind::port_error) downs_.fetch_add(1, std::memory_order_relaxed);
+        const bool up = event.kind == transport::AsyncEventKind::port_active;
+        if (link_.peer_comes_and_goes || (!up && lane_keeper_.moving())) return;
+        if (up) lane_keeper_.moved();
+        if (active_.exchange(up) == up) return;
+        if (!up) downs_.fetch_add(1, std::memory_order_relaxed);
         if (progress_ != nullptr) write_sysfs();
     }
     const auto who = event.cq != nullptr    ? identity(event.cq)
@@ -313,6 +320,7 @@ void* VerbsPort::shared(SharedKind kind, std::uint32_t handle) {
 
 void VerbsPort::finish(Time until) {
     progress_->finish(until);
+    fabric_watch_.leave();
     capture_writer_ = {};
     if (!counter_files_) return;
     const std::scoped_lock lock(sysfs_mutex_);
@@ -333,6 +341,7 @@ void VerbsPort::lose() {
 void VerbsPort::abandon() {
     abandoned_.store(true, std::memory_order_relaxed);
     progress_->abandon();
+    fabric_watch_.abandon();
     link_.lane.control = {};  // or the hub would take us for our parent, as would those with direct links
     if (link_.direct != nullptr) link_.direct->abandon();
     ports_.abandon();

@@ -18,6 +18,7 @@
 #include "apps/libibverbs/link/link.h"
 #include "apps/libibverbs/namespace/counter_files.h"
 #include "apps/libibverbs/namespace/proposed_address.h"
+#include "apps/libibverbs/port/fabric_watch.h"
 #include "apps/libibverbs/port/lane_keeper.h"
 #include "apps/libibverbs/port/link_groups.h"
 #include "apps/libibverbs/port/link_ports.h"
@@ -65,6 +66,11 @@ public:
     /// Makes queue pairs, general services and sysfs follow, and tells programs what has changed (IBV_EVENT_...). Must
     /// not be called from within a poll.
     void set_fabric(mad::PortFacts now);
+    /// The subnet manager has lost what is registered there, or wants it anew: tells programs
+    /// (IBV_EVENT_CLIENT_REREGISTER).
+    void reregister() { dispatch({.kind = transport::AsyncEventKind::client_reregister}); }
+    /// For a part of the program that is attached to the fabric itself, and calls the two above.
+    FabricWatch& fabric_watch() { return fabric_watch_; }
     /// Sets the callback for changes of the addresses, of `fabric` and of `joined`. It runs on the thread that runs the
     /// link's upkeep and must not block; an empty function removes it.
     void on_change(std::function<void()> notify);
@@ -135,6 +141,8 @@ private:
     void follow_hub();
     void set_joined(bool joined);
     void tell_of_change();
+    void follow_node(const hub::SubnetPort& now);
+    void follow_lid(wire::Lid lid);
     void follow_pkeys(const std::vector<wire::PKey>& pkeys);
     void lose();
     void receive_performance(std::span<const mad::GmpArrival> burst, const mad::GmpReceiver& answers);
@@ -157,7 +165,8 @@ private:
     std::mutex hub_mutex_;
     LinkGroups groups_{link_, hub_mutex_};
     LinkPorts ports_{link_, hub_mutex_};
-    LinkSubnet subnet_{link_, hub_mutex_, [this](const mad::PortFacts& now) { set_fabric(now); }};
+    LinkSubnet subnet_{link_, hub_mutex_, [this](const hub::SubnetPort& now) { follow_node(now); }};
+    FabricWatch fabric_watch_{[this](const mad::PortFacts& now) { set_fabric(now); }, [this] { reregister(); }};
     HubBroker broker_{link_, hub_mutex_};
     host::NextHops next_hops_;
     mutable std::mutex addresses_mutex_;
@@ -165,6 +174,7 @@ private:
     std::function<void()> on_change_;
     mutable std::mutex fabric_mutex_;
     mad::PortFacts fabric_;
+    std::uint32_t reregistrations_ = 0;  ///< as the node has said last
     std::mutex listeners_mutex_;
     struct Listening {
         const void* who;

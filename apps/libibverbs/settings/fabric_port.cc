@@ -8,7 +8,6 @@
 #include "control/hub/identity.h"
 #include "control/loop/loop.h"
 #include "control/mad/ibsim.h"
-#include "datapath/link/soft_ib.h"
 
 namespace verbline::verbs {
 namespace {
@@ -47,10 +46,9 @@ Result<mad::PortFacts> fabric_port(const NodeLink& link) {
     return (*port)->facts;
 }
 
-Result<hub::Lane> join_fabric(const InfinibandLink& link, const mad::PortFacts& port,
+Result<hub::Lane> join_fabric(const InfinibandLink& link, const wire::MacAddress& mac,
                               const std::vector<InterfaceAddress>& addresses) {
-    auto lane =
-        hub::join({.hub = link.fabric, .mac = link::soft_ib::mac_of(port.lid), .addresses = addresses, .program = {}});
+    auto lane = hub::join({.hub = link.fabric, .mac = mac, .addresses = addresses, .program = {}});
     if (lane || lane.error().code != EADDRINUSE) return lane;
     return failure(EADDRINUSE, fmt::format("another program has the port of host {0}; choose another host, or end that "
                                            "program (`verbline show {1} hub` names it)",

@@ -27,7 +27,7 @@ Result<mad::PortFacts> fabric_port(const NodeLink& link);
 
 /// Joins the hub as the port's lane, with the MAC address derived from its LID. `addresses` are those of IPoIB; if
 /// empty, the hub chooses. EADDRINUSE: another program has the port, or one of the addresses.
-Result<hub::Lane> join_fabric(const InfinibandLink& link, const mad::PortFacts& port,
+Result<hub::Lane> join_fabric(const InfinibandLink& link, const wire::MacAddress& mac,
                               const std::vector<InterfaceAddress>& addresses = {});
 
 }  // namespace verbline::verbs

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/libibverbs/ucma/fabric_network.h"
 
-#include <cerrno>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "apps/libibverbs/port/process.h"
 #include "apps/libibverbs/ucma/node_subnet.h"
 #include "apps/libibverbs/ucma/own_subnet.h"
 #include "control/ipoib/neighbours.h"
 #include "datapath/wire/ipoib.h"
-#include "datapath/wire/text.h"
 
 namespace verbline::verbs {
 namespace {
@@ -70,21 +65,6 @@ rdmacm::NetworkPort::Facts FabricNetwork::facts() const {
     if (broadcast_) facts.broadcast_qkey = broadcast_->qkey;
     if (broadcast_) facts.rate = broadcast_->rate;
     return facts;
-}
-
-/// The subnet's users rejoin groups and query paths again. But a port of the program's own sends with the LID that it
-/// had when it was opened, and receives by that (its lane of the hub); and members of a node have the GID of its port.
-void FabricNetwork::moved(const mad::PortFacts& now) {
-    const auto& opened = port().link().fabric;
-    PortWatch::News news;
-    if (now.lid != opened.lid || now.gid() != opened.gid()) {
-        news.missing.push_back(opened.gid());
-        complain(
-            {EADDRNOTAVAIL, fmt::format("{}: the subnet manager has given the port another address (LID {}, was {}); "
-                                        "end the program, and start it again",
-                                        port().name(), wire::to_string(now.lid), wire::to_string(opened.lid))});
-    }
-    link_changed(news);
 }
 
 void FabricNetwork::counters(const CounterVisitor& visit) const {

@@ -44,7 +44,6 @@ private:
     void granted(const sa::Group& broadcast);
     void granted(Ticket ticket, const wire::Gid& mgid, const Result<sa::Group>& group);
     void leave_now(Ticket ticket, const wire::Gid& mgid);
-    void moved(const mad::PortFacts& now);
     template <class Handler, class Answer>
     bool answer(std::map<Ticket, Handler>& waiting, Ticket ticket, const Answer& what);
 

@@ -44,8 +44,7 @@ Subnet::Handlers FabricNetwork::handlers() {
                 },
             .path = [this](Ticket ticket, const auto& path) { answer(resolving_, ticket, path); },
             .group = [this](Ticket ticket, const auto& mgid, const auto& group) { granted(ticket, mgid, group); },
-            .broadcast = [this](const sa::Group& group) { granted(group); },
-            .moved = [this](const mad::PortFacts& now) { moved(now); }};
+            .broadcast = [this](const sa::Group& group) { granted(group); }};
 }
 
 void FabricNetwork::find_neighbour(Ticket ticket, const wire::Gid& /*from*/, const wire::Gid& to,

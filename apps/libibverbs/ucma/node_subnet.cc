@@ -21,8 +21,8 @@ constexpr Time first_pause = 100 * microsecond, longest_pause = 2 * millisecond,
 
 NodeSubnet::NodeSubnet(const std::string& name, const OpenedLink& link, LinkSubnet& node, control::Loop& loop,
                        Handlers handlers)
-    : name_(name), link_(link), node_(node), loop_(loop), handlers_(std::move(handlers)) {
-    if (link_.broadcast) has_broadcast_ = true, handlers_.broadcast(*link_.broadcast);
+    : name_(name), node_(node), loop_(loop), handlers_(std::move(handlers)) {
+    if (link.broadcast) has_broadcast_ = true, handlers_.broadcast(*link.broadcast);
     arm(first_pause);
 }
 
@@ -92,10 +92,7 @@ std::vector<NodeSubnet::Ticket> NodeSubnet::answered(const Question& question) {
 
 /// Handlers may ask again.
 void NodeSubnet::take(const hub::SubnetNews& news) {
-    if (news.port) {
-        if (news.port->broadcast) has_broadcast_ = true, handlers_.broadcast(*news.port->broadcast);
-        if (news.port->facts.gid() != link_.fabric.gid()) handlers_.moved(news.port->facts);
-    }
+    if (news.port && news.port->broadcast) has_broadcast_ = true, handlers_.broadcast(*news.port->broadcast);
     for (const auto& found : news.neighbours) {
         const auto gid =
             found.code == 0

@@ -63,7 +63,6 @@ private:
     std::vector<Ticket> answered(const Question& question);
 
     const std::string& name_;
-    const OpenedLink& link_;
     LinkSubnet& node_;
     control::Loop& loop_;
     const Handlers handlers_;

@@ -28,15 +28,21 @@ Result<std::unique_ptr<OwnSubnet>> OwnSubnet::create(VerbsPort& port, control::L
     return made;
 }
 
-OwnSubnet::~OwnSubnet() = default;
+OwnSubnet::~OwnSubnet() {
+    port_events_ = losses_ = {};
+    port_.fabric_watch().watch(port_.link().fabric_link);
+}
 
 Result<void> OwnSubnet::attach(control::Loop& loop, const std::vector<link::InterfaceAddress>& addresses) {
     const auto& place = port_.link().fabric_link;
+    port_.fabric_watch().leave();
     auto transport = mad::IbsimTransport::open(place.fabric, place.host, loop);
     if (!transport) return std::unexpected(transport.error());
     transport_ = std::move(*transport);
     agent_ = std::make_unique<sa::Agent>(*transport_, loop);
     port_events_ = agent_->on_event([this](mad::PortEvent event) { port_event(event); });
+    losses_ = agent_->on_loss([this] { port_.reregister(); });
+    port_.set_fabric(transport_->port());
     auto pair = IpoibQueuePair::create(port_);
     if (!pair) return std::unexpected(pair.error());
     pair_ = std::move(*pair);
@@ -64,7 +70,8 @@ void OwnSubnet::granted(const wire::Gid& mgid, const sa::Group& group) {
 }
 
 void OwnSubnet::port_event(mad::PortEvent event) {
-    if (event == mad::PortEvent::lid_change || event == mad::PortEvent::gid_change) handlers_.moved(agent_->port());
+    port_.set_fabric(agent_->port());
+    if (mad::asks_for_registrations(event)) port_.reregister();
 }
 
 void OwnSubnet::find_neighbour(Ticket ticket, const wire::Gid& to) {

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// The subnet of a port that this program has for itself.
+/// The subnet of a port that this program has for itself. Instead of FabricWatch it tells the port what the subnet
+/// manager gives it.
 ///
 ///     find_neighbour ──> IpoibNeighbours ── ARP, ND ──> IpoibQueuePair ──> VerbsPort
 ///     find_path ───────> sa::Paths: the cache ──┐
@@ -46,7 +47,7 @@ private:
     const Handlers handlers_;
     std::unique_ptr<mad::Transport> transport_;
     std::unique_ptr<sa::Agent> agent_;
-    sa::Observation port_events_;
+    sa::Observation port_events_, losses_;
     std::unique_ptr<IpoibQueuePair> pair_;
     std::unique_ptr<ipoib::IpoibNeighbours> neighbours_;
     control::Watch watch_;

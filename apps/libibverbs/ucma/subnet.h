@@ -29,8 +29,6 @@ public:
         /// Again, whenever the group's record has changed.
         std::function<void(Ticket ticket, const wire::Gid& mgid, const Result<sa::Group>& group)> group;
         std::function<void(const sa::Group& group)> broadcast;  ///< IPoIB's, when it is known or has changed
-        /// The port has changed, to `now`: its LID or GID; of a node's, where VerbsPort follows the LID, the GID.
-        std::function<void(const mad::PortFacts& now)> moved;
     };
 
     Subnet() = default;

@@ -33,7 +33,7 @@ Result<std::unique_ptr<FabricSide>> FabricSide::open(const verbs::InfinibandLink
         }
     }
     std::unique_ptr<FabricSide> side(new FabricSide(place, loop));
-    auto lane = verbs::join_fabric(place, *port, addresses);
+    auto lane = verbs::join_fabric(place, link::soft_ib::mac_of(port->lid), addresses);
     if (!lane) return std::unexpected(lane.error());
     side->lane_ = std::move(*lane);
     auto transport = mad::IbsimTransport::open(place.fabric, place.host, loop);
@@ -64,12 +64,7 @@ Result<void> FabricSide::serve(Callbacks callbacks) {
             .join_link = [this](const wire::Gid& mgid, wire::Lid mlid) { return join_own(mgid, mlid); },
             .tell = callbacks_.tell,
             .changed = callbacks_.changed,
-            .moved = [this] { follow_lid(); },
-            .lost =
-                [this] {
-                    callbacks_.gone(
-                        "the subnet manager has given the port another GID, by which programs do not know it");
-                }});
+            .moved = [this] { follow_lid(); }});
     return {};
 }
 
@@ -92,7 +87,8 @@ void FabricSide::follow_lid() {
     callbacks_.moved();
     lane_watch_ = {};
     move_timer_ = {};
-    lane_.control = {};  // with which the hub has its addresses back
+    memif_->move_to({});  // the path may be another port's lane's next
+    lane_.control = {};   // with which the hub has its addresses back
     move_until(loop_.now() + move_limit);
 }
 
@@ -106,7 +102,7 @@ void FabricSide::move_until(Time limit) {
 }
 
 Result<void> FabricSide::move() {
-    auto lane = verbs::join_fabric(place_, transport_->port(), lane_.addresses);
+    auto lane = verbs::join_fabric(place_, mac_, lane_.addresses);
     if (!lane) return std::unexpected(lane.error());
     if (lane->mtu != lane_.mtu) return failure(EMSGSIZE, "the hub has another MTU than before");
     lane_ = std::move(*lane);

@@ -72,6 +72,7 @@ SubnetPort subnet_port() {
                       .pkeys = std::vector<wire::PKey>(max_pkeys, wire::PKey{0x7fff}),
                       .state = wire::PortState::active,
                       .mtu = 4096},
+            .reregistrations = 0x1234'5678,
             .broadcast = group()};
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "control/mad/open.h"
@@ -32,7 +33,6 @@ struct SubnetServiceTest : ::testing::Test {
         std::map<LaneId, std::vector<hub::Message>> told;
         std::map<wire::Gid, wire::Lid> link_groups;
         int changes = 0, moves = 0;
-        bool lost = false;
     };
 
     std::unique_ptr<Node> open(const char* host, wire::Ipv4Address address) {
@@ -55,8 +55,7 @@ struct SubnetServiceTest : ::testing::Test {
                 .tell = [node = made.get()](LaneId member,
                                             const hub::Message& what) { node->told[member].push_back(what); },
                 .changed = [node = made.get()] { ++node->changes; },
-                .moved = [node = made.get()] { ++node->moves; },
-                .lost = [node = made.get()] { node->lost = true; }});
+                .moved = [node = made.get()] { ++node->moves; }});
         return made;
     }
     /// Unicast by LID, groups to all.
@@ -222,7 +221,6 @@ TEST_F(SubnetServiceTest, AnotherLidIsFollowed) {
     fabric.console("Baselid \"H2\"[1] 20");
     ASSERT_TRUE(until([&] { return h2->moves == 1 && h2->changes > changes; }));
     EXPECT_EQ(h2->subnet->port().facts.lid, wire::Lid{20});
-    EXPECT_FALSE(h2->lost);
     sent.clear();
     h2->subnet->find(first_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 98))});
     ASSERT_TRUE([&] {
@@ -230,6 +228,43 @@ TEST_F(SubnetServiceTest, AnotherLidIsFollowed) {
         return true;
     }());
     EXPECT_EQ(link::source_lid(sent.front(), *test::open_frame(sent.front())), wire::Lid{20});
+}
+
+TEST_F(SubnetServiceTest, AnotherGidIsFollowed) {
+    await_broadcast();
+    h2->subnet->find(first_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 3))});
+    EXPECT_EQ(next<hub::NeighbourFound>(*h2, first_lane).gid, gid_3);
+    h2->subnet->join(first_lane, {.mgid = mgid, .user = 1});
+    next<hub::SubnetGroup>(*h2, first_lane);
+    fabric.sm_kill();
+    constexpr std::uint64_t prefix = 0xfec0'0000'0000'0007;
+    fabric.configure(fmt::format("subnet_prefix {:#x}", prefix));
+    fabric.sm_start();
+    const auto now_2 = wire::Gid::of(prefix, wire::Guid{gid_2.interface_id()}),
+               now_3 = wire::Gid::of(prefix, wire::Guid{gid_3.interface_id()});
+    ASSERT_TRUE(
+        until([&] { return h2->subnet->port().facts.gid() == now_2 && h3->subnet->port().facts.gid() == now_3; }));
+    EXPECT_TRUE(h2->subnet->has_address({.family = rdmacm::Family::ib, .address = now_2}));
+    EXPECT_FALSE(h2->subnet->has_address({.family = rdmacm::Family::ib, .address = gid_2}));
+    ASSERT_TRUE(until([&] { return is_member(*h2, mgid); }));
+    ASSERT_TRUE(until([&] {
+        h2->subnet->find(second_lane, hub::FindNeighbour{link::gid_of(ipv4(10, 7, 0, 3))});
+        return next<hub::NeighbourFound>(*h2, second_lane).gid == now_3;
+    })) << "the peer says its addresses anew";
+    EXPECT_EQ(h2->moves, 0);
+}
+
+TEST_F(SubnetServiceTest, WhenTheSubnetManagerHasForgottenAllMembersAreToldSo) {
+    await_broadcast();
+    h2->subnet->join(first_lane, {.mgid = mgid, .user = 1});
+    next<hub::SubnetGroup>(*h2, first_lane);
+    EXPECT_EQ(h2->subnet->port().reregistrations, 0u);
+    const auto changes = h2->changes;
+    fabric.sm_kill();
+    fabric.sm_start();
+    ASSERT_TRUE(until([&] { return h2->subnet->port().reregistrations == 1; }));
+    EXPECT_GT(h2->changes, changes);
+    EXPECT_TRUE(until([&] { return is_member(*h2, mgid); }));
 }
 
 TEST_F(SubnetServiceTest, WhatIsNotForItIsDropped) {

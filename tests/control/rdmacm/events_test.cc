@@ -144,6 +144,32 @@ TEST_F(Events, OfAnotherLidOnce) {
     EXPECT_TRUE(client.quiet()) << "that is known";
 }
 
+TEST(EventsOnInfiniBand, OfAnotherGidOnceAndWhoListensIsReachedByIt) {
+    Network network(link::GidTable::Kind::ib);
+    Host &client = network.host(0), &server = network.host(1);
+    const auto listener = server.service->create_id(server.queue, 77, PortSpace::tcp, QueuePairType::rc);
+    ASSERT_TRUE(server.service->bind(listener, ipv4(10, 0, 0, 2, service_port), network.now));
+    ASSERT_TRUE(server.service->listen(listener, 0, network.now));
+    for (auto* const host : {&client, &server}) {
+        auto& gid = host->port().change().port_gid;
+        gid = wire::Gid::of(0xfec0'0000'0000'0007, wire::Guid{gid.interface_id()});
+    }
+    for (int turn = 0; turn < 2; ++turn) server.service->port_changed(server.port(), false, network.now);
+    EXPECT_EQ(server.expect(EventKind::address_change).id, listener);
+    EXPECT_TRUE(server.quiet()) << "that is known";
+    EXPECT_EQ(server.service->route(listener)->source_gid, server.port().facts().port_gid);
+
+    const auto active = client.service->create_id(client.queue, 11, PortSpace::tcp, QueuePairType::rc);
+    ASSERT_TRUE(
+        client.service->resolve_address(active, std::nullopt, ipv4(10, 0, 0, 2, service_port), second, network.now));
+    client.expect(EventKind::address_resolved);
+    ASSERT_TRUE(client.service->resolve_route(active, second, network.now));
+    client.expect(EventKind::route_resolved);
+    ASSERT_TRUE(client.service->connect(active, {.qpn = wire::Qpn{5}}, network.now));
+    network.settle();
+    EXPECT_EQ(server.expect(EventKind::connect_request).listener, listener);
+}
+
 TEST_F(Events, HostileRequestsAreRejectedAndCounted) {
     listen();
     const auto request = [&](cm::PrivateData data) {

@@ -139,6 +139,72 @@ TEST_F(LaneKeeperTest, OnAFabricTheMacAddressFollowsFromTheLid) {
     EXPECT_EQ(later(), News::returned);
 }
 
+struct LaneThatMovesTest : LaneKeeperTest {
+    LaneThatMovesTest() {
+        link.fabric.lid = wire::Lid{3};
+        link.rejoin = [this](const hub::Lane& before) -> Result<hub::Lane> {
+            asked.push_back(before.mac);
+            if (!returned) return std::unexpected(refusal);
+            returned->mac = before.mac;
+            return std::move(*std::exchange(returned, std::nullopt));
+        };
+        other.bytes[5] = std::byte{9};
+    }
+    wire::MacAddress other = mac;
+    std::vector<wire::MacAddress> asked;
+};
+
+TEST_F(LaneThatMovesTest, ItIsLeftAndJoinedWithTheNewAddressWhichIsNoNews) {
+    return_as(mac);
+    EXPECT_FALSE(keeper.moving());
+    keeper.move(other);
+    EXPECT_TRUE(keeper.moving());
+    EXPECT_EQ(keeper.look(now), News::nothing);
+    EXPECT_EQ(asked, std::vector{other});
+    EXPECT_EQ(link.lane.mac, other);
+    EXPECT_EQ(link.lane.memif_socket, "/verbline-nowhere/lane-2.sock");
+    EXPECT_TRUE(keeper.moving()) << "until its link has been seen to be up";
+    keeper.moved();
+    EXPECT_EQ(later(), News::nothing);
+    EXPECT_EQ(asked.size(), 1u);
+}
+
+TEST_F(LaneThatMovesTest, AnAddressThatAnotherPortHasStillIsWaitedForInSilence) {
+    refusal = {EADDRINUSE, "another program has the port of host H3"};
+    keeper.move(other);
+    testing::internal::CaptureStderr();
+    for (unsigned step = 0; step < 10; ++step) EXPECT_EQ(keeper.look(now += 50 * millisecond), News::nothing);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(asked.size(), 10u);
+    testing::internal::CaptureStderr();
+    for (unsigned step = 0; step < 20; ++step) EXPECT_EQ(later(), News::nothing);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "verbline: another program has the port of host H3\n")
+        << "for ten seconds";
+    return_as(mac);
+    EXPECT_EQ(later(), News::nothing);
+    EXPECT_EQ(link.lane.mac, other);
+}
+
+TEST_F(LaneThatMovesTest, AHubThatHasEndedMeanwhileIsNews) {
+    keeper.move(other);
+    EXPECT_EQ(keeper.look(now), News::ended);
+    EXPECT_FALSE(keeper.moving());
+    EXPECT_EQ(later(), News::nothing);
+    return_as(mac);
+    EXPECT_EQ(later(), News::returned);
+    EXPECT_EQ(link.lane.mac, other);
+}
+
+TEST_F(LaneThatMovesTest, WithAHubThatHasEndedItMovesWhenThatReturns) {
+    end();
+    keeper.move(other);
+    EXPECT_EQ(keeper.look(now), News::nothing);
+    EXPECT_FALSE(keeper.moving());
+    return_as(mac);
+    EXPECT_EQ(later(), News::returned);
+    EXPECT_EQ(asked.back(), other);
+}
+
 TEST_F(LaneKeeperTest, ARefusalIsPrintedOnce) {
     end();
     refusal = {EADDRINUSE, "address 10.99.0.1/16 is in use"};
