@@ -151,13 +151,13 @@ Result<void> Opener::device(const NodeLink& link) {
         out_.reregistrations = (*subnet)->reregistrations;
         out_.broadcast = (*subnet)->broadcast;
         take_fabric_addresses();
-        return {};
     }
     return settings_.direct ? add_direct_links() : Result<void>();
 }
 
-/// Below all that impairs and captures this program's packets. Lanes of a soft fabric have none: there the hub is the
-/// switch, whose P_Keys and multicast the packets are to pass.
+/// Below all that impairs and captures this program's packets. Ports of a soft fabric have none: its hub is the switch
+/// between them. Programs that share a port, as members of a node, have them there as well: to an adapter's own port
+/// packets do not pass the switch either.
 Result<void> Opener::add_direct_links() {
     auto device = pmd::DirectLinks::create(std::move(out_.device), {.pool = owner_.pool,
                                                                     .buffer_size = out_.lane.slot_size(),
