@@ -68,7 +68,7 @@ void DhcpRelays::set_addresses(forward::InterfaceId port, const std::vector<link
     std::vector<wire::Ipv4Address> ipv4;
     std::vector<wire::Ipv6Address> ipv6;
     for (const bool wanted : {false, true}) {
-        for (const auto& [gid, length] : addresses) {
+        for (const auto& [gid, length, pkey] : addresses) {
             if (is_shared(gid) != wanted) continue;
             if (const auto address = link::ipv4_of(gid))
                 ipv4.push_back(*address);

@@ -45,7 +45,7 @@ std::optional<NodeIdentity> read_identity(std::string_view node) {
             found->fabric = FabricPlace{text, {}};
         } else if (found && found->fabric && kind == "fabric") {
             found->fabric->fabric = text;
-        } else if (const auto address = link::parse_interface_address(text); found && kind == "address" && address) {
+        } else if (const auto address = link::parse_ipoib_address(text); found && kind == "address" && address) {
             found->addresses.push_back(*address);
         }
     }

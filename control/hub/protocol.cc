@@ -19,6 +19,7 @@ using Text = std::array<char, size>;  ///< ends at its first zero, if it has one
 struct [[gnu::packed]] AddressField {
     std::array<std::byte, 16> gid;
     std::uint8_t length;
+    std::uint16_t pkey;
 };
 struct [[gnu::packed]] AddressList {
     std::uint8_t count;
@@ -105,7 +106,7 @@ std::string printable(const Text<size>& field) {
 AddressList to_list(const std::vector<InterfaceAddress>& addresses) {
     AddressList list{.count = static_cast<std::uint8_t>(std::min(addresses.size(), max_addresses)), .fields = {}};
     for (std::size_t i = 0; i < list.count; ++i) {
-        list.fields[i] = {addresses[i].gid.bytes, addresses[i].length};
+        list.fields[i] = {addresses[i].gid.bytes, addresses[i].length, std::to_underlying(addresses[i].pkey)};
     }
     return list;
 }
@@ -114,7 +115,7 @@ std::optional<std::vector<InterfaceAddress>> from_list(const AddressList& list) 
     if (list.count > max_addresses) return std::nullopt;
     std::vector<InterfaceAddress> addresses;
     for (std::size_t i = 0; i < list.count; ++i) {
-        addresses.push_back({{list.fields[i].gid}, list.fields[i].length});
+        addresses.push_back({{list.fields[i].gid}, list.fields[i].length, wire::PKey{list.fields[i].pkey}});
         if (!usable(addresses.back())) return std::nullopt;
     }
     return addresses;

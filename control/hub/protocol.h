@@ -54,7 +54,7 @@ namespace verbline::hub {
 using link::InterfaceAddress;
 
 /// To add a message: a struct below, encode and decode in protocol.cc, its handler (apps/EXTENDING.md); increment this.
-constexpr std::uint16_t version = 10;
+constexpr std::uint16_t version = 11;
 constexpr std::size_t max_addresses = 8;      ///< of one client
 constexpr std::size_t max_program = 32;       ///< bytes of a program's name
 constexpr std::size_t max_socket = 107;       ///< sun_path without its end

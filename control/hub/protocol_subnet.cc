@@ -32,10 +32,12 @@ struct [[gnu::packed]] SubnetPortMessage {
 struct [[gnu::packed]] FindNeighbourMessage {
     Header header;
     GidBytes to;
+    std::uint16_t pkey;
 };
 struct [[gnu::packed]] NeighbourFoundMessage {
     Header header;
     GidBytes to, gid;
+    std::uint16_t pkey;
     std::int32_t code;
 };
 struct [[gnu::packed]] FindPathMessage {
@@ -134,11 +136,11 @@ std::optional<Message> value(const SubnetPortMessage& in) {
 }
 
 std::optional<Message> value(const FindNeighbourMessage& in) {
-    return FindNeighbour{{in.to}};
+    return FindNeighbour{{in.to}, wire::PKey{in.pkey}};
 }
 std::optional<Message> value(const NeighbourFoundMessage& in) {
     if (in.code < 0) return std::nullopt;
-    return NeighbourFound{{in.to}, {in.gid}, in.code};
+    return NeighbourFound{{in.to}, {in.gid}, in.code, wire::PKey{in.pkey}};
 }
 std::optional<Message> value(const FindPathMessage& in) {
     return FindPath{{in.to}, wire::PKey{in.pkey}};
@@ -193,12 +195,17 @@ std::vector<std::byte> encode_subnet(const SubnetPort& message) {
     return bytes_of(out, Type::subnet_port);
 }
 std::vector<std::byte> encode_subnet(const FindNeighbour& message) {
-    return bytes_of(FindNeighbourMessage{.header = {}, .to = message.to.bytes}, Type::find_neighbour);
+    return bytes_of(
+        FindNeighbourMessage{.header = {}, .to = message.to.bytes, .pkey = std::to_underlying(message.pkey)},
+        Type::find_neighbour);
 }
 std::vector<std::byte> encode_subnet(const NeighbourFound& message) {
-    return bytes_of(
-        NeighbourFoundMessage{.header = {}, .to = message.to.bytes, .gid = message.gid.bytes, .code = message.code},
-        Type::neighbour_found);
+    return bytes_of(NeighbourFoundMessage{.header = {},
+                                          .to = message.to.bytes,
+                                          .gid = message.gid.bytes,
+                                          .pkey = std::to_underlying(message.pkey),
+                                          .code = message.code},
+                    Type::neighbour_found);
 }
 std::vector<std::byte> encode_subnet(const FindPath& message) {
     return bytes_of(FindPathMessage{.header = {}, .to = message.to.bytes, .pkey = std::to_underlying(message.pkey)},

@@ -41,13 +41,15 @@ struct SubnetPort {
 };
 
 struct FindNeighbour {
-    wire::Gid to{};  ///< an IP address, IPv4 mapped
+    wire::Gid to{};           ///< an IP address, IPv4 mapped
+    wire::PKey pkey{0xffff};  ///< of the partition that it is in, and an address of the port's
     bool operator==(const FindNeighbour&) const = default;
 };
 struct NeighbourFound {
     wire::Gid to{};
     wire::Gid gid{};  ///< of its port
     int code = 0;     ///< 0, or an errno value. EAGAIN: the member asks for too many at a time
+    wire::PKey pkey{0xffff};
     bool operator==(const NeighbourFound&) const = default;
 };
 

@@ -87,7 +87,13 @@ IpoibNeighbours::IpoibNeighbours(control::Loop& loop, sa::Agent& agent, Setup se
     play(engine_.set_addresses(setup_.addresses, loop_.now()));
     port_events_ = agent_.on_event([this](mad::PortEvent what) {
         if (what == mad::PortEvent::gid_change) follow_gid();
+        if (refused_ && what != mad::PortEvent::port_down) join_broadcast_group();
     });
+    join_broadcast_group();
+}
+
+void IpoibNeighbours::join_broadcast_group() {
+    refused_ = false;
     agent_.groups().join(mgid_, neighbours_themselves, wire::join_state::full_member,
                          {.pkey = setup_.pkey, .create_like = {}},
                          [this](const auto& answer) { broadcast_granted(answer); });
@@ -99,6 +105,7 @@ IpoibNeighbours::~IpoibNeighbours() {
 
 void IpoibNeighbours::broadcast_granted(const std::expected<sa::Group, sa::SaStatus>& answer) {
     if (!answer) {
+        refused_ = true;  // until the port has changed, as by being let into the partition
         const auto refused =
             failure(ENETDOWN, fmt::format("the subnet administrator refuses the broadcast group {}: {}",
                                           wire::to_string(mgid_), sa::describe(answer.error())));

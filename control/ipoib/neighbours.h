@@ -84,6 +84,7 @@ private:
     friend struct ActionVisitor;
 
     void broadcast_granted(const std::expected<sa::Group, sa::SaStatus>& answer);
+    void join_broadcast_group();
     void follow_gid();
     void ask(const wire::Gid& address);
     void play(const neighbour::Actions& actions);
@@ -97,6 +98,7 @@ private:
     const Setup setup_;
     const wire::Gid mgid_;
     std::optional<sa::Group> group_;
+    bool refused_ = false;  ///< the broadcast group
     neighbour::Resolver engine_;
     IpoibGroups groups_;
     std::map<Ticket, Waiting> waiting_;

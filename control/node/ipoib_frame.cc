@@ -16,12 +16,13 @@ using wire::Bth, wire::Deth;
 
 }  // namespace
 
-std::optional<wire::Bytes> open_ipoib_frame(wire::Bytes frame, wire::QKey qkey) {
+std::optional<wire::Bytes> open_ipoib_frame(wire::Bytes frame, wire::QKey qkey, wire::PKey pkey) {
     link::Arrival arrival;
-    if (link::open_headers(frame, link::Carrier::soft_ib, arrival) || link::verify(frame, arrival)) return std::nullopt;
+    if (link::open_headers(frame, link::Carrier::soft_ib, arrival)) return std::nullopt;
     const auto packet_at = arrival.bth_at + Bth::size + Deth::size;
     if (arrival.end < packet_at) return std::nullopt;
     const auto bth = link::part_at<Bth>(frame, arrival.bth_at);
+    if (!wire::match(bth.get<&Bth::pkey>(), pkey) || link::verify(frame, arrival)) return std::nullopt;
     const auto deth = link::part_at<Deth>(frame, arrival.bth_at + Bth::size);
     const auto to = bth.get<&Bth::dest>();
     if (bth.get<&Bth::opcode>() != wire::ud_send_only || deth.get<&Deth::qkey>() != qkey) return std::nullopt;

@@ -17,8 +17,9 @@
 
 namespace verbline::node {
 
-/// From the IPoIB header on, in the frame. None: not a valid packet (link/arrival.h), or not for that queue pair.
-std::optional<wire::Bytes> open_ipoib_frame(wire::Bytes frame, wire::QKey qkey);
+/// From the IPoIB header on, in the frame. None: not a valid packet (link/arrival.h), or not for that queue pair in the
+/// port's partition `pkey`.
+std::optional<wire::Bytes> open_ipoib_frame(wire::Bytes frame, wire::QKey qkey, wire::PKey pkey);
 
 struct IpoibDestination {
     wire::AddressHandle to;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/node/subnet_service.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "control/node/ipoib_frame.h"
@@ -13,10 +15,10 @@ namespace {
 
 constexpr wire::PKey default_partition{0xffff};
 
-std::vector<link::InterfaceAddress> with_link_local(std::vector<link::InterfaceAddress> addresses,
-                                                    const wire::Gid& port) {
-    addresses.push_back({ipoib::ipv6_link_local_of(port), 64});
-    return addresses;
+std::vector<link::InterfaceAddress> addresses_in(wire::PKey pkey, const std::vector<link::InterfaceAddress>& all) {
+    std::vector<link::InterfaceAddress> own;
+    std::ranges::copy_if(all, std::back_inserter(own), [pkey](const auto& address) { return address.pkey == pkey; });
+    return own;
 }
 
 /// Of all users of all members; IPoIB's own have small ids (control/ipoib).
@@ -32,24 +34,56 @@ int code_of(const sa::Failure& why) {
 
 SubnetService::SubnetService(mad::Transport& transport, control::Loop& loop, Setup setup)
     : setup_(std::move(setup)),
+      loop_(loop),
       lid_(transport.port().lid),
       agent_(transport, loop),
-      neighbours_(loop, agent_,
-                  {.pkey = default_partition,
-                   .qpn = link::node_ipoib_qpn,
-                   .addresses = with_link_local(setup_.addresses, transport.port().gid()),
-                   .send = [this](const auto& to, wire::Qpn qpn, wire::Bytes packet) { send(to, qpn, packet); },
-                   .on_group = [this](const auto& mgid, const auto& group) { granted(mgid, group); }}),
       port_events_(agent_.on_event([this](mad::PortEvent what) { event(what); })),
       losses_(agent_.on_loss([this] {
           ++reregistrations_;
           setup_.changed();
-      })) {}
+      })) {
+    open_partition(default_partition);
+    for (const auto& address : setup_.addresses) open_partition(address.pkey);
+}
 
 SubnetService::~SubnetService() = default;
 
+void SubnetService::open_partition(wire::PKey pkey) {
+    auto& neighbours = neighbours_[wire::partition(pkey)];
+    if (neighbours != nullptr) return;
+    auto addresses = addresses_in(pkey, setup_.addresses);
+    // All partitions have the same; without a scope only one of them can be meant.
+    if (pkey == default_partition) addresses.push_back({ipoib::ipv6_link_local_of(agent_.port().gid()), 64});
+    neighbours = std::make_unique<Neighbours>(
+        loop_, agent_,
+        Neighbours::Setup{
+            .pkey = pkey,
+            .qpn = link::node_ipoib_qpn,
+            .addresses = std::move(addresses),
+            .send = [this, pkey](const auto& to, wire::Qpn qpn, wire::Bytes packet) { send(pkey, to, qpn, packet); },
+            .on_group = [this](const auto& mgid, const auto& group) { granted(mgid, group); }});
+}
+
+SubnetService::Neighbours* SubnetService::neighbours_in(wire::PKey pkey) const {
+    const auto found = neighbours_.find(wire::partition(pkey));
+    return found != neighbours_.end() ? found->second.get() : nullptr;
+}
+
+const SubnetService::Neighbours& SubnetService::default_neighbours() const {
+    return *neighbours_in(default_partition);
+}
+
+/// The port's P_Key of the partition, of which it may be a limited member.
+wire::PKey SubnetService::own_pkey(wire::PKey pkey) const {
+    const auto& table = agent_.port().pkeys;
+    const auto found = std::ranges::find(table, wire::partition(pkey), wire::partition);
+    return found != table.end() ? *found : pkey;
+}
+
 hub::SubnetPort SubnetService::port() const {
-    return {.facts = agent_.port(), .reregistrations = reregistrations_, .broadcast = neighbours_.broadcast_group()};
+    return {.facts = agent_.port(),
+            .reregistrations = reregistrations_,
+            .broadcast = default_neighbours().broadcast_group()};
 }
 
 bool SubnetService::has_address(const hub::PortUse& use) const {
@@ -81,13 +115,16 @@ void SubnetService::answered(hub::LaneId member, const hub::Message& what) {
 }
 
 void SubnetService::find(hub::LaneId member, const hub::FindNeighbour& wanted) {
-    if (!may_ask(member)) return setup_.tell(member, hub::NeighbourFound{wanted.to, {}, EAGAIN});
+    if (!may_ask(member)) return setup_.tell(member, hub::NeighbourFound{wanted.to, {}, EAGAIN, wanted.pkey});
     counters_.subnet_neighbour_queries.add();
+    auto* const neighbours = neighbours_in(wanted.pkey);
+    if (neighbours == nullptr) return answered(member, hub::NeighbourFound{wanted.to, {}, EHOSTUNREACH, wanted.pkey});
     const auto ticket = ++last_ticket_;
     members_[member].tickets.insert(ticket);
-    neighbours_.find(ticket, wanted.to, [this, member, ticket, to = wanted.to](const Result<wire::Gid>& gid) {
+    neighbours->find(ticket, wanted.to, [this, member, ticket, wanted](const Result<wire::Gid>& gid) {
         if (const auto asker = members_.find(member); asker != members_.end()) asker->second.tickets.erase(ticket);
-        answered(member, hub::NeighbourFound{to, gid.value_or(wire::Gid{}), gid ? 0 : gid.error().code});
+        answered(member,
+                 hub::NeighbourFound{wanted.to, gid.value_or(wire::Gid{}), gid ? 0 : gid.error().code, wanted.pkey});
     });
 }
 
@@ -108,7 +145,8 @@ void SubnetService::join(hub::LaneId member, const hub::JoinSubnetGroup& wanted)
         return setup_.tell(member, hub::SubnetGroup{wanted.mgid, wanted.user, {}, ENOSPC});
     }
     joins.emplace(wanted.mgid, wanted.user);
-    auto like = neighbours_.broadcast_group();
+    const auto* const neighbours = neighbours_in(wanted.pkey);
+    auto like = (neighbours != nullptr ? *neighbours : default_neighbours()).broadcast_group();
     if (like && wanted.qkey) like->qkey = *wanted.qkey;
     agent_.groups().join(wanted.mgid, user_of(member, wanted.user),
                          wanted.send_only ? wire::join_state::send_only_full_member : wire::join_state::full_member,
@@ -133,7 +171,9 @@ void SubnetService::leave(hub::LaneId member, const hub::LeaveSubnetGroup& which
 void SubnetService::forget(hub::LaneId member) {
     const auto gone = members_.extract(member);
     if (!gone) return;
-    for (const auto ticket : gone.mapped().tickets) neighbours_.cancel(ticket);
+    for (const auto ticket : gone.mapped().tickets) {
+        for (const auto& [partition, neighbours] : neighbours_) neighbours->cancel(ticket);
+    }
     for (const auto& [mgid, user] : gone.mapped().joins) agent_.groups().leave(mgid, user_of(member, user));
 }
 
@@ -143,27 +183,31 @@ void SubnetService::granted(const wire::Gid& mgid, const sa::Group& group) {
     if (mgid == wire::ipoib_broadcast_mgid(default_partition)) setup_.changed();
 }
 
-void SubnetService::send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet) {
-    const auto& broadcast = neighbours_.broadcast_group();
-    if (!broadcast) return;
+void SubnetService::send(wire::PKey pkey, const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet) {
+    const auto* const neighbours = neighbours_in(pkey);
+    if (neighbours == nullptr || !neighbours->broadcast_group()) return;
+    const auto qkey = neighbours->broadcast_group()->qkey;
     const link::SourceAddress from{.carrier = link::Carrier::soft_ib,
                                    .mac = {},
                                    .vlan = {},
                                    .ecn = false,
                                    .gid = agent_.port().gid(),
                                    .lid = lid_};
-    const bool sent = setup_.send(make_ipoib_frame(
-        from, {.to = to, .qpn = qpn, .qkey = broadcast->qkey, .pkey = default_partition}, psn_, packet));
+    const bool sent =
+        setup_.send(make_ipoib_frame(from, {.to = to, .qpn = qpn, .qkey = qkey, .pkey = own_pkey(pkey)}, psn_, packet));
     psn_ = psn_ + 1;
     (sent ? counters_.ipoib_tx_packets : counters_.ipoib_tx_dropped_no_mbuf).add();
 }
 
 void SubnetService::received(wire::Bytes frame) {
     counters_.ipoib_rx_packets.add();
-    const auto& broadcast = neighbours_.broadcast_group();
-    const auto packet = broadcast ? open_ipoib_frame(frame, broadcast->qkey) : std::nullopt;
-    if (!packet) return counters_.ipoib_rx_dropped_invalid.add();
-    neighbours_.received(*packet);
+    for (const auto& [partition, neighbours] : neighbours_) {
+        const auto& broadcast = neighbours->broadcast_group();
+        if (!broadcast) continue;
+        const auto packet = open_ipoib_frame(frame, broadcast->qkey, own_pkey(broadcast->pkey));
+        if (packet) return neighbours->received(*packet);
+    }
+    counters_.ipoib_rx_dropped_invalid.add();
 }
 
 /// While the port has no LID members keep the last one.
@@ -178,7 +222,9 @@ void SubnetService::event(mad::PortEvent what) {
 void SubnetService::counters(const CounterVisitor& visit) const {
     counters_.each(visit);
     agent_.counters(visit);
-    neighbours_.counters(visit);
+    CounterSums sums;
+    for (const auto& [partition, neighbours] : neighbours_) neighbours->counters(sums.add());
+    sums.each(visit);
 }
 
 }  // namespace verbline::node

@@ -3,7 +3,7 @@
 
 /// @file
 /// The subnet behind a node's port on a soft fabric, for all its members: one cache of paths, one membership of each
-/// group, and one IPoIB address resolution.
+/// group, and one IPoIB address resolution for each partition that the node has addresses in.
 ///
 ///     members ── find, join, leave ──> SubnetService ──┬──> sa::Agent: Paths, Groups ──> mad::Transport ──> the SA
 ///        <─────────── tell ────────────────┘           └──> ipoib::IpoibNeighbours ──> send, received: frames
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -50,7 +51,7 @@ public:
     static constexpr std::size_t max_questions = 256, max_joins = 256;
 
     struct Setup {
-        std::vector<link::InterfaceAddress> addresses;  ///< of IPoIB; the link-local one is added
+        std::vector<link::InterfaceAddress> addresses;  ///< of IPoIB; the default partition's link-local one is added
         std::function<bool(wire::Bytes frame)> send;    ///< false: there is no buffer for it
         /// Lets the port into a group of IPoIB's on the link. Another call with another LID replaces the first.
         std::function<Result<void>(const wire::Gid& mgid, wire::Lid mlid)> join_link;
@@ -86,15 +87,22 @@ private:
         std::set<std::pair<wire::Gid, std::uint32_t>> joins;
     };
 
+    using Neighbours = ipoib::IpoibNeighbours;
+
+    void open_partition(wire::PKey pkey);
+    Neighbours* neighbours_in(wire::PKey pkey) const;
+    const Neighbours& default_neighbours() const;
+    wire::PKey own_pkey(wire::PKey pkey) const;
     bool may_ask(hub::LaneId member);
     void answered(hub::LaneId member, const hub::Message& what);
-    void send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet);
+    void send(wire::PKey pkey, const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet);
     void granted(const wire::Gid& mgid, const sa::Group& group);
     void granted(hub::LaneId member, const hub::JoinSubnetGroup& wanted,
                  const std::expected<sa::Group, sa::SaStatus>& answer);
     void event(mad::PortEvent event);
 
     const Setup setup_;
+    control::Loop& loop_;
     wire::Lid lid_;  ///< as `moved` was called last
     std::uint32_t reregistrations_ = 0;
     std::map<hub::LaneId, Member> members_;
@@ -102,7 +110,8 @@ private:
     wire::Psn psn_;
     SubnetServiceCounters counters_;
     sa::Agent agent_;
-    ipoib::IpoibNeighbours neighbours_;
+    /// By partition number: of the default one, and of those that addresses are in.
+    std::map<std::uint16_t, std::unique_ptr<Neighbours>> neighbours_;
     sa::Observation port_events_, losses_;
 };
 

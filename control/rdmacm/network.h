@@ -54,11 +54,11 @@ public:
         unsigned ifindex = 0;
         wire::Gid port_gid{};  ///< InfiniBand; RoCE: the link-local one
         wire::Lid lid{};
-        wire::PKey pkey{0xffff};                            ///< of the partition that IP addresses are in
+        wire::PKey pkey{0xffff};                            ///< of the default partition
         std::vector<wire::PKey> pkeys{wire::PKey{0xffff}};  ///< the P_Key table
         std::uint8_t mtu = 3;                               ///< coded; the largest of the port
         std::uint8_t rate = 3;                              ///< coded
-        wire::Gid broadcast_group{};                        ///< IPoIB's; scope and P_Key of other groups come from it
+        wire::Gid broadcast_group{};                        ///< IPoIB's in the default partition
         wire::QKey broadcast_qkey{};                        ///< 0: not known yet
         bool active = false;
     };

@@ -25,13 +25,14 @@ bool ours(const NetworkPort::Facts& facts, const wire::Gid& address) {
 }
 
 /// Neighbours known without resolution: groups, GIDs of AF_IB on InfiniBand, and our own addresses.
-std::optional<NetworkPort::Neighbour> known_neighbour(const NetworkPort::Facts& facts, const SocketAddress& to) {
+std::optional<NetworkPort::Neighbour> known_neighbour(const NetworkPort::Facts& facts, const SocketAddress& to,
+                                                      wire::PKey pkey) {
     const bool ib = facts.kind == link::GidTable::Kind::ib;
     if (link::is_group(to.gid)) {
         const auto ipv4 = link::ipv4_of(to.gid);
         if (!ib || to.family == Family::ib) return {{.gid = to.gid}};
-        if (ipv4) return {{.gid = wire::ipoib_multicast_mgid(*ipv4, facts.pkey)}};
-        return {{.gid = wire::ipoib_multicast_mgid(wire::Ipv6Address{to.gid.bytes}, facts.pkey)}};
+        if (ipv4) return {{.gid = wire::ipoib_multicast_mgid(*ipv4, pkey)}};
+        return {{.gid = wire::ipoib_multicast_mgid(wire::Ipv6Address{to.gid.bytes}, pkey)}};
     }
     if (ib && to.family == Family::ib) return {{.gid = to.gid}};
     if (!ours(facts, to.gid)) return std::nullopt;
@@ -77,18 +78,20 @@ Result<void> ServiceCore::bind_source(Id& id, const SocketAddress& address, Time
     return {};
 }
 
-/// Sets the port, source address and partition of an id. AF_IB names the partition; IP addresses are in that of IPoIB.
+/// Sets the port, source address and partition of an id: that which AF_IB names, or which an IP address is in.
 Result<void> ServiceCore::adopt(Id& id, const Source& source, const SocketAddress& asked) {
     const auto& gid = wire_gid(source.facts, source.address);
     const auto index = gid_index_of(*source.port, source.facts, gid);
     if (!index) return failure(ENODEV, source.facts.name + " has no GID for this address: is its link up?");
     auto pkey = source.facts.pkey;
-    if (asked.family == Family::ib && asked.pkey != wire::PKey{} && source.facts.kind == link::GidTable::Kind::ib) {
-        const auto at = pkey_index_of(source.facts, asked.pkey);
+    auto named = pkey_of(source.facts, source.address);
+    if (asked.family == Family::ib) named = asked.pkey != wire::PKey{} ? std::optional(asked.pkey) : std::nullopt;
+    if (named && source.facts.kind == link::GidTable::Kind::ib) {
+        const auto at = pkey_index_of(source.facts, *named);
         if (!at)
             return failure(ENODEV, fmt::format("{} is not in the partition of P_Key {}: see what the subnet manager "
                                                "has given it (smpquery pkeys)",
-                                               source.facts.name, wire::to_string(asked.pkey)));
+                                               source.facts.name, wire::to_string(*named)));
         pkey = source.facts.pkeys[*at];
     }
     id.port = source.port;
@@ -148,7 +151,7 @@ void ServiceCore::find_neighbour(Id& id, Time timeout, Time now) {
     const auto answer = [this, number = id.number, ticket](const Result<NetworkPort::Neighbour>& neighbour) {
         if (Id* asked = answered(number, ticket)) address_resolved(*asked, neighbour);
     };
-    if (const auto known = known_neighbour(facts, id.destination)) return answer(*known);
+    if (const auto known = known_neighbour(facts, id.destination, id.connection.pkey)) return answer(*known);
     id.port->find_neighbour(ticket, id.source.gid, id.destination.gid, answer);
 }
 

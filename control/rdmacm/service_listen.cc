@@ -16,6 +16,17 @@ wire::CmServiceId service_of(const Id& id) {
     return service_id(id.bound->space, id.bound->number);
 }
 
+/// An address of ours that is in another partition than the request: nobody is there at that, as on interfaces of the
+/// kernel.
+bool misses_partition(const IncomingRequest& request) {
+    if (!request.ends) return false;
+    const auto facts = request.port->facts();
+    if (facts.kind != link::GidTable::Kind::ib) return false;
+    const auto& addresses = facts.addresses;
+    const auto own = std::ranges::find(addresses, request.ends->destination.gid, &link::InterfaceAddress::gid);
+    return own != addresses.end() && wire::partition(own->pkey) != wire::partition(request.pkey());
+}
+
 }  // namespace
 
 Result<void> ServiceCore::listen(IdNumber number, int backlog, Time now) {
@@ -85,7 +96,7 @@ void ServiceCore::drain_listener(const ListenerKey& key, cm::Endpoint& endpoint,
 void ServiceCore::requested(IncomingRequest request, Time now) {
     counters_.rx_requests.add();
     request.ends = parse_header(request.private_data());
-    Id* listener = listener_of(request);
+    Id* const listener = misses_partition(request) ? nullptr : listener_of(request);
     if (!listener) {
         (request.ends ? counters_.rx_requests_no_listener : counters_.rx_requests_malformed).add();
         return request.refuse(request.ends ? wire::CmRejectReason::invalid_service_id : wire::CmRejectReason::consumer,

@@ -14,6 +14,14 @@ namespace {
 
 constexpr wire::QKey datagram_qkey{0x01234567};  ///< of the spaces udp and ib: RDMA_UDP_QKEY of Linux
 
+/// IPoIB's in a partition, of the scope of the default one's (RFC 4391, 4).
+wire::Gid broadcast_group_of(const NetworkPort::Facts& facts, wire::PKey pkey) {
+    constexpr std::size_t pkey_at = 4;
+    auto group = facts.broadcast_group;
+    wire::store16(group.bytes, pkey_at, std::to_underlying(wire::full_member(pkey)));
+    return group;
+}
+
 bool same(const JoinedGroup& a, const JoinedGroup& b) {
     return a.mgid == b.mgid && a.mlid == b.mlid && a.qkey == b.qkey && a.sl == b.sl;
 }
@@ -62,7 +70,8 @@ Result<GroupNumber> ServiceCore::join(IdNumber number, std::uint64_t user, const
 
     const GroupNumber group_number{++last_group_};
     Group group{.id = number, .user = user, .port = id.port};
-    group.request = {.mgid = ib ? ib_mgid(address, id.space, facts.broadcast_group) : roce_mgid(address, type),
+    group.request = {.mgid = ib ? ib_mgid(address, id.space, broadcast_group_of(facts, id.connection.pkey))
+                                : roce_mgid(address, type),
                      .send_only = send_only,
                      .qkey = *qkey,
                      .pkey = wire::full_member(id.connection.pkey)};

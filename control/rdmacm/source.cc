@@ -45,7 +45,7 @@ unsigned suits(const link::InterfaceAddress& from, const wire::Gid& to) {
     constexpr unsigned itself = 1000;
     if (from.gid == to) return itself;
     if (from.length == 0 || family_of(from.gid) != family_of(to)) return 0;
-    return link::network_of(from) == link::network_of({to, from.length}) ? from.length : 0;
+    return link::contains(from, to) ? from.length : 0;
 }
 
 }  // namespace
@@ -109,6 +109,12 @@ std::optional<std::uint16_t> pkey_index_of(const NetworkPort::Facts& facts, wire
         if (wire::is_full_member(each)) break;
     }
     return found;
+}
+
+std::optional<wire::PKey> pkey_of(const NetworkPort::Facts& facts, const wire::Gid& address) {
+    const auto found = std::ranges::find(facts.addresses, address, &link::InterfaceAddress::gid);
+    if (found == facts.addresses.end() || found->pkey == link::InterfaceAddress{}.pkey) return std::nullopt;
+    return found->pkey;
 }
 
 }  // namespace verbline::rdmacm

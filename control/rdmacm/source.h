@@ -38,6 +38,9 @@ std::optional<unsigned> gid_index_of(const NetworkPort& port, const NetworkPort:
 /// None: the port is not in it.
 std::optional<std::uint16_t> pkey_index_of(const NetworkPort::Facts& facts, wire::PKey pkey);
 
+/// P_Key of the partition that an IP address of the port is in; none: in the default one, or not the port's.
+std::optional<wire::PKey> pkey_of(const NetworkPort::Facts& facts, const wire::Gid& address);
+
 /// GID of an address on the wire: RoCE: the address; InfiniBand: the port GID.
 constexpr const wire::Gid& wire_gid(const NetworkPort::Facts& facts, const wire::Gid& address) {
     return facts.kind == link::GidTable::Kind::ib ? facts.port_gid : address;

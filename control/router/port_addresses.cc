@@ -33,7 +33,7 @@ void ControlPort::set_addresses(const std::vector<link::InterfaceAddress>& addre
 /// The sources of ICMP errors, if they have changed: addresses that may be used.
 void ControlPort::publish_sources() {
     SetAddress sources{.port = id()};
-    for (const auto& [gid, length] : addresses_) {
+    for (const auto& [gid, length, pkey] : addresses_) {
         if (!engine_.addresses().answers_for(gid)) continue;
         const auto ipv4 = link::ipv4_of(gid);
         const auto ipv6 = link::ipv6_of(gid);
@@ -63,7 +63,7 @@ void ControlPort::advertise() {
     neighbour::Advertisement content{
         .source = source, .at = says_address ? std::optional(engine_.link()) : std::nullopt, .mtu = setup_.mtu};
     std::vector<wire::Ipv6Prefix> pending;
-    for (const auto& [gid, length] : addresses_) {
+    for (const auto& [gid, length, pkey] : addresses_) {
         const auto address = link::ipv6_of(gid);
         if (link::ipv4_of(gid) || wire::is_link_local(address) || length == 128) continue;
         const neighbour::AdvertisedPrefix prefix{.prefix = {wire::Ipv6Prefix{address, length}.network(), length},

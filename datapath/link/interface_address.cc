@@ -22,6 +22,7 @@ constexpr bool usable(wire::Ipv4Prefix prefix) {
 }  // namespace
 
 bool usable(const InterfaceAddress& address) {
+    if (wire::partition(address.pkey) == 0 || !wire::is_full_member(address.pkey)) return false;
     if (const auto ipv4 = ipv4_of(address.gid)) return usable({*ipv4, address.length});
     const bool none_or_loopback = address.gid.prefix() == 0 && address.gid.interface_id() <= wire::Guid{1};
     return !none_or_loopback && !address.gid.multicast() && address.length > 0 && address.length <= 128;
@@ -43,7 +44,8 @@ bool contains(const InterfaceAddress& own, const wire::Gid& address) {
 }
 
 std::string to_string(const InterfaceAddress& address) {
-    return fmt::format("{}/{}", address_text(address.gid), address.length);
+    const auto prefix = fmt::format("{}/{}", address_text(address.gid), address.length);
+    return address.pkey == wire::PKey{0xffff} ? prefix : fmt::format("{}%{}", prefix, wire::to_string(address.pkey));
 }
 
 std::string address_text(const wire::Gid& gid) {
@@ -57,6 +59,16 @@ std::optional<InterfaceAddress> parse_interface_address(std::string_view text) {
     if (!ipv6) return std::nullopt;
     const InterfaceAddress address{gid_of(ipv6->address), ipv6->length};
     if (ipv4_of(address.gid)) return std::nullopt;  // ::ffff:10.0.0.1/120 would be read as an IPv4 prefix
+    return address;
+}
+
+std::optional<InterfaceAddress> parse_ipoib_address(std::string_view text) {
+    const auto percent = text.find('%');
+    auto address = parse_interface_address(text.substr(0, percent));
+    if (!address || percent == std::string_view::npos) return address;
+    const auto pkey = wire::from_string<wire::PKey>(text.substr(percent + 1));
+    if (!pkey || wire::partition(*pkey) == 0) return std::nullopt;
+    address->pkey = wire::full_member(*pkey);
     return address;
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// An interface address with its prefix length, of either family: 10.99.0.1/16, fd76::1/64.
+/// An interface address with its prefix length, of either family: 10.99.0.1/16, fd76::1/64. On an InfiniBand port it is
+/// in a partition, as that of the kernel's ib0.8001 is: 10.8.0.1/24%0x8001.
 
 #include <cstdint>
 #include <optional>
@@ -16,6 +17,7 @@ namespace verbline::link {
 struct InterfaceAddress {
     wire::Gid gid{};            ///< an IPv4 address is mapped, as in datapath/link/ip_gid.h
     std::uint8_t length = 128;  ///< prefix length: 0..32 or 0..128, by family
+    wire::PKey pkey{0xffff};    ///< InfiniBand: its partition's, of full members
 
     constexpr auto operator<=>(const InterfaceAddress&) const = default;
 };
@@ -36,5 +38,7 @@ std::string address_text(const wire::Gid& gid);
 /// Parses "10.99.0.1/16" or "fd76::1/64"; none if the text is neither. Does not require `usable`, so networks parse
 /// too.
 std::optional<InterfaceAddress> parse_interface_address(std::string_view text);
+/// The same, of an InfiniBand port: also with the P_Key of a partition, behind a percent sign.
+std::optional<InterfaceAddress> parse_ipoib_address(std::string_view text);
 
 }  // namespace verbline::link

@@ -127,7 +127,7 @@ Gid solicited_node(const Gid& gid) {
 
 std::vector<Gid> groups_of(const std::vector<link::InterfaceAddress>& addresses) {
     std::vector<Gid> groups{all_nodes};
-    for (const auto& [address, length] : addresses) {
+    for (const auto& [address, length, pkey] : addresses) {
         const auto group = solicited_node(address);
         if (family_of(address) == Family::ipv6 && std::ranges::find(groups, group) == groups.end()) {
             groups.push_back(group);

@@ -12,11 +12,12 @@ import socket
 import struct
 import sys
 
-MARK, VERSION = 0x766C6875, 10
+MARK, VERSION = 0x766C6875, 11
 JOIN, GRANTED, REFUSED, GROUP, DONE = range(1, 6)
 HEADER = struct.Struct("=IHH")
 MOST_ADDRESSES = 8
-ADDRESS = struct.Struct("=16sB")
+ADDRESS = struct.Struct("=16sBH")
+DEFAULT_PARTITION = 0xFFFF
 
 
 def mac_bytes(text):
@@ -28,11 +29,11 @@ def address_field(text):
     packed = interface.ip.packed
     if interface.version == 4:
         packed = bytes(10) + b"\xff\xff" + packed
-    return ADDRESS.pack(packed, interface.network.prefixlen)
+    return ADDRESS.pack(packed, interface.network.prefixlen, DEFAULT_PARTITION)
 
 
 def address_text(field):
-    packed, length = ADDRESS.unpack(field)
+    packed, length, _ = ADDRESS.unpack(field)
     address = ipaddress.ip_address(packed)
     return f"{address.ipv4_mapped or address}/{length}"
 

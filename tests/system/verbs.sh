@@ -50,10 +50,11 @@ verbs_nodes() {
     verbs_node "$hub-b" "$ns_verbs_peer" link3
 }
 
-# verbs_fabric_node NAME HOST ADDRESS: the port of that host on the fabric, shared by programs.
+# verbs_fabric_node NAME HOST ADDRESS...: the port of that host on the fabric, shared by programs.
 verbs_fabric_node() {
     echo "/run/verbline/hub/$1" >>"$bed/leftovers"
-    start "$1" "$verbline" node "$1" --port "ib:$2@$fabric" --ip "$3"
+    local addresses=("${@:3}")
+    start "$1" "$verbline" node "$1" --port "ib:$2@$fabric" "${addresses[@]/#/--ip=}"
     await_line "$1" 'ready$' 20
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <utility>
 
 #include "apps/libibverbs/ucma/fabric_network.h"
@@ -47,10 +48,12 @@ Subnet::Handlers FabricNetwork::handlers() {
             .broadcast = [this](const sa::Group& group) { granted(group); }};
 }
 
-void FabricNetwork::find_neighbour(Ticket ticket, const wire::Gid& /*from*/, const wire::Gid& to,
+void FabricNetwork::find_neighbour(Ticket ticket, const wire::Gid& from, const wire::Gid& to,
                                    NeighbourHandler handler) {
     finding_.insert_or_assign(ticket, std::move(handler));
-    callbacks().later([this, ticket, to] { subnet_->find_neighbour(ticket, to); });
+    const auto own = std::ranges::find(addresses_, from, &link::InterfaceAddress::gid);
+    const auto pkey = own != addresses_.end() ? own->pkey : link::InterfaceAddress{}.pkey;
+    callbacks().later([this, ticket, to, pkey] { subnet_->find_neighbour(ticket, to, pkey); });
 }
 
 void FabricNetwork::find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey, PathHandler handler) {

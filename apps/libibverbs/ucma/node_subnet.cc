@@ -34,8 +34,8 @@ void NodeSubnet::ask(Ticket ticket, const hub::SubnetQuestion& question) {
     arm(first_pause);
 }
 
-void NodeSubnet::find_neighbour(Ticket ticket, const wire::Gid& to) {
-    ask(ticket, hub::FindNeighbour{to});
+void NodeSubnet::find_neighbour(Ticket ticket, const wire::Gid& to, wire::PKey pkey) {
+    ask(ticket, hub::FindNeighbour{to, pkey});
 }
 
 void NodeSubnet::find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey) {
@@ -98,7 +98,7 @@ void NodeSubnet::take(const hub::SubnetNews& news) {
             found.code == 0
                 ? Result<wire::Gid>(found.gid)
                 : failure(found.code, fmt::format("{}: no host answers for {}", name_, wire::to_string(found.to)));
-        for (const auto ticket : answered(hub::FindNeighbour{found.to})) handlers_.neighbour(ticket, gid);
+        for (const auto ticket : answered(hub::FindNeighbour{found.to, found.pkey})) handlers_.neighbour(ticket, gid);
     }
     for (const auto& found : news.paths) {
         const auto path =

@@ -39,7 +39,7 @@ public:
     NodeSubnet(const std::string& name, const OpenedLink& link, LinkSubnet& node, control::Loop& loop,
                Handlers handlers);
 
-    void find_neighbour(Ticket ticket, const wire::Gid& to) override;
+    void find_neighbour(Ticket ticket, const wire::Gid& to, wire::PKey pkey) override;
     void find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey) override;
     void join(Ticket ticket, const rdmacm::GroupRequest& request) override;
     void leave(Ticket ticket, const wire::Gid& mgid) override;

@@ -74,7 +74,8 @@ void OwnSubnet::port_event(mad::PortEvent event) {
     if (mad::asks_for_registrations(event)) port_.reregister();
 }
 
-void OwnSubnet::find_neighbour(Ticket ticket, const wire::Gid& to) {
+/// All addresses of a port of the program's own are in the default partition.
+void OwnSubnet::find_neighbour(Ticket ticket, const wire::Gid& to, wire::PKey /*pkey*/) {
     neighbours_->find(ticket, to, [this, ticket](const Result<wire::Gid>& gid) { handlers_.neighbour(ticket, gid); });
 }
 

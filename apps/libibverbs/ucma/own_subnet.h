@@ -29,7 +29,7 @@ public:
                                                      Handlers handlers);
     ~OwnSubnet() override;
 
-    void find_neighbour(Ticket ticket, const wire::Gid& to) override;
+    void find_neighbour(Ticket ticket, const wire::Gid& to, wire::PKey pkey) override;
     void find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey) override;
     void join(Ticket ticket, const rdmacm::GroupRequest& request) override;
     void leave(Ticket ticket, const wire::Gid& mgid) override;

@@ -21,7 +21,7 @@ std::vector<wire::Gid> missing_of(const OpenedLink& link, const host::InterfaceA
     const auto in = [](const auto& list, const wire::Gid& gid) {
         return std::ranges::find(list, gid, &link::InterfaceAddress::gid) != list.end();
     };
-    for (const auto& [gid, length] : link.addresses) {
+    for (const auto& [gid, length, pkey] : link.addresses) {
         // The default GID is the port's, whether the interface has the address or not.
         const bool there = gid == link::link_local_gid(link.mac) || in(now.addresses, gid) || in(now.unsure, gid);
         if (!there || now.mac != link.mac) missing.push_back(gid);

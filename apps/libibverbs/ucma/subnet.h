@@ -36,7 +36,8 @@ public:
     Subnet& operator=(const Subnet&) = delete;
     virtual ~Subnet() = default;
 
-    virtual void find_neighbour(Ticket ticket, const wire::Gid& to) = 0;
+    /// `pkey`: of the partition that the port's address is in from which `to` is to be reached.
+    virtual void find_neighbour(Ticket ticket, const wire::Gid& to, wire::PKey pkey) = 0;
     virtual void find_path(Ticket ticket, const wire::Gid& to, wire::PKey pkey) = 0;
     virtual void join(Ticket ticket, const rdmacm::GroupRequest& request) = 0;
     virtual void leave(Ticket ticket, const wire::Gid& mgid) = 0;

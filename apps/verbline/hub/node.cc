@@ -38,7 +38,8 @@ public:
                  "DPDK; or ib:HOST@FABRIC, a port of a soft InfiniBand fabric.",
                  "On a fabric the node is the host: it alone asks the subnet manager for paths, with one cache for all "
                  "programs, joins multicast groups, once for all of them, and resolves IP addresses as an IPoIB "
-                 "interface does. --ip names the addresses of that interface; without it the fabric's hub gives them.",
+                 "interface does. --ip names the addresses of that interface, and with a P_Key behind it, such as "
+                 "10.8.0.1/24%0x8001, of one in another partition; without it the fabric's hub gives them.",
                  "A packet goes to the program that its destination queue pair number names; up to 1023 programs have "
                  "16384 numbers each. Connection requests go to the program that listens at their address and port: "
                  "programs share port numbers by address, or by RDMA_OPTION_ID_REUSEADDR, as on a host. Programs of "
@@ -145,9 +146,11 @@ private:
 
     Outcome read_addresses() {
         for (const auto& text : addresses_) {
-            const auto address = link::parse_interface_address(text);
+            const bool fabric = options_.node->fabric.has_value();
+            const auto address = fabric ? link::parse_ipoib_address(text) : link::parse_interface_address(text);
             if (!address || !link::usable(*address)) {
-                return usage_failure(fmt::format("node: {} is no address such as 10.1.0.1/24 or fd00::1/64", text));
+                return usage_failure(fmt::format("node: {} is no address such as 10.1.0.1/24 or fd00::1/64{}", text,
+                                                 fabric ? ", or in a partition 10.8.0.1/24%0x8001" : ""));
             }
             options_.node->addresses.push_back(*address);
         }

@@ -94,6 +94,7 @@ std::vector<Message> one_of_each() {
     const PortUse bound{.family = rdmacm::Family::ib, .address = address("fd00::1/64").gid, .only_its_family = false};
     return {Join{mac, {address("10.0.0.1/24"), address("fd00::1/64")}, "ib_send_bw"},
             Join{{}, {}, ""},
+            Join{mac, {*link::parse_ipoib_address("10.8.0.1/24%0x8001")}, "ib_send_bw"},
             Granted{"/run/lane-0.sock", mac, {address("10.99.0.1/16")}, 4200},
             Refused{EADDRINUSE, "address in use"},
             GroupMembership{multicast_mac, true},
@@ -134,6 +135,8 @@ std::vector<Message> one_of_each() {
             FindNeighbour{address("10.1.0.9/24").gid},
             NeighbourFound{address("10.1.0.9/24").gid, address("fe80::10:3/64").gid, 0},
             NeighbourFound{address("10.1.0.9/24").gid, {}, EHOSTUNREACH},
+            FindNeighbour{address("10.1.0.9/24").gid, wire::PKey{0x8001}},
+            NeighbourFound{address("10.1.0.9/24").gid, {}, EHOSTUNREACH, wire::PKey{0x8001}},
             FindPath{address("fe80::10:3/64").gid, wire::PKey{0x8001}},
             PathFound{address("fe80::10:3/64").gid, wire::PKey{0x8001}, path_record(), 0},
             PathFound{address("fe80::10:3/64").gid, wire::PKey{0x8001}, {}, ETIMEDOUT},

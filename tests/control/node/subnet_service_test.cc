@@ -35,13 +35,16 @@ struct SubnetServiceTest : ::testing::Test {
         int changes = 0, moves = 0;
     };
 
-    std::unique_ptr<Node> open(const char* host, wire::Ipv4Address address) {
+    std::unique_ptr<Node> open(const char* host, wire::Ipv4Address address,
+                               const std::vector<link::InterfaceAddress>& others = {}) {
         auto made = std::make_unique<Node>();
         made->transport = std::move(*mad::open(fabric.spec(host), *loop));
+        std::vector<link::InterfaceAddress> addresses{{link::gid_of(address), 24}};
+        addresses.insert(addresses.end(), others.begin(), others.end());
         made->subnet = std::make_unique<SubnetService>(
             *made->transport, *loop,
             SubnetService::Setup{
-                .addresses = {{link::gid_of(address), 24}},
+                .addresses = addresses,
                 .send =
                     [this](wire::Bytes frame) {
                         sent.emplace_back(frame.begin(), frame.end());
@@ -265,6 +268,36 @@ TEST_F(SubnetServiceTest, WhenTheSubnetManagerHasForgottenAllMembersAreToldSo) {
     ASSERT_TRUE(until([&] { return h2->subnet->port().reregistrations == 1; }));
     EXPECT_GT(h2->changes, changes);
     EXPECT_TRUE(until([&] { return is_member(*h2, mgid); }));
+}
+
+TEST_F(SubnetServiceTest, AddressesAreInPartitions) {
+    constexpr wire::PKey blue{0x8001};
+    const auto in_blue = [](unsigned number) {
+        return std::vector<link::InterfaceAddress>{{link::gid_of(ipv4(10, 8, 0, number)), 24, blue}};
+    };
+    h2.reset();
+    h3.reset();
+    h2 = open("H2", ipv4(10, 7, 0, 2), in_blue(2));
+    h3 = open("H3", ipv4(10, 7, 0, 3), in_blue(3));
+    await_broadcast();
+    const auto to_blue = wire::ipoib_broadcast_mgid(blue);
+    EXPECT_FALSE(h2->link_groups.contains(to_blue)) << "the port is not in it";
+    fabric.assign(
+        "Default=0x7fff, ipoib, defmember=full : ALL=full, ALL_SWITCHES=full, SELF=full;\n"
+        "Blue=0x0001, ipoib, defmember=full : ALL=full;\n");
+    ASSERT_TRUE(until([&] { return h2->link_groups.contains(to_blue) && h3->link_groups.contains(to_blue); }))
+        << "now it is";
+    const auto far = link::gid_of(ipv4(10, 8, 0, 3));
+    h2->subnet->find(first_lane, hub::FindNeighbour{far, blue});
+    const auto found = next<hub::NeighbourFound>(*h2, first_lane);
+    EXPECT_EQ(found.code, 0);
+    EXPECT_EQ(found.gid, gid_3);
+    EXPECT_EQ(found.pkey, blue);
+    h2->subnet->find(first_lane, hub::FindNeighbour{far, pkey});
+    EXPECT_EQ(next<hub::NeighbourFound>(*h2, first_lane).code, EHOSTUNREACH)
+        << "in the default partition it is nobody's";
+    h2->subnet->find(first_lane, hub::FindNeighbour{far, wire::PKey{0x8002}});
+    EXPECT_EQ(next<hub::NeighbourFound>(*h2, first_lane).code, EHOSTUNREACH) << "the port has no address there";
 }
 
 TEST_F(SubnetServiceTest, WhatIsNotForItIsDropped) {

@@ -14,6 +14,23 @@ TEST(InterfaceAddress, IsWrittenAndReadAlike) {
     }
 }
 
+TEST(InterfaceAddress, OfAnInfinibandPortIsInAPartition) {
+    for (const auto* const text : {"10.8.0.1/24%0x8001", "fd00::1/64%0x9234", "10.8.0.1/24"}) {
+        const auto address = parse_ipoib_address(text);
+        ASSERT_TRUE(address) << text;
+        EXPECT_EQ(to_string(*address), text);
+        EXPECT_TRUE(usable(*address));
+    }
+    EXPECT_EQ(parse_ipoib_address("10.8.0.1/24%1"), parse_ipoib_address("10.8.0.1/24%0x8001"))
+        << "it is known by its full members' P_Key";
+    EXPECT_EQ(parse_ipoib_address("10.8.0.1/24%0xffff"), parse_interface_address("10.8.0.1/24"));
+    for (const auto* const text : {"10.8.0.1/24%", "10.8.0.1/24%0x8000", "10.8.0.1/24%0", "10.8.0.1/24%blue",
+                                   "10.8.0.1/24%0x18001", "10.8.0.1%0x8001/24"})
+        EXPECT_FALSE(parse_ipoib_address(text)) << text;
+    EXPECT_FALSE(parse_interface_address("10.8.0.1/24%0x8001")) << "elsewhere there are none";
+    EXPECT_FALSE(usable({parse_interface_address("10.8.0.1/24")->gid, 24, wire::PKey{0x8000}}));
+}
+
 TEST(InterfaceAddress, NothingElseIsRead) {
     for (const auto* text : {"", "10.99.0.1", "10.99.0.1/33", "10.99.0.1/-1", "10.99.0.1/16 ", "fd76::1", "fd76::1/129",
                              "fd76::1/", "fd76::1/64x", "::ffff:10.0.0.1/120", "host/24", "/24"}) {

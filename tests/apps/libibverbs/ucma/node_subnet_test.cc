@@ -84,7 +84,7 @@ TEST_F(NodeSubnetTest, AnAnswerIsForAllWhoHaveAsked) {
     subnet->find_path(1, gid(7), wire::PKey{0xffff});
     subnet->find_path(2, gid(7), wire::PKey{0xffff});
     subnet->find_path(3, gid(8), wire::PKey{0xffff});
-    subnet->find_neighbour(4, gid(7));
+    subnet->find_neighbour(4, gid(7), wire::PKey{0xffff});
     EXPECT_EQ(node.heard().size(), 4u);
     node.say(hub::PathFound{gid(7), wire::PKey{0xffff}, {.destination_lid = wire::Lid{7}}, 0});
     node.say(hub::NeighbourFound{gid(7), {}, EHOSTUNREACH});
@@ -132,10 +132,10 @@ TEST_F(NodeSubnetTest, AJoinThatIsWithdrawnIsLeft) {
 }
 
 TEST_F(NodeSubnetTest, WhatTheNodeDoesNotAnswerIsAskedAgain) {
-    subnet->find_neighbour(1, gid(7));
+    subnet->find_neighbour(1, gid(7), wire::PKey{0x8001});
     EXPECT_EQ(node.heard().size(), 1u);
     ASSERT_TRUE(until([&] { return counter("subnet_questions_again") == 1; }));
-    EXPECT_EQ(node.heard(), std::vector<hub::Message>{hub::FindNeighbour{gid(7)}});
+    EXPECT_EQ(node.heard(), std::vector<hub::Message>{hub::FindNeighbour{gid(7), wire::PKey{0x8001}}});
 }
 
 TEST_F(NodeSubnetTest, ANodeThatHasReturnedKnowsTheGroupsAgain) {

@@ -26,7 +26,7 @@ void check(const hub::Message& message) {
         expect(!join->mac.multicast() && join->addresses.size() <= hub::max_addresses);
         for (const auto& address : join->addresses) {
             expect(link::usable(address));
-            expect(link::parse_interface_address(to_string(address)) == address);
+            expect(link::parse_ipoib_address(to_string(address)) == address);
         }
     }
 }
