@@ -9,7 +9,6 @@
 ///
 ///     hello     test, client's memory          -> path MTU, server's memory, or a refusal
 ///     pairs     some of the queue pairs        -> the server's of the same numbers
-///     connect                                  -> the server's queue pairs are ready to send and receive
 ///     begin     a round                        -> the server is ready for it
 ///     end       what the client has sent       -> what the server has received; status busy: not all of it yet
 ///     alive                                    -> nothing: the client is at work
@@ -32,7 +31,7 @@ namespace verbline::rdma_bench {
 constexpr wire::MadClass management_class{0x0a};  ///< of the range 0x09 to 0x0f
 constexpr std::uint32_t protocol_version = 1;
 
-enum class MessageKind : std::uint16_t { hello = 0x10, pairs, connect, begin, end, alive, bye };
+enum class MessageKind : std::uint16_t { hello = 0x10, pairs, begin = 0x13, end, alive, bye };
 
 /// Why a server takes no test.
 enum class Refusal : std::uint16_t { none, version, unsupported, occupied, no_memory };
