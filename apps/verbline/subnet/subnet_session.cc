@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/subnet/subnet_session.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <pthread.h>
@@ -12,6 +13,8 @@
 
 namespace verbline::cli {
 namespace {
+
+constexpr Time look_interval = 20 * millisecond;  ///< between two looks at what may end a wait
 
 sigset_t stop_signals() {
     sigset_t set;
@@ -37,7 +40,11 @@ std::expected<SubnetSession, Failure> SubnetSession::open(const std::string& spe
 
 bool SubnetSession::run_until(const std::function<bool()>& done, Time limit) {
     const Time end = loop_->now() + limit;
-    while (!done() && loop_->now() < end) loop_->run_once(end - loop_->now());
+    while (!done() && loop_->now() < end) {
+        if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) break;
+        const auto left = end - loop_->now();
+        loop_->run_once(stop_ != nullptr ? std::min(left, look_interval) : left);
+    }
     return done();
 }
 

@@ -4,6 +4,7 @@
 /// @file
 /// A port and its subnet administrator, for commands that make a few queries and end. DPDK is not started.
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -29,8 +30,10 @@ public:
     mad::Transport& transport() { return *transport_; }
     const mad::PortFacts& port() const { return transport_->port(); }
 
-    /// Runs the loop until `done`, or for `limit`. Returns done().
+    /// Runs the loop until `done`, or for `limit`, or soon after `give_up_at` says so. Returns done().
     bool run_until(const std::function<bool()>& done, Time limit);
+    /// Whoever waits need not wait longer once `stop` is set, by another thread. It outlives the session.
+    void give_up_at(const std::atomic<bool>& stop) { stop_ = &stop; }
     /// Blocks SIGINT and SIGTERM: they stay pending until run_until_signal.
     static void hold_signals();
     /// Runs the loop until SIGINT or SIGTERM. Call `hold_signals` first.
@@ -42,6 +45,7 @@ private:
 
     std::unique_ptr<control::Loop> loop_;
     std::unique_ptr<mad::Transport> transport_;
+    const std::atomic<bool>* stop_ = nullptr;  ///< null: nobody interrupts
 };
 
 /// Longer than all retries of a patient request (sa::Client::patient).

@@ -28,7 +28,7 @@ Result<void> Client::connect(const wire::Gid& server, TestSpec spec) {
     auto channel = Channel::create(port_, number_);
     if (!channel) return std::unexpected(channel.error());
     channel_ = std::move(*channel);
-    auto path = port_.path_to(server);
+    auto path = port_.path_to(server, stop_);
     if (!path) return std::unexpected(path.error());
     server_ = path->path;
     if (auto found = channel_->connect(server_, [this](Time) { return may_go_on(port_, stop_); }); !found) return found;

@@ -5,6 +5,7 @@
 /// One end's port: packet buffers, network device, addresses, RDMA device. A port of its own, a member of a node, or a
 /// port of a soft fabric. One thread uses it at a time: the one that opens it, then the one that polls it.
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -83,8 +84,8 @@ public:
 
     /// Path to a host, from our address on its network, in the version of RoCE of the options; the host answers in
     /// that. Polls meanwhile; a few seconds at most. EHOSTUNREACH: it does not answer, or is on none of our networks,
-    /// or the subnet administrator knows no path.
-    Result<PortPath> path_to(const wire::Gid& peer);
+    /// or the subnet administrator knows no path. ECANCELED: `stop` is set.
+    Result<PortPath> path_to(const wire::Gid& peer, const std::atomic<bool>& stop);
 
     /// Memory of the packet buffers of a port, in MB.
     static std::size_t buffer_memory_mb();
@@ -96,14 +97,14 @@ private:
 
     Result<void> open_rdma(const PortOptions& options);
     void upkeep(Time now) noexcept;
-    Result<PortPath> roce_path_to(const wire::Gid& peer);
-    Result<PortPath> subnet_path_to(const wire::Gid& peer);
-    Result<wire::PathRecord> ask_subnet_manager(const wire::Gid& to) const;
-    Result<wire::PathRecord> ask_node_for_path(const wire::Gid& to);
-    Result<wire::MacAddress> next_hop(const wire::Gid& from, const wire::Gid& to);
-    Result<wire::MacAddress> ask_node(const wire::Gid& from, const wire::Gid& to);
+    Result<PortPath> roce_path_to(const wire::Gid& peer, const std::atomic<bool>& stop);
+    Result<PortPath> subnet_path_to(const wire::Gid& peer, const std::atomic<bool>& stop);
+    Result<wire::PathRecord> ask_subnet_manager(const wire::Gid& to, const std::atomic<bool>& stop) const;
+    Result<wire::PathRecord> ask_node_for_path(const wire::Gid& to, const std::atomic<bool>& stop);
+    Result<wire::MacAddress> next_hop(const wire::Gid& from, const wire::Gid& to, const std::atomic<bool>& stop);
+    Result<wire::MacAddress> ask_node(const wire::Gid& from, const wire::Gid& to, const std::atomic<bool>& stop);
     template <class Find>
-    auto poll_until(Time until, Find find) -> decltype(find(Time{}));
+    auto poll_until(Time until, const std::atomic<bool>& stop, Find find) -> decltype(find(Time{}));
 
     std::unique_ptr<rte_mempool, FreePool> pool_;
     std::mutex hub_mutex_;  ///< the broker's; one thread at a time uses the port, so nobody waits

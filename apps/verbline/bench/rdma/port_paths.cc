@@ -21,10 +21,22 @@ namespace verbline::rdma_bench {
 namespace {
 
 constexpr Time resolution_patience = 5 * second, path_patience = 10 * second, ask_again = second;
+constexpr Time kernel_slice = 100 * millisecond;  ///< in which the kernel's answer is awaited, and no signal seen
 constexpr std::uint8_t hop_limit = 64;
 
 bool is_link_local(const wire::Gid& gid) {
     return !link::ipv4_of(gid) && wire::is_link_local(link::ipv6_of(gid));
+}
+
+/// The kernel goes on with its resolution from one question to the next.
+Result<wire::MacAddress> ask_kernel(unsigned ifindex, const wire::Gid& from, const wire::Gid& to,
+                                    const std::atomic<bool>& stop) {
+    const auto until = monotonic_now() + resolution_patience;
+    for (;;) {
+        auto mac = host::resolve_kernel_neighbour(ifindex, from, to, kernel_slice);
+        const bool no_answer_yet = !mac && mac.error().code == ETIMEDOUT;
+        if (!no_answer_yet || monotonic_now() >= until || stop.load(std::memory_order_relaxed)) return mac;
+    }
 }
 
 }  // namespace
@@ -40,21 +52,23 @@ wire::Gid Port::address() const {
     return own_gid();
 }
 
-/// What `find` returns, unless that is nothing until then.
+/// What `find` returns, unless that is nothing until then, or until `stop`.
 template <class Find>
-auto Port::poll_until(Time until, Find find) -> decltype(find(Time{})) {
-    for (auto now = monotonic_now(); now < until; now = monotonic_now()) {
+auto Port::poll_until(Time until, const std::atomic<bool>& stop, Find find) -> decltype(find(Time{})) {
+    for (auto now = monotonic_now(); now < until && !stop.load(std::memory_order_relaxed); now = monotonic_now()) {
         if (auto found = find(now)) return found;
         poll(now);
     }
     return std::nullopt;
 }
 
-Result<PortPath> Port::path_to(const wire::Gid& peer) {
-    return infiniband() ? subnet_path_to(peer) : roce_path_to(peer);
+Result<PortPath> Port::path_to(const wire::Gid& peer, const std::atomic<bool>& stop) {
+    auto path = infiniband() ? subnet_path_to(peer, stop) : roce_path_to(peer, stop);
+    if (!path && stop.load(std::memory_order_relaxed)) return failure(ECANCELED, "interrupted");
+    return path;
 }
 
-Result<PortPath> Port::roce_path_to(const wire::Gid& peer) {
+Result<PortPath> Port::roce_path_to(const wire::Gid& peer, const std::atomic<bool>& stop) {
     auto ours = own_gid();
     if (!is_link_local(peer)) {
         const bool ipv4 = link::ipv4_of(peer).has_value();
@@ -71,7 +85,7 @@ Result<PortPath> Port::roce_path_to(const wire::Gid& peer) {
     }
     const auto index = rdma_->gids().find(ours, roce_, {});
     if (!index) return failure(EADDRNOTAVAIL, fmt::format("{} has no such address of this version of RoCE", text()));
-    auto mac = next_hop(ours, peer);
+    auto mac = next_hop(ours, peer, stop);
     if (!mac) return std::unexpected(mac.error());
     return PortPath{.path = {.gid_index = static_cast<unsigned>(*index),
                              .address = {.global = true, .dgid = peer, .hop_limit = hop_limit},
@@ -79,13 +93,12 @@ Result<PortPath> Port::roce_path_to(const wire::Gid& peer) {
                     .mtu = max_mtu()};
 }
 
-Result<wire::MacAddress> Port::next_hop(const wire::Gid& from, const wire::Gid& to) {
+Result<wire::MacAddress> Port::next_hop(const wire::Gid& from, const wire::Gid& to, const std::atomic<bool>& stop) {
     if (rdma_->gids().find(to, roce_, {})) return link_.mac;  // ourselves, or another member of the node
     if (const auto known = link::mac_of_link_local(to)) return *known;
-    if (member()) return ask_node(from, to);
-    if (link_.neighbours == nullptr)
-        return host::resolve_kernel_neighbour(link_.ifindex, from, to, resolution_patience);
-    const auto found = poll_until(monotonic_now() + resolution_patience, [&](Time) {
+    if (member()) return ask_node(from, to, stop);
+    if (link_.neighbours == nullptr) return ask_kernel(link_.ifindex, from, to, stop);
+    const auto found = poll_until(monotonic_now() + resolution_patience, stop, [&](Time) {
         auto mac = link_.neighbours->find(to);
         if (!mac && !link_.neighbours->resolving(to)) link_.neighbours->resolve(to);
         return mac;
@@ -96,10 +109,10 @@ Result<wire::MacAddress> Port::next_hop(const wire::Gid& from, const wire::Gid& 
 }
 
 /// The node resolves, and does not keep its answer from others meanwhile: it is asked until it has one.
-Result<wire::MacAddress> Port::ask_node(const wire::Gid& from, const wire::Gid& to) {
+Result<wire::MacAddress> Port::ask_node(const wire::Gid& from, const wire::Gid& to, const std::atomic<bool>& stop) {
     Time next = 0;
     using Answer = Result<wire::MacAddress>;
-    const auto answer = poll_until(monotonic_now() + resolution_patience, [&](Time now) -> std::optional<Answer> {
+    const auto answer = poll_until(monotonic_now() + resolution_patience, stop, [&](Time now) -> std::optional<Answer> {
         if (now < next) return std::nullopt;
         next = now + millisecond;
         auto mac = hub::resolve(link_.lane, from, to);
@@ -109,8 +122,8 @@ Result<wire::MacAddress> Port::ask_node(const wire::Gid& from, const wire::Gid& 
     return failure(ETIMEDOUT, fmt::format("{} has no next hop to {} yet", text(), link::address_text(to)));
 }
 
-Result<PortPath> Port::subnet_path_to(const wire::Gid& peer) {
-    const auto record = member() ? ask_node_for_path(peer) : ask_subnet_manager(peer);
+Result<PortPath> Port::subnet_path_to(const wire::Gid& peer, const std::atomic<bool>& stop) {
+    const auto record = member() ? ask_node_for_path(peer, stop) : ask_subnet_manager(peer, stop);
     if (!record) return std::unexpected(record.error());
     const auto index = rdma_->gids().find(own_gid(), link::GidType::ib, {});
     if (!index) return failure(EADDRNOTAVAIL, fmt::format("{} has no GID", text()));
@@ -118,10 +131,11 @@ Result<PortPath> Port::subnet_path_to(const wire::Gid& peer) {
                     .mtu = std::min<std::uint32_t>(max_mtu(), wire::mtu_bytes(record->mtu))};
 }
 
-Result<wire::PathRecord> Port::ask_subnet_manager(const wire::Gid& to) const {
+Result<wire::PathRecord> Port::ask_subnet_manager(const wire::Gid& to, const std::atomic<bool>& stop) const {
     const auto& place = link_.fabric_link;
     auto session = cli::SubnetSession::open(fmt::format("ibsim:{},host={}", place.fabric, place.host));
     if (!session) return failure(ENETDOWN, session.error().line);
+    session->give_up_at(stop);
     sa::Client client(session->transport(), session->loop());
     const auto [query, components] = cli::path_query(own_gid(), to, pkey());
     const auto path = cli::await<wire::PathRecord>(
@@ -132,15 +146,16 @@ Result<wire::PathRecord> Port::ask_subnet_manager(const wire::Gid& to) const {
 }
 
 /// The node says it once; one that has been restarted meanwhile does not know that it was asked.
-Result<wire::PathRecord> Port::ask_node_for_path(const wire::Gid& to) {
+Result<wire::PathRecord> Port::ask_node_for_path(const wire::Gid& to, const std::atomic<bool>& stop) {
     const hub::FindPath question{.to = to, .pkey = pkey()};
     Time next = 0;
-    const auto found = poll_until(monotonic_now() + path_patience, [&](Time now) -> std::optional<hub::PathFound> {
-        if (now >= next && hub::ask_subnet(link_.lane, question)) next = now + ask_again;
-        for (const auto& path : hub::take_subnet_news(link_.lane).paths)
-            if (path.to == question.to && path.pkey == question.pkey) return path;
-        return std::nullopt;
-    });
+    const auto found =
+        poll_until(monotonic_now() + path_patience, stop, [&](Time now) -> std::optional<hub::PathFound> {
+            if (now >= next && hub::ask_subnet(link_.lane, question)) next = now + ask_again;
+            for (const auto& path : hub::take_subnet_news(link_.lane).paths)
+                if (path.to == question.to && path.pkey == question.pkey) return path;
+            return std::nullopt;
+        });
     if (found && found->code == 0) return found->path;
     return failure(found ? found->code : ETIMEDOUT,
                    fmt::format("{} knows no path to {}; is the server's port up, and a subnet manager running?", text(),
