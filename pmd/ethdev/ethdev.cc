@@ -13,6 +13,7 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_flow.h>
 #include <rte_mbuf.h>
 
 #include <fmt/format.h>
@@ -22,14 +23,6 @@
 namespace verbline::pmd {
 namespace {
 
-constexpr std::uint64_t wanted_tx =
-    RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
-    RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO |
-    RTE_ETH_TX_OFFLOAD_GENEVE_TNL_TSO | RTE_ETH_TX_OFFLOAD_GRE_TNL_TSO | RTE_ETH_TX_OFFLOAD_IPIP_TNL_TSO |
-    RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_OUTER_UDP_CKSUM;
-constexpr std::uint64_t wanted_rx =
-    RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
-constexpr std::uint64_t wanted_rss = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP;
 constexpr std::uint32_t max_tso = 65535;
 constexpr std::uint16_t min_tso_segment = 256;  ///< i40e and iavf refuse smaller ones; no driver says so
 
@@ -107,15 +100,12 @@ Result<void> EthDevice::configure(const PacketPools& pools, const EthDeviceOptio
                      .rx_queues = std::clamp<std::uint16_t>(options.rx_queues, 1, std::min(most, info.max_rx_queues)),
                      .tx_queues = std::clamp<std::uint16_t>(options.tx_queues, 1, std::min(most, info.max_tx_queues)),
                      .max_packet = mtu + std::uint32_t{RTE_ETHER_HDR_LEN},
-                     .tx_offloads = options.offloads ? wanted_tx & info.tx_offload_capa : 0,
-                     .rx_offloads = options.offloads ? wanted_rx & info.rx_offload_capa : 0,
                      .min_tso_segment = min_tso_segment,
                      .max_tso_segments = chain_limit(info.tx_desc_lim.nb_seg_max),
                      .max_segments = chain_limit(info.tx_desc_lim.nb_mtu_seg_max)};
+    if (auto chosen = choose_offloads(info, options.offloads); !chosen) return chosen;
     if (scatter) capabilities_.rx_offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
-    if ((capabilities_.tx_offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0) capabilities_.max_tso = max_tso;
     sends_between_bursts_ = std::string_view(info.driver_name) == bonding;
-    must_prepare_ = (capabilities_.tx_offloads & ~std::uint64_t{RTE_ETH_TX_OFFLOAD_MULTI_SEGS}) != 0;
     lanes_ = std::vector<Lane>(capabilities_.tx_queues);
     numa_socket_ = numa_socket_of(info);
 
@@ -123,13 +113,34 @@ Result<void> EthDevice::configure(const PacketPools& pools, const EthDeviceOptio
     configuration.rxmode.mtu = mtu;
     configuration.rxmode.offloads = capabilities_.rx_offloads;
     configuration.txmode.offloads = capabilities_.tx_offloads;
-    if (capabilities_.rx_queues > 1 && (wanted_rss & info.flow_type_rss_offloads) != 0) {
+    if (capabilities_.rx_queues > 1 && rss_types_ != 0) {
         configuration.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-        configuration.rx_adv_conf.rss_conf.rss_hf = wanted_rss & info.flow_type_rss_offloads;
+        configuration.rx_adv_conf.rss_conf.rss_hf = rss_types_;
     }
+    if (options.isolated)
+        if (auto done = isolate(); !done) return done;
     const int rc = rte_eth_dev_configure(port_.id(), capabilities_.rx_queues, capabilities_.tx_queues, &configuration);
     if (rc != 0) return failed(port_.name(), "configuration", rc);
     return set_up_queues(pools, options.descriptors);
+}
+
+Result<void> EthDevice::choose_offloads(const rte_eth_dev_info& info, const OffloadChoice& choice) {
+    const auto chosen =
+        resolve(choice, {.rx = info.rx_offload_capa, .tx = info.tx_offload_capa, .rss = info.flow_type_rss_offloads});
+    if (!chosen) return failure(chosen.error().code, fmt::format("device {} {}", name(), chosen.error().what));
+    capabilities_.rx_offloads = chosen->rx, capabilities_.tx_offloads = chosen->tx;
+    rss_types_ = chosen->rss;
+    if ((chosen->tx & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0) capabilities_.max_tso = max_tso;
+    must_prepare_ = (chosen->tx & ~std::uint64_t{RTE_ETH_TX_OFFLOAD_MULTI_SEGS}) != 0;
+    return {};
+}
+
+/// Before the port is configured: drivers then set up less.
+Result<void> EthDevice::isolate() {
+    rte_flow_error error{};
+    if (rte_flow_isolate(port_.id(), 1, &error) == 0) return {};
+    return failure(EINVAL, fmt::format("device {} cannot leave to others what no rule names: {}", name(),
+                                       error.message != nullptr ? error.message : rte_strerror(rte_errno)));
 }
 
 Result<void> EthDevice::set_up_queues(const PacketPools& pools, std::uint16_t descriptors) {

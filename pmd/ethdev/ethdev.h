@@ -16,9 +16,12 @@
 
 #include <rte_ether.h>
 
+#include "pmd/ethdev/offloads.h"
 #include "pmd/ethdev/port.h"
 #include "pmd/netdev.h"
 #include "pmd/packet_pools.h"
+
+struct rte_eth_dev_info;
 
 namespace verbline::pmd {
 
@@ -29,7 +32,10 @@ struct EthDeviceOptions {
     std::uint16_t tx_queues = 1;
     std::uint16_t descriptors = 1024;  ///< in each queue; adjusted to the device's limits
     std::uint16_t mtu = 1500;          ///< bytes behind the Ethernet header
-    bool offloads = true;              ///< those that the driver has; few drivers use their fastest code with any
+    OffloadChoice offloads = {};       ///< few drivers use their fastest code with any
+    /// Only what rules of the device name is received (rte_flow_isolate): a driver that shares the device with the
+    /// kernel leaves the rest to that. EINVAL: the driver cannot.
+    bool isolated = false;
 };
 
 #define VERBLINE_ETHDEV_COUNTERS(X)                                           \
@@ -71,6 +77,8 @@ private:
 
     explicit EthDevice(EthdevPort port) : port_(std::move(port)) {}
     Result<void> configure(const PacketPools& pools, const EthDeviceOptions& options);
+    Result<void> choose_offloads(const rte_eth_dev_info& info, const OffloadChoice& choice);
+    Result<void> isolate();
     Result<void> set_up_queues(const PacketPools& pools, std::uint16_t descriptors);
     std::uint16_t prepare_and_send(std::uint16_t queue, Burst burst) noexcept;
     std::error_code filter();
@@ -79,7 +87,8 @@ private:
     Capabilities capabilities_;
     int numa_socket_ = any_numa_socket;
     bool sends_between_bursts_ = false;  ///< packets of the driver's own
-    bool must_prepare_ = false;  ///< some offload request may need the driver's tx_prepare
+    std::uint64_t rss_types_ = 0;        ///< RTE_ETH_RSS_*
+    bool must_prepare_ = false;          ///< some offload request may need the driver's tx_prepare
     std::atomic<bool> is_up_{false};
     std::atomic<bool> link_{true};  ///< as last polled
     bool has_identity_ = false;     ///< the driver filters by address

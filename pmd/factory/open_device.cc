@@ -68,7 +68,8 @@ struct Opener {
                                  {.rx_queues = options.queues,
                                   .tx_queues = options.queues,
                                   .mtu = options.mtu,
-                                  .offloads = options.offloads});
+                                  .offloads = options.offloads,
+                                  .isolated = options.isolated});
     }
 };
 

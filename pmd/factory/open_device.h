@@ -14,6 +14,7 @@
 
 #include "pmd/base/time.h"
 #include "pmd/base/tunables.h"
+#include "pmd/ethdev/offloads.h"
 #include "pmd/factory/device_spec.h"
 #include "pmd/netdev.h"
 #include "pmd/packet_pools.h"
@@ -33,7 +34,8 @@ struct OpenOptions {
     std::uint32_t memif_slot = 2304;  ///< bytes; a longer frame takes several slots
     unsigned memif_log2_ring =
         tunables::memif_log2_ring;  ///< slots; unused by a server, since the client creates the rings
-    bool offloads = true;           ///< a DPDK port is set up with the offloads that its driver has; without, with none
+    OffloadChoice offloads = {};    ///< of a DPDK port
+    bool isolated = false;          ///< it receives only what rules of it name (EthDeviceOptions)
     bool persistent = true;         ///< a tap outlives the process, so that its addresses survive a restart
     /// That an RDMA adapter's port must have; none: the device is to carry frames, and so cannot be one.
     std::optional<LinkLayer> link_layer = {};

@@ -26,7 +26,8 @@ void each_option(const CLI::App& app, auto&& visit) {
 std::vector<OptionKind> option_kinds(const CLI::App& app) {
     std::vector<OptionKind> kinds;
     each_option(app, [&](const CLI::Option& option) {
-        kinds.push_back({.name = name_of(option), .flag = option.get_expected_max() == 0});
+        const bool flag = option.get_expected_max() == 0;
+        kinds.push_back({.name = name_of(option), .flag = flag, .bare = !flag && option.get_expected_min() == 0});
     });
     return kinds;
 }
@@ -37,6 +38,15 @@ std::vector<SetOption> given_options(const CLI::App& app) {
         if (option.count() > 0) given.push_back({.name = name_of(option), .values = option.results()});
     });
     return given;
+}
+
+void declare_offloads(CLI::App& app, PortTexts& texts) {
+    app.add_option(
+           "--offloads", texts.offloads,
+           "of DPDK's ports: names with commas, such as ipv4-cksum,tcp-tso; all, or nothing: those that drivers "
+           "have; none; without it, none")
+        ->type_name("LIST")
+        ->expected(0, 1);
 }
 
 }  // namespace verbline::bench

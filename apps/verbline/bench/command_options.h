@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "apps/verbline/bench/port_choice.h"
 #include "apps/verbline/bench/profile.h"
 
 namespace CLI {
@@ -18,5 +19,8 @@ namespace verbline::bench {
 std::vector<OptionKind> option_kinds(const CLI::App& app);
 /// Those of them that were on the command line.
 std::vector<SetOption> given_options(const CLI::App& app);
+
+/// `--offloads [LIST]`.
+void declare_offloads(CLI::App& app, PortTexts& texts);
 
 }  // namespace verbline::bench

@@ -52,9 +52,14 @@ public:
                  "--profile reads options from a TOML file, under their long names without hyphens, DEVICE as "
                  "`device`; "
                  "what is on the command line wins. Each [[run]] of it is a measurement of its own with options of its "
-                 "own, such as size; all use the same ports, so devices, role, queues, MTU, lcores, offloads and "
-                 "impairments are the same for all. The result has a row for each. `description` and `eal`, the EAL "
+                 "own, such as size; all use the same ports, so devices, role, queues, MTU, lcores, offloads, "
+                 "RSS types and impairments are the same for all. The result has a row for each. `description` and "
+                 "`eal`, the EAL "
                  "arguments that it is meant for, are printed. config/profiles has some.",
+                 "--offloads and --rss-types take DPDK's names. One that both directions have, such as ipv4-cksum, "
+                 "means both, "
+                 "unless rx- or tx- is in front. A driver that lacks one is refused, with those that it has; ports and "
+                 "JSON say what was asked for and what is in effect.",
                  "`verbline doctor` looks at the machine first: what it finds is in the JSON, beside versions, CPU, "
                  "NUMA nodes, kernel and EAL arguments.",
                  "Cycles are of the time stamp counter. The exit status is 1, too, if a soak lost, repeated or "
@@ -70,6 +75,9 @@ public:
                          {"verbline -l 0-1 -a 3b:00.0,rxq_cqe_comp_en=1 -a 3b:00.1 -- bench packet dpdk:3b:00.0 "
                           "dpdk:3b:00.1 --profile config/profiles/single-core.toml",
                           "all frame sizes of a published report, in one table"},
+                         {"verbline -l 0-4 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role sink --queues 4 --offloads "
+                          "rx-ipv4-cksum,rx-udp-cksum --rss-types ip,udp",
+                          "what checking checksums costs, and hashing ports"},
                          {"verbline bench packet dpdk:net_ring0 --frames 100000 --impair loss=0.01,delay=1ms",
                           "try loss and latency without hardware"},
                          {"verbline -l 2-6 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role sink --queues 4 --soak",
@@ -183,7 +191,12 @@ private:
         app.add_option("--lcores", texts_.lcores, "those of the EAL that poll, such as 1,3-5; without it, all")
             ->type_name("LIST");
         app.add_flag("--software-rss", texts_.software_rss, "spread packets in software if a device has fewer queues");
-        app.add_flag("--offloads", texts_.offloads, "set DPDK's ports up with the offloads that their drivers have");
+        declare_offloads(app, texts_.ports);
+        app.add_option(
+               "--rss-types", texts_.ports.rss_types,
+               "of DPDK's ports, what is hashed for several queues, such as ip,udp; without it, ip,tcp,udp as far "
+               "as the driver has them")
+            ->type_name("LIST");
         app.add_flag("--bidirectional", texts_.bidirectional,
                      "loopback: both devices send and receive; --rate is of each direction, --frames and what is "
                      "printed of both");

@@ -148,6 +148,11 @@ Result<void> read_devices(const PacketTexts& texts, PacketPlan& plan) {
         plan.devices.push_back(std::move(*spec));
     }
     plan.device_texts = texts.devices;
+    auto ports = choose_ports(texts.ports, plan.devices);
+    if (!ports) return std::unexpected(ports.error());
+    plan.ports = std::move(*ports);
+    if (!texts.ports.rss_types.empty() && plan.queues < 2)
+        return failure(EINVAL, "--rss-types: one queue gets all; give --queues, too");
     return {};
 }
 
@@ -186,7 +191,7 @@ Result<PacketPlan> make_plan(const PacketTexts& texts) {
                                             : Role::loopback;
     plan.rewrite = texts.forward == "macswap" ? traffic::Rewrite::swap_macs : traffic::Rewrite::none;
     plan.queues = texts.queues, plan.burst = texts.burst;
-    plan.software_rss = texts.software_rss, plan.offloads = texts.offloads, plan.soak = texts.soak;
+    plan.software_rss = texts.software_rss, plan.soak = texts.soak;
     for (const auto& step : {read_devices, make_frames, check_mtu, read_run}) {
         if (auto good = step(texts, plan); !good) return std::unexpected(good.error());
     }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/verbline/bench/port_choice.h"
 #include "apps/verbline/bench/values.h"
 #include "datapath/traffic/forwarder.h"
 #include "datapath/traffic/frame_template.h"
@@ -34,7 +35,8 @@ struct PacketTexts {
     std::uint16_t queues = 1, burst = 32;
     std::uint64_t frames = 0;
     double seconds = 0, trial_seconds = 2, resolution_percent = 0.5, accepted_loss_percent = 0, catch_up_ms = 0;
-    bool ipv6 = false, software_rss = false, offloads = false, soak = false, bidirectional = false;
+    bool ipv6 = false, software_rss = false, soak = false, bidirectional = false;
+    PortTexts ports;
 };
 
 struct PacketPlan {
@@ -52,7 +54,8 @@ struct PacketPlan {
     std::uint16_t queues = 1, burst = 32, mtu = 1500;
     std::vector<unsigned> lcores;  ///< empty: all that the EAL has for packets
     std::optional<pmd::ImpairSpec> impair;
-    bool software_rss = false, offloads = false, soak = false;
+    PortChoice ports;
+    bool software_rss = false, soak = false;
     bool bidirectional = false;  ///< loopback: each of two devices sends, and receives what the other has sent
     Search search = Search::none;
     Time trial = 2 * second, catch_up = 0;

@@ -51,15 +51,24 @@ cli::Outcome check(const PacketPlan& plan, const pmd::NetDevice& device) {
     return {};
 }
 
+pmd::Offloads offloads_in_effect(std::uint16_t port, const rte_eth_dev_info& info, const pmd::Capabilities& found) {
+    pmd::Offloads in_effect{.rx = found.rx_offloads, .tx = found.tx_offloads};
+    rte_eth_rss_conf hash{};
+    if (info.nb_rx_queues > 1 && rte_eth_dev_rss_hash_conf_get(port, &hash) == 0) in_effect.rss = hash.rss_hf;
+    return in_effect;
+}
+
 }  // namespace
 
-PortFacts facts_of(const std::string& text, const pmd::NetDevice& device) {
+PortFacts facts_of(const std::string& text, const pmd::NetDevice& device, const PortChoice& choice) {
     PortFacts facts{.device = text, .numa_socket = device.numa_socket()};
     std::uint16_t id = 0;
     rte_eth_dev_info info{};
     const std::string name(device.name());
     if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0 || rte_eth_dev_info_get(id, &info) != 0) return facts;
     facts.driver = info.driver_name;
+    facts.asked = choice.texts;
+    facts.in_effect = offloads_in_effect(id, info, device.capabilities());
     std::array<char, 128> firmware{};
     if (rte_eth_dev_fw_version_get(id, firmware.data(), firmware.size()) == 0) facts.firmware = firmware.data();
     rte_eth_link link{};
@@ -91,7 +100,7 @@ std::expected<std::unique_ptr<BenchPort>, cli::Failure> BenchPort::open(const Pa
                                                          .mtu = plan.mtu,
                                                          .queues = plan.queues,
                                                          .flows = plan.software_rss ? &flows : nullptr,
-                                                         .offloads = plan.offloads,
+                                                         .offloads = plan.ports.offloads,
                                                          .persistent = false});
     if (!device) {
         const auto& [code, what] = device.error();
@@ -103,7 +112,7 @@ std::expected<std::unique_ptr<BenchPort>, cli::Failure> BenchPort::open(const Pa
     if (plan.impair)
         port->device_ = std::make_unique<pmd::ImpairedDevice>(std::move(port->device_), *plan.impair, monotonic_now);
     if (auto up = port->device_->up(); !up) return cli::run_failure("bench packet: " + up.error().what);
-    port->facts_ = facts_of(plan.device_texts[index], *port->device_);
+    port->facts_ = facts_of(plan.device_texts[index], *port->device_, plan.ports);
     return port;
 }
 

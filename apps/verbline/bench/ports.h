@@ -24,10 +24,13 @@ struct PortFacts {
     std::string firmware;  ///< of the adapter; empty: its driver does not say
     std::optional<std::uint64_t> bits_per_second;
     int numa_socket = pmd::any_numa_socket;
+    PortTexts asked = {};  ///< of a port of DPDK
+    std::optional<pmd::Offloads> in_effect =
+        {};  ///< likewise; RSS types as the driver says them, of several queues alone
 };
 
-/// Of an open device, which was named by `text`.
-PortFacts facts_of(const std::string& text, const pmd::NetDevice& device);
+/// Of an open device, which was named by `text`, and set up by `choice`.
+PortFacts facts_of(const std::string& text, const pmd::NetDevice& device, const PortChoice& choice);
 
 struct FreePool {
     void operator()(rte_mempool* pool) const;

@@ -20,8 +20,8 @@ using cli::Refused;
 using cli::Section;
 
 /// Ports are opened and lcores chosen once, before the first run: what these ask for is the same for all of them.
-constexpr std::array<std::string_view, 8> of_all_runs{"device", "role",         "queues",   "mtu",
-                                                      "lcores", "software-rss", "offloads", "impair"};
+constexpr std::array<std::string_view, 9> of_all_runs{"device",       "role",     "queues",    "mtu",   "lcores",
+                                                      "software-rss", "offloads", "rss-types", "impair"};
 
 std::vector<std::string_view> keys(std::span<const OptionKind> known, std::vector<std::string_view> more) {
     for (const auto& kind : known) more.push_back(kind.name);
@@ -29,6 +29,7 @@ std::vector<std::string_view> keys(std::span<const OptionKind> known, std::vecto
 }
 
 std::string text_of(const Section& section, const toml::node& node, const OptionKind& kind) {
+    if (kind.bare && node.is_boolean()) return *node.as_boolean() ? "true" : "false";
     if (kind.flag) return section.flag(kind.name)->value ? "true" : "false";
     if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
     if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());

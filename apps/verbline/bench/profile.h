@@ -20,6 +20,7 @@ namespace verbline::bench {
 struct OptionKind {
     std::string name;  ///< long, without hyphens; `device` for the arguments
     bool flag = false;
+    bool bare = false;  ///< it may stand without a value, which a file then has as true
 };
 
 /// An option that was set, in a file or on the command line.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "apps/verbline/bench/rounded.h"
 #include "datapath/traffic/pace.h"
@@ -52,6 +53,15 @@ Json frame_facts(const PacketPlan& plan) {
             {"directions", plan.directions()}};
 }
 
+/// What was asked for, and what the port has of it.
+void add_offloads(const PortFacts& port, Json& row) {
+    row["offloads_asked"] = port.asked.offloads;
+    row["rx_offloads"] = pmd::rx_offload_names(port.in_effect->rx);
+    row["tx_offloads"] = pmd::tx_offload_names(port.in_effect->tx);
+    if (!port.asked.rss_types.empty()) row["rss_types_asked"] = port.asked.rss_types;
+    row["rss_types"] = pmd::rss_type_names(port.in_effect->rss);
+}
+
 std::string titled(std::string_view title, const std::string& table) {
     return table.empty() ? "" : fmt::format("\n{}\n{}", title, table);
 }
@@ -66,9 +76,25 @@ Json port_rows(std::span<const PortFacts> ports) {
         if (!port.firmware.empty()) row["firmware"] = port.firmware;
         if (port.bits_per_second) row["speed_gbit_s"] = static_cast<double>(*port.bits_per_second) / 1e9;
         if (port.numa_socket >= 0) row["numa_node"] = port.numa_socket;
+        if (port.in_effect) add_offloads(port, row);
         rows.push_back(row);
     }
     return rows;
+}
+
+std::string offload_table(std::span<const PortFacts> ports, const PortChoice& choice) {
+    if (!choice.has_any()) return "";
+    const auto words = [](const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, " ")); };
+    Json rows = Json::array();
+    for (const auto& port : ports) {
+        Json row{{"device", port.device}, {"asked", choice.texts.offloads}};
+        if (!choice.texts.rss_types.empty()) row["rss_types_asked"] = choice.texts.rss_types;
+        const auto found = port.in_effect.value_or(pmd::Offloads{});
+        row["rx"] = words(pmd::rx_offload_names(found.rx)), row["tx"] = words(pmd::tx_offload_names(found.tx));
+        row["rss_types"] = words(pmd::rss_type_names(found.rss));
+        rows.push_back(row);
+    }
+    return titled("offloads", cli::render_table(rows));
 }
 
 Json trial_row(const PacketPlan& plan, const TrialResult& trial) {
@@ -199,6 +225,7 @@ std::string to_text(const PacketPlan& plan, const Report& report) {
     for (const auto& trial : report.trials) trials.push_back(trial_row(plan, *trial));
     out += report.search.is_null() ? cli::render_object(trials.back()) : cli::render_table(trials);
     if (!report.search.is_null()) out += titled("RFC 2544", cli::render_object(report.search));
+    out += offload_table(report.ports, plan.ports);
     out += titled("queues", cli::render_table(queue_rows(plan, last)));
     if (const auto share = spread(plan, last); !share.is_null())
         out += titled("spread over receive queues", cli::render_object(share));

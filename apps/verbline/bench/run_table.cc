@@ -88,6 +88,7 @@ std::string runs_to_text(const Profile& profile, std::span<const RunReport> runs
     }
     auto out = profile.description.empty() ? "" : profile.description + "\n\n";
     out += cli::render_table(rows);
+    if (!runs.empty()) out += offload_table(runs.front().report->ports, runs.front().run->plan.ports);
     return drops.empty() ? out : out + "\ndrops\n" + cli::render_table(drops);
 }
 

@@ -23,11 +23,23 @@ std::string reason(const Command& command, const CLI::ParseError& error) {
     return fmt::format("{0}: {1}; see verbline {0} --help", command.manual().name, what);
 }
 
+/// An option that may stand alone takes the next word for its value, but not a device (`kind:...`).
+std::vector<std::string> without_devices_as_values(const CLI::App& app, std::span<const std::string> arguments) {
+    std::vector<std::string> words(arguments.begin(), arguments.end());
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+        const auto* const option = words[i].starts_with("--") ? app.get_option_no_throw(words[i]) : nullptr;
+        const bool bare = option != nullptr && option->get_expected_min() == 0 && option->get_expected_max() == 1;
+        if (bare && words[i + 1].find(':') != std::string::npos) words[i] += "=true";
+    }
+    return words;
+}
+
 /// False: help was asked for, and printed.
 std::expected<bool, Failure> parse(Command& command, CLI::App& app, std::span<const std::string> arguments) {
     command.declare(app);
+    const auto words = without_devices_as_values(app, arguments);
     try {
-        app.parse(std::vector(arguments.rbegin(), arguments.rend()));  // CLI11 takes them last first
+        app.parse(std::vector(words.rbegin(), words.rend()));  // CLI11 takes them last first
     } catch (const CLI::CallForHelp&) {
         fmt::print("{}", command_help(command));
         return false;

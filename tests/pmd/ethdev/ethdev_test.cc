@@ -73,6 +73,26 @@ TEST(EthDevice, ReportsItsRssTable) {
     for (const auto queue : rss->queues) EXPECT_LT(queue, 4);
 }
 
+TEST(EthDevice, HasTheOffloadsThatAreNamedAndNoOthers) {
+    const auto of = [](std::string_view offloads) {
+        return EthDeviceOptions{.offloads = parse_offloads(offloads).value()};
+    };
+    EXPECT_EQ(open("net_ring10", of("multi-segs"))->capabilities().tx_offloads, RTE_ETH_TX_OFFLOAD_MULTI_SEGS);
+    EXPECT_EQ(open("net_ring10", of("none"))->capabilities().tx_offloads, 0u);
+    const auto refused = EthDevice::create("net_ring10", packet_pool(), of("tcp-tso"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, EINVAL);
+    EXPECT_EQ(refused.error().what, "device net_ring10 has no offload tcp-tso; it has rx: nothing; tx: multi-segs");
+}
+
+TEST(EthDevice, HashesTheRssTypesThatAreNamed) {
+    EthDeviceOptions options{.rx_queues = 2, .tx_queues = 2};
+    ASSERT_TRUE(choose_rss_types("ip", options.offloads));
+    EXPECT_FALSE(open("net_null11", options)->rss()->udp_ports);
+    ASSERT_TRUE(choose_rss_types("ip,udp", options.offloads));
+    EXPECT_TRUE(open("net_null11", options)->rss()->udp_ports);
+}
+
 TEST(EthDevice, PlugsInAndUnplugsWhatItOpened) {
     std::uint16_t port;
     {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/verbline/bench/command_options.h"
 #include "apps/verbline/bench/ipoib/process.h"
 
 namespace verbline::cli {
@@ -15,7 +16,8 @@ public:
             .name = "bench ipoib",
             .summary = "measure what IPoIB costs beside Ethernet, and their ratio",
             .synopsis =
-                "[DEVICE [DEVICE]] [--size LIST] [--carrier LIST] [--mtu N] [--offloads] [--seconds S] [--rounds N] "
+                "[DEVICE [DEVICE]] [--size LIST] [--carrier LIST] [--mtu N] [--offloads [LIST]] [--seconds S] "
+                "[--rounds N] "
                 "[--burst N] [--lcores LIST] [--json | --csv] [OPTION...]",
             .description =
                 {"Sends the same IP packets over Ethernet and over IPoIB, by the interfaces that gateway and host use, "
@@ -32,7 +34,9 @@ public:
                  "segments that fit the link, and the receiver leaves the checksums to others. Else the sender asks "
                  "for checksums, and for segmentation (TSO) of a large packet, and the receiver wants the checksums "
                  "verified: software, that does it if the device does not do it for this link, or device. Without "
-                 "--offloads devices do nothing. Inside IPoIB no Ethernet device does any of it.",
+                 "--offloads devices do nothing. Inside IPoIB no Ethernet device does any of it. Segmentation by the "
+                 "device "
+                 "needs ipv4-cksum, tcp-cksum and multi-segs beside tcp-tso.",
                  "One lcore sends a burst, then receives it. Times are those of the interfaces and of the device's own "
                  "functions; making and freeing packets is not in them. A figure is the median of the rounds, of which "
                  "each has the mean of the middle half of its bursts; the spread is from the least to the greatest. "
@@ -69,7 +73,7 @@ public:
                        "packets sent at a time, but of those above the MTU one; without it, 32")
             ->type_name("N")
             ->check(CLI::Range(std::size_t{1}, ipoib_bench::most_burst));
-        app.add_flag("--offloads", texts_.offloads, "set DPDK's ports up with the offloads that their drivers have");
+        bench::declare_offloads(app, texts_.ports);
         app.add_option("--lcores", texts_.lcores, "the first of it measures; without it, the EAL's first")
             ->type_name("LIST");
         app.add_option("--seconds", texts_.seconds, "how long in all; without it, 10")

@@ -34,6 +34,9 @@ Result<void> read_device_texts(const IpoibTexts& texts, IpoibPlan& plan) {
         if (!device) return std::unexpected(device.error());
         plan.devices.push_back(std::move(*device));
     }
+    auto ports = bench::choose_ports(texts.ports, plan.devices);
+    if (!ports) return std::unexpected(ports.error());
+    plan.ports = std::move(*ports);
     return {};
 }
 
@@ -80,10 +83,7 @@ std::string_view name_of(LinkKind kind) {
 }
 
 Result<IpoibPlan> make_plan(const IpoibTexts& texts) {
-    IpoibPlan plan{.mtu = static_cast<std::uint16_t>(texts.mtu),
-                   .burst = texts.burst,
-                   .rounds = texts.rounds,
-                   .offloads = texts.offloads};
+    IpoibPlan plan{.mtu = static_cast<std::uint16_t>(texts.mtu), .burst = texts.burst, .rounds = texts.rounds};
     for (const auto& step : {read_device_texts, read_carriers, read_sizes, share_time}) {
         if (auto good = step(texts, plan); !good) return std::unexpected(good.error());
     }

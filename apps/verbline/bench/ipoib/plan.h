@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/verbline/bench/port_choice.h"
 #include "datapath/link/envelope.h"
 #include "pmd/base/error.h"
 #include "pmd/base/time.h"
@@ -33,7 +34,7 @@ struct IpoibTexts {
     std::uint16_t burst = 32;
     unsigned rounds = 7;
     double seconds = 10;
-    bool offloads = false;
+    bench::PortTexts ports;
 };
 
 /// IPoIB on a carrier; nullopt: Ethernet.
@@ -60,7 +61,7 @@ struct IpoibPlan {
     unsigned rounds = 0;
     Time slice = 0;                ///< of one case over one link in one round
     std::vector<unsigned> lcores;  ///< empty: the first that the EAL has
-    bool offloads = false;
+    bench::PortChoice ports;
 
     bool large(const Case& one) const { return one.size > mtu; }
 };

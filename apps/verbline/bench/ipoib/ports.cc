@@ -57,7 +57,7 @@ Result<std::unique_ptr<Ports>> Ports::open(const IpoibPlan& plan) {
 Result<void> Ports::open_device(const IpoibPlan& plan, std::size_t index) {
     auto device = pmd::open_device(
         plan.devices[index],
-        {.pool = pool_.get(), .mtu = device_mtu(plan), .offloads = plan.offloads, .persistent = false});
+        {.pool = pool_.get(), .mtu = device_mtu(plan), .offloads = plan.ports.offloads, .persistent = false});
     if (!device) return std::unexpected(device.error());
     const auto& text = plan.device_texts[index];
     const auto& found = (*device)->capabilities();
@@ -68,7 +68,7 @@ Result<void> Ports::open_device(const IpoibPlan& plan, std::size_t index) {
                                            found.max_packet, device_mtu(plan) + wire::Ethernet::size));
     devices_.push_back(std::move(*device));
     if (auto up = devices_.back()->up(); !up) return up;
-    facts_.push_back(bench::facts_of(text, *devices_.back()));
+    facts_.push_back(bench::facts_of(text, *devices_.back(), plan.ports));
     return {};
 }
 

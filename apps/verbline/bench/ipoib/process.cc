@@ -61,10 +61,10 @@ private:
     }
 
     Outcome open_ports() {
-        if (const auto words = checkup_.summary(); !words.empty()) fmt::print(stderr, "verbline: {}\n", words);
         auto ports = Ports::open(plan_);
         if (!ports) return failed(ports.error());
         ports_ = std::move(*ports);
+        if (const auto words = checkup_.summary(); !words.empty()) fmt::print(stderr, "verbline: {}\n", words);
         return {};
     }
 

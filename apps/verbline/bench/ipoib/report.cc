@@ -86,9 +86,9 @@ Json to_json(const IpoibPlan& plan, const Results& results, const Report& report
 
 std::string to_text(const IpoibPlan& plan, const Results& results, const Report& report) {
     return fmt::format(
-        "{}\nIPoIB to Ethernet, packets a second: geometric mean of all sizes, directions and offload settings\n{}",
+        "{}\nIPoIB to Ethernet, packets a second: geometric mean of all sizes, directions and offload settings\n{}{}",
         cli::render_table(result_rows(plan, results, report.cycles_per_second)),
-        cli::render_table(ratio_rows(plan, results)));
+        cli::render_table(ratio_rows(plan, results)), bench::offload_table(report.ports, plan.ports));
 }
 
 std::string to_csv(const IpoibPlan& plan, const Results& results, const Report& report) {

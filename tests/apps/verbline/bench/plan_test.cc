@@ -76,6 +76,37 @@ TEST(PacketPlan, RefusesFieldsThatFramesDoNotHave) {
               "--size: frames of 64 bytes have no room for their headers and the stamp behind them: give 90 or more");
 }
 
+TEST(PacketPlan, OffloadsAreNamedOrAllOrNone) {
+    EXPECT_FALSE(plan([](auto&) {}).ports.has_any());
+    for (const auto* text : {"", "true", "all"}) {
+        const auto made = plan([=](auto& t) { t.ports.offloads = text; }).ports;
+        EXPECT_EQ(made.texts.offloads, "all");
+        EXPECT_EQ(made.offloads.if_there, pmd::usable_offloads);
+    }
+    EXPECT_FALSE(plan([](auto& t) { t.ports.offloads = "false"; }).ports.has_any());
+    const auto named = plan([](auto& t) { t.ports.offloads = "tcp-tso,ipv4-cksum"; }).ports;
+    ASSERT_EQ(named.offloads.named.size(), 2u);
+    EXPECT_EQ(named.offloads.named[0].name, "tcp-tso");
+    EXPECT_EQ(refusal([](auto& t) { t.ports.offloads = "tso"; }).find("--offloads: tso is no offload; there are all"),
+              0u);
+    EXPECT_EQ(refusal([](auto& t) { t.ports.offloads = "tcp-tso", t.devices = {"eth:lo"}; }),
+              "--offloads: only ports of DPDK (dpdk:) have any to choose");
+    EXPECT_EQ(refusal([](auto& t) { t.ports.offloads = "all", t.devices = {"eth:lo"}; }), "")
+        << "all that it has: none";
+}
+
+TEST(PacketPlan, RssTypesAreOfSeveralQueues) {
+    const auto made = plan([](auto& t) { t.ports.rss_types = "ip,udp", t.queues = 2; }).ports;
+    EXPECT_TRUE(made.has_any());
+    EXPECT_EQ(made.offloads.if_there.rss, 0u);
+    EXPECT_EQ(made.offloads.named.size(), 2u);
+    EXPECT_EQ(refusal([](auto& t) { t.ports.rss_types = "udp"; }),
+              "--rss-types: one queue gets all; give --queues, too");
+    EXPECT_EQ(
+        refusal([](auto& t) { t.ports.rss_types = "ucp", t.queues = 2; }).find("--rss-types: ucp is no RSS type; "),
+        0u);
+}
+
 TEST(PacketPlan, MtuIsWhatTheLargestFrameNeeds) {
     EXPECT_EQ(plan([](auto& t) { t.size = "1518"; }).mtu, 1500);
     EXPECT_EQ(plan([](auto& t) { t.size = "9216"; }).mtu, 9198);

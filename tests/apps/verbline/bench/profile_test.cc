@@ -22,6 +22,7 @@ Result<PacketTexts> read_words(const std::vector<std::string>& words) {
         if (!word.starts_with("--")) texts.devices.push_back(word);
         if (name == "--size") texts.size = value;
         if (name == "--rfc2544") texts.search = value;
+        if (name == "--offloads") texts.ports.offloads = value;
         if (name == "--role") texts.role = value;
         if (name == "--soak") texts.soak = value == "true";
         if (name == "--queues" && value.find_first_not_of("0123456789") != value.npos)
@@ -31,8 +32,9 @@ Result<PacketTexts> read_words(const std::vector<std::string>& words) {
     return texts;
 }
 
-Result<std::vector<PlannedRun>> plans(std::string_view text, const std::vector<SetOption>& given = {}) {
-    const auto profile = parse_profile(text, "p.toml", known);
+Result<std::vector<PlannedRun>> plans(std::string_view text, const std::vector<SetOption>& given = {},
+                                      std::span<const OptionKind> options = known) {
+    const auto profile = parse_profile(text, "p.toml", options);
     if (!profile) return std::unexpected(profile.error());
     return plan_runs(*profile, given, read_words);
 }
@@ -68,6 +70,19 @@ TEST(PacketProfile, WithoutRunsIsOne) {
     ASSERT_EQ(made.size(), 1u);
     EXPECT_EQ(made[0].plan.devices.size(), 2u);
     EXPECT_EQ(made[0].size, "128");
+}
+
+TEST(PacketProfile, AnOptionThatMayStandAloneIsTrueOrText) {
+    const std::array options{OptionKind{"device"}, OptionKind{"offloads", false, true}};
+    const auto made = [&](std::string_view value) {
+        return plans(fmt::format("device = 'dpdk:net_null0'\noffloads = {}", value), {}, options);
+    };
+    const auto offloads = [&](std::string_view value) { return made(value).value()[0].plan.ports.texts.offloads; };
+    EXPECT_EQ(offloads("true"), "all");
+    EXPECT_EQ(offloads("false"), "none");
+    EXPECT_EQ(offloads("'ipv4-cksum,tcp-tso'"), "ipv4-cksum,tcp-tso");
+    EXPECT_EQ(made("'tcp'").error().what.find("p.toml:2: offloads: tcp is no offload"), 0u)
+        << made("'tcp'").error().what;
 }
 
 TEST(PacketProfile, CommandLineWins) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apps/verbline/bench/report.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 namespace verbline::bench {
@@ -66,6 +68,23 @@ TEST(BenchReport, CsvHasALineForEachTrial) {
     EXPECT_EQ(std::ranges::count(text, '\n'), 3);
     EXPECT_TRUE(text.starts_with("seconds,tx_packets,tx_mpps,")) << text;
     EXPECT_NE(text.find("\n2.0,4000000,2.0,"), text.npos) << text;
+}
+
+TEST(BenchReport, PortsHaveTheOffloadsThatWereAskedForAndThatTheyHave) {
+    const auto choice = make_plan({.devices = {"dpdk:net_null0"}, .ports = {.offloads = "tcp-tso"}}).value().ports;
+    const std::array ports{PortFacts{.device = "dpdk:net_null0",
+                                     .driver = "net_null",
+                                     .asked = choice.texts,
+                                     .in_effect = choice.offloads.named[0].offloads},
+                           PortFacts{.device = "tap:t"}};
+    const auto rows = port_rows(ports);
+    EXPECT_EQ(rows[0]["offloads_asked"], "tcp-tso");
+    EXPECT_EQ(rows[0]["tx_offloads"], cli::Json::array({"tcp-tso"}));
+    EXPECT_EQ(rows[0]["rx_offloads"], cli::Json::array());
+    EXPECT_FALSE(rows[1].contains("offloads_asked")) << "it has none to choose";
+    EXPECT_NE(offload_table(ports, choice).find("dpdk:net_null0  tcp-tso  tcp-tso"), std::string::npos)
+        << offload_table(ports, choice);
+    EXPECT_EQ(offload_table(ports, {}), "");
 }
 
 TEST(BenchReport, JsonHasAllThatWasMeasured) {

@@ -27,7 +27,12 @@ TEST(IpoibPlan, WithoutOptionsARingInMemoryCarriesAll) {
     EXPECT_EQ(plan.cases[7], (Case{.size = 65535, .requests = true}));
     EXPECT_FALSE(plan.large({.size = 1500}));
     EXPECT_TRUE(plan.large({.size = 1501}));
-    EXPECT_FALSE(plan.offloads);
+    EXPECT_FALSE(plan.ports.has_any());
+}
+
+TEST(IpoibPlan, OffloadsAreNamed) {
+    EXPECT_EQ(made([](auto& t) { t.ports.offloads = "udp-cksum"; }).value().ports.offloads.named.size(), 1u);
+    EXPECT_EQ(refusal([](auto& t) { t.ports.offloads = "cksum"; }).find("--offloads: cksum is no offload; "), 0u);
 }
 
 TEST(IpoibPlan, TheTimeIsForAllTogether) {
