@@ -157,7 +157,7 @@ Result<void> EthDevice::set_up_queues(const PacketPools& pools, std::uint16_t de
         rc = rte_eth_tx_queue_setup(id, queue, tx, socket, nullptr);
         if (rc != 0) return failed(port_.name(), "transmit queue", rc);
     }
-    rc = rte_eth_dev_start(id);
+    rc = port_.start();
     if (rc != 0) return failed(port_.name(), "start", rc);
     (void)rte_eth_promiscuous_enable(id);  // a driver without it does not filter
     return {};

@@ -27,11 +27,17 @@ Result<EthdevPort> EthdevPort::plug(const std::string& devargs) {
     return EthdevPort(id, !present, name);
 }
 
+int EthdevPort::start() {
+    const int rc = rte_eth_dev_start(id_);
+    started_ = rc == 0;
+    return rc;
+}
+
 EthdevPort::~EthdevPort() {
     if (id_ == none) return;
     rte_eth_dev_info info{};
     const bool known = rte_eth_dev_info_get(id_, &info) == 0;
-    (void)rte_eth_dev_stop(id_);
+    if (started_) (void)rte_eth_dev_stop(id_);
     (void)rte_eth_dev_close(id_);
     if (plugged_ && known) (void)rte_dev_remove(info.device);
 }

@@ -19,9 +19,15 @@ public:
     static Result<EthdevPort> plug(const std::string& devargs);
 
     EthdevPort(EthdevPort&& other) noexcept
-        : id_(std::exchange(other.id_, none)), plugged_(other.plugged_), name_(std::move(other.name_)) {}
+        : id_(std::exchange(other.id_, none)),
+          plugged_(other.plugged_),
+          started_(other.started_),
+          name_(std::move(other.name_)) {}
     EthdevPort& operator=(EthdevPort&&) = delete;
     ~EthdevPort();  ///< stops and closes the port
+
+    /// DPDK's, of the configured port: 0, or minus the errno.
+    int start();
 
     std::uint16_t id() const { return id_; }
     const std::string& name() const { return name_; }
@@ -33,6 +39,7 @@ private:
 
     std::uint16_t id_;
     bool plugged_;  ///< by us
+    bool started_ = false;
     std::string name_;
 };
 
