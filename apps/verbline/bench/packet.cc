@@ -37,7 +37,8 @@ public:
                  "Sizes include the frame check sequence, as in RFC 2544. Each frame is valid, with right checksums, "
                  "and "
                  "carries sequence number and time behind its headers. Latency is that from the making of a "
-                 "frame's burst to its receipt.",
+                 "frame's burst to its receipt; with --timestamps hardware to its arrival at the port, by the port's "
+                 "clock, which is compared with the time stamp counter before and during the run.",
                  "Frames of roce1 and roce2 are UD SENDs to a queue pair, with right ICRCs; those of ipoib such SENDs "
                  "of RoCE v2 with an IP and UDP packet in them, whose fields the options set. What is left of a size "
                  "that is no multiple of four behind Ethernet's header is padding. Flows of roce1, which has no ports, "
@@ -53,7 +54,8 @@ public:
                  "`device`; "
                  "what is on the command line wins. Each [[run]] of it is a measurement of its own with options of its "
                  "own, such as size; all use the same ports, so devices, role, queues, MTU, lcores, offloads, "
-                 "RSS types and impairments are the same for all. The result has a row for each. `description` and "
+                 "RSS types, timestamps and impairments are the same for all. The result has a row for each. "
+                 "`description` and "
                  "`eal`, the EAL "
                  "arguments that it is meant for, are printed. config/profiles has some.",
                  "--offloads and --rss-types take DPDK's names. One that both directions have, such as ipv4-cksum, "
@@ -225,6 +227,12 @@ private:
                        "per cent of frames that a throughput may lose; without it, none")
             ->type_name("P")
             ->check(CLI::Range(0., 50.));
+        app.add_option(
+               "--timestamps", texts_.timestamps,
+               "by which latency is measured: tsc, the time at which a frame is received here, or hardware, that "
+               "at which the port dates it; without it, tsc")
+            ->type_name("CLOCK")
+            ->check(CLI::IsMember({"tsc", "hardware"}));
         app.add_flag("--soak", texts_.soak, "until --seconds or a signal; any loss or disorder is a failure");
         app.add_option("--interval", interval_, "print a line of progress every so many seconds")
             ->type_name("S")

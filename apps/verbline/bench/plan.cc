@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -132,6 +133,18 @@ Result<void> check_mtu(const PacketTexts& texts, PacketPlan& plan) {
                                        plan.sizes.largest(), plan.mtu, plan.mtu + headers));
 }
 
+Result<void> read_timestamps(const PacketTexts& texts, PacketPlan& plan) {
+    if (texts.timestamps == "tsc") return {};
+    plan.timestamps = Timestamps::hardware;
+    if (plan.role != Role::loopback)
+        return failure(EINVAL, "--timestamps: only --role loopback, which sends and receives, measures latency");
+    for (std::size_t i = 0; i < plan.devices.size(); ++i)
+        if (plan.receives_by(i) && !std::holds_alternative<pmd::DpdkSpec>(plan.devices[i]))
+            return failure(EINVAL, fmt::format("--timestamps: {} is no port of DPDK (dpdk:), which alone date frames",
+                                               texts.devices[i]));
+    return {};
+}
+
 Result<void> read_devices(const PacketTexts& texts, PacketPlan& plan) {
     const bool one = plan.role == Role::generator || plan.role == Role::sink;
     if (texts.devices.empty() || texts.devices.size() > (one ? 1 : 2))
@@ -153,7 +166,7 @@ Result<void> read_devices(const PacketTexts& texts, PacketPlan& plan) {
     plan.ports = std::move(*ports);
     if (!texts.ports.rss_types.empty() && plan.queues < 2)
         return failure(EINVAL, "--rss-types: one queue gets all; give --queues, too");
-    return {};
+    return read_timestamps(texts, plan);
 }
 
 Result<void> read_run(const PacketTexts& texts, PacketPlan& plan) {

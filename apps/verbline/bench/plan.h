@@ -23,12 +23,14 @@
 namespace verbline::bench {
 
 enum class Role : std::uint8_t { generator, sink, forwarder, loopback };
+enum class Timestamps : std::uint8_t { tsc, hardware };
 enum class Search : std::uint8_t { none, throughput, loss, back_to_back };
 
 /// As typed. The defaults are those of the command.
 struct PacketTexts {
     std::vector<std::string> devices;
-    std::string role = "loopback", size = "64", rate, protocol = "udp", forward = "io", search, impair, lcores;
+    std::string role = "loopback", size = "64", rate, protocol = "udp", forward = "io", search, impair, lcores,
+                timestamps = "tsc";
     std::string vlan, source_mac, destination_mac, source_ip, destination_ip, source_port, destination_port,
         destination_qpn;
     std::uint32_t flows = 0, mtu = 0;
@@ -57,6 +59,7 @@ struct PacketPlan {
     PortChoice ports;
     bool software_rss = false, soak = false;
     bool bidirectional = false;  ///< loopback: each of two devices sends, and receives what the other has sent
+    Timestamps timestamps = Timestamps::tsc;  ///< by which the latency of loopback is measured
     Search search = Search::none;
     Time trial = 2 * second, catch_up = 0;
     double resolution = 0.005, accepted_loss = 0;
@@ -64,6 +67,8 @@ struct PacketPlan {
     bool sends() const { return role == Role::generator || role == Role::loopback; }
     unsigned directions() const { return bidirectional ? 2 : 1; }
     bool receives() const { return role == Role::sink || role == Role::loopback; }
+    /// Whether a device, by its number, has a sink.
+    bool receives_by(std::size_t device) const { return receives() && (device + 1 == devices.size() || bidirectional); }
 };
 
 /// EINVAL: one line that names the option.

@@ -10,9 +10,11 @@
 #include <rte_mbuf.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "datapath/traffic/generator.h"
 #include "pmd/base/clock.h"
+#include "pmd/ethdev/ethdev_flows.h"
 #include "pmd/factory/open_device.h"
 #include "pmd/impair/impair.h"
 #include "pmd/packet_pool.h"
@@ -49,6 +51,14 @@ cli::Outcome check(const PacketPlan& plan, const pmd::NetDevice& device) {
         return cli::usage_failure(fmt::format("bench packet: --size: {} takes frames of {} bytes at most",
                                               device.name(), found.max_packet + traffic::fcs));
     return {};
+}
+
+/// With what a measurement needs besides.
+pmd::OffloadChoice offloads_of(const PacketPlan& plan, std::size_t index) {
+    auto choice = plan.ports.offloads;
+    if (plan.timestamps == Timestamps::hardware && plan.receives_by(index))
+        choice.named.push_back({"timestamp (--timestamps hardware)", {.rx = RTE_ETH_RX_OFFLOAD_TIMESTAMP}});
+    return choice;
 }
 
 pmd::Offloads offloads_in_effect(std::uint16_t port, const rte_eth_dev_info& info, const pmd::Capabilities& found) {
@@ -108,6 +118,11 @@ std::expected<std::unique_ptr<BenchPort>, cli::Failure> BenchPort::open(const Pa
                                             "verbline: bench packet: " + what});
     }
     port->device_ = std::move(*device);
+    if ((port->device_->capabilities().rx_offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0) {
+        auto clock = DeviceClock::create(std::string(port->device_->name()));
+        if (!clock) return cli::usage_failure("bench packet: --timestamps: " + clock.error().what);
+        port->clock_ = std::move(*clock);
+    }
     if (auto good = check(plan, *port->device_); !good) return std::unexpected(good.error());
     if (plan.impair)
         port->device_ = std::make_unique<pmd::ImpairedDevice>(std::move(port->device_), *plan.impair, monotonic_now);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/verbline/bench/device_clock.h"
 #include "apps/verbline/bench/plan.h"
 #include "apps/verbline/command_line/command.h"
 #include "pmd/netdev.h"
@@ -46,12 +47,15 @@ public:
     /// Of frames to be sent (traffic::make_frame_pool).
     rte_mempool& frames() { return *frames_; }
     const PortFacts& facts() const { return facts_; }
+    /// By which the device dates frames; null: the time stamp counter is used.
+    DeviceClock* clock() { return clock_.get(); }
 
 private:
     using Pool = std::unique_ptr<rte_mempool, FreePool>;
 
     Pool received_, frames_;
     std::unique_ptr<pmd::NetDevice> device_;  // before its pools
+    std::unique_ptr<DeviceClock> clock_;
     PortFacts facts_;
 };
 

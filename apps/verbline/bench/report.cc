@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -175,6 +176,19 @@ Json latency(const TrialResult& trial, double cycles_per_second) {
     return row;
 }
 
+Json timestamps(const PacketPlan& plan, const TrialResult& trial) {
+    if (plan.role != Role::loopback) return nullptr;
+    if (plan.timestamps == Timestamps::tsc) return {{"source", "tsc"}};
+    Json row{{"source", "hardware"}, {"undated", trial.undated}, {"misdated", trial.misdated}};
+    row["clock_steps"] = Json::array();
+    row["clock_hz"] = Json::array();
+    for (const auto& clock : trial.clocks) {
+        row["clock_hz"].push_back(std::llround(clock.hertz));
+        row["clock_steps"].push_back(clock.steps);
+    }
+    return row;
+}
+
 Json spread(const PacketPlan& plan, const TrialResult& trial) {
     if (plan.queues < 2 || plan.role == Role::generator || trial.rx.packets == 0) return nullptr;
     const auto last_port = trial.queues.back().port;
@@ -208,6 +222,7 @@ Json to_json(const PacketPlan& plan, const Report& report) {
         });
         out["latency_histogram_us"] = buckets;
     }
+    if (const auto clock = timestamps(plan, last); !clock.is_null()) out["timestamps"] = clock;
     if (const auto share = spread(plan, last); !share.is_null()) out["spread"] = share;
     if (!report.search.is_null()) {
         out["rfc2544"] = report.search;
@@ -232,6 +247,8 @@ std::string to_text(const PacketPlan& plan, const Report& report) {
     out += titled("lcores", cli::render_table(lcore_rows(last)));
     if (const auto times = latency(last, report.cycles_per_second); !times.is_null())
         out += titled("latency, microseconds", cli::render_table(Json::array({times})));
+    if (plan.timestamps != Timestamps::tsc)
+        out += titled("timestamps", cli::render_table(Json::array({timestamps(plan, last)})));
     return out + titled("drops", cli::render_table(drop_rows(last)));
 }
 

@@ -35,6 +35,8 @@ cli::Json lcore_rows(const TrialResult& trial);
 cli::Json drop_rows(const TrialResult& trial);
 /// Microseconds; null: not measured.
 cli::Json latency(const TrialResult& trial, double cycles_per_second);
+/// By which clock it was measured, and what that clock has not dated; null: it was not measured.
+cli::Json timestamps(const PacketPlan& plan, const TrialResult& trial);
 /// How evenly receive queues share the frames; null: there is one queue.
 cli::Json spread(const PacketPlan& plan, const TrialResult& trial);
 

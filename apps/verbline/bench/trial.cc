@@ -52,6 +52,7 @@ public:
           pollers_(make_pollers(lcores, queues_)) {}
 
     Result<std::unique_ptr<TrialResult>> run() {
+        keep_ports();
         begin_ = monotonic_now();
         for (auto& poller : pollers_) {
             if (auto started = poller.start(); !started) return std::unexpected(started.error());
@@ -95,15 +96,18 @@ private:
             auto wait = few ? quick_look : look;
             if (settings_.duration) wait = std::min(wait, *settings_.duration - elapsed);
             if (events_.stop(wait)) return true;
-            keep_links();
+            keep_ports();
             if (events_.progress) events_.progress(sent(), received(), elapsed);
         }
         return false;
     }
 
-    /// Devices that reconnect do so in this call.
-    void keep_links() {
-        for (auto& port : ports_) std::ignore = port->device().link_up();
+    /// Devices that reconnect do so in this call. Clocks of devices drift.
+    void keep_ports() {
+        for (auto& port : ports_) {
+            std::ignore = port->device().link_up();
+            if (auto* clock = port->clock()) clock->follow(monotonic_now());
+        }
     }
 
     /// Nothing more comes once all has come.
@@ -112,6 +116,7 @@ private:
         const auto until = monotonic_now() + stragglers;
         while (received().packets < sent().packets && monotonic_now() < until) {
             if (events_.stop(quick_look)) return;
+            keep_ports();
         }
     }
 
@@ -129,6 +134,8 @@ private:
             }
             result.lcores.push_back(lcore);
         }
+        for (const auto& port : ports_)
+            if (const auto* clock = port->clock()) result.clocks.push_back(clock->facts());
         collect_order(result);
         collect_drops(result);
     }
@@ -141,7 +148,11 @@ private:
                                  .lcore = pollers_[index % pollers_.size()].lcore(),
                                  .tx = queue.sent(),
                                  .rx = queue.received()});
-        if (queue.sink) result.latency += queue.sink->latency();
+        if (queue.sink) {
+            result.latency += queue.sink->latency();
+            result.undated += queue.sink->counters().rx_undated.value();
+            result.misdated += queue.sink->counters().rx_misdated.value();
+        }
         if (queue.forwarder) result.tx.packets += queue.forwarder->counters().tx_packets.value();
         if (queue.forwarder) result.queues.back().tx.packets = queue.forwarder->counters().tx_packets.value();
     }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/verbline/bench/device_clock.h"
 #include "apps/verbline/bench/plan.h"
 #include "apps/verbline/bench/ports.h"
 #include "datapath/traffic/latency_histogram.h"
@@ -69,9 +70,11 @@ struct TrialResult {
     Time elapsed = 0;                    ///< while frames were sent, or until the end
     std::optional<traffic::Rate> asked;  ///< of the settings
     Volume tx, rx;
-    traffic::StreamTotals order;        ///< of stamped frames, all streams
-    std::optional<std::uint64_t> lost;  ///< where it can be known
-    traffic::LatencyHistogram latency;  ///< cycles of the time stamp counter; empty: not measured
+    traffic::StreamTotals order;              ///< of stamped frames, all streams
+    std::optional<std::uint64_t> lost;        ///< where it can be known
+    traffic::LatencyHistogram latency;        ///< cycles of the time stamp counter; empty: not measured
+    std::uint64_t undated = 0, misdated = 0;  ///< by the device: frames of which it is not measured (traffic/sink.h)
+    std::vector<ClockFacts> clocks = {};      ///< of the devices, if it was measured by those
     std::vector<QueueResult> queues;
     std::vector<LcoreResult> lcores;
     std::vector<Drop> drops;

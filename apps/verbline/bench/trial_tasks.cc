@@ -58,10 +58,11 @@ std::vector<QueueTasks> make_tasks(const PacketPlan& plan, std::vector<std::uniq
             if (plan.sends() && (port == 0 || plan.bidirectional))
                 made.generator = std::make_unique<traffic::Generator>(device, queue, ports[port]->frames(), plan.frames,
                                                                       generator_settings(plan, settings, port, queue));
-            if (plan.receives() && (port + 1 == ports.size() || plan.bidirectional)) {
+            if (plan.receives_by(port)) {
                 const bool loop = plan.role == Role::loopback;
                 traffic::SinkSettings sink{.latency = loop};
                 if (loop) sink.run = settings.run;
+                if (const auto* clock = ports[port]->clock()) sink.arrivals = clock->arrivals();
                 made.sink = std::make_unique<traffic::Sink>(device, queue, sink);
             }
             all.push_back(std::move(made));

@@ -107,6 +107,19 @@ TEST(PacketPlan, RssTypesAreOfSeveralQueues) {
         0u);
 }
 
+TEST(PacketPlan, HardwareTimestampsAreOfALoopOfDpdksPorts) {
+    const auto hardware = [](PacketTexts& t) { t.timestamps = "hardware"; };
+    EXPECT_EQ(plan([](auto&) {}).timestamps, Timestamps::tsc);
+    EXPECT_EQ(plan(hardware).timestamps, Timestamps::hardware);
+    EXPECT_EQ(refusal([&](auto& t) { hardware(t), t.role = "sink"; }),
+              "--timestamps: only --role loopback, which sends and receives, measures latency");
+    EXPECT_EQ(refusal([&](auto& t) { hardware(t), t.devices = {"dpdk:net_null0", "eth:lo"}; }),
+              "--timestamps: eth:lo is no port of DPDK (dpdk:), which alone date frames");
+    EXPECT_EQ(refusal([&](auto& t) { hardware(t), t.devices = {"eth:lo", "dpdk:net_null0"}; }), "") << "it only sends";
+    EXPECT_NE(refusal([&](auto& t) { hardware(t), t.devices = {"eth:lo", "dpdk:net_null0"}, t.bidirectional = true; }),
+              "");
+}
+
 TEST(PacketPlan, MtuIsWhatTheLargestFrameNeeds) {
     EXPECT_EQ(plan([](auto& t) { t.size = "1518"; }).mtu, 1500);
     EXPECT_EQ(plan([](auto& t) { t.size = "9216"; }).mtu, 9198);

@@ -87,6 +87,19 @@ TEST(BenchReport, PortsHaveTheOffloadsThatWereAskedForAndThatTheyHave) {
     EXPECT_EQ(offload_table(ports, {}), "");
 }
 
+TEST(BenchReport, TimestampsHaveTheirSource) {
+    TrialResult trial;
+    trial.undated = 3, trial.clocks = {ClockFacts{.hertz = 1e9, .steps = 1}};
+    EXPECT_EQ(timestamps(two_queues("loopback"), trial), (cli::Json{{"source", "tsc"}}));
+    EXPECT_TRUE(timestamps(two_queues("sink"), trial).is_null());
+    const auto plan = make_plan({.devices = {"dpdk:net_null0"}, .timestamps = "hardware"}).value();
+    const auto row = timestamps(plan, trial);
+    EXPECT_EQ(row["source"], "hardware");
+    EXPECT_EQ(row["undated"], 3);
+    EXPECT_EQ(row["clock_hz"], cli::Json::array({1'000'000'000}));
+    EXPECT_EQ(row["clock_steps"], cli::Json::array({1}));
+}
+
 TEST(BenchReport, JsonHasAllThatWasMeasured) {
     Report report;
     report.trials.push_back(measured());
