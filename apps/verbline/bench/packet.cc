@@ -54,7 +54,7 @@ public:
                  "`device`; "
                  "what is on the command line wins. Each [[run]] of it is a measurement of its own with options of its "
                  "own, such as size; all use the same ports, so devices, role, queues, MTU, lcores, offloads, "
-                 "RSS types, timestamps and impairments are the same for all. The result has a row for each. "
+                 "RSS types, timestamps, rules and impairments are the same for all. The result has a row for each. "
                  "`description` and "
                  "`eal`, the EAL "
                  "arguments that it is meant for, are printed. config/profiles has some.",
@@ -62,28 +62,33 @@ public:
                  "means both, "
                  "unless rx- or tx- is in front. A driver that lacks one is refused, with those that it has; ports and "
                  "JSON say what was asked for and what is in effect.",
+                 "--flow-rules installs what the device takes; what it refuses is said in a line and in the JSON, and "
+                 "then the rest spreads as without rules. That a port can match a QPN takes DPDK 23.07 and a driver.",
                  "`verbline doctor` looks at the machine first: what it finds is in the JSON, beside versions, CPU, "
                  "NUMA nodes, kernel and EAL arguments.",
                  "Cycles are of the time stamp counter. The exit status is 1, too, if a soak lost, repeated or "
                  "reordered a frame."},
-            .examples = {{"verbline -l 0,1 --no-pci --vdev net_null0 -- bench packet dpdk:net_null0 --role generator",
-                          "how fast frames of 64 bytes are made on one core"},
-                         {"verbline -l 0,1 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role generator --protocol roce2 "
-                          "--size 128 --destination-qpn 0x100-0x1ff",
-                          "RoCE v2 to 256 queue pairs, to try what steers it"},
-                         {"verbline -l 0-2 -a 3b:00.0 -a 3b:00.1 -- bench packet dpdk:3b:00.0 dpdk:3b:00.1 --rfc2544 "
-                          "throughput --trial 60",
-                          "what a device under test between two ports forwards without loss"},
-                         {"verbline -l 0-1 -a 3b:00.0,rxq_cqe_comp_en=1 -a 3b:00.1 -- bench packet dpdk:3b:00.0 "
-                          "dpdk:3b:00.1 --profile config/profiles/single-core.toml",
-                          "all frame sizes of a published report, in one table"},
-                         {"verbline -l 0-4 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role sink --queues 4 --offloads "
-                          "rx-ipv4-cksum,rx-udp-cksum --rss-types ip,udp",
-                          "what checking checksums costs, and hashing ports"},
-                         {"verbline bench packet dpdk:net_ring0 --frames 100000 --impair loss=0.01,delay=1ms",
-                          "try loss and latency without hardware"},
-                         {"verbline -l 2-6 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role sink --queues 4 --soak",
-                          "how receive-side scaling spreads, until SIGINT"}},
+            .examples =
+                {{"verbline -l 0,1 --no-pci --vdev net_null0 -- bench packet dpdk:net_null0 --role generator",
+                  "how fast frames of 64 bytes are made on one core"},
+                 {"verbline -l 0,1 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role generator --protocol roce2 "
+                  "--size 128 --destination-qpn 0x100-0x1ff",
+                  "RoCE v2 to 256 queue pairs, to try what steers it"},
+                 {"verbline -l 0-8 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role sink --queues 8 --flow-rules roce",
+                  "how its device steers that"},
+                 {"verbline -l 0-2 -a 3b:00.0 -a 3b:00.1 -- bench packet dpdk:3b:00.0 dpdk:3b:00.1 --rfc2544 "
+                  "throughput --trial 60",
+                  "what a device under test between two ports forwards without loss"},
+                 {"verbline -l 0-1 -a 3b:00.0,rxq_cqe_comp_en=1 -a 3b:00.1 -- bench packet dpdk:3b:00.0 "
+                  "dpdk:3b:00.1 --profile config/profiles/single-core.toml",
+                  "all frame sizes of a published report, in one table"},
+                 {"verbline -l 0-4 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role sink --queues 4 --offloads "
+                  "rx-ipv4-cksum,rx-udp-cksum --rss-types ip,udp",
+                  "what checking checksums costs, and hashing ports"},
+                 {"verbline bench packet dpdk:net_ring0 --frames 100000 --impair loss=0.01,delay=1ms",
+                  "try loss and latency without hardware"},
+                 {"verbline -l 2-6 -a 3b:00.0 -- bench packet dpdk:3b:00.0 --role sink --queues 4 --soak",
+                  "how receive-side scaling spreads, until SIGINT"}},
             .see_also = {"verbline-doctor(1)", "dpdk-testpmd(1)"},
         };
     }
@@ -199,6 +204,15 @@ private:
                "of DPDK's ports, what is hashed for several queues, such as ip,udp; without it, ip,tcp,udp as far "
                "as the driver has them")
             ->type_name("LIST");
+        app.add_option(
+               "--flow-rules", texts_.flow_rules,
+               "roce: DPDK's ports that receive send RoCE v2 to queues by rules, by destination QPN if they can, or "
+               "else by UDP port and RSS; without it, there are none")
+            ->type_name("KIND")
+            ->check(CLI::IsMember({"roce"}));
+        app.add_flag(
+            "--isolated", texts_.isolated,
+            "with --flow-rules: a port receives nothing but what they name, and leaves the rest to the kernel");
         app.add_flag("--bidirectional", texts_.bidirectional,
                      "loopback: both devices send and receive; --rate is of each direction, --frames and what is "
                      "printed of both");

@@ -89,6 +89,8 @@ private:
             if (!port) return std::unexpected(port.error());
             ports_.push_back(std::move(*port));
         }
+        for (const auto& port : ports_)
+            if (const auto note = rule_note(port->facts()); !note.empty()) fmt::print(stderr, "verbline: {}\n", note);
         return {};
     }
 

@@ -145,6 +145,21 @@ Result<void> read_timestamps(const PacketTexts& texts, PacketPlan& plan) {
     return {};
 }
 
+Result<void> read_flow_rules(const PacketTexts& texts, PacketPlan& plan) {
+    plan.roce_rules = texts.flow_rules == "roce", plan.isolated = texts.isolated;
+    if (plan.isolated && !plan.roce_rules)
+        return failure(EINVAL, "--isolated: without rules nothing is received; give --flow-rules, too");
+    if (!plan.roce_rules) return {};
+    if (!plan.receives())
+        return failure(EINVAL, "--flow-rules: only --role sink and loopback have queues that rules send frames to");
+    if (plan.software_rss) return failure(EINVAL, "--flow-rules: the device spreads frames; leave out --software-rss");
+    for (std::size_t i = 0; i < plan.devices.size(); ++i)
+        if (plan.receives_by(i) && !std::holds_alternative<pmd::DpdkSpec>(plan.devices[i]))
+            return failure(EINVAL, fmt::format("--flow-rules: {} is no port of DPDK (dpdk:), which alone have rules",
+                                               texts.devices[i]));
+    return {};
+}
+
 Result<void> read_devices(const PacketTexts& texts, PacketPlan& plan) {
     const bool one = plan.role == Role::generator || plan.role == Role::sink;
     if (texts.devices.empty() || texts.devices.size() > (one ? 1 : 2))
@@ -166,7 +181,8 @@ Result<void> read_devices(const PacketTexts& texts, PacketPlan& plan) {
     plan.ports = std::move(*ports);
     if (!texts.ports.rss_types.empty() && plan.queues < 2)
         return failure(EINVAL, "--rss-types: one queue gets all; give --queues, too");
-    return read_timestamps(texts, plan);
+    if (auto good = read_timestamps(texts, plan); !good) return good;
+    return read_flow_rules(texts, plan);
 }
 
 Result<void> read_run(const PacketTexts& texts, PacketPlan& plan) {

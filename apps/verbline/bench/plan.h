@@ -30,14 +30,14 @@ enum class Search : std::uint8_t { none, throughput, loss, back_to_back };
 struct PacketTexts {
     std::vector<std::string> devices;
     std::string role = "loopback", size = "64", rate, protocol = "udp", forward = "io", search, impair, lcores,
-                timestamps = "tsc";
+                timestamps = "tsc", flow_rules;
     std::string vlan, source_mac, destination_mac, source_ip, destination_ip, source_port, destination_port,
         destination_qpn;
     std::uint32_t flows = 0, mtu = 0;
     std::uint16_t queues = 1, burst = 32;
     std::uint64_t frames = 0;
     double seconds = 0, trial_seconds = 2, resolution_percent = 0.5, accepted_loss_percent = 0, catch_up_ms = 0;
-    bool ipv6 = false, software_rss = false, soak = false, bidirectional = false;
+    bool ipv6 = false, software_rss = false, soak = false, bidirectional = false, isolated = false;
     PortTexts ports;
 };
 
@@ -58,6 +58,8 @@ struct PacketPlan {
     std::optional<pmd::ImpairSpec> impair;
     PortChoice ports;
     bool software_rss = false, soak = false;
+    bool roce_rules = false;     ///< devices that receive are to send RoCE to queues by rules (pmd/ethdev/roce_rules.h)
+    bool isolated = false;       ///< and to leave all else to the kernel
     bool bidirectional = false;  ///< loopback: each of two devices sends, and receives what the other has sent
     Timestamps timestamps = Timestamps::tsc;  ///< by which the latency of loopback is measured
     Search search = Search::none;

@@ -89,6 +89,12 @@ PortFacts facts_of(const std::string& text, const pmd::NetDevice& device, const 
     return facts;
 }
 
+std::string rule_note(const PortFacts& facts) {
+    if (!facts.rules || facts.rules->refused.empty()) return "";
+    return fmt::format("{}: rules for RoCE: {}; refused {}", facts.device, pmd::name_of(facts.rules->match),
+                       fmt::join(facts.rules->refused, ", "));
+}
+
 void FreePool::operator()(rte_mempool* pool) const {
     rte_mempool_free(pool);
 }
@@ -110,7 +116,8 @@ std::expected<std::unique_ptr<BenchPort>, cli::Failure> BenchPort::open(const Pa
                                                          .mtu = plan.mtu,
                                                          .queues = plan.queues,
                                                          .flows = plan.software_rss ? &flows : nullptr,
-                                                         .offloads = plan.ports.offloads,
+                                                         .offloads = offloads_of(plan, index),
+                                                         .isolated = plan.isolated && plan.receives_by(index),
                                                          .persistent = false});
     if (!device) {
         const auto& [code, what] = device.error();
@@ -128,7 +135,21 @@ std::expected<std::unique_ptr<BenchPort>, cli::Failure> BenchPort::open(const Pa
         port->device_ = std::make_unique<pmd::ImpairedDevice>(std::move(port->device_), *plan.impair, monotonic_now);
     if (auto up = port->device_->up(); !up) return cli::run_failure("bench packet: " + up.error().what);
     port->facts_ = facts_of(plan.device_texts[index], *port->device_, plan.ports);
+    if (plan.roce_rules && plan.receives_by(index))
+        if (auto good = port->install_rules(plan); !good) return std::unexpected(good.error());
     return port;
+}
+
+/// Without rules an isolated port would receive nothing.
+cli::Outcome BenchPort::install_rules(const PacketPlan& plan) {
+    auto table = pmd::EthdevFlows::of_port(std::string(device_->name()));
+    if (!table) return cli::run_failure("bench packet: " + table.error().what);
+    rules_ = std::move(*table);
+    facts_.rules = pmd::install_roce_rules(*rules_, plan.queues);
+    facts_.isolated = plan.isolated;
+    if (!plan.isolated || facts_.rules->match != pmd::RoceMatch::none) return {};
+    return cli::usage_failure(fmt::format("bench packet: --isolated: {} takes no rules: {}", device_->name(),
+                                          fmt::join(facts_.rules->refused, ", ")));
 }
 
 std::size_t buffer_memory_mb(const PacketPlan& plan) {

@@ -12,6 +12,7 @@
 #include "apps/verbline/bench/device_clock.h"
 #include "apps/verbline/bench/plan.h"
 #include "apps/verbline/command_line/command.h"
+#include "pmd/ethdev/roce_rules.h"
 #include "pmd/netdev.h"
 
 struct rte_mempool;
@@ -27,8 +28,14 @@ struct PortFacts {
     int numa_socket = pmd::any_numa_socket;
     PortTexts asked = {};  ///< of a port of DPDK
     std::optional<pmd::Offloads> in_effect =
-        {};  ///< likewise; RSS types as the driver says them, of several queues alone
+        {};                                    ///< likewise; RSS types as the driver says them, of several queues alone
+    std::optional<pmd::RoceRules> rules = {};  ///< none: they were not asked for
+    bool isolated = false;
 };
+
+/// A line for whoever reads the figures, if rules were asked for and another spreads RoCE than the best kind; empty:
+/// not.
+std::string rule_note(const PortFacts& facts);
 
 /// Of an open device, which was named by `text`, and set up by `choice`.
 PortFacts facts_of(const std::string& text, const pmd::NetDevice& device, const PortChoice& choice);
@@ -51,10 +58,13 @@ public:
     DeviceClock* clock() { return clock_.get(); }
 
 private:
+    cli::Outcome install_rules(const PacketPlan& plan);
+
     using Pool = std::unique_ptr<rte_mempool, FreePool>;
 
     Pool received_, frames_;
     std::unique_ptr<pmd::NetDevice> device_;  // before its pools
+    std::unique_ptr<pmd::FlowTable> rules_;   // before the device
     std::unique_ptr<DeviceClock> clock_;
     PortFacts facts_;
 };

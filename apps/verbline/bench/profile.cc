@@ -20,8 +20,9 @@ using cli::Refused;
 using cli::Section;
 
 /// Ports are opened and lcores chosen once, before the first run: what these ask for is the same for all of them.
-constexpr std::array<std::string_view, 10> of_all_runs{"device",       "role",     "queues",    "mtu",        "lcores",
-                                                       "software-rss", "offloads", "rss-types", "timestamps", "impair"};
+constexpr std::array<std::string_view, 12> of_all_runs{"device",     "role",         "queues",   "mtu",
+                                                       "lcores",     "software-rss", "offloads", "rss-types",
+                                                       "timestamps", "flow-rules",   "isolated", "impair"};
 
 std::vector<std::string_view> keys(std::span<const OptionKind> known, std::vector<std::string_view> more) {
     for (const auto& kind : known) more.push_back(kind.name);

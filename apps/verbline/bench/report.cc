@@ -63,6 +63,13 @@ void add_offloads(const PortFacts& port, Json& row) {
     row["rss_types"] = pmd::rss_type_names(port.in_effect->rss);
 }
 
+void add_rules(const PortFacts& port, Json& row) {
+    row["roce_rules"] = {{"match", pmd::name_of(port.rules->match)},
+                         {"count", port.rules->count},
+                         {"refused", port.rules->refused},
+                         {"isolated", port.isolated}};
+}
+
 std::string titled(std::string_view title, const std::string& table) {
     return table.empty() ? "" : fmt::format("\n{}\n{}", title, table);
 }
@@ -78,6 +85,7 @@ Json port_rows(std::span<const PortFacts> ports) {
         if (port.bits_per_second) row["speed_gbit_s"] = static_cast<double>(*port.bits_per_second) / 1e9;
         if (port.numa_socket >= 0) row["numa_node"] = port.numa_socket;
         if (port.in_effect) add_offloads(port, row);
+        if (port.rules) add_rules(port, row);
         rows.push_back(row);
     }
     return rows;
@@ -96,6 +104,18 @@ std::string offload_table(std::span<const PortFacts> ports, const PortChoice& ch
         rows.push_back(row);
     }
     return titled("offloads", cli::render_table(rows));
+}
+
+std::string rule_table(std::span<const PortFacts> ports) {
+    Json rows = Json::array();
+    for (const auto& port : ports) {
+        if (!port.rules) continue;
+        rows.push_back({{"device", port.device},
+                        {"roce_by", pmd::name_of(port.rules->match)},
+                        {"rules", port.rules->count},
+                        {"isolated", port.isolated}});
+    }
+    return titled("rules for RoCE", cli::render_table(rows));
 }
 
 Json trial_row(const PacketPlan& plan, const TrialResult& trial) {
@@ -240,7 +260,7 @@ std::string to_text(const PacketPlan& plan, const Report& report) {
     for (const auto& trial : report.trials) trials.push_back(trial_row(plan, *trial));
     out += report.search.is_null() ? cli::render_object(trials.back()) : cli::render_table(trials);
     if (!report.search.is_null()) out += titled("RFC 2544", cli::render_object(report.search));
-    out += offload_table(report.ports, plan.ports);
+    out += offload_table(report.ports, plan.ports) + rule_table(report.ports);
     out += titled("queues", cli::render_table(queue_rows(plan, last)));
     if (const auto share = spread(plan, last); !share.is_null())
         out += titled("spread over receive queues", cli::render_object(share));

@@ -28,6 +28,8 @@ struct Report {
 cli::Json port_rows(std::span<const PortFacts> ports);
 /// A table of the offloads of ports of DPDK, below its title; empty: the usual, none, were asked for.
 std::string offload_table(std::span<const PortFacts> ports, const PortChoice& choice);
+/// Likewise of rules for RoCE; empty: none were asked for.
+std::string rule_table(std::span<const PortFacts> ports);
 /// One row for a trial: what was asked for, sent, received and lost.
 cli::Json trial_row(const PacketPlan& plan, const TrialResult& trial);
 cli::Json queue_rows(const PacketPlan& plan, const TrialResult& trial);

@@ -88,7 +88,10 @@ std::string runs_to_text(const Profile& profile, std::span<const RunReport> runs
     }
     auto out = profile.description.empty() ? "" : profile.description + "\n\n";
     out += cli::render_table(rows);
-    if (!runs.empty()) out += offload_table(runs.front().report->ports, runs.front().run->plan.ports);
+    if (!runs.empty()) {
+        const auto& [run, report] = runs.front();
+        out += offload_table(report->ports, run->plan.ports) + rule_table(report->ports);
+    }
     return drops.empty() ? out : out + "\ndrops\n" + cli::render_table(drops);
 }
 

@@ -120,6 +120,20 @@ TEST(PacketPlan, HardwareTimestampsAreOfALoopOfDpdksPorts) {
               "");
 }
 
+TEST(PacketPlan, FlowRulesAreOfDpdksPortsThatReceive) {
+    const auto rules = [](PacketTexts& t) { t.flow_rules = "roce"; };
+    EXPECT_TRUE(plan(rules).roce_rules);
+    EXPECT_TRUE(plan([&](auto& t) { rules(t), t.isolated = true; }).isolated);
+    EXPECT_EQ(refusal([](auto& t) { t.isolated = true; }),
+              "--isolated: without rules nothing is received; give --flow-rules, too");
+    EXPECT_EQ(refusal([&](auto& t) { rules(t), t.role = "generator"; }),
+              "--flow-rules: only --role sink and loopback have queues that rules send frames to");
+    EXPECT_EQ(refusal([&](auto& t) { rules(t), t.software_rss = true; }),
+              "--flow-rules: the device spreads frames; leave out --software-rss");
+    EXPECT_EQ(refusal([&](auto& t) { rules(t), t.devices = {"eth:lo"}; }),
+              "--flow-rules: eth:lo is no port of DPDK (dpdk:), which alone have rules");
+}
+
 TEST(PacketPlan, MtuIsWhatTheLargestFrameNeeds) {
     EXPECT_EQ(plan([](auto& t) { t.size = "1518"; }).mtu, 1500);
     EXPECT_EQ(plan([](auto& t) { t.size = "9216"; }).mtu, 9198);

@@ -87,6 +87,26 @@ TEST(BenchReport, PortsHaveTheOffloadsThatWereAskedForAndThatTheyHave) {
     EXPECT_EQ(offload_table(ports, {}), "");
 }
 
+TEST(BenchReport, PortsHaveTheirRules) {
+    const std::array ports{
+        PortFacts{.device = "dpdk:a",
+                  .rules = pmd::RoceRules{.match = pmd::RoceMatch::udp_port, .count = 2, .refused = {"by QPN: no"}},
+                  .isolated = true},
+        PortFacts{.device = "dpdk:b", .rules = pmd::RoceRules{.match = pmd::RoceMatch::qpn, .count = 8}},
+        PortFacts{.device = "dpdk:c"}};
+    const auto rows = port_rows(ports);
+    EXPECT_EQ(
+        rows[0]["roce_rules"],
+        (cli::Json{
+            {"match", "udp-port"}, {"count", 2}, {"refused", cli::Json::array({"by QPN: no"})}, {"isolated", true}}));
+    EXPECT_FALSE(rows[2].contains("roce_rules"));
+    EXPECT_NE(rule_table(ports).find("dpdk:b  qpn"), std::string::npos) << rule_table(ports);
+    EXPECT_EQ(rule_table({}), "");
+    EXPECT_EQ(rule_note(ports[0]), "dpdk:a: rules for RoCE: udp-port; refused by QPN: no");
+    EXPECT_EQ(rule_note(ports[1]), "");
+    EXPECT_EQ(rule_note(ports[2]), "");
+}
+
 TEST(BenchReport, TimestampsHaveTheirSource) {
     TrialResult trial;
     trial.undated = 3, trial.clocks = {ClockFacts{.hertz = 1e9, .steps = 1}};
