@@ -319,9 +319,10 @@ run_release() {
     unit_tests unit build "${units[@]}"
     # What the simulations went through.
     grep -h --no-group-separator -A4 '^[0-9]* schedules,' build/meson-logs/testlog.txt 2>/dev/null | sed 's/^/    /' || true
-    # What of the release build is not a test: the program and the library for programs; the benchmarks take as long again.
-    local kept='/apps/'
-    ((!all)) || kept='/(apps|bench)/'
+    # What of the release build is not a test: the program and the library for programs, and drivers that tests load; the benchmarks
+    # take as long again.
+    local kept='/(apps|tests/drivers)/'
+    ((!all)) || kept='/(apps|bench|tests/drivers)/'
     mapfile -t programs < <(meson introspect --targets build |
         jq -r --arg kept "$kept" '.[] | select(.type == "executable" or .type == "shared library" or .type == "shared module" or .name == "libverbline.a") | .filename[0] | select(test($kept))' |
         sed "s|^$root/build/||")
