@@ -146,7 +146,9 @@ TEST_F(TrafficTasks, SinkMeasuresWhatTheGeneratorSent) {
 
 /// Where DPDK may put the times: without having it reserve the field, which it never gives back.
 ArrivalTimes free_field() {
-    return {.field_offset = offsetof(rte_mbuf, dynfield1), .flag = RTE_MBUF_F_FIRST_FREE};
+    constexpr auto align = alignof(rte_mbuf_timestamp_t);
+    constexpr auto offset = (offsetof(rte_mbuf, dynfield1) + align - 1) / align * align;
+    return {.field_offset = int{offset}, .flag = RTE_MBUF_F_FIRST_FREE};
 }
 
 /// Frames that arrived two thousand ticks, of four cycles each, after the device's clock showed 5000.
