@@ -100,9 +100,7 @@ Result<void> check(const Arguments& arguments) {
     if (arguments.roce && !arguments.device) return failure(EINVAL, "link=roce_v2 needs a device with a wire");
     if (arguments.roce && !arguments.sm.empty())
         return failure(EINVAL, "sm= has no use with link=roce_v2, where there is no subnet manager");
-    const bool has_mac =
-        arguments.device && (arguments.adapter() || std::holds_alternative<pmd::EthernetSpec>(*arguments.device));
-    if (arguments.roce && !has_mac && !arguments.mac)
+    if (arguments.roce && !arguments.device_is_of_kernel() && !arguments.mac)
         return failure(EINVAL, "mac= is missing: addresses on RoCE are made of it, and tap: and memif: have none");
     if (arguments.roce || !arguments.device) {
         if (arguments.sm.empty()) return {};
@@ -115,6 +113,10 @@ Result<void> check(const Arguments& arguments) {
 }
 
 }  // namespace
+
+bool Arguments::device_is_of_kernel() const {
+    return adapter() || (device && std::holds_alternative<pmd::EthernetSpec>(*device));
+}
 
 std::uint16_t Arguments::device_queues() const {
     if (!device) return most_queues;

@@ -38,6 +38,8 @@ struct Arguments {
 
     /// Receive queues that the device has, and transmit queues unless it is an adapter.
     std::uint16_t device_queues() const;
+    /// An adapter or an interface, which has a MAC address and an MTU of its own.
+    bool device_is_of_kernel() const;
     bool adapter() const { return device && std::holds_alternative<pmd::HcaSpec>(*device); }
 };
 

@@ -33,9 +33,7 @@ Result<void> check_room(const pmd::NetDevice& device, const Arguments& arguments
     const auto most = device.capabilities().max_packet;
     const bool datagrams = device.capabilities().carries == pmd::Carries::datagram;
     const auto needed = datagrams ? ipoib::link_mtu_of(arguments.mtu) : frame_bytes;
-    const bool own =
-        arguments.adapter() || (arguments.device && std::holds_alternative<pmd::EthernetSpec>(*arguments.device));
-    if (!own || needed <= most) return {};
+    if (!arguments.device_is_of_kernel() || needed <= most) return {};
     return failure(EINVAL, fmt::format("mtu={} takes {} of {} bytes, and {} carries {}", arguments.mtu,
                                        datagrams ? "datagrams" : "frames", needed, device.name(), most));
 }

@@ -10,13 +10,13 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <utility>
 
-#include <bus_vdev_driver.h>
-#include <ethdev_driver.h>
-#include <ethdev_vdev.h>
 #include <rte_cycles.h>
 #include <rte_kvargs.h>
 #include <rte_mbuf_dyn.h>
+
+#include "tests/drivers/vdev.h"
 
 namespace {
 
@@ -188,30 +188,10 @@ int read_arguments(const char* text, Port& port) {
 int probe(rte_vdev_device* device) {
     auto port = std::make_unique<Port>();
     if (const int rc = read_arguments(rte_vdev_device_args(device), *port); rc != 0) return rc;
-    auto* const dev = rte_eth_vdev_allocate(device, sizeof(Port*));
-    if (dev == nullptr) return -ENOMEM;
-    dev->data->mac_addrs = &port->mac;
-    *static_cast<Port**>(dev->data->dev_private) = port.release();
-    dev->dev_ops = &operations;
-    dev->rx_pkt_burst = receive;
-    dev->tx_pkt_burst = transmit;
-    rte_eth_dev_probing_finish(dev);
-    return 0;
-}
-int remove(rte_vdev_device* device) {
-    auto* const dev = rte_eth_dev_allocated(rte_vdev_device_name(device));
-    if (dev == nullptr) return 0;
-    close(dev);
-    return rte_eth_dev_release_port(dev);
+    return verbline::test::add_port(device, std::move(port), operations, receive, transmit);
 }
 
-constinit rte_vdev_driver driver{.next = {},
-                                 .driver = {},
-                                 .probe = probe,
-                                 .remove = remove,
-                                 .dma_map = nullptr,
-                                 .dma_unmap = nullptr,
-                                 .drv_flags = 0};
+constinit rte_vdev_driver driver = verbline::test::vdev_driver(probe);
 
 }  // namespace
 

@@ -15,9 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include <bus_vdev_driver.h>
-#include <ethdev_driver.h>
-#include <ethdev_vdev.h>
 #include <rte_flow_driver.h>
 #include <rte_ip.h>
 #include <rte_udp.h>
@@ -28,6 +25,8 @@ struct rte_flow {
     rte_be16_t port = 0, port_mask = 0;
     std::vector<std::uint16_t> queues;
 };
+
+#include "tests/drivers/vdev.h"
 
 namespace {
 
@@ -258,29 +257,10 @@ int probe(rte_vdev_device* device) {
     const auto* const arguments = rte_vdev_device_args(device);
     auto port = std::make_unique<Port>();
     port->spreads = arguments == nullptr || std::strcmp(arguments, "rss=0") != 0;
-    auto* const dev = rte_eth_vdev_allocate(device, sizeof(Port*));
-    if (dev == nullptr) return -ENOMEM;
-    dev->data->mac_addrs = &port->mac;
-    *static_cast<Port**>(dev->data->dev_private) = port.release();
-    dev->dev_ops = &operations;
-    dev->rx_pkt_burst = receive;
-    dev->tx_pkt_burst = transmit;
-    rte_eth_dev_probing_finish(dev);
-    return 0;
+    return verbline::test::add_port(device, std::move(port), operations, receive, transmit);
 }
-int remove(rte_vdev_device* device) {
-    auto* const dev = rte_eth_dev_allocated(rte_vdev_device_name(device));
-    if (dev == nullptr) return 0;
-    close(dev);
-    return rte_eth_dev_release_port(dev);
-}
-constinit rte_vdev_driver driver{.next = {},
-                                 .driver = {},
-                                 .probe = probe,
-                                 .remove = remove,
-                                 .dma_map = nullptr,
-                                 .dma_unmap = nullptr,
-                                 .drv_flags = 0};
+
+constinit rte_vdev_driver driver = verbline::test::vdev_driver(probe);
 
 }  // namespace
 
