@@ -135,7 +135,7 @@ TEST_F(NodeSubnetTest, WhatTheNodeDoesNotAnswerIsAskedAgain) {
     subnet->find_neighbour(1, gid(7), wire::PKey{0x8001});
     EXPECT_EQ(node.heard().size(), 1u);
     ASSERT_TRUE(until([&] { return counter("subnet_questions_again") == 1; }));
-    EXPECT_EQ(node.heard(), std::vector<hub::Message>{hub::FindNeighbour{gid(7), wire::PKey{0x8001}}});
+    EXPECT_EQ(node.heard(), (std::vector<hub::Message>{hub::FindNeighbour{gid(7), wire::PKey{0x8001}}}));
 }
 
 TEST_F(NodeSubnetTest, ANodeThatHasReturnedKnowsTheGroupsAgain) {
