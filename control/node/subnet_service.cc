@@ -3,23 +3,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <utility>
 
 #include "control/node/ipoib_frame.h"
 #include "datapath/link/member.h"
 #include "datapath/wire/ipoib.h"
+#include "datapath/wire/pkey_table.h"
 
 namespace verbline::node {
 namespace {
-
-constexpr wire::PKey default_partition{0xffff};
-
-std::vector<link::InterfaceAddress> addresses_in(wire::PKey pkey, const std::vector<link::InterfaceAddress>& all) {
-    std::vector<link::InterfaceAddress> own;
-    std::ranges::copy_if(all, std::back_inserter(own), [pkey](const auto& address) { return address.pkey == pkey; });
-    return own;
-}
 
 /// Of all users of all members; IPoIB's own have small ids (control/ipoib).
 sa::UserId user_of(hub::LaneId member, std::uint32_t user) {
@@ -42,7 +34,7 @@ SubnetService::SubnetService(mad::Transport& transport, control::Loop& loop, Set
           ++reregistrations_;
           setup_.changed();
       })) {
-    open_partition(default_partition);
+    open_partition(wire::default_pkey);
     for (const auto& address : setup_.addresses) open_partition(address.pkey);
 }
 
@@ -51,9 +43,9 @@ SubnetService::~SubnetService() = default;
 void SubnetService::open_partition(wire::PKey pkey) {
     auto& neighbours = neighbours_[wire::partition(pkey)];
     if (neighbours != nullptr) return;
-    auto addresses = addresses_in(pkey, setup_.addresses);
+    auto addresses = link::addresses_in(pkey, setup_.addresses);
     // All partitions have the same; without a scope only one of them can be meant.
-    if (pkey == default_partition) addresses.push_back({ipoib::ipv6_link_local_of(agent_.port().gid()), 64});
+    if (pkey == wire::default_pkey) addresses.push_back({ipoib::ipv6_link_local_of(agent_.port().gid()), 64});
     neighbours = std::make_unique<Neighbours>(
         loop_, agent_,
         Neighbours::Setup{
@@ -70,14 +62,12 @@ SubnetService::Neighbours* SubnetService::neighbours_in(wire::PKey pkey) const {
 }
 
 const SubnetService::Neighbours& SubnetService::default_neighbours() const {
-    return *neighbours_in(default_partition);
+    return *neighbours_in(wire::default_pkey);
 }
 
-/// The port's P_Key of the partition, of which it may be a limited member.
+/// Of a partition the port may be a limited member.
 wire::PKey SubnetService::own_pkey(wire::PKey pkey) const {
-    const auto& table = agent_.port().pkeys;
-    const auto found = std::ranges::find(table, wire::partition(pkey), wire::partition);
-    return found != table.end() ? *found : pkey;
+    return wire::own_pkey(agent_.port().pkeys, pkey);
 }
 
 hub::SubnetPort SubnetService::port() const {
@@ -180,7 +170,7 @@ void SubnetService::forget(hub::LaneId member) {
 /// A group of IPoIB's own.
 void SubnetService::granted(const wire::Gid& mgid, const sa::Group& group) {
     if (auto joined = setup_.join_link(mgid, group.mlid); !joined) counters_.ipoib_groups_failed.add();
-    if (mgid == wire::ipoib_broadcast_mgid(default_partition)) setup_.changed();
+    if (mgid == wire::ipoib_broadcast_mgid(wire::default_pkey)) setup_.changed();
 }
 
 void SubnetService::send(wire::PKey pkey, const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet) {

@@ -6,6 +6,7 @@
 
 #include "control/rdmacm/service_core.h"
 #include "control/rdmacm/source.h"
+#include "datapath/wire/pkey_table.h"
 
 namespace verbline::rdmacm {
 namespace {
@@ -19,8 +20,8 @@ bool requests(QueuePairType type) {
 
 /// ENOENT: the subnet manager has taken the port out of the connection's partition.
 Result<QueuePairAttributes> init(const Id& id) {
-    const auto index =
-        id.port ? pkey_index_of(id.port->facts(), id.connection.pkey) : std::optional<std::uint16_t>(std::uint16_t{});
+    const auto index = id.port ? wire::pkey_index(id.port->facts().pkeys, id.connection.pkey)
+                               : std::optional<std::uint16_t>(std::uint16_t{});
     if (!index) return failure(ENOENT, "the port is not in the connection's partition any more");
     QueuePairAttributes attributes{.mask = attribute::state | attribute::pkey_index | attribute::port,
                                    .state = transport::QueuePairState::init,

@@ -8,6 +8,7 @@
 #include "control/rdmacm/service_core.h"
 #include "datapath/link/ip_gid.h"
 #include "datapath/wire/ipoib.h"
+#include "datapath/wire/pkey_table.h"
 #include "datapath/wire/text.h"
 
 // Source and destination of an id: bind and resolve_address.
@@ -87,7 +88,7 @@ Result<void> ServiceCore::adopt(Id& id, const Source& source, const SocketAddres
     auto named = pkey_of(source.facts, source.address);
     if (asked.family == Family::ib) named = asked.pkey != wire::PKey{} ? std::optional(asked.pkey) : std::nullopt;
     if (named && source.facts.kind == link::GidTable::Kind::ib) {
-        const auto at = pkey_index_of(source.facts, *named);
+        const auto at = wire::pkey_index(source.facts.pkeys, *named);
         if (!at)
             return failure(ENODEV, fmt::format("{} is not in the partition of P_Key {}: see what the subnet manager "
                                                "has given it (smpquery pkeys)",

@@ -100,17 +100,6 @@ std::optional<unsigned> gid_index_of(const NetworkPort& port, const NetworkPort:
     return port.gid_index(gid, link::GidType::roce_v1);
 }
 
-std::optional<std::uint16_t> pkey_index_of(const NetworkPort::Facts& facts, wire::PKey pkey) {
-    std::optional<std::uint16_t> found;
-    for (std::size_t at = 0; at < facts.pkeys.size(); ++at) {
-        const auto each = facts.pkeys[at];
-        if (wire::partition(each) != wire::partition(pkey) || wire::partition(each) == 0) continue;
-        if (!found || wire::is_full_member(each)) found = static_cast<std::uint16_t>(at);
-        if (wire::is_full_member(each)) break;
-    }
-    return found;
-}
-
 std::optional<wire::PKey> pkey_of(const NetworkPort::Facts& facts, const wire::Gid& address) {
     const auto found = std::ranges::find(facts.addresses, address, &link::InterfaceAddress::gid);
     if (found == facts.addresses.end() || found->pkey == link::InterfaceAddress{}.pkey) return std::nullopt;

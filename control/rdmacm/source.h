@@ -35,9 +35,6 @@ Result<Source> loopback_source(std::span<NetworkPort* const> ports, Family famil
 std::optional<unsigned> gid_index_of(const NetworkPort& port, const NetworkPort::Facts& facts, const wire::Gid& gid);
 
 /// Index in the port's P_Key table of the partition that `pkey` names; of two the full member's, as Linux takes it.
-/// None: the port is not in it.
-std::optional<std::uint16_t> pkey_index_of(const NetworkPort::Facts& facts, wire::PKey pkey);
-
 /// P_Key of the partition that an IP address of the port is in; none: in the default one, or not the port's.
 std::optional<wire::PKey> pkey_of(const NetworkPort::Facts& facts, const wire::Gid& address);
 

@@ -2,6 +2,7 @@
 #include "datapath/link/interface_address.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,12 @@ bool usable(const InterfaceAddress& address) {
     if (const auto ipv4 = ipv4_of(address.gid)) return usable({*ipv4, address.length});
     const bool none_or_loopback = address.gid.prefix() == 0 && address.gid.interface_id() <= wire::Guid{1};
     return !none_or_loopback && !address.gid.multicast() && address.length > 0 && address.length <= 128;
+}
+
+std::vector<InterfaceAddress> addresses_in(wire::PKey pkey, std::span<const InterfaceAddress> all) {
+    std::vector<InterfaceAddress> own;
+    std::ranges::copy_if(all, std::back_inserter(own), [pkey](const auto& address) { return address.pkey == pkey; });
+    return own;
 }
 
 InterfaceAddress network_of(const InterfaceAddress& address) {

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datapath/wire/types.h"
 
@@ -25,6 +27,9 @@ struct InterfaceAddress {
 /// Whether a host may be assigned it: not a multicast, unspecified, loopback, network or broadcast address, and with a
 /// valid prefix length.
 bool usable(const InterfaceAddress& address);
+
+/// Those of the addresses that are in this partition.
+std::vector<InterfaceAddress> addresses_in(wire::PKey pkey, std::span<const InterfaceAddress> all);
 
 /// The address's network: host bits zero.
 InterfaceAddress network_of(const InterfaceAddress& address);

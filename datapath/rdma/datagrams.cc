@@ -52,12 +52,26 @@ Result<void> Datagrams::start() {
                                           .general_services = options_.general_services});
     if (!pair) return std::unexpected(pair.error());
     pair_ = std::move(*pair);
-    if (auto done = pair_->init({}); !done) return done;
+    return bring_up({});
+}
+
+Result<void> Datagrams::restart(const transport::TransportQueuePair::InitAttributes& attributes) {
+    pair_->reset();
+    // Completions outlive their queue pair's RESET: those left over would post their buffers twice.
+    std::array<transport::Completion, batch_size> old;
+    for (auto* const queue : {sent_.get(), received_.get()}) {
+        while (queue->poll(old) != 0) {}
+    }
+    return bring_up(attributes);
+}
+
+Result<void> Datagrams::bring_up(const transport::TransportQueuePair::InitAttributes& attributes) {
+    if (auto done = pair_->init(attributes); !done) return done;
     for (std::size_t slot = 0; slot < options_.slots; ++slot) {
         if (!post_receive(slot)) return failure(ENOMEM, "no room for the buffers of datagrams");
     }
     received_->arm(transport::CompletionQueue::Armed::any);
-    if (auto done = pair_->ready_to_receive({.mtu = device.max_mtu()}); !done) return done;
+    if (auto done = pair_->ready_to_receive({.mtu = options_.device->max_mtu()}); !done) return done;
     return pair_->ready_to_send({});
 }
 

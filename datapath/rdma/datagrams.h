@@ -46,6 +46,10 @@ public:
 
     QueuePair& pair() { return *pair_; }
 
+    /// Takes the queue pair through RESET to RTS with other attributes, its number and groups unchanged. What has
+    /// arrived and was not drained is lost. Not concurrently with `send` or `drain`.
+    Result<void> restart(const transport::TransportQueuePair::InitAttributes& attributes);
+
     enum class Sent : std::uint8_t { yes, invalid_path, queue_full };
     struct Destination {
         Path path;
@@ -78,6 +82,7 @@ public:
 private:
     explicit Datagrams(DatagramOptions options);
     Result<void> start();
+    Result<void> bring_up(const transport::TransportQueuePair::InitAttributes& attributes);
     bool post_receive(std::size_t slot) noexcept;
     std::span<std::byte> buffer(std::size_t slot) { return std::span(buffers_).subspan(slot * stride_, stride_); }
 

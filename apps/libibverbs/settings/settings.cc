@@ -59,7 +59,7 @@ Result<std::uint16_t> parse_mtu(std::string_view text) {
 }
 
 Result<InterfaceAddress> parse_address(std::string_view text) {
-    const auto address = link::parse_interface_address(text);
+    const auto address = link::parse_ipoib_address(text);
     if (!address)
         return failure(EINVAL,
                        fmt::format("{} is no address with prefix length such as 10.1.0.1/24 or fd00::1/64", text));
@@ -183,6 +183,13 @@ Result<void> check(const Settings& settings) {
     for (auto at = settings.addresses.begin(); at != settings.addresses.end(); ++at)
         if (std::find_if(settings.addresses.begin(), at, same(*at)) != at)
             return failure(EINVAL, fmt::format("address {} is given twice", to_string(*at)));
+    const auto partitioned = std::ranges::find_if(
+        settings.addresses, [](const auto& address) { return address.pkey != InterfaceAddress{}.pkey; });
+    if (partitioned != settings.addresses.end() && !std::ranges::all_of(settings.links, is_infiniband))
+        return failure(EINVAL,
+                       fmt::format("address {}: partitions are those of ib:HOST@FABRIC; leave the P_Key out, or "
+                                   "name no link on Ethernet",
+                                   to_string(*partitioned)));
     return {};
 }
 

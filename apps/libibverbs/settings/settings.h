@@ -68,7 +68,7 @@ using Link =
     std::variant<HubLink, NodeLink, pmd::MemifSpec, pmd::EthernetSpec, pmd::TapSpec, InfinibandLink, pmd::DpdkSpec>;
 
 using link::InterfaceAddress;
-/// "10.1.0.1/24", "fd00::1/64": an address that an interface can have.
+/// "10.1.0.1/24", "fd00::1/64", "10.1.0.1/24%0x8001": an address that an interface can have.
 Result<InterfaceAddress> parse_address(std::string_view text);
 
 Result<Link> parse_link(std::string_view text);
@@ -87,12 +87,12 @@ constexpr std::string_view default_hub = "default";
 
 struct Settings {
     std::vector<Link> links{HubLink{std::string(default_hub)}};  ///< at least one
-    std::vector<InterfaceAddress> addresses;                     ///< of the first RoCE link; empty: the link's own
-    std::uint16_t mtu = 0;  ///< bytes behind the Ethernet header; 0: the link's own
-    std::string impair;     ///< empty: none
-    std::string capture;    ///< file; empty: none
-    std::string sysfs;      ///< directory; empty: none
-    bool direct = true;     ///< direct links with other programs of a hub
+    std::vector<InterfaceAddress> addresses;  ///< of the first RoCE link; without one, IPoIB's of the first
+    std::uint16_t mtu = 0;                    ///< bytes behind the Ethernet header; 0: the link's own
+    std::string impair;                       ///< empty: none
+    std::string capture;                      ///< file; empty: none
+    std::string sysfs;                        ///< directory; empty: none
+    bool direct = true;                       ///< direct links with other programs of a hub
 
     bool operator==(const Settings&) const = default;
 };

@@ -3,19 +3,23 @@
 
 #include <cerrno>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "datapath/wire/pkey_table.h"
 
 namespace verbline::verbs {
 namespace {
 
 constexpr std::size_t longest = 128;  ///< bytes of a packet; ARP takes 60, ND 92
 constexpr std::size_t most_at_once = 64;
+constexpr std::uint16_t nowhere = 0xffff;  ///< no table is that long (IBTA volume 1, 10.9.2: its index has 16 bits)
 
 }  // namespace
 
-Result<std::unique_ptr<IpoibQueuePair>> IpoibQueuePair::create(VerbsPort& port) {
-    std::unique_ptr<IpoibQueuePair> made(new IpoibQueuePair(port));
+Result<std::unique_ptr<IpoibQueuePair>> IpoibQueuePair::create(VerbsPort& port, wire::PKey pkey) {
+    std::unique_ptr<IpoibQueuePair> made(new IpoibQueuePair(port, pkey));
     if (auto started = made->start(); !started) return std::unexpected(started.error());
     return made;
 }
@@ -27,7 +31,14 @@ Result<void> IpoibQueuePair::start() {
         {.device = &port_.device(), .longest = longest, .on_arrival = [this] { arrivals_.signal(); }});
     if (!datagrams) return std::unexpected(datagrams.error());
     datagrams_ = std::move(*datagrams);
-    return {};
+    return follow(port_.fabric().pkeys);
+}
+
+/// The entry at an index is followed by the queue pair itself.
+Result<void> IpoibQueuePair::follow(std::span<const wire::PKey> pkeys) {
+    const auto index = wire::pkey_index(pkeys, pkey_);
+    if (std::exchange(pkey_index_, index) == index) return {};
+    return datagrams_->restart({.pkey_index = index.value_or(nowhere), .qkey = qkey_.value_or(wire::QKey{})});
 }
 
 IpoibQueuePair::~IpoibQueuePair() {

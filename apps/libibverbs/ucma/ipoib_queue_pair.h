@@ -3,7 +3,7 @@
 
 /// @file
 /// The queue pair that an IPoIB interface would have on a port of a soft fabric, for address resolution alone: short
-/// datagrams, with the Q_Key of the broadcast group (RFC 4391, 4).
+/// datagrams, with the Q_Key of the broadcast group (RFC 4391, 4), in the interface's partition.
 ///
 /// Threads: one at a time, except `arrivals` (any).
 
@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "apps/libibverbs/port/port.h"
 #include "control/sa/membership.h"
@@ -35,7 +36,8 @@ class IpoibQueuePair {
 public:
     using Receiver = std::function<void(wire::Bytes packet)>;
 
-    static Result<std::unique_ptr<IpoibQueuePair>> create(VerbsPort& port);
+    /// Until the port is in that partition nothing is sent or received.
+    static Result<std::unique_ptr<IpoibQueuePair>> create(VerbsPort& port, wire::PKey pkey);
     ~IpoibQueuePair();
     IpoibQueuePair(const IpoibQueuePair&) = delete;
     IpoibQueuePair& operator=(const IpoibQueuePair&) = delete;
@@ -46,6 +48,9 @@ public:
     Result<void> join(const wire::Gid& mgid, const sa::Group& group);
     void send(const wire::AddressHandle& to, wire::Qpn qpn, wire::Bytes packet);
 
+    /// The port's P_Key table is another. Packets that have not been drained may be lost.
+    Result<void> follow(std::span<const wire::PKey> pkeys);
+
     /// Readable while packets are pending.
     int arrivals() const { return arrivals_.get(); }
     /// Passes each pending packet to `receive`, from the IPoIB header on.
@@ -54,11 +59,13 @@ public:
     void counters(const CounterVisitor& visit) const { counters_.each(visit); }
 
 private:
-    explicit IpoibQueuePair(VerbsPort& port) : port_(port) {}
+    IpoibQueuePair(VerbsPort& port, wire::PKey pkey) : port_(port), pkey_(pkey) {}
     Result<void> start();
     void leave(const wire::Gid& mgid);
 
     VerbsPort& port_;
+    const wire::PKey pkey_;
+    std::optional<std::uint16_t> pkey_index_ = 0;  ///< of the port's table; none: it is not there
     EventDescriptor arrivals_;
     std::map<wire::Gid, sa::Group> joined_;
     std::optional<wire::QKey> qkey_;

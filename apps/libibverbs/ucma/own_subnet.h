@@ -5,11 +5,14 @@
 /// The subnet of a port that this program has for itself. Instead of FabricWatch it tells the port what the subnet
 /// manager gives it.
 ///
-///     find_neighbour ──> IpoibNeighbours ── ARP, ND ──> IpoibQueuePair ──> VerbsPort
-///     find_path ───────> sa::Paths: the cache ──┐
+///     find_neighbour ──> IpoibNeighbours ── ARP, ND ──> IpoibQueuePair ──> VerbsPort   for each partition
+///     find_path ───────> sa::Paths: the cache ──┐                                      that addresses are in
 ///     join, leave ─────> sa::Groups ────────────┴──> sa::Agent ──> ibsim ──> OpenSM
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <vector>
 
 #include "apps/libibverbs/ucma/ipoib_queue_pair.h"
 #include "apps/libibverbs/ucma/subnet.h"
@@ -37,9 +40,18 @@ public:
     void counters(const CounterVisitor& visit) const override;
 
 private:
+    /// As an interface of the kernel's, ib0.8001.
+    struct Partition {
+        std::unique_ptr<IpoibQueuePair> pair;
+        std::unique_ptr<ipoib::IpoibNeighbours> neighbours;
+        control::Watch watch;
+    };
+
     OwnSubnet(VerbsPort& port, Handlers handlers) : port_(port), handlers_(std::move(handlers)) {}
     Result<void> attach(control::Loop& loop, const std::vector<link::InterfaceAddress>& addresses);
-    void granted(const wire::Gid& mgid, const sa::Group& group);
+    Result<void> open_partition(control::Loop& loop, wire::PKey pkey, std::vector<link::InterfaceAddress> addresses);
+    Partition* partition(wire::PKey pkey);
+    void granted(wire::PKey pkey, const wire::Gid& mgid, const sa::Group& group);
     void granted(Ticket ticket, const wire::Gid& mgid, const std::expected<sa::Group, sa::SaStatus>& group);
     void port_event(mad::PortEvent event);
 
@@ -48,9 +60,7 @@ private:
     std::unique_ptr<mad::Transport> transport_;
     std::unique_ptr<sa::Agent> agent_;
     sa::Observation port_events_, losses_;
-    std::unique_ptr<IpoibQueuePair> pair_;
-    std::unique_ptr<ipoib::IpoibNeighbours> neighbours_;
-    control::Watch watch_;
+    std::map<std::uint16_t, Partition> partitions_;  ///< by number
 };
 
 }  // namespace verbline::verbs

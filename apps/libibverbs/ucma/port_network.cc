@@ -13,18 +13,13 @@
 #include "apps/libibverbs/port/process.h"
 #include "control/cm/member_ids.h"
 #include "control/host/privileged_port.h"
+#include "datapath/wire/pkey_table.h"
 #include "pmd/base/random.h"
 
 namespace verbline::verbs {
 namespace {
 
 constexpr std::uint8_t rate_100_gigabits = 16;  ///< coded, as usual_gigabits
-
-/// That of the default partition, in which IP addresses are: a full member's or a limited one's.
-wire::PKey default_of(const std::vector<wire::PKey>& table) {
-    const auto found = std::ranges::find(table, wire::partition(wire::PKey{0xffff}), wire::partition);
-    return found != table.end() ? *found : wire::PKey{0xffff};
-}
 
 }  // namespace
 
@@ -148,7 +143,7 @@ rdmacm::NetworkPort::Facts PortNetwork::facts() const {
             .ifindex = link.interface.empty() ? 0 : link.ifindex,  // any scope, where the kernel has none
             .port_gid = gids.at(0).value_or(link::GidEntry{}).gid,
             .lid = fabric.lid,
-            .pkey = default_of(fabric.pkeys),
+            .pkey = wire::own_pkey(fabric.pkeys, wire::default_pkey),
             .pkeys = fabric.pkeys,
             .mtu = static_cast<std::uint8_t>(to_mtu(port_.device().max_mtu())),
             .rate = rate_100_gigabits,

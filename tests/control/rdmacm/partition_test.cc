@@ -43,17 +43,6 @@ struct Partition : testing::Test {
     }
 };
 
-TEST_F(Partition, IndexIsOfTheFullMembersPKeyIfThereAreTwo) {
-    auto facts = client.port().facts();
-    EXPECT_EQ(pkey_index_of(facts, limited_blue), 2);
-    facts.pkeys = {everywhere, limited_blue, blue};
-    EXPECT_EQ(pkey_index_of(facts, limited_blue), 2);
-    EXPECT_EQ(pkey_index_of(facts, red), std::nullopt);
-    EXPECT_EQ(pkey_index_of(facts, wire::PKey{0x8000}), std::nullopt) << "no partition";
-    facts.pkeys = {everywhere, limited_blue};
-    EXPECT_EQ(pkey_index_of(facts, blue), 1);
-}
-
 TEST_F(Partition, ConnectionsAreInTheOneThatIsNamed) {
     const auto listener = create(server);
     ASSERT_TRUE(server.service->bind(listener, ib(server.port().facts().port_gid, blue), network.now));

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datagrams: where they come from, groups, and ourselves as a peer.
+#include "datapath/rdma/datagrams.h"
+
+#include <cstdint>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "datapath/link/ip_gid.h"
@@ -120,6 +125,41 @@ TEST_F(UnreliableDatagrams, LongerThanThePathMtuAreNotSent) {
     ASSERT_TRUE(complete(1));
     EXPECT_EQ(at_a[0].status, Status::local_length_error);
     EXPECT_EQ(a.pair->state(), transport::QueuePairState::sqe);
+}
+
+TEST_F(UnreliableDatagrams, OfAServiceGoOnInAnotherPartition) {
+    const std::vector<wire::PKey> pkeys{wire::PKey{0xffff}, wire::PKey{0x8001}};
+    host_a.device().set_pkeys(pkeys), host_b.device().set_pkeys(pkeys);
+    const std::uint16_t slots = 4;
+    const auto service = Datagrams::create({.device = &host_b.device(), .slots = slots}).value();
+    const auto qpn = service->pair().qpn();
+    a.make(QueuePairType::ud);
+    ASSERT_TRUE(a.pair->init({.pkey_index = 1, .qkey = wire::QKey{0x1234}}));
+    ASSERT_TRUE(a.pair->ready_to_receive({.mtu = 1024}));
+    ASSERT_TRUE(a.pair->ready_to_send({}));
+    const auto outside = envelope(a, world.path(host_a, host_b, host_a.gid_v2_ipv4()), qpn);
+    const auto arrived = [&] {
+        unsigned whole = 0;
+        service->drain(slots, [&](const auto&, auto, auto payload) { whole += payload.size() == 100; });
+        return whole;
+    };
+    service->pair().set_qkey(wire::QKey{0x1234});
+    ASSERT_TRUE(send(a, outside, qpn, 100));
+    world.run_for(millisecond);
+    EXPECT_EQ(arrived(), 0u);
+    EXPECT_EQ(host_b.counter("rx_dropped_pkey"), 1u);
+
+    ASSERT_TRUE(service->restart({.pkey_index = 1, .qkey = wire::QKey{0x1234}}));
+    EXPECT_EQ(service->pair().qpn(), qpn);
+    for (unsigned i = 0; i < slots; ++i) ASSERT_TRUE(send(a, outside, qpn, 100));
+    world.run_for(millisecond);
+    ASSERT_TRUE(service->restart({.pkey_index = 1, .qkey = wire::QKey{0x1234}})) << "with all of them still waiting";
+    EXPECT_EQ(arrived(), 0u);
+    for (unsigned round = 0; round < 3; ++round) {
+        for (unsigned i = 0; i < slots; ++i) ASSERT_TRUE(send(a, outside, qpn, 100));
+        world.run_for(millisecond);
+        EXPECT_EQ(arrived(), slots) << "each buffer is there once";
+    }
 }
 
 }  // namespace

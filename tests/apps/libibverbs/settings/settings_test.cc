@@ -78,12 +78,14 @@ TEST(ParseLink, RefusesWhatItDoesNotUnderstand) {
 TEST(ParseAddress, TakesBothFamilies) {
     EXPECT_EQ(parse_address("10.9.0.1/24").value(), (InterfaceAddress{link::gid_of(wire::ipv4(10, 9, 0, 1)), 24}));
     EXPECT_EQ(parse_address("fd00::1/64").value(), (InterfaceAddress{*wire::from_string<wire::Gid>("fd00::1"), 64}));
+    EXPECT_EQ(parse_address("10.9.0.1/24%0x8001").value(),
+              (InterfaceAddress{link::gid_of(wire::ipv4(10, 9, 0, 1)), 24, wire::PKey{0x8001}}));
 }
 
 TEST(ParseAddress, RefusesWhatNoInterfaceHas) {
     for (const auto* written :
          {"10.9.0.1", "10.9.0.1/33", "10.9.0.0/24", "10.9.0.255/24", "127.0.0.1/8", "224.0.0.1/4", "0.0.0.0/0",
-          "fd00::1", "fd00::1/129", "fd00::1/0", "ff02::1/64", "::1/128", "::/64", "x"})
+          "10.9.0.1/24%0", "fd00::1", "fd00::1/129", "fd00::1/0", "ff02::1/64", "::1/128", "::/64", "x"})
         EXPECT_FALSE(parse_address(written)) << written;
 }
 
@@ -124,6 +126,10 @@ TEST(Settings, RefuseContradictions) {
     EXPECT_THAT(error_of({{"VERBLINE_IP", "10.9.0.1/24 10.9.0.1/16"}}), HasSubstr("10.9.0.1/16 is given twice"));
     EXPECT_EQ(error_of({{"VERBLINE_LINK", "ib:H2@vl"}, {"VERBLINE_IP", "10.9.0.1/24"}}), "accepted");  // of IPoIB
     EXPECT_EQ(error_of({{"VERBLINE_LINK", "ib:H2@vl hub:a"}, {"VERBLINE_IP", "10.9.0.1/24"}}), "accepted");
+    const auto* const in_blue = "10.9.0.1/24%0x8001";
+    EXPECT_EQ(error_of({{"VERBLINE_LINK", "ib:H2@vl ib:H3@vl"}, {"VERBLINE_IP", in_blue}}), "accepted");
+    EXPECT_THAT(error_of({{"VERBLINE_IP", in_blue}}), HasSubstr("partitions are those of ib:HOST@FABRIC"));
+    EXPECT_THAT(error_of({{"VERBLINE_LINK", "ib:H2@vl hub:a"}, {"VERBLINE_IP", in_blue}}), HasSubstr("on Ethernet"));
 }
 
 TEST(Settings, AreBounded) {
