@@ -70,6 +70,10 @@ void add_rules(const PortFacts& port, Json& row) {
                          {"isolated", port.isolated}};
 }
 
+std::string words(const std::vector<std::string>& names) {
+    return fmt::format("{}", fmt::join(names, " "));
+}
+
 std::string titled(std::string_view title, const std::string& table) {
     return table.empty() ? "" : fmt::format("\n{}\n{}", title, table);
 }
@@ -93,7 +97,6 @@ Json port_rows(std::span<const PortFacts> ports) {
 
 std::string offload_table(std::span<const PortFacts> ports, const PortChoice& choice) {
     if (!choice.has_any()) return "";
-    const auto words = [](const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, " ")); };
     Json rows = Json::array();
     for (const auto& port : ports) {
         Json row{{"device", port.device}, {"asked", choice.texts.offloads}};
@@ -274,8 +277,31 @@ std::string to_text(const PacketPlan& plan, const Report& report) {
 
 std::string to_csv(const PacketPlan& plan, const Report& report) {
     Json rows = Json::array();
-    for (const auto& trial : report.trials) rows.push_back(trial_row(plan, *trial));
+    for (const auto& trial : report.trials) {
+        auto row = trial_row(plan, *trial);
+        add_latency(*trial, report.cycles_per_second, row);
+        add_settings(plan, report, *trial, row);
+        rows.push_back(std::move(row));
+    }
     return cli::render_csv(rows);
+}
+
+void add_latency(const TrialResult& trial, double cycles_per_second, Json& row) {
+    const auto times = latency(trial, cycles_per_second);
+    if (times.is_null()) return;
+    for (const auto* key : {"min", "mean", "p50", "p99", "max"}) row[fmt::format("{}_us", key)] = times[key];
+}
+
+void add_settings(const PacketPlan& plan, const Report& report, const TrialResult& trial, Json& row) {
+    const auto clock = timestamps(plan, trial);
+    for (const auto* key : {"source", "undated", "misdated"})
+        if (clock.contains(key)) row[key == std::string_view("source") ? "timestamps" : key] = clock[key];
+    if (report.ports.empty()) return;
+    const auto &first = report.ports.front().in_effect, &last = report.ports.back().in_effect;
+    if (first && sends(plan)) row["tx_offloads"] = words(pmd::tx_offload_names(first->tx));
+    if (!last || !receives(plan)) return;
+    row["rx_offloads"] = words(pmd::rx_offload_names(last->rx));
+    row["rss_types"] = words(pmd::rss_type_names(last->rss));
 }
 
 std::string progress_line(const PacketPlan& plan, const Volume& tx, const Volume& rx, Time span, Time elapsed) {

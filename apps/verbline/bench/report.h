@@ -46,6 +46,11 @@ cli::Json to_json(const PacketPlan& plan, const Report& report);
 std::string to_text(const PacketPlan& plan, const Report& report);
 /// The rows of all trials, below a line of names.
 std::string to_csv(const PacketPlan& plan, const Report& report);
+/// Columns for a few figures of `latency`, if any was measured: min_us, p50_us, ...
+void add_latency(const TrialResult& trial, double cycles_per_second, cli::Json& row);
+/// Columns for what `to_json` has of timestamps, and of the offloads of the port that sends, and of that which
+/// receives.
+void add_settings(const PacketPlan& plan, const Report& report, const TrialResult& trial, cli::Json& row);
 
 /// "12 s  tx 14.20 Mpps 9.54 Gbit/s  rx ...", of the time since the last line.
 std::string progress_line(const PacketPlan& plan, const Volume& tx, const Volume& rx, Time span, Time elapsed);

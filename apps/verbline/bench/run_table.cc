@@ -42,9 +42,7 @@ void add_measured(const PacketPlan& plan, const Report& report, Json& row) {
     row.update(trial_row(plan, trial));
     if (const auto percent = line_percent(plan, report); !percent.is_null()) row["line_percent"] = percent;
     if (const auto cycles = cycles_per_packet(trial); !cycles.is_null()) row["cycles_per_packet"] = cycles;
-    const auto times = latency(trial, report.cycles_per_second);
-    if (times.is_null()) return;
-    for (const auto* key : {"min", "mean", "p50", "p99", "max"}) row[fmt::format("{}_us", key)] = times[key];
+    add_latency(trial, report.cycles_per_second, row);
 }
 
 /// A trial of a series says little by itself: of loss rates and bursts the row has what the series found.
@@ -97,7 +95,11 @@ std::string runs_to_text(const Profile& profile, std::span<const RunReport> runs
 
 std::string runs_to_csv(std::span<const RunReport> runs) {
     Json rows = Json::array();
-    for (const auto& done : runs) rows.push_back(run_row(done));
+    for (const auto& done : runs) {
+        auto row = run_row(done);
+        add_settings(done.run->plan, *done.report, *done.report->trials.back(), row);
+        rows.push_back(std::move(row));
+    }
     return cli::render_csv(rows);
 }
 

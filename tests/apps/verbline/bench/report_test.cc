@@ -70,6 +70,24 @@ TEST(BenchReport, CsvHasALineForEachTrial) {
     EXPECT_NE(text.find("\n2.0,4000000,2.0,"), text.npos) << text;
 }
 
+TEST(BenchReport, CsvHasLatencyTimestampsAndOffloads) {
+    Report report{.cycles_per_second = 3e9};
+    report.trials.push_back(measured());
+    auto plan = two_queues("loopback");
+    EXPECT_NE(to_csv(plan, report).find(",p50_us,p99_us,max_us,timestamps\n"), std::string::npos)
+        << to_csv(plan, report);
+    plan.timestamps = Timestamps::hardware;
+    const auto choice = make_plan({.devices = {"dpdk:net_null0"}, .ports = {.offloads = "tcp-tso,tx-ipv4-cksum"}});
+    report.ports = {
+        PortFacts{.device = "dpdk:net_null0", .in_effect = choice->ports.offloads.named[0].offloads},
+        PortFacts{.device = "tap:t"},
+    };
+    const auto text = to_csv(plan, report);
+    EXPECT_NE(text.find(",max_us,timestamps,undated,misdated,tx_offloads\n"), text.npos) << text;
+    EXPECT_NE(text.find(",hardware,0,0,"), text.npos) << text;
+    EXPECT_TRUE(text.ends_with("tcp-tso\n")) << text;
+}
+
 TEST(BenchReport, PortsHaveTheOffloadsThatWereAskedForAndThatTheyHave) {
     const auto choice = make_plan({.devices = {"dpdk:net_null0"}, .ports = {.offloads = "tcp-tso"}}).value().ports;
     const std::array ports{PortFacts{.device = "dpdk:net_null0",
