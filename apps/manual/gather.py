@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gathers the pages of the manual in one directory, for Sphinx: every Markdown page of the project at its path, the man pages, and the
-other files that pages link to, each as a page of its own. Links and tables of contents are written as Sphinx needs them."""
+"""Gathers the pages of the manual in one directory, for Sphinx: every Markdown page of the project at its path, the man pages, pictures, and
+the other files that pages link to, each as a page of its own. Links and tables of contents are written as Sphinx needs them."""
 
 import argparse
 import os
@@ -16,14 +16,15 @@ API = "apps/manual/api.md"
 MAN_SECTIONS = {".1": "Commands", ".8": "Services"}
 LINK = re.compile(r"(?<=\]\()([^()\s#:]+)(#[^()\s]*)?(?=\))")
 CODE = re.compile(r"(`[^`\n]*`)")
+PICTURES = (".png", ".svg")
 LANGUAGES = {".toml": "toml", ".h": "cpp", ".cc": "cpp", ".py": "python", ".sh": "bash", ".yaml": "yaml"}
 
 
 class Manual:
-    """What is gathered: text of pages by their path, and the files that they were read from."""
+    """What is gathered: text of pages by their path, pictures, and the files that they were read from."""
 
     def __init__(self, root):
-        self.root, self.pages, self.sources = root, {}, []
+        self.root, self.pages, self.pictures, self.sources = root, {}, set(), []
 
     def gather_pages(self):
         found = [self.root / "README.md"] + [page for folder in FOLDERS for page in (self.root / folder).rglob("*.md")]
@@ -46,6 +47,9 @@ class Manual:
         if (self.root / path).is_dir():
             return f"{link.rstrip('/')}/README.md"
         if link.endswith(".md") or not (self.root / path).is_file():
+            return link
+        if path.endswith(PICTURES):
+            self.pictures.add(path)
             return link
         self.add_file(path)
         return f"{link}.md"
@@ -104,10 +108,12 @@ class Manual:
         return FRONT
 
     def write(self, output):
-        for page, text in self.pages.items():
-            path = output / page
+        files = {page: text.encode() for page, text in self.pages.items()}
+        files |= {picture: (self.root / picture).read_bytes() for picture in self.pictures}
+        for name, contents_of in files.items():
+            path = output / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(contents_of)
 
 
 def contents(entries, caption=None):
@@ -133,7 +139,7 @@ def main():
     manual.add_contents()
     manual.write(arguments.output)
     own = pathlib.Path(__file__).parent
-    used = manual.sources + [own / name for name in ("conf.py", "gather.py", "man_page.py", "manual.css", "index.html")]
+    used = manual.sources + [manual.root / picture for picture in manual.pictures] + [own / name for name in ("conf.py", "gather.py", "man_page.py", "manual.css", "index.html")]
     arguments.depfile.write_text(f"{arguments.target}: {' '.join(str(path) for path in used)}\n", encoding="utf-8")
 
 
