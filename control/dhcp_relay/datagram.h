@@ -28,6 +28,7 @@ struct RelayPort {
     std::string name;  ///< identifies the port to servers, at most 255 bytes
     /// Each gets every message, and replies are taken from these alone; none: the port's clients are not served.
     std::vector<Address> servers;
+    std::uint32_t enterprise = 0;  ///< IPv6 alone: of Remote-Id, which has the name as well; 0: none is sent
 };
 
 /// What an engine knows of a port.

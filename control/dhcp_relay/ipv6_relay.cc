@@ -25,6 +25,14 @@ void append_option(std::vector<std::byte>& message, std::uint16_t code, Bytes va
     message.insert(message.end(), value.begin(), value.end());
 }
 
+/// RFC 4649, 3: the number of who made up the identifier, then the identifier.
+std::vector<std::byte> remote_id(std::uint32_t enterprise, Bytes name) {
+    std::vector<std::byte> value(sizeof(enterprise));
+    wire::store32(value, 0, enterprise);
+    value.insert(value.end(), name.begin(), name.end());
+    return value;
+}
+
 /// What only servers send to clients, or to relays.
 bool is_from_server(std::uint8_t message) {
     return message == type6::advertise || message == type6::reply || message == type6::reconfigure ||
@@ -79,13 +87,14 @@ Ipv6Relay::Sends Ipv6Relay::request(const Received<Address>& datagram, std::uint
         // The other relay's address tells where it is (19.1.2).
         if (!wire::is_link_local(datagram.source)) header.link = {};
     }
-    const auto& name = port.config.name;
-    const auto room = std::size_t{UINT16_MAX} - 8 - Dhcpv6Relay::size - 2 * Dhcpv6Option::size - name.size();
-    if (datagram.message.size() > room) return dropped<Address>(counters.dhcpv6_relay_dropped_too_long);
-
+    const auto name = std::as_bytes(std::span(port.config.name));
     std::vector<std::byte> relayed;
     wire::append(relayed, header);
-    append_option(relayed, option6::interface_id, std::as_bytes(std::span(name)));
+    append_option(relayed, option6::interface_id, name);
+    if (port.config.enterprise != 0)
+        append_option(relayed, option6::remote_id, remote_id(port.config.enterprise, name));
+    const auto room = std::size_t{UINT16_MAX} - 8 - relayed.size() - Dhcpv6Option::size;
+    if (datagram.message.size() > room) return dropped<Address>(counters.dhcpv6_relay_dropped_too_long);
     append_option(relayed, option6::relay_message, datagram.message);
     counters.dhcpv6_relay_requests.add();
     Sends out;

@@ -9,6 +9,7 @@
 ///
 /// No state is kept: the Interface-Id option, which is the port's name and which servers return, says which port a
 /// reply is for; without it, the link address does.
+/// For servers that know clients by it, Remote-Id (RFC 4649) says the same, if there is an enterprise number for it.
 ///
 /// Pure: no I/O, no clock. Owned by the control thread.
 

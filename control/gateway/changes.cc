@@ -79,6 +79,8 @@ Differences fixed_differences(const GatewayConfig& running, const GatewayConfig&
     const auto add = [&out](Differences more) { out.insert(out.end(), more.begin(), more.end()); };
     if (running.name != wanted.name) out.push_back({"name", wanted.lines.name});
     if (running.netns != wanted.netns) out.push_back({"netns", wanted.lines.netns});
+    if (running.dhcpv6_enterprise != wanted.dhcpv6_enterprise)
+        out.push_back({"dhcpv6_enterprise", wanted.lines.dhcpv6_enterprise});
     const auto& lines = wanted.lines;
     add(differences(running.limits, wanted.limits, lines.limits != 0 ? lines.limits : lines.name));
     for (const auto& port : wanted.ports) {

@@ -83,14 +83,15 @@ constexpr Limits largest_limits{
     .routes = 2'000'000, .routes_ipv6 = 200'000, .neighbours = 1'000'000, .next_hops = 32'000};
 
 struct GatewayConfig {
-    std::string file;   ///< empty: from the command line
-    std::string name;   ///< of the instance
-    std::string netns;  ///< of the kernel-visible interfaces; empty: this one
+    std::string file;                     ///< empty: from the command line
+    std::string name;                     ///< of the instance
+    std::string netns;                    ///< of the kernel-visible interfaces; empty: this one
+    std::uint32_t dhcpv6_enterprise = 0;  ///< of Remote-Id in relayed DHCPv6 requests; 0: none is sent
     std::vector<PortConfig> ports;
     std::vector<RouteConfig> routes;
     Limits limits;
     struct Lines {
-        unsigned name = 1, netns = 1, limits = 0;
+        unsigned name = 1, netns = 1, dhcpv6_enterprise = 1, limits = 0;
     } lines;
 };
 

@@ -14,7 +14,7 @@ Result<std::unique_ptr<Service>> open_service(control::Loop& loop, const Gateway
                                               std::vector<typename Service::Address> PortConfig::* servers,
                                               const std::function<void(const std::string&)>& on_trouble) {
     typename Service::Setup setup{.netns = config.netns, .ports = {}, .on_trouble = on_trouble};
-    for (const auto& port : config.ports) setup.ports.push_back({port.name, port.*servers});
+    for (const auto& port : config.ports) setup.ports.push_back({port.name, port.*servers, config.dhcpv6_enterprise});
     return Service::open(loop, std::move(setup));
 }
 

@@ -47,7 +47,8 @@ constexpr std::uint8_t advertise = 2, reply = 7, reconfigure = 10, relay_forward
 }
 namespace dhcpv6_option {
 constexpr std::uint16_t relay_message = 9, interface_id = 18;  ///< RFC 8415, 21.10 and 21.18
-}
+constexpr std::uint16_t remote_id = 37;                        ///< RFC 4649: enterprise number, then its text
+}  // namespace dhcpv6_option
 
 struct Dhcpv6 {
     static constexpr std::size_t size = 4;

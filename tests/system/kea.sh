@@ -6,11 +6,13 @@
 kea_is_there() { type -P kea-dhcp4 kea-dhcp6 | wc -l | grep -qx 2; }
 
 # kea_server NAME NAMESPACE FAMILY JSON: a server of that family, 4 or 6; JSON: the interface and its subnet. It knows the clients of the
-# port $kea_port by what the relay adds, and has addresses for no others.
+# port $kea_port by what the relay adds, with the enterprise number 32473, and has addresses for no others.
 kea_server() {
     jq -n --arg family "$3" --arg port "$kea_port" --argjson own "$4" '{("Dhcp" + $family): ({
         "lease-database": {type: "memfile", persist: false},
-        "client-classes": [{name: "of_port", test: ((if $family == "4" then "relay4[1]" else "relay6[0].option[18]" end) + ".hex == \u0027\($port)\u0027")}],
+        "client-classes": [{name: "of_port", test: (
+            if $family == "4" then "relay4[1].hex == \u0027\($port)\u0027"
+            else "relay6[0].option[18].hex == \u0027\($port)\u0027 and relay6[0].option[37].hex == concat(0x00007ed9, \u0027\($port)\u0027)" end)}],
         loggers: [{name: "kea-dhcp\($family)", severity: "INFO", output_options: [{output: "stdout", flush: true}]}]} * $own)}' >"$bed/$1.json"
     start "$1" ip netns exec "$2" env KEA_LOCKFILE_DIR=none KEA_PIDFILE_DIR="$bed" "kea-dhcp$3" -c "$bed/$1.json"
     await_line "$1" "DHCP$3_STARTED" 20

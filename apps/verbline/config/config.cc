@@ -190,10 +190,14 @@ gateway::Limits read_limits(const toml::table& table, unsigned& line) {
 }
 
 GatewayConfig read_gateway(const toml::table& table, const std::string& file) {
-    const Section section(table, "the file's top level", {"name", "netns", "limits", "port", "route"});
+    const Section section(table, "the file's top level",
+                          {"name", "netns", "dhcpv6_enterprise", "limits", "port", "route"});
     const auto name = section.required_text("name");
     GatewayConfig config{.file = file, .name = name.value, .lines = {.name = name.line}};
     if (auto netns = section.text("netns")) config.netns = std::move(netns->value), config.lines.netns = netns->line;
+    if (const auto number = section.number("dhcpv6_enterprise", 1, UINT32_MAX))
+        config.dhcpv6_enterprise = static_cast<std::uint32_t>(number->value),
+        config.lines.dhcpv6_enterprise = number->line;
     if (const auto* limits = section.table("limits")) config.limits = read_limits(*limits, config.lines.limits);
     for (const auto* port : section.tables("port")) config.ports.push_back(read_port(*port));
     for (const auto* route : section.tables("route")) config.routes.push_back(read_route(*route));

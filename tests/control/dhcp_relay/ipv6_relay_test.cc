@@ -72,6 +72,22 @@ TEST_F(Ipv6RelayTest, RequestGoesToEveryServerInARelayForward) {
     EXPECT_EQ(count(lan, "dhcpv6_relay_requests"), 1u);
 }
 
+TEST_F(Ipv6RelayTest, RequestHasRemoteIdIfThereIsAnEnterpriseNumber) {
+    Ipv6Relay numbered({{"lan", {server6}, 32'473}});
+    numbered.set_addresses(0, {lan_address6});
+    const auto bytes = test::from_hex(solicit);
+    const auto sends = numbered.received({0, Side::link, client, bytes});
+    ASSERT_EQ(sends.size(), 1u);
+    const auto remote_id = option_with("0025", "00007ed9 6c616e");
+    EXPECT_EQ(test::to_hex(sends[0].message),
+              bytes_of("0c00" + lan_bytes + client_bytes + id_of_lan + remote_id + option_with("0009", solicit)));
+    const std::size_t most = 65'535 - 8 - 34 - (4 + 3) - (4 + 4 + 3) - 4;
+    std::vector<std::byte> longest(most, std::byte{1});
+    EXPECT_EQ(numbered.received({0, Side::link, client, longest}).at(0).message.size(), 65'535u - 8);
+    longest.push_back(std::byte{1});
+    EXPECT_TRUE(numbered.received({0, Side::link, client, longest}).empty());
+}
+
 TEST_F(Ipv6RelayTest, RequestOfAnotherRelayIsRelayedWhole) {
     const auto forward = "0c07" + lan_bytes + client_bytes + option_with("0009", solicit);
     // By its link-local address, this relay says where it is; else it says so itself (RFC 8415, 19.1.2).

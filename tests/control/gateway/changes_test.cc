@@ -130,6 +130,7 @@ TEST(Changes, RoutesAreToldApartByTheirNetworks) {
 TEST(Changes, WhatIsSetAtTheStartIsRefusedByName) {
     EXPECT_EQ(refusal([](auto& c) { c.name = "other"; }), refused(1, "name"));
     EXPECT_EQ(refusal([](auto& c) { c.netns = "vl"; }), refused(1, "netns"));
+    EXPECT_EQ(refusal([](auto& c) { c.dhcpv6_enterprise = 32473; }), refused(1, "dhcpv6_enterprise"));
     EXPECT_EQ(refusal([](auto& c) { c.limits.routes = 500; }),
               refused(1, "routes of [limits] (allocated at the start)"));
     EXPECT_EQ(

@@ -41,6 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"netns = \"vl-gw\"", "netns = \"a/b\"", "gw.toml:2: netns a/b cannot be"},
         Case{"netns = \"vl-gw\"", "netns = \"\"", "gw.toml:2: netns must not be empty"},
         Case{"netns = \"vl-gw\"", "netns = \"vl-gw", "gw.toml:2: "},
+        Case{"netns = \"vl-gw\"", "dhcpv6_enterprise = 0", "gw.toml:2: dhcpv6_enterprise must be from 1 to 4294967295"},
         Case{"mtu = 9000", "mtu = 99999999999999999999", "gw.toml:10: "},
         Case{"name = \"lan\"", "name = \"a-name-that-is-too-long\"",
              "gw.toml:5: port name a-name-that-is-too-long cannot"},

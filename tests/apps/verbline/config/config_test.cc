@@ -123,6 +123,10 @@ TEST(Config, RelaysDhcpToServers) {
     EXPECT_EQ(config->ports[0].dhcp_relay, (std::vector{wire::ipv4(10, 9, 0, 2), wire::ipv4(10, 9, 0, 3)}));
     EXPECT_EQ(config->ports[0].dhcpv6_relay, std::vector{*wire::from_string<wire::Ipv6Address>("2001:db8::5")});
     EXPECT_TRUE(config->ports[1].dhcp_relay.empty() && config->ports[1].dhcpv6_relay.empty());
+    EXPECT_EQ(config->dhcpv6_enterprise, 0u) << "no Remote-Id is sent";
+    const auto numbered = parse_config(with("netns = \"vl-gw\"", "dhcpv6_enterprise = 32473"), "");
+    ASSERT_TRUE(numbered) << numbered.error().what;
+    EXPECT_EQ(numbered->dhcpv6_enterprise, 32'473u);
 }
 
 TEST(Config, DhcpServersAreHostsThatRoutesLeadTo) {

@@ -43,7 +43,7 @@ public:
     using Sends = typename Relay::Sends;
 
     World(Address first, Address second, Address server)
-        : relay_({{"lan", {server}}, {"ib0", {server, server}}, {"off", {}}}) {
+        : relay_({{"lan", {server}, 32'473}, {"ib0", {server, server}}, {"off", {}}}) {
         relay_.set_addresses(0, {first});
         relay_.set_addresses(1, {second, first});
     }
