@@ -19,6 +19,9 @@ segment() {
     done
 }
 
+# What the ports of both gateways have besides, by name; a test may set it before pair_up.
+declare -A port_settings=([lan]='' [ib0]='')
+
 # gateway_of_pair NUMBER NAMESPACE HOST: its addresses end in 11, or 12.
 gateway_of_pair() {
     cat >"$bed/$2.toml" <<END
@@ -31,6 +34,7 @@ type = "ethernet"
 device = "tap:lan$1,netns=$ns_switch"
 address = ["10.1.0.1$1/24", "fd76:1::1$1/64"]
 virtual_address = ["10.1.0.1", "fd76:1::1"]
+${port_settings[lan]}
 
 [[port]]
 name = "ib0"
@@ -39,6 +43,7 @@ device = "tap:ib$1,netns=$ns_switch"
 sm = "ibsim:$fabric,host=$3"
 address = ["10.2.0.1$1/24", "fd76:2::1$1/64"]
 virtual_address = ["10.2.0.1", "fd76:2::1"]
+${port_settings[ib0]}
 END
     gateway_again "$2"
 }
