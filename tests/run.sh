@@ -13,7 +13,7 @@ logs=$root/build/test-logs
 # Tests that run threads beside each other, for the thread sanitizer; with --all also those that need nearly all folders built.
 threaded='datapath/memory datapath/transport datapath/rdma datapath/ipoib datapath/router control/loop pmd/tun pmd/capture pmd/rss pmd/shard'
 # System tests that measure rates or the CPU that something takes, have many programs at a time, or are a machine of their own.
-undisturbed='bench_ipoib bench_offloads bench_packet bench_packet_rfc2544 bench_rdma bench_timestamps gateway_pair gateway_pair_cut gateway_soak hub_shards idle packages shards soak stalled_shard systemd verbs_busy verbs_programs'
+undisturbed='bench_ipoib bench_offloads bench_packet bench_packet_rfc2544 bench_rdma bench_timestamps gateway_bond gateway_pair gateway_pair_cut gateway_soak hub_shards idle packages shards soak stalled_shard systemd verbs_busy verbs_programs'
 
 usage() {
     cat <<'END'

@@ -16,7 +16,11 @@ unsigned FailoverChoice::look(std::array<bool, 2> works, Time now) {
 
 Failover::Failover(control::Loop& loop, pmd::ActiveBackup& device, mad::ActiveBackupTransport& transport,
                    std::function<void()> announce)
-    : loop_(loop), device_(device), transport_(transport), announce_(std::move(announce)), choice_(loop.now()) {
+    : loop_(loop),
+      device_(device),
+      transport_(transport),
+      announcements_(loop, std::move(announce)),
+      choice_(loop.now()) {
     transport_.on_change([this] { look(); });
 }
 
@@ -27,11 +31,7 @@ void Failover::look() {
     if (wanted == device_.active()) return;
     device_.select(wanted);
     transport_.select(wanted);
-    announcements_ = more_announcements;
-    timer_ = loop_.every(announcement_interval, [this] {
-        announce_();
-        if (--announcements_ == 0) timer_.cancel();
-    });
+    announcements_.begin();
 }
 
 }  // namespace verbline::gateway

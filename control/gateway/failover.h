@@ -16,6 +16,7 @@
 #include <functional>
 #include <utility>
 
+#include "control/gateway/announcements.h"
 #include "control/loop/loop.h"
 #include "control/mad/active_backup.h"
 #include "pmd/active_backup/active_backup.h"
@@ -44,11 +45,8 @@ private:
 
 class Failover {
 public:
-    /// Peers that miss the first announcement of where our addresses are now get three more.
-    static constexpr unsigned more_announcements = 3;
-    static constexpr Time announcement_interval = 300 * millisecond;
-
-    /// Device and transport outlive it. `announce` is called again and again after each change.
+    /// Device and transport outlive it. `announce` is called again and again after each change, whose other address is
+    /// the first announcement.
     Failover(control::Loop& loop, pmd::ActiveBackup& device, mad::ActiveBackupTransport& transport,
              std::function<void()> announce);
     ~Failover() {
@@ -65,10 +63,8 @@ private:
     control::Loop& loop_;
     pmd::ActiveBackup& device_;
     mad::ActiveBackupTransport& transport_;
-    const std::function<void()> announce_;
+    Announcements announcements_;
     FailoverChoice choice_;
-    unsigned announcements_ = 0;  ///< that are left
-    control::Timer timer_;
 };
 
 }  // namespace verbline::gateway

@@ -223,6 +223,11 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
                                            .mtu = datagram_mtu(port_config_),
                                            .neighbours = port_neighbours(config_.limits),
                                            .virtual_addresses = port_config_.virtual_addresses};
+    bond_ = Bond::find(decorated_->device().name());
+    if (bond_) {
+        member_ = bond_->active();
+        announcements_.emplace(loop, [this] { port_->announce(); });
+    }
     const wire::Qpn qpn{ipoib::first_qpn + static_cast<std::uint32_t>(id_)};
     if (subnet_) {
         auto made = std::make_unique<router::IpoibPort>(loop, shards, setup,
@@ -250,7 +255,7 @@ void GatewayPort::start(control::Loop& loop, router::ShardLinks& shards, rte_mem
 }
 
 std::string_view GatewayPort::active() const {
-    if (!failover_) return "";
+    if (!failover_) return member_;
     return failover_->active() == 0 ? "primary" : "backup";
 }
 
@@ -285,10 +290,20 @@ void GatewayPort::retire() {
 
 void GatewayPort::leave() {
     failover_.reset();
+    announcements_.reset();
     ipoib_ = nullptr;
     ethernet_ = nullptr;
     roce_ = nullptr;
     port_.reset();
+}
+
+/// Hosts, and the switches on the way to them, hear by the member that is used now where we are.
+void GatewayPort::follow_bond() {
+    auto member = bond_->active();
+    if (member == member_) return;
+    member_ = std::move(member);
+    port_->announce();
+    announcements_->begin();
 }
 
 bool GatewayPort::upkeep(router::ShardLinks& shards) {
@@ -298,6 +313,7 @@ bool GatewayPort::upkeep(router::ShardLinks& shards) {
         failover_->look();
         link = pair_->member_link(failover_->active());
     }
+    if (announcements_) follow_bond();
     port_->set_carrier(link);
     if (std::exchange(shown_carrier_, link) == link) return false;
     // Before Linux 5.0 there is no way to say it; routing daemons then find out by their own hellos.

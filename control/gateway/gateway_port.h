@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "control/gateway/announcements.h"
+#include "control/gateway/bond.h"
 #include "control/gateway/changes.h"
 #include "control/gateway/config.h"
 #include "control/gateway/decorated_device.h"
@@ -92,7 +94,7 @@ public:
     pmd::NetDevice& kernel() const { return *kernel_; }
     router::ControlPort& port() const { return *port_; }
     router::IpoibPort* ipoib() const { return ipoib_; }
-    /// Which of port and backup is used, as people name it; empty: there is no backup.
+    /// Which of port and backup, or which member of its bond is used, as people name it; empty: there is neither.
     std::string_view active() const;
     router::EthernetPort* ethernet() const { return ethernet_; }
     router::RoceIpoibPort* roce() const { return roce_; }
@@ -110,6 +112,7 @@ private:
     Outcome decorate(pmd::CaptureFile* capture);
     DecoratedDevice::Shards decorated_for(router::ShardLinks& shards) const { return {shards, id_}; }
     void impair(router::ShardLinks& shards);
+    void follow_bond();
     std::unexpected<Fault> misfit(unsigned line, std::string reason) const;
 
     const GatewayConfig& config_;
@@ -125,10 +128,13 @@ private:
     pmd::Tun* interface_ = nullptr;  ///< at the bottom of `kernel_`
     bool shown_carrier_ = true;      ///< the kernel's interface has a carrier, as the link had at the last upkeep
     std::unique_ptr<router::ControlPort> port_;
-    std::optional<Failover> failover_;          ///< of a port with a backup
-    router::IpoibPort* ipoib_ = nullptr;        ///< `port_`, if it is one
-    router::EthernetPort* ethernet_ = nullptr;  ///< likewise
-    router::RoceIpoibPort* roce_ = nullptr;     ///< likewise
+    std::optional<Failover> failover_;            ///< of a port with a backup
+    std::optional<Bond> bond_;                    ///< the device, if it is one
+    std::string member_;                          ///< of the bond, which was used at the last upkeep
+    std::optional<Announcements> announcements_;  ///< of a bond
+    router::IpoibPort* ipoib_ = nullptr;          ///< `port_`, if it is one
+    router::EthernetPort* ethernet_ = nullptr;    ///< likewise
+    router::RoceIpoibPort* roce_ = nullptr;       ///< likewise
 };
 
 }  // namespace verbline::gateway

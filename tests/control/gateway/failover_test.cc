@@ -99,10 +99,10 @@ TEST_F(FailoverTest, OurAddressesAreAnnouncedAgain) {
     link->link = false;
     look();
     const auto until = loop->now() + 5 * second;
-    while (announced < Failover::more_announcements && loop->now() < until) loop->run_once(second);
-    EXPECT_EQ(announced, Failover::more_announcements);
-    loop->run_once(2 * Failover::announcement_interval);
-    EXPECT_EQ(announced, Failover::more_announcements) << "and no more";
+    while (announced < Announcements::count && loop->now() < until) loop->run_once(second);
+    EXPECT_EQ(announced, Announcements::count);
+    loop->run_once(2 * Announcements::interval);
+    EXPECT_EQ(announced, Announcements::count) << "and no more";
 }
 
 }  // namespace
