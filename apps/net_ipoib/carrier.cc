@@ -23,7 +23,8 @@ Result<std::unique_ptr<pmd::NetDevice>> open_own(const Arguments& arguments, con
                              .mtu = static_cast<std::uint16_t>(setup.frame_bytes - wire::Ethernet::size),
                              .queues = arguments.adapter() ? transmit : arguments.device_queues(),
                              .persistent = false,
-                             .link_layer = arguments.roce ? pmd::LinkLayer::ethernet : pmd::LinkLayer::infiniband};
+                             .link_layer = arguments.roce ? pmd::LinkLayer::ethernet : pmd::LinkLayer::infiniband,
+                             .receive_queues = arguments.device_queues()};
     if (!arguments.roce) options.pkey = arguments.pkey;
     return pmd::open_device(*arguments.device, options);
 }

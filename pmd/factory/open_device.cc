@@ -59,6 +59,7 @@ struct Opener {
                             .port = spec.port,
                             .library = spec.library,
                             .queues = options.queues,
+                            .receive_queues = options.receive_queues,
                             .link_layer = options.link_layer,
                             .pkey = options.pkey},
                            options.pool);

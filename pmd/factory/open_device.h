@@ -40,6 +40,8 @@ struct OpenOptions {
     /// That an RDMA adapter's port must have; none: the device is to carry frames, and so cannot be one.
     std::optional<LinkLayer> link_layer = {};
     std::optional<wire::PKey> pkey = {};  ///< of whose partition it must be
+    /// Of an adapter, at most so many receive queues; none: `queues`, where it can.
+    std::optional<std::uint16_t> receive_queues = {};
     bool bridged = false;  ///< frames go on to other devices as they are: a tap's kernel leaves no work to them
 };
 

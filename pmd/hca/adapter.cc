@@ -56,6 +56,7 @@ Result<void> Adapter::make(const PacketPools& pools, std::vector<std::unique_ptr
     auto regions = MemoryRegions::create(verbs_, *domain_, pools, counters.size());
     if (!regions) return std::unexpected(regions.error());
     regions_ = std::move(*regions);
+    make_spread(pools, counters);
     for (std::uint16_t i = 0; i < setup_.queues; ++i) {
         auto queue_pair = QueuePair::create({.verbs = verbs_,
                                              .context = *context_,
@@ -64,14 +65,40 @@ Result<void> Adapter::make(const PacketPools& pools, std::vector<std::unique_ptr
                                              .pool = *pools[i],
                                              .port = setup_.port,
                                              .limits = limits_,
-                                             .receives = i == 0,
+                                             .receives = i == 0 && !spread_,
                                              .verifies = does_checksums_,
                                              .counters = *counters[i]});
         if (!queue_pair) return std::unexpected(queue_pair.error());
         queue_pairs_.push_back(std::move(*queue_pair));
+        if (auto* const receives = queue_pairs_.back()->receives()) receivers_.push_back(receives);
     }
     kernel_groups_ = std::make_unique<KernelGroups>(facts_.interface);
     return {};
+}
+
+/// One queue receives if the device cannot spread over several, or fails to.
+void Adapter::make_spread(const PacketPools& pools, std::vector<std::unique_ptr<QueueCounters>>& counters) {
+    offers_ = offers_of(*context_);
+    const auto queues = std::min<std::uint32_t>(setup_.receive_queues, offers_.receive_queues);
+    if (queues < 2) return;
+    auto made = ReceiveSpread::create({.verbs = verbs_,
+                                       .context = *context_,
+                                       .domain = *domain_,
+                                       .regions = regions_,
+                                       .pools = pools,
+                                       .limits = limits_,
+                                       .queues = static_cast<std::uint16_t>(queues),
+                                       .most_entries = offers_.most_entries,
+                                       .hash_fields = offers_.hash_fields,
+                                       .key = setup_.hash_key,
+                                       .verifies = does_checksums_,
+                                       .counters = counters});
+    if (!made) {
+        spread_error_ = made.error();
+        return;
+    }
+    spread_ = std::move(*made);
+    for (std::uint16_t i = 0; i < queues; ++i) receivers_.push_back(&spread_->queue(i));
 }
 
 /// Receives are made for the longest datagrams that any link has, as the port's MTU may change while it runs.
@@ -116,10 +143,15 @@ Result<void> Adapter::start(const Identity& identity) {
     }
     std::vector<std::uint32_t> numbers;
     for (const auto& each : queue_pairs_) numbers.push_back(static_cast<std::uint32_t>(each->number()));
+    const QueuePair::Parameters parameters{
+        .facts = facts_,
+        .membership = {.port = setup_.port, .pkey_index = *pkey, .qkey = identity.qkey},
+        .own_numbers = numbers};
+    if (spread_) {
+        if (auto started = spread_->start(parameters); !started) return started;
+    }
     for (const auto& each : queue_pairs_) {
-        auto started =
-            each->start({.facts = facts_, .pkey_index = *pkey, .qkey = identity.qkey, .own_numbers = numbers});
-        if (!started) return started;
+        if (auto started = each->start(parameters); !started) return started;
     }
     started_with_ = facts_;
     started_pkey_index_ = *pkey;
@@ -128,12 +160,15 @@ Result<void> Adapter::start(const Identity& identity) {
 }
 
 void Adapter::stop() {
+    if (spread_) spread_->stop();
     for (const auto& each : queue_pairs_) each->stop();
     running_ = false;
 }
 
 bool Adapter::failed() const {
-    return running_ && std::ranges::any_of(queue_pairs_, [](const auto& each) { return each->failed(); });
+    if (!running_) return false;
+    return (spread_ && spread_->failed()) ||
+           std::ranges::any_of(queue_pairs_, [](const auto& each) { return each->failed(); });
 }
 
 Events Adapter::events() {
@@ -149,6 +184,7 @@ Events Adapter::events() {
             case IBV_EVENT_QP_FATAL:
             case IBV_EVENT_QP_REQ_ERR:
             case IBV_EVENT_QP_ACCESS_ERR:
+            case IBV_EVENT_WQ_FATAL:
                 seen.queue_pair = true;
                 ++seen.queue_pairs;
                 break;
@@ -163,14 +199,13 @@ std::error_code Adapter::attach(const MulticastAddress& group) {
     if (const auto error = kernel_groups_->join(group.mgid)) return error;
     ibv_gid gid;
     std::memcpy(gid.raw, group.mgid.bytes.data(), sizeof gid.raw);
-    return code(verbs_.attach_mcast(&queue_pairs_.front()->handle(), &gid, static_cast<std::uint16_t>(group.mlid)));
+    return code(verbs_.attach_mcast(&receiving_pair(), &gid, static_cast<std::uint16_t>(group.mlid)));
 }
 
 std::error_code Adapter::detach(const MulticastAddress& group) {
     ibv_gid gid;
     std::memcpy(gid.raw, group.mgid.bytes.data(), sizeof gid.raw);
-    const auto error =
-        code(verbs_.detach_mcast(&queue_pairs_.front()->handle(), &gid, static_cast<std::uint16_t>(group.mlid)));
+    const auto error = code(verbs_.detach_mcast(&receiving_pair(), &gid, static_cast<std::uint16_t>(group.mlid)));
     const auto left = kernel_groups_->leave(group.mgid);
     return error ? error : left;
 }

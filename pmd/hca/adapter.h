@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,8 +16,10 @@
 #include "pmd/base/error.h"
 #include "pmd/hca/kernel_groups.h"
 #include "pmd/hca/memory_regions.h"
+#include "pmd/hca/offers.h"
 #include "pmd/hca/port.h"
 #include "pmd/hca/queue_pair.h"
+#include "pmd/hca/receive_spread.h"
 #include "pmd/hca/verbs.h"
 #include "pmd/netdev.h"
 #include "pmd/packet_pools.h"
@@ -25,7 +29,7 @@ namespace verbline::pmd::hca {
 /// What its asynchronous events say.
 struct Events {
     bool lost = false;                   ///< the device has failed, or is being removed
-    bool queue_pair = false;             ///< a queue pair has failed
+    bool queue_pair = false;             ///< a queue pair or work queue has failed
     unsigned queue_pairs = 0, port = 0;  ///< how many events of each kind there were
 };
 
@@ -35,9 +39,12 @@ public:
     struct Setup {
         std::string device;  ///< its name
         std::uint8_t port = 1;
-        std::uint16_t queues = 1;    ///< queue pairs, of which the first receives
-        std::uint32_t receives = 0;  ///< posted to it
-        std::uint32_t sends = 0;     ///< that each may have under way
+        std::uint16_t queues = 1;          ///< queue pairs that send
+        std::uint16_t receive_queues = 1;  ///< as many as the device spreads over, at most these; else the first of
+                                           ///< the queue pairs receives
+        std::span<const std::uint8_t> hash_key;  ///< by which it spreads
+        std::uint32_t receives = 0;              ///< posted to each
+        std::uint32_t sends = 0;                 ///< that each may have under way
         std::uint16_t send_segments = 1;
     };
     /// `counters`: one for each queue pair; they and the pools outlive the adapter.
@@ -50,11 +57,11 @@ public:
     /// Whether what queue pairs were set up with has changed since.
     bool outdated(const Identity& identity) const;
 
-    /// (Re)starts all queue pairs. ENOENT: the port's P_Key table has no such partition.
+    /// (Re)starts all queues. ENOENT: the port's P_Key table has no such partition.
     Result<void> start(const Identity& identity);
     void stop();
     bool running() const { return running_; }
-    /// A queue pair has failed since it was started.
+    /// A queue has failed since it was started.
     bool failed() const;
 
     Events events();
@@ -62,8 +69,15 @@ public:
     std::error_code attach(const MulticastAddress& group);
     std::error_code detach(const MulticastAddress& group);
 
-    QueuePair& queue(std::uint16_t number) { return *queue_pairs_[number]; }
-    const QueuePair& queue(std::uint16_t number) const { return *queue_pairs_[number]; }
+    QueuePair& sender(std::uint16_t queue) { return *queue_pairs_[queue]; }
+    std::uint16_t receive_queues() const { return static_cast<std::uint16_t>(receivers_.size()); }
+    ReceiveQueue* receiver(std::uint16_t queue) { return queue < receivers_.size() ? receivers_[queue] : nullptr; }
+    /// The number by which it is reached.
+    wire::Qpn number() const { return spread_ ? spread_->number() : queue_pairs_.front()->number(); }
+    /// How the device spreads what it receives; null: it does not.
+    const RssTable* spread() const { return spread_ ? &spread_->table() : nullptr; }
+    /// Why it does not, though it says that it can.
+    const std::optional<Error>& spread_error() const { return spread_error_; }
     const ibv_context& context() const { return *context_; }
     std::string pkeys() const { return pkey_table(verbs_, *context_, setup_.port, facts_); }
     bool has_pkey(wire::PKey pkey) const { return find_pkey(verbs_, *context_, setup_.port, facts_, pkey).has_value(); }
@@ -74,12 +88,16 @@ private:
     Adapter(const Verbs& verbs, const Setup& setup) : verbs_(verbs), setup_(setup) {}
     Result<void> make(const PacketPools& pools, std::vector<std::unique_ptr<QueueCounters>>& counters);
     Result<void> find_limits(const PacketPools& pools);
+    void make_spread(const PacketPools& pools, std::vector<std::unique_ptr<QueueCounters>>& counters);
+    ibv_qp& receiving_pair() { return spread_ ? spread_->handle() : queue_pairs_.front()->handle(); }
 
     const Verbs& verbs_;
     const Setup setup_;
     PortFacts facts_;
     QueueLimits limits_;
     bool does_checksums_ = false;
+    Offers offers_;
+    std::optional<Error> spread_error_;
     bool running_ = false;
     PortFacts started_with_;
     std::uint16_t started_pkey_index_ = 0;
@@ -87,7 +105,9 @@ private:
     Owned<ibv_context> context_;
     Owned<ibv_pd> domain_;
     MemoryRegions regions_;
+    std::unique_ptr<ReceiveSpread> spread_;  ///< null: the first queue pair receives
     std::vector<std::unique_ptr<QueuePair>> queue_pairs_;
+    std::vector<ReceiveQueue*> receivers_;
     std::unique_ptr<KernelGroups> kernel_groups_;
 };
 

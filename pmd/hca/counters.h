@@ -45,6 +45,8 @@ struct HcaTxCounters {
     X(queue_pair_resets, "times that queue pairs were set up anew, after a failure or a change of the port") \
     X(queue_pair_reset_errors, "times that this failed; the device is then opened anew")                     \
     X(queue_pair_events, "failures of queue pairs or completion queues that the device reported as such")    \
+    X(receive_spread_errors,                                                                                 \
+      "times that the device did not spread over queues, though it says that it can; one receives")          \
     X(port_events, "changes of the port that the device reported")                                           \
     X(device_losses, "times that the device failed or was removed")                                          \
     X(device_returns, "times that it was opened anew")                                                       \

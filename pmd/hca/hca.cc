@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <random>
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -20,6 +21,7 @@ namespace {
 
 using hca::Adapter;
 
+constexpr std::size_t hash_key_size = 40;   ///< for the addresses and ports of IPv6
 constexpr std::uint16_t most_segments = 4;  ///< more pieces make a request longer, and so the send queue
 constexpr std::uint64_t checksums =
     RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
@@ -34,6 +36,14 @@ std::size_t sending_thread(std::uint16_t queue) {
     return 2u * queue + 1;
 }
 
+/// Random, as someone who knows it could aim all flows at one queue.
+std::vector<std::uint8_t> random_key() {
+    std::random_device random;
+    std::vector<std::uint8_t> key(hash_key_size);
+    std::ranges::generate(key, [&] { return static_cast<std::uint8_t>(random()); });
+    return key;
+}
+
 std::string where(const HcaOptions& options) {
     return fmt::format("port {} of RDMA device {}", options.port, options.device);
 }
@@ -45,7 +55,10 @@ Hca::Hca(const HcaOptions& options, const hca::Verbs& verbs, const PacketPools& 
       name_(fmt::format("hca:{}/{}", options.device, options.port)),
       verbs_(verbs),
       pools_(pools),
-      gate_(2u * options.queues) {
+      hash_key_(random_key()),
+      gate_(2u * options.queues),
+      events_(options.queues) {
+    for (auto& event : events_) event.store(-1, std::memory_order_relaxed);
     for (std::uint16_t i = 0; i < options.queues; ++i)
         queue_counters_.push_back(std::make_unique<hca::QueueCounters>());
 }
@@ -54,11 +67,13 @@ Result<std::unique_ptr<Hca>> Hca::create(const HcaOptions& options, const Packet
     const auto verbs = hca::open_library(options.library);
     if (!verbs) return std::unexpected(verbs.error());
     std::unique_ptr<Hca> device(new Hca(options, **verbs, pools));
+    device->capabilities_.rx_queues = std::min(options.receive_queues.value_or(options.queues), options.queues);
     auto adapter = device->open();
     if (!adapter) return std::unexpected(adapter.error());
     if (auto fit = device->check(**adapter); !fit) return std::unexpected(fit.error());
     device->describe(**adapter);
     device->adapter_ = std::move(*adapter);
+    device->learn();
     return device;
 }
 
@@ -71,6 +86,8 @@ Result<std::unique_ptr<Adapter>> Hca::open() {
                          {.device = options_.device,
                           .port = options_.port,
                           .queues = options_.queues,
+                          .receive_queues = capabilities_.rx_queues,
+                          .hash_key = hash_key_,
                           .receives = tunables::hca_receives,
                           .sends = tunables::hca_sends,
                           .send_segments = most_segments},
@@ -109,7 +126,7 @@ Result<void> Hca::check(const Adapter& adapter) const {
 void Hca::describe(const Adapter& adapter) {
     const auto segments = adapter.send_segments();
     capabilities_ = {.carries = Carries::datagram,
-                     .rx_queues = 1,
+                     .rx_queues = adapter.receive_queues(),
                      .tx_queues = options_.queues,
                      .max_packet = adapter.facts().mtu,
                      .rx_offloads = RTE_ETH_RX_OFFLOAD_SCATTER,
@@ -120,7 +137,13 @@ void Hca::describe(const Adapter& adapter) {
         capabilities_.rx_offloads |= verified_checksums;
     }
     numa_socket_ = numa_socket_of_interface(options_.device, "/sys/class/infiniband").value_or(any_numa_socket);
-    end_ = DatagramEnd{adapter.queue(0).number(), adapter.facts().gid};
+}
+
+/// What an adapter that was opened now has of its own.
+void Hca::learn() {
+    end_ = DatagramEnd{adapter_->number(), adapter_->facts().gid};
+    spread_ = adapter_->spread() != nullptr ? std::optional(*adapter_->spread()) : std::nullopt;
+    if (adapter_->spread_error()) counters_.receive_spread_errors.add();
 }
 
 Result<void> Hca::up() {
@@ -137,7 +160,7 @@ void Hca::down() {
 
 /// From now on no thread is in the adapter, which is in `adapter_` if there is one.
 void Hca::close_gate() {
-    event_.store(-1, std::memory_order_relaxed);
+    for (auto& event : events_) event.store(-1, std::memory_order_relaxed);
     if (running_ == nullptr) return;
     adapter_ = gate_.set(nullptr);
     running_ = nullptr;
@@ -151,7 +174,8 @@ Result<void> Hca::restart() {
         adapter_->stop();
         return started;
     }
-    event_.store(adapter_->queue(0).event(), std::memory_order_relaxed);
+    for (std::uint16_t i = 0; i < adapter_->receive_queues(); ++i)
+        events_[i].store(adapter_->receiver(i)->event(), std::memory_order_relaxed);
     running_ = adapter_.get();
     gate_.set(std::move(adapter_));
     return {};
@@ -172,7 +196,7 @@ bool Hca::reopen() {
     auto opened = open();
     if (!opened || !check(**opened)) return false;
     adapter_ = std::move(*opened);
-    end_ = DatagramEnd{adapter_->queue(0).number(), adapter_->facts().gid};
+    learn();
     counters_.device_returns.add();
     for (const auto& group : groups_) {
         if (adapter_->attach(group)) counters_.multicast_errors.add();
@@ -197,7 +221,7 @@ bool Hca::link_up() {
         lose();
         return false;
     }
-    end_ = DatagramEnd{adapter()->queue(0).number(), adapter()->facts().gid};
+    end_ = DatagramEnd{adapter()->number(), adapter()->facts().gid};
     const bool active = adapter()->facts().active();
     if (!is_up_ || !identity_ || !active) return is_up_ && active;
     const bool must_restart =
@@ -211,14 +235,16 @@ bool Hca::link_up() {
 }
 
 std::uint16_t Hca::rx_burst(std::uint16_t queue, Burst burst) noexcept {
-    return gate_.with(receiving_thread(queue), std::uint16_t{0},
-                      [&](Adapter& adapter) { return adapter.queue(queue).receive(burst); });
+    return gate_.with(receiving_thread(queue), std::uint16_t{0}, [&](Adapter& adapter) {
+        auto* const receiver = adapter.receiver(queue);
+        return receiver != nullptr ? receiver->receive(burst) : std::uint16_t{0};
+    });
 }
 
 std::uint16_t Hca::tx_burst(std::uint16_t queue, Burst burst) noexcept {
     if (!burst.empty()) return 0;
     return gate_.with(sending_thread(queue), std::uint16_t{0}, [&](Adapter& adapter) {
-        adapter.queue(queue).reap();
+        adapter.sender(queue).reap();
         return std::uint16_t{0};
     });
 }
@@ -226,7 +252,7 @@ std::uint16_t Hca::tx_burst(std::uint16_t queue, Burst burst) noexcept {
 std::uint16_t Hca::send(std::uint16_t queue, std::span<const Datagram> burst) noexcept {
     constexpr int nobody = -1;
     const int sent = gate_.with(sending_thread(queue), nobody,
-                                [&](Adapter& adapter) { return int{adapter.queue(queue).send(burst)}; });
+                                [&](Adapter& adapter) { return int{adapter.sender(queue).send(burst)}; });
     if (sent != nobody) return static_cast<std::uint16_t>(sent);
     for (const auto& datagram : burst) rte_pktmbuf_free(datagram.payload);
     queue_counters_[queue]->tx.tx_dropped_down.add(burst.size());
@@ -234,12 +260,12 @@ std::uint16_t Hca::send(std::uint16_t queue, std::span<const Datagram> burst) no
 }
 
 int Hca::rx_event(std::uint16_t queue) const noexcept {
-    return queue == 0 ? event_.load(std::memory_order_relaxed) : -1;
+    return events_[queue].load(std::memory_order_relaxed);
 }
 
 void Hca::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
     gate_.with(receiving_thread(queue), 0, [&](Adapter& adapter) {
-        adapter.queue(queue).want_event(wanted);
+        if (auto* const receiver = adapter.receiver(queue)) receiver->want_event(wanted);
         return 0;
     });
 }

@@ -6,14 +6,16 @@
 ///
 ///     send(queue) ── work requests ──> queue pair 0 … n: TSS        control thread: up, down, identity, groups,
 ///     rx_burst(0) <── buffers ──────── queue pair 0                 link_up: events, recovery, reopening
+///     rx_burst(queue) <── buffers ──── work queue 0 … n: RSS, where the adapter has it for UD queue pairs
 ///
-/// The device has one receive queue: what is sent to a queue pair's number comes to that queue pair. Its peers know the
-/// first one's.
+/// Without RSS there is one receive queue: what is sent to a queue pair's number comes to that queue pair. Its peers
+/// know the first one's.
 ///
 /// A failure ends in `link_up`: queue pairs that failed are set up anew there; a device that failed or was removed is
 /// closed, and opened again when it is back, with its identity and groups. Until then what is sent is dropped, and
 /// counted.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,11 +34,12 @@ namespace verbline::pmd {
 struct HcaOptions {
     std::string device;  ///< e.g. mlx5_0
     std::uint8_t port = 1;
-    std::string library;                  ///< path of libibverbs.so.1; empty: the system's
-    std::uint16_t queues = 1;             ///< transmit queues
-    std::optional<LinkLayer> link_layer;  ///< that the port must have
-    std::optional<wire::PKey> pkey;       ///< whose partition it must be in, if it is up
-    Time (*clock)() = nullptr;            ///< null: the monotonic one
+    std::string library;                          ///< path of libibverbs.so.1; empty: the system's
+    std::uint16_t queues = 1;                     ///< transmit queues
+    std::optional<std::uint16_t> receive_queues;  ///< at most so many and `queues`, if the device can; none: `queues`
+    std::optional<LinkLayer> link_layer;          ///< that the port must have
+    std::optional<wire::PKey> pkey;               ///< whose partition it must be in, if it is up
+    Time (*clock)() = nullptr;                    ///< null: the monotonic one
 };
 
 class Hca final : public NetDevice {
@@ -50,6 +53,8 @@ public:
     const Capabilities& capabilities() const override { return capabilities_; }
     int numa_socket() const override { return numa_socket_; }
     std::optional<DatagramEnd> datagram_end() const override { return end_; }
+    /// Of the packets in the datagrams.
+    std::optional<RssTable> rss() const override { return spread_; }
 
     Result<void> up() override;
     void down() override;
@@ -79,6 +84,7 @@ private:
     void lose();
     Result<void> restart();
     void close_gate();
+    void learn();
     void count(const hca::Events& events);
     hca::Adapter* adapter() { return adapter_ ? adapter_.get() : running_; }
 
@@ -88,6 +94,7 @@ private:
     const PacketPools pools_;
     Capabilities capabilities_;
     int numa_socket_ = any_numa_socket;
+    const std::vector<std::uint8_t> hash_key_;
     std::vector<std::unique_ptr<hca::QueueCounters>> queue_counters_;
     hca::HcaCounters counters_;
 
@@ -96,13 +103,14 @@ private:
     std::optional<Identity> identity_;
     std::vector<MulticastAddress> groups_;
     std::optional<DatagramEnd> end_;
+    std::optional<RssTable> spread_;
     Time next_attempt_ = 0;  ///< to open the device again
 
     /// Whose packets flow; else it is in `adapter_`, or there is none.
     Gate<hca::Adapter> gate_;
     hca::Adapter* running_ = nullptr;  ///< in the gate
     std::unique_ptr<hca::Adapter> adapter_;
-    std::atomic<int> event_{-1};
+    std::vector<std::atomic<int>> events_;  ///< of the receive queues
 };
 
 }  // namespace verbline::pmd

@@ -10,14 +10,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "datapath/wire/types.h"
 #include "pmd/base/error.h"
+#include "pmd/hca/completion_queue.h"
 #include "pmd/hca/counters.h"
 #include "pmd/hca/memory_regions.h"
 #include "pmd/hca/port.h"
 #include "pmd/hca/receive_queue.h"
 #include "pmd/hca/send_queue.h"
+#include "pmd/hca/states.h"
 #include "pmd/hca/verbs.h"
 
 namespace verbline::pmd::hca {
@@ -60,8 +63,7 @@ public:
 
     struct Parameters {
         const PortFacts& facts;
-        std::uint16_t pkey_index = 0;
-        wire::QKey qkey{};
+        Membership membership;
         const std::vector<std::uint32_t>& own_numbers;  ///< of all queue pairs of the device
     };
     /// Sets it up anew: what was posted is freed, and counted nowhere.
@@ -72,27 +74,21 @@ public:
 
     // As NetDevice's, by the queue's threads.
 
-    std::uint16_t receive(Burst burst) noexcept { return receive_ ? receive_->receive(burst) : 0; }
+    ReceiveQueue* receives() { return receive_.get(); }  ///< null: it only sends
     std::uint16_t send(std::span<const Datagram> burst) noexcept { return send_->send(burst); }
     void reap() noexcept { send_->reap(); }
-    int event() const noexcept { return channel_ ? channel_->fd : -1; }
-    void want_event(bool wanted) noexcept;
 
 private:
     explicit QueuePair(const Setup& setup) : setup_(setup) {}
     Result<void> create_completion_queues();
     Result<void> create_queue_pair();
-    Result<void> modify(ibv_qp_attr& attributes, int mask, const char* to);
-    std::unexpected<Error> failed(int error, const char* what) const;
-    void take_events() noexcept;
 
     const Setup setup_;
-    Owned<ibv_comp_channel> channel_;
-    Owned<ibv_cq> received_, sent_;
+    // In the order of their creation.
+    std::optional<CompletionQueue> received_, sent_;
     Owned<ibv_qp> queue_pair_;
     std::unique_ptr<ReceiveQueue> receive_;
     std::unique_ptr<SendQueue> send_;
-    bool armed_ = false;
 };
 
 }  // namespace verbline::pmd::hca

@@ -9,6 +9,7 @@
 
 #include "pmd/allocate.h"
 #include "pmd/datagram_source.h"
+#include "pmd/hca/extended_verbs.h"
 
 namespace verbline::pmd::hca {
 namespace {
@@ -85,7 +86,7 @@ void ReceiveQueue::post(std::size_t count) {
     }
     free_.resize(first_free);
     ibv_recv_wr* refused = nullptr;
-    if (post_receive(setup_.queue_pair, requests_[0], refused) == 0) return;
+    if (give(requests_[0], refused) == 0) return;
     setup_.counters.rx_post_errors.add();
     fail();
     for (; refused != nullptr; refused = refused->next) {
@@ -94,9 +95,14 @@ void ReceiveQueue::post(std::size_t count) {
     }
 }
 
+int ReceiveQueue::give(ibv_recv_wr& first, ibv_recv_wr*& refused) noexcept {
+    if (setup_.work_queue != nullptr) return post_receive(*setup_.work_queue, first, refused);
+    return post_receive(*setup_.queue_pair, first, refused);
+}
+
 std::uint16_t ReceiveQueue::receive(Burst burst) noexcept {
     const auto room = static_cast<int>(std::min(burst.size(), completions_.size()));
-    const int count = poll(setup_.completions, room, completions_.data());
+    const int count = poll(setup_.completions.handle(), room, completions_.data());
     if (count < 0) fail();
     std::uint16_t n = 0;
     for (int i = 0; i < count; ++i) rte_prefetch0(posted_[completions_[static_cast<std::size_t>(i)].wr_id]);

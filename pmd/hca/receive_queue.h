@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// The receive side of a UD queue pair: buffers straight from the packet pool, which return as packets.
+/// A receive queue, a UD queue pair's own or a work queue: buffers straight from the packet pool, which return as
+/// packets.
 ///
 /// The device puts the GRH, or 40 bytes in its place, in front of the payload (IBTA volume 1, 11.4.1.2). These go to
 /// the headroom, so that a packet begins at its payload:
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "pmd/hca/completion_queue.h"
 #include "pmd/hca/counters.h"
 #include "pmd/hca/memory_regions.h"
 #include "pmd/hca/port.h"
@@ -29,12 +31,12 @@ namespace verbline::pmd::hca {
 class ReceiveQueue {
 public:
     struct Setup {
-        const Verbs& verbs;
         const MemoryRegions& regions;
         rte_mempool& pool;
-        ibv_qp& queue_pair;
-        ibv_cq& completions;
-        std::uint32_t depth = 0;     ///< receives that the queue pair takes
+        ibv_qp* queue_pair = nullptr;  ///< whose queue this is; null: it is `work_queue`
+        ibv_wq* work_queue = nullptr;
+        CompletionQueue& completions;
+        std::uint32_t depth = 0;     ///< receives that the queue takes
         std::uint16_t segments = 1;  ///< that one of its receives may have
         bool verifies = false;       ///< the device says of which packets it has verified the checksums
         HcaRxCounters& counters;
@@ -44,7 +46,7 @@ public:
     ReceiveQueue& operator=(const ReceiveQueue&) = delete;
     ~ReceiveQueue() { clear(); }
 
-    /// While nobody receives. Frees what was posted: of a queue pair that has been reset.
+    /// While nobody receives. Frees what was posted: of a queue that has been reset.
     void clear();
     /// Likewise: what buffers must hold, and by what our own packets are known: the GID, and `own`, numbers of the
     /// device's queue pairs.
@@ -53,11 +55,14 @@ public:
     void fill();
 
     std::uint16_t receive(Burst burst) noexcept;
+    int event() const noexcept { return setup_.completions.event(); }
+    void want_event(bool wanted) noexcept { setup_.completions.want_event(wanted); }
     /// Whether the queue pair must be set up anew. Any thread.
     bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
 private:
     void post(std::size_t count);
+    int give(ibv_recv_wr& first, ibv_recv_wr*& refused) noexcept;
     bool accept(const ibv_wc& completion, rte_mbuf& packet) noexcept;
     bool is_own(const ibv_wc& completion, const rte_mbuf& packet) const noexcept;
     void fail() { failed_.store(true, std::memory_order_relaxed); }

@@ -116,7 +116,8 @@ void FakeAdapters::run(FakeQueuePair& queue_pair, const FakeSend& send) {
                           .flags = request.send_flags,
                           .pieces = request.num_sge};
     for (const auto& piece : send.copied.empty() ? std::span(send.pieces) : std::span<const ibv_sge>()) {
-        if (!readable(queue_pair, piece)) return fail(queue_pair, IBV_WC_LOC_PROT_ERR, request.wr_id, false);
+        if (!readable(queue_pair.queue_pair.context, piece))
+            return fail(queue_pair, IBV_WC_LOC_PROT_ERR, request.wr_id, false);
         const auto* const bytes = reinterpret_cast<const std::byte*>(piece.addr);
         datagram.payload.insert(datagram.payload.end(), bytes, bytes + piece.length);
     }
@@ -130,10 +131,10 @@ void FakeAdapters::run(FakeQueuePair& queue_pair, const FakeSend& send) {
     complete(*queue_pair.sends, completion);
 }
 
-bool FakeAdapters::readable(const FakeQueuePair& queue_pair, const ibv_sge& piece) const {
+bool FakeAdapters::readable(const ibv_context* context, const ibv_sge& piece) const {
     return std::ranges::any_of(regions_, [&](const auto* region) {
         const auto begin = reinterpret_cast<std::uintptr_t>(region->addr);
-        return region->lkey == piece.lkey && region->context == queue_pair.queue_pair.context && piece.addr >= begin &&
+        return region->lkey == piece.lkey && region->context == context && piece.addr >= begin &&
                piece.addr + piece.length <= begin + region->length;
     });
 }
@@ -163,9 +164,14 @@ void FakeAdapters::arrive(std::uint32_t number, const ByteVector& payload, std::
 void FakeAdapters::place(FakeQueuePair& to, const ByteVector& payload, const wire::Gid& source,
                          const wire::Gid& destination, std::uint32_t source_number,
                          std::optional<std::uint32_t> ghost) {
-    if (to.posted.empty()) return;  // lost, as on a fabric
-    const auto receive = std::move(to.posted.front());
-    to.posted.pop_front();
+    auto* const work_queue = to.spread.empty() ? nullptr : &work_queue_of(to, payload);
+    auto& posted = work_queue != nullptr ? work_queue->posted : to.posted;
+    if (posted.empty()) return;  // lost, as on a fabric
+    const auto receive = std::move(posted.front());
+    posted.pop_front();
+    const auto refuse = [&](ibv_wc_status status) {
+        work_queue != nullptr ? fail(*work_queue, status, receive.number) : fail(to, status, receive.number, true);
+    };
     ByteVector bytes(grh_size);
     bytes[0] = std::byte{0x60};  // the version (IBTA volume 1, 8.3.1)
     std::ranges::copy(source.bytes, bytes.begin() + 8);
@@ -174,19 +180,19 @@ void FakeAdapters::place(FakeQueuePair& to, const ByteVector& payload, const wir
     const std::span<const std::byte> all(bytes);
     std::size_t at = 0;
     for (const auto& piece : receive.pieces) {
-        if (!readable(to, piece)) return fail(to, IBV_WC_LOC_PROT_ERR, receive.number, true);
+        if (!readable(to.queue_pair.context, piece)) return refuse(IBV_WC_LOC_PROT_ERR);
         const auto part = all.subspan(at, std::min<std::size_t>(piece.length, all.size() - at));
         std::memcpy(reinterpret_cast<void*>(piece.addr), part.data(), part.size());
         at += part.size();
     }
-    if (at < all.size()) return fail(to, IBV_WC_LOC_LEN_ERR, receive.number, true);
+    if (at < all.size()) return refuse(IBV_WC_LOC_LEN_ERR);
     ibv_wc completion{};
     completion.wr_id = receive.number;
     completion.opcode = IBV_WC_RECV;
     completion.byte_len = ghost.value_or(static_cast<std::uint32_t>(all.size()));
     completion.src_qp = source_number;
     completion.wc_flags = IBV_WC_GRH | (to.context->device->verifies ? unsigned{IBV_WC_IP_CSUM_OK} : 0u);
-    complete(*to.receives, completion);
+    complete(work_queue != nullptr ? *work_queue->completions : *to.receives, completion);
 }
 
 FakeQueuePair* FakeAdapters::find(std::uint32_t number) const {
@@ -197,7 +203,7 @@ FakeQueuePair* FakeAdapters::find(std::uint32_t number) const {
 
 std::size_t FakeAdapters::objects() const {
     return contexts_.size() + queue_pairs_.size() + completion_queues_.size() + domains_.size() + regions_.size() +
-           handles_.size() + channels_.size() + lists_.size();
+           handles_.size() + channels_.size() + lists_.size() + work_queues_.size() + tables_.size();
 }
 
 std::set<wire::Gid> FakeAdapters::attached(const FakeDevice& device) const {

@@ -55,6 +55,14 @@ struct FakeDevice {
     unsigned post_error_at = 0;
     int receive_error = 0;                       ///< of post_recv
     ibv_wc_status send_status = IBV_WC_SUCCESS;  ///< how requests complete
+
+    // What few devices have.
+    bool has_extended_calls = true, has_work_queue_calls = true;
+    ibv_qp_type spreads_for = IBV_QPT_RAW_PACKET;  ///< the type of queue pairs that it spreads the datagrams of
+    std::uint32_t spread_entries = 128, max_work_queues = 64;
+    std::uint64_t hash_fields = 0xff;
+    bool hashes_one_family = false;
+    int work_queue_error = 0, table_error = 0, spread_error = 0, work_queue_modify_error = 0;
 };
 
 /// A datagram as it was sent.
@@ -67,6 +75,8 @@ struct FakeDatagram {
 };
 
 struct FakeQueuePair;
+struct FakeWorkQueue;
+struct FakeTable;
 struct FakeSend;
 struct FakeContext;
 struct FakeCompletionQueue;
@@ -106,14 +116,19 @@ public:
     /// Numbers of queue pairs go on from here.
     std::uint32_t next_number = 0x100;
     std::size_t posted(std::uint32_t number) const;  ///< receives
+    std::vector<std::size_t> posted_to_work_queues(const FakeDevice& device) const;
+    /// Puts one of the device's work queues into error, silently.
+    void break_work_queue(const FakeDevice& device, std::size_t index, ibv_wc_status status);
 
 private:
     friend struct FakeCalls;
+    friend struct FakeExtendedCalls;
 
     FakeQueuePair* find(std::uint32_t number) const;
     void fail(FakeQueuePair& queue_pair, ibv_wc_status status, std::uint64_t request, bool receive);
+    void fail(FakeWorkQueue& queue, ibv_wc_status status, std::uint64_t request);
     void run(FakeQueuePair& queue_pair, const FakeSend& send);
-    bool readable(const FakeQueuePair& queue_pair, const ibv_sge& piece) const;
+    bool readable(const ibv_context* context, const ibv_sge& piece) const;
     void deliver(const FakeDatagram& datagram, const FakeQueuePair& from);
     void place(FakeQueuePair& to, const ByteVector& payload, const wire::Gid& source, const wire::Gid& destination,
                std::uint32_t source_number, std::optional<std::uint32_t> ghost = {});
@@ -124,6 +139,8 @@ private:
     std::list<std::unique_ptr<FakeContext>> contexts_;
     std::list<std::unique_ptr<FakeQueuePair>> queue_pairs_;
     std::list<std::unique_ptr<FakeCompletionQueue>> completion_queues_;
+    std::list<std::unique_ptr<FakeWorkQueue>> work_queues_;
+    std::list<std::unique_ptr<FakeTable>> tables_;
     std::set<ibv_pd*> domains_;
     std::set<ibv_mr*> regions_;
     std::set<ibv_ah*> handles_;

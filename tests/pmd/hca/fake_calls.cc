@@ -74,6 +74,7 @@ struct FakeCalls {
         shown.ops.post_recv = post_receive;
         shown.ops.poll_cq = poll_cq;
         shown.ops.req_notify_cq = req_notify_cq;
+        add_extended_calls(context->verbs, each);
         all().contexts_.push_back(std::move(context));
         return &all().contexts_.back()->verbs.context;
     }
@@ -238,7 +239,7 @@ struct FakeCalls {
             (to->qp_state == IBV_QPS_INIT && shown->state == IBV_QPS_RESET && mask == initial) ||
             (to->qp_state == IBV_QPS_RTR && shown->state == IBV_QPS_INIT && mask == IBV_QP_STATE) ||
             (to->qp_state == IBV_QPS_RTS && shown->state == IBV_QPS_RTR && mask == (IBV_QP_STATE | IBV_QP_SQ_PSN));
-        if (!steps) return EINVAL;
+        if (!steps || (to->qp_state == IBV_QPS_RTS && !queue_pair.spread.empty())) return EINVAL;
         if (to->qp_state == IBV_QPS_INIT) {
             queue_pair.qkey = to->qkey;
             queue_pair.pkey_index = to->pkey_index;
@@ -324,6 +325,10 @@ StandInCalls& script() {
         return made;
     }();
     return calls;
+}
+
+FakeAdapters* adapters_of_the_test() {
+    return current;
 }
 
 void lead_calls_to(FakeAdapters* adapters) {

@@ -39,6 +39,20 @@ struct FakeSend {
     ByteVector copied;
 };
 
+/// Of a queue pair that spreads what it receives.
+struct FakeWorkQueue {
+    ibv_wq queue{};
+    FakeContext* context = nullptr;
+    FakeCompletionQueue* completions = nullptr;
+    std::uint32_t max_receives = 0;
+    std::deque<FakeReceive> posted;
+};
+
+struct FakeTable {
+    ibv_rwq_ind_table table{};
+    std::vector<FakeWorkQueue*> entries;
+};
+
 struct FakeQueuePair {
     ibv_qp queue_pair{};
     FakeContext* context = nullptr;
@@ -49,6 +63,9 @@ struct FakeQueuePair {
     std::deque<FakeReceive> posted;
     std::deque<FakeSend> held;
     std::set<wire::Gid> groups;
+    std::vector<FakeWorkQueue*> spread;  ///< by the hash; empty: it receives itself
+    std::vector<std::uint8_t> key;
+    std::uint64_t hash_fields = 0;
 };
 
 inline wire::Gid gid_of(const ibv_gid& raw) {
@@ -61,5 +78,12 @@ inline wire::Gid gid_of(const ibv_gid& raw) {
 /// that runs; null: none do.
 StandInCalls& script();
 void lead_calls_to(FakeAdapters* adapters);
+FakeAdapters* adapters_of_the_test();
+
+/// Those that the device has of the calls behind a context.
+void add_extended_calls(verbs_context& context, const FakeDevice& device);
+
+/// Where a queue pair that spreads puts a packet.
+FakeWorkQueue& work_queue_of(const FakeQueuePair& queue_pair, const ByteVector& packet);
 
 }  // namespace verbline::test
