@@ -6,6 +6,7 @@
 /// it is destroyed, and another opened when the device is back.
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@
 #include "pmd/hca/port.h"
 #include "pmd/hca/queue_pair.h"
 #include "pmd/hca/receive_spread.h"
+#include "pmd/hca/shared_number.h"
 #include "pmd/hca/verbs.h"
 #include "pmd/netdev.h"
 #include "pmd/packet_pools.h"
@@ -46,6 +48,8 @@ public:
         std::uint32_t receives = 0;              ///< posted to each
         std::uint32_t sends = 0;                 ///< that each may have under way
         std::uint16_t send_segments = 1;
+        std::string beside;  ///< the kernel's interface whose number is shared; empty: it has a number of its own
+        std::filesystem::path sys;  ///< where that is described
     };
     /// `counters`: one for each queue pair; they and the pools outlive the adapter.
     static Result<std::unique_ptr<Adapter>> open(const Verbs& verbs, const Setup& setup, const PacketPools& pools,
@@ -65,6 +69,12 @@ public:
     bool failed() const;
 
     Events events();
+
+    /// What it receives, if it works beside the kernel's interface. Error: the device has no such rule.
+    Result<void> take(const FlowMatch& match) { return shared_->rules().add(match); }
+    void leave(const FlowMatch& match) { shared_->rules().remove(match); }
+    /// Rules that the device refused when it was started.
+    unsigned refused_rules() const { return refused_rules_; }
 
     std::error_code attach(const MulticastAddress& group);
     std::error_code detach(const MulticastAddress& group);
@@ -88,6 +98,7 @@ private:
     Adapter(const Verbs& verbs, const Setup& setup) : verbs_(verbs), setup_(setup) {}
     Result<void> make(const PacketPools& pools, std::vector<std::unique_ptr<QueueCounters>>& counters);
     Result<void> find_limits(const PacketPools& pools);
+    Result<void> make_queue_pairs(const PacketPools& pools, std::vector<std::unique_ptr<QueueCounters>>& counters);
     void make_spread(const PacketPools& pools, std::vector<std::unique_ptr<QueueCounters>>& counters);
     ibv_qp& receiving_pair() { return spread_ ? spread_->handle() : queue_pairs_.front()->handle(); }
 
@@ -99,6 +110,7 @@ private:
     Offers offers_;
     std::optional<Error> spread_error_;
     bool running_ = false;
+    unsigned refused_rules_ = 0;
     PortFacts started_with_;
     std::uint16_t started_pkey_index_ = 0;
     // In the order of their creation.
@@ -108,6 +120,7 @@ private:
     std::unique_ptr<ReceiveSpread> spread_;  ///< null: the first queue pair receives
     std::vector<std::unique_ptr<QueuePair>> queue_pairs_;
     std::vector<ReceiveQueue*> receivers_;
+    std::unique_ptr<SharedNumber> shared_;  ///< with the kernel's interface; null: the queue pairs have their own
     std::unique_ptr<KernelGroups> kernel_groups_;
 };
 

@@ -50,6 +50,7 @@ struct HcaTxCounters {
     X(port_events, "changes of the port that the device reported")                                           \
     X(device_losses, "times that the device failed or was removed")                                          \
     X(device_returns, "times that it was opened anew")                                                       \
+    X(flow_rule_errors, "rules for packets that the device refused, which the kernel gets instead")          \
     X(multicast_errors, "groups that the device, or the interface below it, did not let us receive")
 
 struct HcaCounters {

@@ -35,6 +35,24 @@ inline ibv_qp* create_qp_ex(const Verbs& verbs, ibv_context& context, ibv_qp_ini
     return nullptr;
 }
 
+/// By the call that every device has if that will do.
+inline ibv_qp* create_any_qp(const Verbs& verbs, ibv_context& context, ibv_qp_init_attr_ex& wanted) {
+    if (wanted.comp_mask != IBV_QP_INIT_ATTR_PD) return create_qp_ex(verbs, context, wanted);
+    // The library's header relies on the same: the one structure begins with the other.
+    return verbs.create_qp(wanted.pd, reinterpret_cast<ibv_qp_init_attr*>(&wanted));
+}
+
+inline ibv_flow* create_flow(const Verbs& verbs, ibv_qp& queue_pair, ibv_flow_attr& wanted) {
+    auto* const calls = verbs_get_ctx_op(queue_pair.context, ibv_create_flow);
+    if (calls != nullptr) return calls->ibv_create_flow(&queue_pair, &wanted);
+    *verbs.errno_location() = EOPNOTSUPP;
+    return nullptr;
+}
+inline int destroy_flow(ibv_flow* flow) {
+    auto* const calls = verbs_get_ctx_op(flow->context, ibv_destroy_flow);
+    return calls == nullptr ? EOPNOTSUPP : calls->ibv_destroy_flow(flow);
+}
+
 // Of a context that `has_work_queues`.
 
 inline ibv_wq* create_wq(ibv_context& context, ibv_wq_init_attr& wanted) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <random>
+#include <utility>
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -90,7 +91,9 @@ Result<std::unique_ptr<Adapter>> Hca::open() {
                           .hash_key = hash_key_,
                           .receives = tunables::hca_receives,
                           .sends = tunables::hca_sends,
-                          .send_segments = most_segments},
+                          .send_segments = most_segments,
+                          .beside = options_.beside,
+                          .sys = options_.sys},
                          pools_, queue_counters_);
 }
 
@@ -139,101 +142,6 @@ void Hca::describe(const Adapter& adapter) {
     numa_socket_ = numa_socket_of_interface(options_.device, "/sys/class/infiniband").value_or(any_numa_socket);
 }
 
-/// What an adapter that was opened now has of its own.
-void Hca::learn() {
-    end_ = DatagramEnd{adapter_->number(), adapter_->facts().gid};
-    spread_ = adapter_->spread() != nullptr ? std::optional(*adapter_->spread()) : std::nullopt;
-    if (adapter_->spread_error()) counters_.receive_spread_errors.add();
-}
-
-Result<void> Hca::up() {
-    is_up_ = true;
-    if (adapter_ && identity_) return restart();
-    return {};
-}
-
-void Hca::down() {
-    is_up_ = false;
-    close_gate();
-    if (adapter_) adapter_->stop();
-}
-
-/// From now on no thread is in the adapter, which is in `adapter_` if there is one.
-void Hca::close_gate() {
-    for (auto& event : events_) event.store(-1, std::memory_order_relaxed);
-    if (running_ == nullptr) return;
-    adapter_ = gate_.set(nullptr);
-    running_ = nullptr;
-}
-
-/// Sets the queue pairs up, and lets packets flow.
-Result<void> Hca::restart() {
-    close_gate();
-    auto started = adapter_->start(*identity_);
-    if (!started) {
-        adapter_->stop();
-        return started;
-    }
-    for (std::uint16_t i = 0; i < adapter_->receive_queues(); ++i)
-        events_[i].store(adapter_->receiver(i)->event(), std::memory_order_relaxed);
-    running_ = adapter_.get();
-    gate_.set(std::move(adapter_));
-    return {};
-}
-
-void Hca::lose() {
-    counters_.device_losses.add();
-    close_gate();
-    adapter_.reset();
-    next_attempt_ = 0;
-}
-
-/// Looks for a device that is gone. True: it is open again, perhaps with another number of its queue pair.
-bool Hca::reopen() {
-    const auto now = options_.clock != nullptr ? options_.clock() : monotonic_now();
-    if (now < next_attempt_) return false;
-    next_attempt_ = now + tunables::hca_reopen_period;
-    auto opened = open();
-    if (!opened || !check(**opened)) return false;
-    adapter_ = std::move(*opened);
-    learn();
-    counters_.device_returns.add();
-    for (const auto& group : groups_) {
-        if (adapter_->attach(group)) counters_.multicast_errors.add();
-    }
-    if (is_up_ && identity_ && !restart()) counters_.queue_pair_reset_errors.add();
-    return true;
-}
-
-void Hca::count(const hca::Events& events) {
-    counters_.queue_pair_events.add(events.queue_pairs);
-    counters_.port_events.add(events.port);
-}
-
-bool Hca::link_up() {
-    if (adapter() == nullptr) {
-        reopen();
-        return false;  // for once, so that those above learn that the queue pair is another
-    }
-    const auto events = adapter()->events();
-    count(events);
-    if (events.lost || !adapter()->refresh()) {
-        lose();
-        return false;
-    }
-    end_ = DatagramEnd{adapter()->number(), adapter()->facts().gid};
-    const bool active = adapter()->facts().active();
-    if (!is_up_ || !identity_ || !active) return is_up_ && active;
-    const bool must_restart =
-        !adapter()->running() || adapter()->failed() || events.queue_pair || adapter()->outdated(*identity_);
-    if (!must_restart) return true;
-    if (adapter()->running()) counters_.queue_pair_resets.add();
-    if (restart()) return true;
-    counters_.queue_pair_reset_errors.add();
-    if (adapter()->has_pkey(identity_->pkey)) lose();
-    return false;
-}
-
 std::uint16_t Hca::rx_burst(std::uint16_t queue, Burst burst) noexcept {
     return gate_.with(receiving_thread(queue), std::uint16_t{0}, [&](Adapter& adapter) {
         auto* const receiver = adapter.receiver(queue);
@@ -268,28 +176,6 @@ void Hca::want_rx_event(std::uint16_t queue, bool wanted) noexcept {
         if (auto* const receiver = adapter.receiver(queue)) receiver->want_event(wanted);
         return 0;
     });
-}
-
-std::error_code Hca::set_identity(const Identity& identity) {
-    if (identity_ == identity && running_ != nullptr) return {};
-    identity_ = identity;
-    if (adapter() == nullptr || !is_up_) return {};
-    const auto started = restart();
-    return started ? std::error_code() : std::error_code(started.error().code, std::generic_category());
-}
-
-std::error_code Hca::attach_multicast(const MulticastAddress& group) {
-    const auto same = [&](const auto& each) { return each.mgid == group.mgid && each.mlid == group.mlid; };
-    if (std::ranges::none_of(groups_, same)) groups_.push_back(group);
-    if (adapter() == nullptr) return {};
-    const auto error = adapter()->attach(group);
-    if (error) counters_.multicast_errors.add();
-    return error;
-}
-
-std::error_code Hca::detach_multicast(const MulticastAddress& group) {
-    std::erase_if(groups_, [&](const auto& each) { return each.mgid == group.mgid && each.mlid == group.mlid; });
-    return adapter() == nullptr ? std::error_code() : adapter()->detach(group);
 }
 
 void Hca::counters(const CounterVisitor& visit) const {

@@ -37,9 +37,13 @@ struct HcaOptions {
     std::string library;                          ///< path of libibverbs.so.1; empty: the system's
     std::uint16_t queues = 1;                     ///< transmit queues
     std::optional<std::uint16_t> receive_queues;  ///< at most so many and `queues`, if the device can; none: `queues`
-    std::optional<LinkLayer> link_layer;          ///< that the port must have
-    std::optional<wire::PKey> pkey;               ///< whose partition it must be in, if it is up
-    Time (*clock)() = nullptr;                    ///< null: the monotonic one
+    /// The kernel's IPoIB interface of the port, such as ib0, beside which it works: it has that one's number, and
+    /// receives what `take` names. Empty: it has a number of its own.
+    std::string beside;
+    std::string sys = "/sys";             ///< where interfaces are described
+    std::optional<LinkLayer> link_layer;  ///< that the port must have
+    std::optional<wire::PKey> pkey;       ///< whose partition it must be in, if it is up
+    Time (*clock)() = nullptr;            ///< null: the monotonic one
 };
 
 class Hca final : public NetDevice {
@@ -66,6 +70,10 @@ public:
     std::uint16_t send(std::uint16_t queue, std::span<const Datagram> burst) noexcept override;
     int rx_event(std::uint16_t queue) const noexcept override;
     void want_rx_event(std::uint16_t queue, bool wanted) noexcept override;
+
+    /// With `beside`: receives these packets, instead of the kernel, and none of those that it took before. Error, and
+    /// some are not taken: the device refuses one. Control thread.
+    Result<void> take(std::vector<hca::FlowMatch> matches);
 
     std::error_code set_identity(const Identity& identity) override;
     std::error_code attach_multicast(const MulticastAddress& group) override;
@@ -102,6 +110,7 @@ private:
     bool is_up_ = false;
     std::optional<Identity> identity_;
     std::vector<MulticastAddress> groups_;
+    std::vector<hca::FlowMatch> taken_;
     std::optional<DatagramEnd> end_;
     std::optional<RssTable> spread_;
     Time next_attempt_ = 0;  ///< to open the device again

@@ -12,6 +12,8 @@
 namespace verbline::pmd::hca {
 
 struct Offers {
+    /// Checksums, of a queue pair that shares the kernel's number: of a plain one that says nothing (checksums.h).
+    bool checksums = false;
     /// Receive queues over which it spreads datagrams by a hash of their flow; 1: it does not spread.
     std::uint32_t receive_queues = 1;
     std::uint32_t most_entries = 0;  ///< of the table from hash to queue, a power of two

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pmd/base/tunables.h"
+#include "pmd/hca/extended_verbs.h"
 #include "pmd/hca/refusal.h"
 
 namespace verbline::pmd::hca {
@@ -34,25 +35,41 @@ Result<void> QueuePair::create_completion_queues() {
 }
 
 Result<void> QueuePair::create_queue_pair() {
-    const auto& verbs = setup_.verbs;
+    // Perhaps so much inline data does not fit into a request of this device.
+    if (!try_to_create(tunables::hca_inline) && !try_to_create(0)) {
+        const auto* const what =
+            setup_.shared_number ? "make a UD queue pair that shares the kernel's number" : "make a UD queue pair";
+        return cannot(setup_.context, what, setup_.verbs.error());
+    }
+    create_queues();
+    return {};
+}
+
+bool QueuePair::try_to_create(std::uint32_t inline_size) {
     const auto& limits = setup_.limits;
-    ibv_qp_init_attr wanted{};
+    ibv_qp_init_attr_ex wanted{};
     wanted.send_cq = &sent_->handle();
     wanted.recv_cq = &(setup_.receives ? received_ : sent_)->handle();
     wanted.cap = {.max_send_wr = limits.sends,
                   .max_recv_wr = setup_.receives ? limits.receives : 1,
                   .max_send_sge = limits.send_segments,
                   .max_recv_sge = limits.receive_segments,
-                  .max_inline_data = tunables::hca_inline};
+                  .max_inline_data = inline_size};
     wanted.qp_type = IBV_QPT_UD;
-    auto made = wanted;  // the call writes what it grants
-    queue_pair_ = {verbs.create_qp(&setup_.domain, &made), {verbs.destroy_qp}};
-    if (!queue_pair_) {  // perhaps so much does not fit into a request of this device
-        made = wanted;
-        made.cap.max_inline_data = 0;
-        queue_pair_ = {verbs.create_qp(&setup_.domain, &made), {verbs.destroy_qp}};
+    wanted.comp_mask = IBV_QP_INIT_ATTR_PD;
+    wanted.pd = &setup_.domain;
+    if (setup_.shared_number) {
+        wanted.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+        wanted.create_flags = IBV_QP_CREATE_SOURCE_QPN;
+        wanted.source_qpn = static_cast<std::uint32_t>(*setup_.shared_number);
     }
-    if (!queue_pair_) return cannot(setup_.context, "make a UD queue pair", verbs.error());
+    queue_pair_ = {create_any_qp(setup_.verbs, setup_.context, wanted), {setup_.verbs.destroy_qp}};
+    inline_size_ = std::min(wanted.cap.max_inline_data, inline_size);  // the call writes what it grants
+    return queue_pair_ != nullptr;
+}
+
+void QueuePair::create_queues() {
+    const auto& limits = setup_.limits;
     if (setup_.receives) {
         receive_ = std::make_unique<ReceiveQueue>(ReceiveQueue::Setup{.regions = setup_.regions,
                                                                       .pool = setup_.pool,
@@ -63,19 +80,17 @@ Result<void> QueuePair::create_queue_pair() {
                                                                       .verifies = setup_.verifies,
                                                                       .counters = setup_.counters.rx});
     }
-    send_ = std::make_unique<SendQueue>(
-        SendQueue::Setup{.verbs = verbs,
-                         .regions = setup_.regions,
-                         .pool = setup_.pool,
-                         .domain = setup_.domain,
-                         .queue_pair = *queue_pair_,
-                         .completions = sent_->handle(),
-                         .port = setup_.port,
-                         .depth = limits.sends,
-                         .segments = limits.send_segments,
-                         .inline_size = std::min(made.cap.max_inline_data, tunables::hca_inline),
-                         .counters = setup_.counters.tx});
-    return {};
+    send_ = std::make_unique<SendQueue>(SendQueue::Setup{.verbs = setup_.verbs,
+                                                         .regions = setup_.regions,
+                                                         .pool = setup_.pool,
+                                                         .domain = setup_.domain,
+                                                         .queue_pair = *queue_pair_,
+                                                         .completions = sent_->handle(),
+                                                         .port = setup_.port,
+                                                         .depth = limits.sends,
+                                                         .segments = limits.send_segments,
+                                                         .inline_size = inline_size_,
+                                                         .counters = setup_.counters.tx});
 }
 
 Result<void> QueuePair::start(const Parameters& parameters) {
@@ -87,7 +102,7 @@ Result<void> QueuePair::start(const Parameters& parameters) {
         receive_->fill();
     }
     if (auto done = to_receive(setup_.verbs, *queue_pair_); !done) return done;
-    return to_send(setup_.verbs, *queue_pair_);
+    return to_send(setup_.verbs, *queue_pair_, parameters.membership);
 }
 
 void QueuePair::stop() {

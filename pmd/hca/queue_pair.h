@@ -47,8 +47,9 @@ public:
         rte_mempool& pool;
         std::uint8_t port = 1;
         QueueLimits limits;
-        bool receives = false;  ///< else it only sends
-        bool verifies = false;  ///< as ReceiveQueue's
+        bool receives = false;                   ///< else it only sends
+        bool verifies = false;                   ///< as ReceiveQueue's
+        std::optional<wire::Qpn> shared_number;  ///< of the kernel's interface, by which it is known instead of its own
         QueueCounters& counters;
     };
     static Result<std::unique_ptr<QueuePair>> create(const Setup& setup);
@@ -56,7 +57,7 @@ public:
     QueuePair& operator=(const QueuePair&) = delete;
     ~QueuePair();
 
-    wire::Qpn number() const { return wire::Qpn{queue_pair_->qp_num}; }
+    wire::Qpn number() const { return setup_.shared_number.value_or(wire::Qpn{queue_pair_->qp_num}); }
     ibv_qp& handle() { return *queue_pair_; }
 
     // Control thread, while no other uses the queue pair.
@@ -82,11 +83,14 @@ private:
     explicit QueuePair(const Setup& setup) : setup_(setup) {}
     Result<void> create_completion_queues();
     Result<void> create_queue_pair();
+    bool try_to_create(std::uint32_t inline_size);
+    void create_queues();
 
     const Setup setup_;
     // In the order of their creation.
     std::optional<CompletionQueue> received_, sent_;
     Owned<ibv_qp> queue_pair_;
+    std::uint32_t inline_size_ = 0;  ///< that requests may have
     std::unique_ptr<ReceiveQueue> receive_;
     std::unique_ptr<SendQueue> send_;
 };

@@ -20,7 +20,8 @@ Result<void> to_initialize(const Verbs& verbs, ibv_qp& queue_pair, const Members
     attributes.pkey_index = membership.pkey_index;
     attributes.port_num = membership.port;
     attributes.qkey = static_cast<std::uint32_t>(membership.qkey);
-    return modify(verbs, queue_pair, attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+    const int all = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+    return modify(verbs, queue_pair, attributes, membership.of_kernel ? int{IBV_QP_STATE} : all,
                   "move a queue pair to INIT");
 }
 
@@ -30,11 +31,13 @@ Result<void> to_receive(const Verbs& verbs, ibv_qp& queue_pair) {
     return modify(verbs, queue_pair, attributes, IBV_QP_STATE, "move a queue pair to RTR");
 }
 
-Result<void> to_send(const Verbs& verbs, ibv_qp& queue_pair) {
+Result<void> to_send(const Verbs& verbs, ibv_qp& queue_pair, const Membership& membership) {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_RTS;
     attributes.sq_psn = 0;
-    return modify(verbs, queue_pair, attributes, IBV_QP_STATE | IBV_QP_SQ_PSN, "move a queue pair to RTS");
+    const int all = IBV_QP_STATE | IBV_QP_SQ_PSN;
+    return modify(verbs, queue_pair, attributes, membership.of_kernel ? int{IBV_QP_STATE} : all,
+                  "move a queue pair to RTS");
 }
 
 void reset(const Verbs& verbs, ibv_qp& queue_pair) {

@@ -108,13 +108,14 @@ void FakeAdapters::run(FakeQueuePair& queue_pair, const FakeSend& send) {
     if (!handles_.contains(request.wr.ud.ah)) return fail(queue_pair, IBV_WC_LOC_QP_OP_ERR, request.wr_id, false);
     if (const auto status = queue_pair.context->device->send_status; status != IBV_WC_SUCCESS)
         return fail(queue_pair, status, request.wr_id, false);
-    FakeDatagram datagram{.payload = send.copied,
-                          .to = handle_attributes_.at(request.wr.ud.ah),
-                          .source = queue_pair.queue_pair.qp_num,
-                          .destination = request.wr.ud.remote_qpn,
-                          .qkey = request.wr.ud.remote_qkey,
-                          .flags = request.send_flags,
-                          .pieces = request.num_sge};
+    FakeDatagram datagram{
+        .payload = send.copied,
+        .to = handle_attributes_.at(request.wr.ud.ah),
+        .source = queue_pair.shared_number != 0 ? queue_pair.shared_number : queue_pair.queue_pair.qp_num,
+        .destination = request.wr.ud.remote_qpn,
+        .qkey = request.wr.ud.remote_qkey,
+        .flags = request.send_flags,
+        .pieces = request.num_sge};
     for (const auto& piece : send.copied.empty() ? std::span(send.pieces) : std::span<const ibv_sge>()) {
         if (!readable(queue_pair.queue_pair.context, piece))
             return fail(queue_pair, IBV_WC_LOC_PROT_ERR, request.wr_id, false);
@@ -145,6 +146,12 @@ void FakeAdapters::deliver(const FakeDatagram& datagram, const FakeQueuePair& fr
     const auto source = gid_of(port.gids.at(datagram.to.grh.sgid_index).gid);
     bool delivered = false;
     for (const auto& each : queue_pairs_) {
+        if (each->shared_number != 0 && (to.multicast() || each->shared_number == datagram.destination)) {
+            const bool taken = each->queue_pair.state >= IBV_QPS_RTR && takes(*each, datagram);
+            taken ? place(*each, datagram.payload, source, to, datagram.source) : void(++to_kernel);
+            delivered = true;
+            continue;
+        }
         const bool mine = to.multicast() ? each->groups.contains(to) &&
                                                (each->context != from.context || from.context->device->loops_back)
                                          : each->queue_pair.qp_num == datagram.destination;

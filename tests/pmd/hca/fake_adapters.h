@@ -11,6 +11,7 @@
 /// of its number and Q_Key, or at all that are attached to its group.
 
 #include <array>
+#include <cerrno>
 #include <deque>
 #include <list>
 #include <map>
@@ -62,6 +63,9 @@ struct FakeDevice {
     std::uint32_t spread_entries = 128, max_work_queues = 64;
     std::uint64_t hash_fields = 0xff;
     bool hashes_one_family = false;
+    int share_error = EOPNOTSUPP;  ///< of queue pairs that share a number; 0: it makes them
+    int flow_error = 0;
+    unsigned flags = 0;  ///< IBV_DEVICE_*
     int work_queue_error = 0, table_error = 0, spread_error = 0, work_queue_modify_error = 0;
 };
 
@@ -109,6 +113,7 @@ public:
     std::size_t handles() const { return handles_.size(); }
     std::vector<FakeDatagram> sent;  ///< all, those that nobody received too
     unsigned handles_made = 0, undelivered = 0, signalled = 0;
+    unsigned to_kernel = 0;  ///< datagrams to a shared number that no rule takes
     std::set<wire::Gid> attached(const FakeDevice& device) const;
     std::uint32_t qkey_of(std::uint32_t number) const;
     std::uint16_t pkey_index_of(std::uint32_t number) const;
@@ -116,6 +121,7 @@ public:
     /// Numbers of queue pairs go on from here.
     std::uint32_t next_number = 0x100;
     std::size_t posted(std::uint32_t number) const;  ///< receives
+    std::size_t rules() const;
     std::vector<std::size_t> posted_to_work_queues(const FakeDevice& device) const;
     /// Puts one of the device's work queues into error, silently.
     void break_work_queue(const FakeDevice& device, std::size_t index, ibv_wc_status status);
@@ -123,6 +129,7 @@ public:
 private:
     friend struct FakeCalls;
     friend struct FakeExtendedCalls;
+    friend struct FakeFlowCalls;
 
     FakeQueuePair* find(std::uint32_t number) const;
     void fail(FakeQueuePair& queue_pair, ibv_wc_status status, std::uint64_t request, bool receive);

@@ -235,6 +235,11 @@ struct FakeCalls {
         }
         if (device.modify_error != 0) return device.modify_error;
         constexpr int initial = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+        if (queue_pair.shared_number != 0) {  // has all else from the kernel's interface
+            if (mask != IBV_QP_STATE) return EINVAL;
+            shown->state = to->qp_state;
+            return 0;
+        }
         const bool steps =
             (to->qp_state == IBV_QPS_INIT && shown->state == IBV_QPS_RESET && mask == initial) ||
             (to->qp_state == IBV_QPS_RTR && shown->state == IBV_QPS_INIT && mask == IBV_QP_STATE) ||
@@ -268,6 +273,7 @@ struct FakeCalls {
     }
     static int attach_mcast(ibv_qp* queue_pair, const ibv_gid* group, std::uint16_t) {
         if (const int error = of(queue_pair).context->device->attach_error; error != 0) return error;
+        if (of(queue_pair).shared_number != 0) return EOPNOTSUPP;
         of(queue_pair).groups.insert(gid_of(*group));
         return 0;
     }

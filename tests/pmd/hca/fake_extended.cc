@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "pmd/hca/library.h"
 #include "tests/pmd/hca/fake_objects.h"
 
 namespace verbline::test {
@@ -12,7 +13,7 @@ struct FakeExtendedCalls {
     static FakeAdapters& all() { return *adapters_of_the_test(); }
     template <class T>
     static T* refuse(int error) {
-        all().error_ = error;
+        set_library_errno(error);
         return nullptr;
     }
     static FakeContext& of(ibv_context* context) {
@@ -32,6 +33,7 @@ struct FakeExtendedCalls {
                          .rx_hash_fields_mask = device.hash_fields,
                          .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ};
         out->max_wq_type_rq = device.max_work_queues;
+        out->orig_attr.device_cap_flags = device.flags;
         return 0;
     }
 
@@ -100,8 +102,18 @@ struct FakeExtendedCalls {
         return 0;
     }
 
+    static ibv_qp* create_sharing(ibv_qp_init_attr_ex& wanted, const FakeDevice& device) {
+        if (wanted.create_flags != IBV_QP_CREATE_SOURCE_QPN) return refuse<ibv_qp>(EINVAL);
+        if (device.share_error != 0) return refuse<ibv_qp>(device.share_error);
+        // The one structure begins with the other.
+        auto* const made = script().create_qp(wanted.pd, reinterpret_cast<ibv_qp_init_attr*>(&wanted));
+        if (made == nullptr) return refuse<ibv_qp>(all().error_);
+        all().queue_pairs_.back()->shared_number = wanted.source_qpn;
+        return made;
+    }
     static ibv_qp* create_qp(ibv_context* context, ibv_qp_init_attr_ex* wanted) {
         const auto& device = *of(context).device;
+        if ((wanted->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0) return create_sharing(*wanted, device);
         auto made = std::make_unique<FakeQueuePair>();
         made->context = &of(context);
         made->queue_pair.context = context;
@@ -126,10 +138,16 @@ struct FakeExtendedCalls {
     }
 };
 
+void set_library_errno(int error) {
+    static const auto& verbs = **pmd::hca::open_library(FakeAdapters::library());
+    *verbs.errno_location() = error;
+}
+
 void add_extended_calls(verbs_context& context, const FakeDevice& device) {
     if (!device.has_extended_calls) return;
     context.query_device_ex = FakeExtendedCalls::query_device;
     context.create_qp_ex = FakeExtendedCalls::create_qp;
+    add_flow_calls(context);
     if (!device.has_work_queue_calls) return;
     context.create_wq = FakeExtendedCalls::create_wq;
     context.modify_wq = FakeExtendedCalls::modify_wq;

@@ -53,6 +53,12 @@ struct FakeTable {
     std::vector<FakeWorkQueue*> entries;
 };
 
+/// By which a queue pair gets packets of a shared number.
+struct FakeRule {
+    ibv_flow flow{};
+    ByteVector request;  ///< as it was made
+};
+
 struct FakeQueuePair {
     ibv_qp queue_pair{};
     FakeContext* context = nullptr;
@@ -66,6 +72,8 @@ struct FakeQueuePair {
     std::vector<FakeWorkQueue*> spread;  ///< by the hash; empty: it receives itself
     std::vector<std::uint8_t> key;
     std::uint64_t hash_fields = 0;
+    std::uint32_t shared_number = 0;  ///< by which it is known instead of its own; 0: it is not
+    std::vector<std::unique_ptr<FakeRule>> rules;
 };
 
 inline wire::Gid gid_of(const ibv_gid& raw) {
@@ -79,6 +87,13 @@ inline wire::Gid gid_of(const ibv_gid& raw) {
 StandInCalls& script();
 void lead_calls_to(FakeAdapters* adapters);
 FakeAdapters* adapters_of_the_test();
+
+/// Sets the library's errno, as the calls behind a context do by themselves: the library does not see them.
+void set_library_errno(int error);
+
+void add_flow_calls(verbs_context& context);
+/// Whether a datagram comes to a queue pair of a shared number.
+bool takes(const FakeQueuePair& queue_pair, const FakeDatagram& datagram);
 
 /// Those that the device has of the calls behind a context.
 void add_extended_calls(verbs_context& context, const FakeDevice& device);
