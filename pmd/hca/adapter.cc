@@ -38,8 +38,9 @@ Result<void> Adapter::make(const PacketPools& pools, std::vector<std::unique_ptr
                                           std::strerror(errno)));
     }
     if (auto done = refresh(); !done) return done;
-    if (auto done = find_limits(pools); !done) return done;
     offers_ = offers_of(*context_);
+    if (!setup_.beside.empty()) offers_.max_tso = 0;  // of such queue pairs no device segments
+    if (auto done = find_limits(pools); !done) return done;
     if (!setup_.beside.empty()) {
         auto shared = SharedNumber::find(setup_.beside, *context_, setup_.port, facts_, setup_.sys);
         if (!shared) return std::unexpected(shared.error());
@@ -55,7 +56,13 @@ Result<void> Adapter::make(const PacketPools& pools, std::vector<std::unique_ptr
     if (!regions) return std::unexpected(regions.error());
     regions_ = std::move(*regions);
     if (!shared_) make_spread(pools, counters);
-    if (auto done = make_queue_pairs(pools, counters); !done) return done;
+    auto made = make_queue_pairs(pools, counters);
+    if (!made && offers_.max_tso > 0) {
+        segmentation_error_ = made.error();
+        offers_.max_tso = 0;
+        made = make_queue_pairs(pools, counters);
+    }
+    if (!made) return made;
     if (shared_) shared_->set_receiver(verbs_, receiving_pair());
     kernel_groups_ = std::make_unique<KernelGroups>(facts_.interface);
     return {};
@@ -63,6 +70,7 @@ Result<void> Adapter::make(const PacketPools& pools, std::vector<std::unique_ptr
 
 Result<void> Adapter::make_queue_pairs(const PacketPools& pools,
                                        std::vector<std::unique_ptr<QueueCounters>>& counters) {
+    queue_pairs_.clear();
     for (std::uint16_t i = 0; i < setup_.queues; ++i) {
         auto made = QueuePair::create({.verbs = verbs_,
                                        .context = *context_,
@@ -73,12 +81,13 @@ Result<void> Adapter::make_queue_pairs(const PacketPools& pools,
                                        .limits = limits_,
                                        .receives = i == 0 && !spread_,
                                        .verifies = does_checksums_,
+                                       .max_tso = offers_.max_tso,
                                        .shared_number = shared_ ? std::optional(shared_->number()) : std::nullopt,
                                        .counters = *counters[i]});
         if (!made) return std::unexpected(shared_ ? shared_->explain(made.error()) : made.error());
         queue_pairs_.push_back(std::move(*made));
-        if (auto* const receives = queue_pairs_.back()->receives()) receivers_.push_back(receives);
     }
+    if (!spread_) receivers_ = {queue_pairs_.front()->receives()};
     return {};
 }
 
@@ -120,10 +129,11 @@ Result<void> Adapter::find_limits(const PacketPools& pools) {
     const auto room = rte_pktmbuf_data_room_size(pools[0]) - std::uint32_t{RTE_PKTMBUF_HEADROOM};
     const auto pieces = static_cast<std::uint32_t>(std::max(device.max_sge, 1));
     const auto most = static_cast<std::uint32_t>(std::max(std::min(device.max_qp_wr, device.max_cqe), 1));
+    const auto segments = offers_.max_tso > 0 ? setup_.large_segments : setup_.send_segments;
     limits_ = {.receives = std::min(setup_.receives, most),
                .sends = std::min(setup_.sends, most),
                .receive_segments = static_cast<std::uint16_t>(std::min((longest_mtu + room - 1) / room, pieces)),
-               .send_segments = static_cast<std::uint16_t>(std::min<std::uint32_t>(setup_.send_segments, pieces))};
+               .send_segments = static_cast<std::uint16_t>(std::min<std::uint32_t>(segments, pieces))};
     return {};
 }
 

@@ -48,6 +48,7 @@ public:
         std::uint32_t receives = 0;              ///< posted to each
         std::uint32_t sends = 0;                 ///< that each may have under way
         std::uint16_t send_segments = 1;
+        std::uint16_t large_segments = 1;  ///< instead, if the device segments
         std::string beside;  ///< the kernel's interface whose number is shared; empty: it has a number of its own
         std::filesystem::path sys;  ///< where that is described
     };
@@ -92,7 +93,12 @@ public:
     std::string pkeys() const { return pkey_table(verbs_, *context_, setup_.port, facts_); }
     bool has_pkey(wire::PKey pkey) const { return find_pkey(verbs_, *context_, setup_.port, facts_, pkey).has_value(); }
     std::uint16_t send_segments() const { return limits_.send_segments; }
-    bool does_checksums() const { return does_checksums_; }
+    /// Those of segments are made by whatever segments.
+    bool does_checksums() const { return does_checksums_ || max_tso() > 0; }
+    bool verifies_checksums() const { return does_checksums_; }
+    std::uint32_t max_tso() const { return offers_.max_tso; }
+    /// Why the device does not segment, though it says that it does.
+    const std::optional<Error>& segmentation_error() const { return segmentation_error_; }
 
 private:
     Adapter(const Verbs& verbs, const Setup& setup) : verbs_(verbs), setup_(setup) {}
@@ -108,7 +114,7 @@ private:
     QueueLimits limits_;
     bool does_checksums_ = false;
     Offers offers_;
-    std::optional<Error> spread_error_;
+    std::optional<Error> spread_error_, segmentation_error_;
     bool running_ = false;
     unsigned refused_rules_ = 0;
     PortFacts started_with_;

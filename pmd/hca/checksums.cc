@@ -23,7 +23,9 @@ bool seed_checksums(rte_mbuf& datagram) {
     const bool tcp = l4 == RTE_MBUF_F_TX_TCP_CKSUM;
     const auto l4_size = tcp ? sizeof(rte_tcp_hdr) : l4 == RTE_MBUF_F_TX_UDP_CKSUM ? sizeof(rte_udp_hdr) : 0;
     if (datagram.data_len < l4_at + l4_size) return false;
-    if ((datagram.ol_flags & RTE_MBUF_F_TX_IPV6) == 0) return rte_net_intel_cksum_prepare(&datagram) == 0;
+    // Of segments the adapter makes them for either family, and wants a sum without the length.
+    const bool segmented = (datagram.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
+    if (segmented || (datagram.ol_flags & RTE_MBUF_F_TX_IPV6) == 0) return rte_net_intel_cksum_prepare(&datagram) == 0;
     if (l4_size == 0) return false;
 
     // Not rte_ipv6_phdr_cksum, which takes no account of extension headers.

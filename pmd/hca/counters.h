@@ -23,34 +23,37 @@ struct HcaRxCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_HCA_RX_COUNTERS)
 };
 
-#define VERBLINE_HCA_TX_COUNTERS(X)                                                                       \
-    X(tx_good_packets, "datagrams given to the device")                                                   \
-    X(tx_good_bytes, "bytes of their payloads")                                                           \
-    X(tx_copied_packets, "datagrams copied because their memory is of none of the device's pools")        \
-    X(tx_dropped_down, "datagrams for a device that is not up, is gone, or has no identity yet")          \
-    X(tx_dropped_oversize, "datagrams longer than the link's MTU")                                        \
-    X(tx_dropped_segments, "datagrams in more pieces than the device takes")                              \
-    X(tx_dropped_no_mbuf, "datagrams not copied because the pool had no buffer")                          \
-    X(tx_dropped_no_address_handle, "datagrams to an address of which the device makes no handle")        \
-    X(tx_dropped_bad_request, "datagrams whose checksum request contradicts their headers")               \
-    X(tx_dropped_refused, "datagrams that the device refused, after which the queue pair is set up anew") \
-    X(tx_dropped_flushed, "datagrams that the failed queue pair did not send")                            \
+#define VERBLINE_HCA_TX_COUNTERS(X)                                                                                  \
+    X(tx_good_packets, "datagrams given to the device")                                                              \
+    X(tx_good_bytes, "bytes of their payloads")                                                                      \
+    X(tx_segmented_packets, "of these, large TCP packets that the device segments")                                  \
+    X(tx_copied_packets, "datagrams copied because their memory is of none of the device's pools")                   \
+    X(tx_dropped_down, "datagrams for a device that is not up, is gone, or has no identity yet")                     \
+    X(tx_dropped_oversize, "datagrams longer than the link's MTU")                                                   \
+    X(tx_dropped_segments, "datagrams in more pieces than the device takes")                                         \
+    X(tx_dropped_no_mbuf, "datagrams not copied because the pool had no buffer")                                     \
+    X(tx_dropped_no_address_handle, "datagrams to an address of which the device makes no handle")                   \
+    X(tx_dropped_bad_request, "datagrams whose checksum request contradicts their headers")                          \
+    X(tx_dropped_segmentation, "large TCP packets after the device, which says that it segments, has failed at one") \
+    X(tx_dropped_refused, "datagrams that the device refused, after which the queue pair is set up anew")            \
+    X(tx_dropped_flushed, "datagrams that the failed queue pair did not send")                                       \
     X(tx_errors, "datagrams whose sending failed, after which the queue pair is set up anew")
 
 struct HcaTxCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_HCA_TX_COUNTERS)
 };
 
-#define VERBLINE_HCA_COUNTERS(X)                                                                             \
-    X(queue_pair_resets, "times that queue pairs were set up anew, after a failure or a change of the port") \
-    X(queue_pair_reset_errors, "times that this failed; the device is then opened anew")                     \
-    X(queue_pair_events, "failures of queue pairs or completion queues that the device reported as such")    \
-    X(receive_spread_errors,                                                                                 \
-      "times that the device did not spread over queues, though it says that it can; one receives")          \
-    X(port_events, "changes of the port that the device reported")                                           \
-    X(device_losses, "times that the device failed or was removed")                                          \
-    X(device_returns, "times that it was opened anew")                                                       \
-    X(flow_rule_errors, "rules for packets that the device refused, which the kernel gets instead")          \
+#define VERBLINE_HCA_COUNTERS(X)                                                                                 \
+    X(queue_pair_resets, "times that queue pairs were set up anew, after a failure or a change of the port")     \
+    X(queue_pair_reset_errors, "times that this failed; the device is then opened anew")                         \
+    X(queue_pair_events, "failures of queue pairs or completion queues that the device reported as such")        \
+    X(receive_spread_errors,                                                                                     \
+      "times that the device did not spread over queues, though it says that it can; one receives")              \
+    X(segmentation_errors, "times that the device made no queue pairs that segment, though it says that it can") \
+    X(port_events, "changes of the port that the device reported")                                               \
+    X(device_losses, "times that the device failed or was removed")                                              \
+    X(device_returns, "times that it was opened anew")                                                           \
+    X(flow_rule_errors, "rules for packets that the device refused, which the kernel gets instead")              \
     X(multicast_errors, "groups that the device, or the interface below it, did not let us receive")
 
 struct HcaCounters {

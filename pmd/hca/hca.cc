@@ -22,8 +22,9 @@ namespace {
 
 using hca::Adapter;
 
-constexpr std::size_t hash_key_size = 40;   ///< for the addresses and ports of IPv6
-constexpr std::uint16_t most_segments = 4;  ///< more pieces make a request longer, and so the send queue
+constexpr std::size_t hash_key_size = 40;          ///< for the addresses and ports of IPv6
+constexpr std::uint16_t most_large_segments = 32;  ///< 64 KB in buffers of 2304 bytes
+constexpr std::uint16_t most_segments = 4;         ///< more pieces make a request longer, and so the send queue
 constexpr std::uint64_t checksums =
     RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
 constexpr std::uint64_t verified_checksums =
@@ -92,6 +93,7 @@ Result<std::unique_ptr<Adapter>> Hca::open() {
                           .receives = tunables::hca_receives,
                           .sends = tunables::hca_sends,
                           .send_segments = most_segments,
+                          .large_segments = most_large_segments,
                           .beside = options_.beside,
                           .sys = options_.sys},
                          pools_, queue_counters_);
@@ -137,7 +139,12 @@ void Hca::describe(const Adapter& adapter) {
     if (segments > 1) capabilities_.tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
     if (adapter.does_checksums()) {
         capabilities_.tx_offloads |= checksums;
-        capabilities_.rx_offloads |= verified_checksums;
+    }
+    if (adapter.verifies_checksums()) capabilities_.rx_offloads |= verified_checksums;
+    if (adapter.max_tso() > 0) {
+        capabilities_.tx_offloads |= RTE_ETH_TX_OFFLOAD_TCP_TSO;
+        capabilities_.max_tso = adapter.max_tso();
+        capabilities_.max_tso_segments = segments;
     }
     numa_socket_ = numa_socket_of_interface(options_.device, "/sys/class/infiniband").value_or(any_numa_socket);
 }

@@ -17,6 +17,7 @@ void Hca::learn() {
     end_ = DatagramEnd{adapter_->number(), adapter_->facts().gid};
     spread_ = adapter_->spread() != nullptr ? std::optional(*adapter_->spread()) : std::nullopt;
     if (adapter_->spread_error()) counters_.receive_spread_errors.add();
+    if (adapter_->segmentation_error()) counters_.segmentation_errors.add();
 }
 
 Result<void> Hca::up() {

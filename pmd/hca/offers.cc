@@ -30,6 +30,7 @@ Offers offers_of(ibv_context& context) {
     ibv_device_attr_ex device{};
     if (query_device_ex(context, device) != 0) return {};
     Offers offers{.checksums = (device.orig_attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0};
+    if (offers.checksums && (device.tso_caps.supported_qpts & of_ud) != 0) offers.max_tso = device.tso_caps.max_tso;
     const auto& rss = device.rss_caps;
     const auto fields = whole_pairs(rss.rx_hash_fields_mask);
     const bool spreads = (rss.supported_qpts & of_ud) != 0 && rss.max_rwq_indirection_tables > 0 &&

@@ -14,6 +14,8 @@ namespace verbline::pmd::hca {
 struct Offers {
     /// Checksums, of a queue pair that shares the kernel's number: of a plain one that says nothing (checksums.h).
     bool checksums = false;
+    /// Bytes of the largest TCP packet that it segments; 0: it segments none, or does not make the checksums.
+    std::uint32_t max_tso = 0;
     /// Receive queues over which it spreads datagrams by a hash of their flow; 1: it does not spread.
     std::uint32_t receive_queues = 1;
     std::uint32_t most_entries = 0;  ///< of the table from hash to queue, a power of two

@@ -63,6 +63,10 @@ bool QueuePair::try_to_create(std::uint32_t inline_size) {
         wanted.create_flags = IBV_QP_CREATE_SOURCE_QPN;
         wanted.source_qpn = static_cast<std::uint32_t>(*setup_.shared_number);
     }
+    if (setup_.max_tso > 0) {
+        wanted.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
+        wanted.max_tso_header = longest_tso_header;
+    }
     queue_pair_ = {create_any_qp(setup_.verbs, setup_.context, wanted), {setup_.verbs.destroy_qp}};
     inline_size_ = std::min(wanted.cap.max_inline_data, inline_size);  // the call writes what it grants
     return queue_pair_ != nullptr;
@@ -90,6 +94,7 @@ void QueuePair::create_queues() {
                                                          .depth = limits.sends,
                                                          .segments = limits.send_segments,
                                                          .inline_size = inline_size_,
+                                                         .max_tso = setup_.max_tso,
                                                          .counters = setup_.counters.tx});
 }
 

@@ -49,6 +49,7 @@ public:
         QueueLimits limits;
         bool receives = false;                   ///< else it only sends
         bool verifies = false;                   ///< as ReceiveQueue's
+        std::uint32_t max_tso = 0;               ///< as SendQueue's
         std::optional<wire::Qpn> shared_number;  ///< of the kernel's interface, by which it is known instead of its own
         QueueCounters& counters;
     };

@@ -15,13 +15,22 @@ namespace {
 
 constexpr std::uint64_t checksum_requests = RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK;
 
+bool is_large(const rte_mbuf& payload) {
+    return (payload.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
+}
+/// Bytes in front of what is segmented.
+std::uint16_t header_size(const rte_mbuf& payload) {
+    return static_cast<std::uint16_t>(payload.l2_len + payload.l3_len + payload.l4_len);
+}
+
 }  // namespace
 
 SendQueue::SendQueue(const Setup& setup)
     : setup_(setup),
       addresses_(setup.verbs, setup.domain, setup.port, tunables::hca_address_handles),
       posted_(std::bit_floor(setup.depth)),
-      pieces_(max_burst * setup.segments) {}
+      pieces_(max_burst * setup.segments),
+      segments_(setup.max_tso > 0) {}
 
 void SendQueue::set_port(const PortFacts& facts) {
     addresses_.reset(facts);
@@ -50,21 +59,28 @@ void SendQueue::add(Chain& chain, const Datagram& datagram) noexcept {
     auto* payload = datagram.payload;
     if (auto* const reason = prepare(*payload)) return drop(payload, *reason);
     const auto pieces = std::span(pieces_).subspan(chain.pieces, setup_.segments);
-    if (!gather(*payload, pieces) && !(copy_into_regions(payload) && gather(*payload, pieces)))
-        return drop(payload, setup_.counters.tx_dropped_no_mbuf);
+    auto gathered = gather(*payload, pieces);
+    if (!gathered && copy_into_regions(payload)) gathered = gather(*payload, pieces);
+    if (!gathered) return drop(payload, setup_.counters.tx_dropped_no_mbuf);
     const auto number = next_ + chain.requests;
     auto* const handle = addresses_.find(*datagram.address, number, complete_);
     if (handle == nullptr) return drop(payload, setup_.counters.tx_dropped_no_address_handle);
 
-    chain.pieces += payload->nb_segs;
+    chain.pieces += static_cast<std::size_t>(*gathered);
     auto& request = requests_[chain.requests];
     request.wr_id = number;
     request.next = chain.requests + 1 < requests_.size() ? &requests_[chain.requests + 1] : nullptr;
     request.sg_list = pieces.data();
-    request.num_sge = payload->nb_segs;
+    request.num_sge = *gathered;
     request.opcode = IBV_WR_SEND;
     request.send_flags = 0;
-    if (payload->pkt_len <= setup_.inline_size) request.send_flags |= IBV_SEND_INLINE;
+    if (is_large(*payload)) {
+        request.opcode = IBV_WR_TSO;
+        request.tso.hdr = rte_pktmbuf_mtod(payload, void*);
+        request.tso.hdr_sz = header_size(*payload);
+        request.tso.mss = payload->tso_segsz;
+    } else if (payload->pkt_len <= setup_.inline_size)
+        request.send_flags |= IBV_SEND_INLINE;
     if ((payload->ol_flags & checksum_requests) != 0) request.send_flags |= IBV_SEND_IP_CSUM;
     request.wr.ud = {.ah = handle,
                      .remote_qpn = static_cast<std::uint32_t>(datagram.destination),
@@ -75,6 +91,7 @@ void SendQueue::add(Chain& chain, const Datagram& datagram) noexcept {
 /// Why a request cannot carry the payload; null: it can. Its checksums are seeded.
 Counter* SendQueue::prepare(rte_mbuf& payload) noexcept {
     auto& counters = setup_.counters;
+    if (is_large(payload)) return prepare_large(payload);
     if (payload.pkt_len > mtu_) return &counters.tx_dropped_oversize;
     if (payload.nb_segs > setup_.segments) return &counters.tx_dropped_segments;
     if ((payload.ol_flags & checksum_requests) != 0 && !seed_checksums(payload))
@@ -82,16 +99,32 @@ Counter* SendQueue::prepare(rte_mbuf& payload) noexcept {
     return nullptr;
 }
 
-/// The payload as pieces of a request; false: the device cannot read all of it.
-bool SendQueue::gather(const rte_mbuf& payload, std::span<ibv_sge> pieces) const noexcept {
+Counter* SendQueue::prepare_large(rte_mbuf& payload) noexcept {
+    auto& counters = setup_.counters;
+    const auto header = header_size(payload);
+    if (!segments_) return &counters.tx_dropped_segmentation;
+    if (payload.nb_segs > setup_.segments) return &counters.tx_dropped_segments;
+    if (payload.pkt_len > setup_.max_tso || header + static_cast<std::uint32_t>(payload.tso_segsz) > mtu_)
+        return &counters.tx_dropped_oversize;
+    if (payload.tso_segsz == 0 || header > longest_tso_header || payload.pkt_len <= header || !seed_checksums(payload))
+        return &counters.tx_dropped_bad_request;
+    return nullptr;
+}
+
+/// The payload as pieces of a request, without the header of a large one; how many they are. None: the device cannot
+/// read all of it.
+std::optional<int> SendQueue::gather(const rte_mbuf& payload, std::span<ibv_sge> pieces) const noexcept {
     auto piece = pieces.begin();
+    std::uint16_t skipped = is_large(payload) ? header_size(payload) : 0;
     for (const auto* segment = &payload; segment != nullptr; segment = segment->next) {
-        const auto* const at = rte_pktmbuf_mtod(segment, const std::byte*);
+        const auto* const at = rte_pktmbuf_mtod_offset(segment, const std::byte*, skipped);
+        const std::uint32_t length = segment->data_len - std::uint32_t{std::exchange(skipped, std::uint16_t{0})};
+        if (length == 0 && payload.nb_segs > 1) continue;
         const auto key = setup_.regions.key(at);
-        if (!key) return false;
-        *piece++ = {.addr = reinterpret_cast<std::uintptr_t>(at), .length = segment->data_len, .lkey = *key};
+        if (!key) return std::nullopt;
+        *piece++ = {.addr = reinterpret_cast<std::uintptr_t>(at), .length = length, .lkey = *key};
     }
-    return true;
+    return static_cast<int>(piece - pieces.begin());
 }
 
 /// Replaces the payload by a copy that the device can read. False, and the payload unchanged: there is no buffer.
@@ -116,12 +149,13 @@ void SendQueue::post(Chain& chain) noexcept {
         posted = refused != nullptr ? static_cast<std::size_t>(refused - requests_.data()) : 0;
         fail();  // of what was posted before it nothing is signalled
     }
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0, large = 0;
     std::array<rte_mbuf*, max_burst> sent_inline;
     unsigned copied = 0;
     for (std::size_t i = 0; i < posted; ++i) {
         auto* const payload = payloads_[i];
         bytes += payload->pkt_len;
+        large += is_large(*payload) ? 1 : 0;
         const bool is_copied = (requests_[i].send_flags & IBV_SEND_INLINE) != 0;
         posted_[(next_ + i) & (posted_.size() - 1)] = is_copied ? nullptr : payload;
         if (is_copied) sent_inline[copied++] = payload;
@@ -131,6 +165,7 @@ void SendQueue::post(Chain& chain) noexcept {
     next_ += posted;
     setup_.counters.tx_good_packets.add(posted);
     setup_.counters.tx_good_bytes.add(bytes);
+    if (large > 0) setup_.counters.tx_segmented_packets.add(large);
 }
 
 void SendQueue::reap() noexcept {
@@ -149,6 +184,8 @@ void SendQueue::complete(const ibv_wc& completion) noexcept {
     if (completion.status != IBV_WC_SUCCESS) {
         auto& counters = setup_.counters;
         (completion.status == IBV_WC_WR_FLUSH_ERR ? counters.tx_dropped_flushed : counters.tx_errors).add();
+        const auto* const payload = posted_[completion.wr_id & (posted_.size() - 1)];
+        if (completion.status != IBV_WC_WR_FLUSH_ERR && payload != nullptr && is_large(*payload)) segments_ = false;
         fail();
     }
     std::array<rte_mbuf*, max_burst> done;

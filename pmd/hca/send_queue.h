@@ -7,10 +7,14 @@
 ///
 /// Only the last request of a chain is signalled: it completes all before it. Small datagrams are copied into the
 /// request (inline), which spares the device a read of memory, and free their buffer at once.
+///
+/// A large TCP packet is one request, whose header is in the request itself, where the device segments. If such a
+/// request fails the device is not asked for more: the next ones are dropped, rather than the queue pair lost again.
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +25,9 @@
 #include "pmd/netdev.h"
 
 namespace verbline::pmd::hca {
+
+/// Of IPoIB, IP and TCP in a large packet, each at its longest but for extension headers of IPv6, bytes.
+constexpr std::uint16_t longest_tso_header = 4 + 60 + 60;
 
 class SendQueue {
 public:
@@ -35,6 +42,7 @@ public:
         std::uint32_t depth = 0;     ///< requests that the queue pair takes
         std::uint16_t segments = 1;  ///< pieces that a request may have
         std::uint32_t inline_size = 0;
+        std::uint32_t max_tso = 0;  ///< bytes of the largest packet that the device segments; 0: none
         HcaTxCounters& counters;
     };
     explicit SendQueue(const Setup& setup);
@@ -62,7 +70,8 @@ private:
 
     void add(Chain& chain, const Datagram& datagram) noexcept;
     Counter* prepare(rte_mbuf& payload) noexcept;
-    bool gather(const rte_mbuf& payload, std::span<ibv_sge> pieces) const noexcept;
+    Counter* prepare_large(rte_mbuf& payload) noexcept;
+    std::optional<int> gather(const rte_mbuf& payload, std::span<ibv_sge> pieces) const noexcept;
     bool copy_into_regions(rte_mbuf*& payload) noexcept;
     void post(Chain& chain) noexcept;
     void complete(const ibv_wc& completion) noexcept;
@@ -77,6 +86,7 @@ private:
     std::array<ibv_send_wr, max_burst> requests_;
     std::array<rte_mbuf*, max_burst> payloads_;  ///< of `requests_`
     std::vector<ibv_sge> pieces_;
+    bool segments_;  ///< until it has failed at it
     std::atomic<bool> failed_{false};
 };
 

@@ -122,14 +122,33 @@ void FakeAdapters::run(FakeQueuePair& queue_pair, const FakeSend& send) {
         const auto* const bytes = reinterpret_cast<const std::byte*>(piece.addr);
         datagram.payload.insert(datagram.payload.end(), bytes, bytes + piece.length);
     }
-    sent.push_back(datagram);
-    deliver(datagram, queue_pair);
+    if (request.opcode == IBV_WR_TSO) {
+        if (queue_pair.context->device->fails_to_segment)
+            return fail(queue_pair, IBV_WC_LOC_QP_OP_ERR, request.wr_id, false);
+        run_segments(queue_pair, send, datagram);
+    } else {
+        sent.push_back(datagram);
+        deliver(datagram, queue_pair);
+    }
     if ((request.send_flags & IBV_SEND_SIGNALED) == 0) return;
     ++signalled;
     ibv_wc completion{};
     completion.wr_id = request.wr_id;
     completion.opcode = IBV_WC_SEND;
     complete(*queue_pair.sends, completion);
+}
+
+/// Each has the whole packet's header: of its fields nothing is changed here, as an adapter would.
+void FakeAdapters::run_segments(FakeQueuePair& queue_pair, const FakeSend& send, const FakeDatagram& whole) {
+    const std::span<const std::byte> all(whole.payload);
+    for (std::size_t at = 0; at < all.size(); at += send.request.tso.mss) {
+        const auto part = all.subspan(at, std::min<std::size_t>(send.request.tso.mss, all.size() - at));
+        auto segment = whole;
+        segment.payload = send.header;
+        segment.payload.insert(segment.payload.end(), part.begin(), part.end());
+        sent.push_back(segment);
+        deliver(segment, queue_pair);
+    }
 }
 
 bool FakeAdapters::readable(const ibv_context* context, const ibv_sge& piece) const {

@@ -59,7 +59,11 @@ struct FakeDevice {
 
     // What few devices have.
     bool has_extended_calls = true, has_work_queue_calls = true;
-    ibv_qp_type spreads_for = IBV_QPT_RAW_PACKET;  ///< the type of queue pairs that it spreads the datagrams of
+    ibv_qp_type spreads_for = IBV_QPT_RAW_PACKET;   ///< the type of queue pairs that it spreads the datagrams of
+    ibv_qp_type segments_for = IBV_QPT_RAW_PACKET;  ///< likewise, large packets
+    std::uint32_t max_tso = 65536;
+    int segment_error = 0;          ///< of queue pairs that segment
+    bool fails_to_segment = false;  ///< its requests complete with an error, as rxe's
     std::uint32_t spread_entries = 128, max_work_queues = 64;
     std::uint64_t hash_fields = 0xff;
     bool hashes_one_family = false;
@@ -136,6 +140,7 @@ private:
     void fail(FakeWorkQueue& queue, ibv_wc_status status, std::uint64_t request);
     void run(FakeQueuePair& queue_pair, const FakeSend& send);
     bool readable(const ibv_context* context, const ibv_sge& piece) const;
+    void run_segments(FakeQueuePair& queue_pair, const FakeSend& send, const FakeDatagram& whole);
     void deliver(const FakeDatagram& datagram, const FakeQueuePair& from);
     void place(FakeQueuePair& to, const ByteVector& payload, const wire::Gid& source, const wire::Gid& destination,
                std::uint32_t source_number, std::optional<std::uint32_t> ghost = {});

@@ -314,6 +314,11 @@ struct FakeCalls {
                 }
                 if (send.copied.size() > queue_pair.limits.max_inline_data) return EINVAL;
             }
+            if (request->opcode == IBV_WR_TSO) {
+                if (request->tso.hdr_sz > queue_pair.longest_header) return EINVAL;
+                const auto* const bytes = static_cast<const std::byte*>(request->tso.hdr);
+                send.header.assign(bytes, bytes + request->tso.hdr_sz);
+            }
             queue_pair.held.push_back(std::move(send));
         }
         if (!device.holds_sends) all().execute(device);

@@ -32,6 +32,7 @@ struct FakeExtendedCalls {
                          .max_rwq_indirection_table_size = device.spread_entries,
                          .rx_hash_fields_mask = device.hash_fields,
                          .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ};
+        out->tso_caps = {.max_tso = device.max_tso, .supported_qpts = 1u << device.segments_for};
         out->max_wq_type_rq = device.max_work_queues;
         out->orig_attr.device_cap_flags = device.flags;
         return 0;
@@ -111,9 +112,17 @@ struct FakeExtendedCalls {
         all().queue_pairs_.back()->shared_number = wanted.source_qpn;
         return made;
     }
+    static ibv_qp* create_segmenting(ibv_qp_init_attr_ex& wanted, const FakeDevice& device) {
+        if (device.segment_error != 0) return refuse<ibv_qp>(device.segment_error);
+        auto* const made = script().create_qp(wanted.pd, reinterpret_cast<ibv_qp_init_attr*>(&wanted));
+        if (made == nullptr) return refuse<ibv_qp>(all().error_);
+        all().queue_pairs_.back()->longest_header = wanted.max_tso_header;
+        return made;
+    }
     static ibv_qp* create_qp(ibv_context* context, ibv_qp_init_attr_ex* wanted) {
         const auto& device = *of(context).device;
         if ((wanted->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0) return create_sharing(*wanted, device);
+        if ((wanted->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER) != 0) return create_segmenting(*wanted, device);
         auto made = std::make_unique<FakeQueuePair>();
         made->context = &of(context);
         made->queue_pair.context = context;

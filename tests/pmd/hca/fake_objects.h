@@ -36,7 +36,7 @@ struct FakeReceive {
 struct FakeSend {
     ibv_send_wr request{};
     std::vector<ibv_sge> pieces;
-    ByteVector copied;
+    ByteVector copied, header;
 };
 
 /// Of a queue pair that spreads what it receives.
@@ -64,6 +64,7 @@ struct FakeQueuePair {
     FakeContext* context = nullptr;
     FakeCompletionQueue *sends = nullptr, *receives = nullptr;
     ibv_qp_cap limits{};
+    std::uint16_t longest_header = 0;  ///< of a request that segments
     std::uint32_t qkey = 0;
     std::uint16_t pkey_index = 0;
     std::deque<FakeReceive> posted;
