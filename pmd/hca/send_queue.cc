@@ -8,22 +8,8 @@
 #include <rte_mbuf.h>
 
 #include "pmd/base/tunables.h"
-#include "pmd/hca/checksums.h"
 
 namespace verbline::pmd::hca {
-namespace {
-
-constexpr std::uint64_t checksum_requests = RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK;
-
-bool is_large(const rte_mbuf& payload) {
-    return (payload.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
-}
-/// Bytes in front of what is segmented.
-std::uint16_t header_size(const rte_mbuf& payload) {
-    return static_cast<std::uint16_t>(payload.l2_len + payload.l3_len + payload.l4_len);
-}
-
-}  // namespace
 
 SendQueue::SendQueue(const Setup& setup)
     : setup_(setup),
@@ -57,27 +43,30 @@ std::uint16_t SendQueue::send(std::span<const Datagram> burst) noexcept {
 /// Adds a datagram to the chain, or drops and counts it.
 void SendQueue::add(Chain& chain, const Datagram& datagram) noexcept {
     auto* payload = datagram.payload;
-    if (auto* const reason = prepare(*payload)) return drop(payload, *reason);
+    const bool large = is_large(*payload);
+    if (auto* const reason = large ? prepare_large(*payload) : prepare(*payload)) return drop(payload, *reason);
     const auto pieces = std::span(pieces_).subspan(chain.pieces, setup_.segments);
-    auto gathered = gather(*payload, pieces);
-    if (!gathered && copy_into_regions(payload)) gathered = gather(*payload, pieces);
-    if (!gathered) return drop(payload, setup_.counters.tx_dropped_no_mbuf);
+    const auto header = large ? header_size(*payload) : std::uint16_t{0};  // which goes into the request itself
+    auto gathered = gather(*payload, header, pieces);
+    if (gathered == 0 && copy_into_regions(payload)) gathered = gather(*payload, header, pieces);
+    if (gathered == 0) return drop(payload, setup_.counters.tx_dropped_no_mbuf);
     const auto number = next_ + chain.requests;
     auto* const handle = addresses_.find(*datagram.address, number, complete_);
     if (handle == nullptr) return drop(payload, setup_.counters.tx_dropped_no_address_handle);
 
-    chain.pieces += static_cast<std::size_t>(*gathered);
+    chain.pieces += static_cast<std::size_t>(gathered);
     auto& request = requests_[chain.requests];
     request.wr_id = number;
     request.next = chain.requests + 1 < requests_.size() ? &requests_[chain.requests + 1] : nullptr;
     request.sg_list = pieces.data();
-    request.num_sge = *gathered;
+    request.num_sge = gathered;
     request.opcode = IBV_WR_SEND;
     request.send_flags = 0;
-    if (is_large(*payload)) {
+    if (large) {
+        chain.has_large = true;
         request.opcode = IBV_WR_TSO;
         request.tso.hdr = rte_pktmbuf_mtod(payload, void*);
-        request.tso.hdr_sz = header_size(*payload);
+        request.tso.hdr_sz = header;
         request.tso.mss = payload->tso_segsz;
     } else if (payload->pkt_len <= setup_.inline_size)
         request.send_flags |= IBV_SEND_INLINE;
@@ -86,57 +75,6 @@ void SendQueue::add(Chain& chain, const Datagram& datagram) noexcept {
                      .remote_qpn = static_cast<std::uint32_t>(datagram.destination),
                      .remote_qkey = static_cast<std::uint32_t>(datagram.qkey)};
     payloads_[chain.requests++] = payload;
-}
-
-/// Why a request cannot carry the payload; null: it can. Its checksums are seeded.
-Counter* SendQueue::prepare(rte_mbuf& payload) noexcept {
-    auto& counters = setup_.counters;
-    if (is_large(payload)) return prepare_large(payload);
-    if (payload.pkt_len > mtu_) return &counters.tx_dropped_oversize;
-    if (payload.nb_segs > setup_.segments) return &counters.tx_dropped_segments;
-    if ((payload.ol_flags & checksum_requests) != 0 && !seed_checksums(payload))
-        return &counters.tx_dropped_bad_request;
-    return nullptr;
-}
-
-Counter* SendQueue::prepare_large(rte_mbuf& payload) noexcept {
-    auto& counters = setup_.counters;
-    const auto header = header_size(payload);
-    if (!segments_) return &counters.tx_dropped_segmentation;
-    if (payload.nb_segs > setup_.segments) return &counters.tx_dropped_segments;
-    if (payload.pkt_len > setup_.max_tso || header + static_cast<std::uint32_t>(payload.tso_segsz) > mtu_)
-        return &counters.tx_dropped_oversize;
-    if (payload.tso_segsz == 0 || header > longest_tso_header || payload.pkt_len <= header || !seed_checksums(payload))
-        return &counters.tx_dropped_bad_request;
-    return nullptr;
-}
-
-/// The payload as pieces of a request, without the header of a large one; how many they are. None: the device cannot
-/// read all of it.
-std::optional<int> SendQueue::gather(const rte_mbuf& payload, std::span<ibv_sge> pieces) const noexcept {
-    auto piece = pieces.begin();
-    std::uint16_t skipped = is_large(payload) ? header_size(payload) : 0;
-    for (const auto* segment = &payload; segment != nullptr; segment = segment->next) {
-        const auto* const at = rte_pktmbuf_mtod_offset(segment, const std::byte*, skipped);
-        const std::uint32_t length = segment->data_len - std::uint32_t{std::exchange(skipped, std::uint16_t{0})};
-        if (length == 0 && payload.nb_segs > 1) continue;
-        const auto key = setup_.regions.key(at);
-        if (!key) return std::nullopt;
-        *piece++ = {.addr = reinterpret_cast<std::uintptr_t>(at), .length = length, .lkey = *key};
-    }
-    return static_cast<int>(piece - pieces.begin());
-}
-
-/// Replaces the payload by a copy that the device can read. False, and the payload unchanged: there is no buffer.
-bool SendQueue::copy_into_regions(rte_mbuf*& payload) noexcept {
-    auto* const copy = rte_pktmbuf_copy(payload, &setup_.pool, 0, UINT32_MAX);
-    if (copy == nullptr || copy->nb_segs > setup_.segments) {
-        rte_pktmbuf_free(copy);
-        return false;
-    }
-    rte_pktmbuf_free(std::exchange(payload, copy));
-    setup_.counters.tx_copied_packets.add();
-    return true;
 }
 
 void SendQueue::post(Chain& chain) noexcept {
@@ -149,13 +87,12 @@ void SendQueue::post(Chain& chain) noexcept {
         posted = refused != nullptr ? static_cast<std::size_t>(refused - requests_.data()) : 0;
         fail();  // of what was posted before it nothing is signalled
     }
-    std::uint64_t bytes = 0, large = 0;
+    std::uint64_t bytes = 0;
     std::array<rte_mbuf*, max_burst> sent_inline;
     unsigned copied = 0;
     for (std::size_t i = 0; i < posted; ++i) {
         auto* const payload = payloads_[i];
         bytes += payload->pkt_len;
-        large += is_large(*payload) ? 1 : 0;
         const bool is_copied = (requests_[i].send_flags & IBV_SEND_INLINE) != 0;
         posted_[(next_ + i) & (posted_.size() - 1)] = is_copied ? nullptr : payload;
         if (is_copied) sent_inline[copied++] = payload;
@@ -165,7 +102,11 @@ void SendQueue::post(Chain& chain) noexcept {
     next_ += posted;
     setup_.counters.tx_good_packets.add(posted);
     setup_.counters.tx_good_bytes.add(bytes);
-    if (large > 0) setup_.counters.tx_segmented_packets.add(large);
+    if (chain.has_large) {
+        const auto done = std::span(requests_).first(posted);
+        const auto large = std::ranges::count(done, IBV_WR_TSO, &ibv_send_wr::opcode);
+        setup_.counters.tx_segmented_packets.add(static_cast<std::uint64_t>(large));
+    }
 }
 
 void SendQueue::reap() noexcept {

@@ -14,9 +14,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
+
+#include <rte_mbuf.h>
 
 #include "pmd/hca/address_handles.h"
 #include "pmd/hca/counters.h"
@@ -63,15 +64,23 @@ public:
     bool failed() const { return failed_.load(std::memory_order_relaxed); }  ///< as ReceiveQueue's
 
 private:
+    static constexpr std::uint64_t checksum_requests = RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK;
+    static bool is_large(const rte_mbuf& payload) { return (payload.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0; }
+    /// Bytes in front of what is segmented.
+    static std::uint16_t header_size(const rte_mbuf& payload) {
+        return static_cast<std::uint16_t>(payload.l2_len + payload.l3_len + payload.l4_len);
+    }
+
     /// Room for the next request of a chain.
     struct Chain {
         std::size_t requests = 0, pieces = 0;
+        bool has_large = false;  ///< packets that the device segments
     };
 
     void add(Chain& chain, const Datagram& datagram) noexcept;
     Counter* prepare(rte_mbuf& payload) noexcept;
     Counter* prepare_large(rte_mbuf& payload) noexcept;
-    std::optional<int> gather(const rte_mbuf& payload, std::span<ibv_sge> pieces) const noexcept;
+    int gather(const rte_mbuf& payload, std::uint16_t from, std::span<ibv_sge> pieces) const noexcept;
     bool copy_into_regions(rte_mbuf*& payload) noexcept;
     void post(Chain& chain) noexcept;
     void complete(const ibv_wc& completion) noexcept;
