@@ -22,6 +22,7 @@ public:
     std::optional<DatagramEnd> datagram_end() const override { return inner_->datagram_end(); }
     int numa_socket() const override { return inner_->numa_socket(); }
     std::optional<RssTable> rss() const override { return inner_->rss(); }
+    bool segments() const noexcept override { return inner_->segments(); }
 
     Result<void> up() override { return inner_->up(); }
     void down() override { inner_->down(); }

@@ -46,6 +46,7 @@ public:
     const Capabilities& capabilities() const override { return capabilities_; }
     std::optional<wire::MacAddress> mac() const override { return device().mac(); }
     int numa_socket() const override { return device().numa_socket(); }
+    bool segments() const noexcept override { return device().segments(); }
 
     Result<void> up() override { return is_first() ? device().up() : Result<void>(); }
     void down() override {

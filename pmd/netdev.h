@@ -146,6 +146,10 @@ public:
     /// RSS configuration, once the device is up; none if it has one queue or does not report it.
     virtual std::optional<RssTable> rss() const { return std::nullopt; }
 
+    /// False once the device has failed at segmentation, which its capabilities name: large packets are cut before it
+    /// from then on. Any thread.
+    virtual bool segments() const noexcept { return true; }
+
     virtual Result<void> up() = 0;
     virtual void down() = 0;
     /// Whether the link is up, so that packets sent now reach a peer. Devices that reconnect (memif) do so in this

@@ -115,7 +115,7 @@ bool Interface::device_satisfies(const rte_mbuf& packet) const noexcept {
     if (!offloads_reach_ip_ || (asked & ~capabilities_.tx_offloads) != 0) return false;
     if ((packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) return true;
     return packet.pkt_len <= capabilities_.max_tso && packet.tso_segsz >= capabilities_.min_tso_segment &&
-           packet.nb_segs <= capabilities_.max_tso_segments;
+           packet.nb_segs <= capabilities_.max_tso_segments && device_->segments();
 }
 
 bool Interface::must_segment(const rte_mbuf& packet) const noexcept {

@@ -51,6 +51,7 @@ public:
     std::optional<wire::MacAddress> mac() const override { return used().mac(); }
     int numa_socket() const override { return members_[0]->numa_socket(); }
     std::optional<RssTable> rss() const override { return used().rss(); }
+    bool segments() const noexcept override { return used().segments(); }
 
     Result<void> up() override;
     void down() override;

@@ -82,6 +82,7 @@ Result<void> Adapter::make_queue_pairs(const PacketPools& pools,
                                        .receives = i == 0 && !spread_,
                                        .verifies = does_checksums_,
                                        .max_tso = offers_.max_tso,
+                                       .does_tso = setup_.does_tso,
                                        .shared_number = shared_ ? std::optional(shared_->number()) : std::nullopt,
                                        .counters = *counters[i]});
         if (!made) return std::unexpected(shared_ ? shared_->explain(made.error()) : made.error());

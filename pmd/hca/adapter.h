@@ -5,6 +5,7 @@
 /// An opened RDMA device, with all that was made of it at one of its ports. Once the device has failed or is removed,
 /// it is destroyed, and another opened when the device is back.
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -48,7 +49,8 @@ public:
         std::uint32_t receives = 0;              ///< posted to each
         std::uint32_t sends = 0;                 ///< that each may have under way
         std::uint16_t send_segments = 1;
-        std::uint16_t large_segments = 1;  ///< instead, if the device segments
+        std::uint16_t large_segments = 1;       ///< instead, if the device segments
+        std::atomic<bool>* does_tso = nullptr;  ///< made false when the device fails at segmentation
         std::string beside;  ///< the kernel's interface whose number is shared; empty: it has a number of its own
         std::filesystem::path sys;  ///< where that is described
     };

@@ -23,20 +23,20 @@ struct HcaRxCounters {
     VERBLINE_COUNTER_STRUCT(VERBLINE_HCA_RX_COUNTERS)
 };
 
-#define VERBLINE_HCA_TX_COUNTERS(X)                                                                                  \
-    X(tx_good_packets, "datagrams given to the device")                                                              \
-    X(tx_good_bytes, "bytes of their payloads")                                                                      \
-    X(tx_segmented_packets, "of these, large TCP packets that the device segments")                                  \
-    X(tx_copied_packets, "datagrams copied because their memory is of none of the device's pools")                   \
-    X(tx_dropped_down, "datagrams for a device that is not up, is gone, or has no identity yet")                     \
-    X(tx_dropped_oversize, "datagrams longer than the link's MTU")                                                   \
-    X(tx_dropped_segments, "datagrams in more pieces than the device takes")                                         \
-    X(tx_dropped_no_mbuf, "datagrams not copied because the pool had no buffer")                                     \
-    X(tx_dropped_no_address_handle, "datagrams to an address of which the device makes no handle")                   \
-    X(tx_dropped_bad_request, "datagrams whose checksum request contradicts their headers")                          \
-    X(tx_dropped_segmentation, "large TCP packets after the device, which says that it segments, has failed at one") \
-    X(tx_dropped_refused, "datagrams that the device refused, after which the queue pair is set up anew")            \
-    X(tx_dropped_flushed, "datagrams that the failed queue pair did not send")                                       \
+#define VERBLINE_HCA_TX_COUNTERS(X)                                                                            \
+    X(tx_good_packets, "datagrams given to the device")                                                        \
+    X(tx_good_bytes, "bytes of their payloads")                                                                \
+    X(tx_segmented_packets, "of these, large TCP packets that the device segments")                            \
+    X(tx_copied_packets, "datagrams copied because their memory is of none of the device's pools")             \
+    X(tx_dropped_down, "datagrams for a device that is not up, is gone, or has no identity yet")               \
+    X(tx_dropped_oversize, "datagrams longer than the link's MTU")                                             \
+    X(tx_dropped_segments, "datagrams in more pieces than the device takes")                                   \
+    X(tx_dropped_no_mbuf, "datagrams not copied because the pool had no buffer")                               \
+    X(tx_dropped_no_address_handle, "datagrams to an address of which the device makes no handle")             \
+    X(tx_dropped_bad_request, "datagrams whose checksum request contradicts their headers")                    \
+    X(tx_dropped_segmentation, "large TCP packets that were under way when the device failed at segmentation") \
+    X(tx_dropped_refused, "datagrams that the device refused, after which the queue pair is set up anew")      \
+    X(tx_dropped_flushed, "datagrams that the failed queue pair did not send")                                 \
     X(tx_errors, "datagrams whose sending failed, after which the queue pair is set up anew")
 
 struct HcaTxCounters {

@@ -94,6 +94,7 @@ Result<std::unique_ptr<Adapter>> Hca::open() {
                           .sends = tunables::hca_sends,
                           .send_segments = most_segments,
                           .large_segments = most_large_segments,
+                          .does_tso = &segments_,
                           .beside = options_.beside,
                           .sys = options_.sys},
                          pools_, queue_counters_);

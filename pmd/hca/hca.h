@@ -59,6 +59,7 @@ public:
     std::optional<DatagramEnd> datagram_end() const override { return end_; }
     /// Of the packets in the datagrams.
     std::optional<RssTable> rss() const override { return spread_; }
+    bool segments() const noexcept override { return segments_.load(std::memory_order_relaxed); }
 
     Result<void> up() override;
     void down() override;
@@ -119,6 +120,7 @@ private:
     Gate<hca::Adapter> gate_;
     hca::Adapter* running_ = nullptr;  ///< in the gate
     std::unique_ptr<hca::Adapter> adapter_;
+    std::atomic<bool> segments_{true};      ///< until the device has failed at it
     std::vector<std::atomic<int>> events_;  ///< of the receive queues
 };
 

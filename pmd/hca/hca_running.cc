@@ -16,6 +16,7 @@ namespace verbline::pmd {
 void Hca::learn() {
     end_ = DatagramEnd{adapter_->number(), adapter_->facts().gid};
     spread_ = adapter_->spread() != nullptr ? std::optional(*adapter_->spread()) : std::nullopt;
+    segments_.store(adapter_->max_tso() > 0, std::memory_order_relaxed);
     if (adapter_->spread_error()) counters_.receive_spread_errors.add();
     if (adapter_->segmentation_error()) counters_.segmentation_errors.add();
 }

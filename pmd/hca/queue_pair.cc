@@ -95,6 +95,7 @@ void QueuePair::create_queues() {
                                                          .segments = limits.send_segments,
                                                          .inline_size = inline_size_,
                                                          .max_tso = setup_.max_tso,
+                                                         .does_tso = setup_.does_tso,
                                                          .counters = setup_.counters.tx});
 }
 

@@ -8,6 +8,7 @@
 ///
 /// The number stays the same from `create` to destruction, however often it is started.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,9 +48,10 @@ public:
         rte_mempool& pool;
         std::uint8_t port = 1;
         QueueLimits limits;
-        bool receives = false;                   ///< else it only sends
-        bool verifies = false;                   ///< as ReceiveQueue's
-        std::uint32_t max_tso = 0;               ///< as SendQueue's
+        bool receives = false;      ///< else it only sends
+        bool verifies = false;      ///< as ReceiveQueue's
+        std::uint32_t max_tso = 0;  ///< as SendQueue's
+        std::atomic<bool>* does_tso = nullptr;
         std::optional<wire::Qpn> shared_number;  ///< of the kernel's interface, by which it is known instead of its own
         QueueCounters& counters;
     };

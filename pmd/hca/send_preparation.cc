@@ -24,7 +24,8 @@ Counter* SendQueue::prepare(rte_mbuf& payload) noexcept {
 Counter* SendQueue::prepare_large(rte_mbuf& payload) noexcept {
     auto& counters = setup_.counters;
     const auto header = header_size(payload);
-    if (!segments_) return &counters.tx_dropped_segmentation;
+    if (setup_.max_tso == 0 || !setup_.does_tso->load(std::memory_order_relaxed))
+        return &counters.tx_dropped_segmentation;
     if (payload.nb_segs > setup_.segments) return &counters.tx_dropped_segments;
     if (payload.pkt_len > setup_.max_tso || header + static_cast<std::uint32_t>(payload.tso_segsz) > mtu_)
         return &counters.tx_dropped_oversize;

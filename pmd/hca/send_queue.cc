@@ -15,8 +15,7 @@ SendQueue::SendQueue(const Setup& setup)
     : setup_(setup),
       addresses_(setup.verbs, setup.domain, setup.port, tunables::hca_address_handles),
       posted_(std::bit_floor(setup.depth)),
-      pieces_(max_burst * setup.segments),
-      segments_(setup.max_tso > 0) {}
+      pieces_(max_burst * setup.segments) {}
 
 void SendQueue::set_port(const PortFacts& facts) {
     addresses_.reset(facts);
@@ -126,7 +125,8 @@ void SendQueue::complete(const ibv_wc& completion) noexcept {
         auto& counters = setup_.counters;
         (completion.status == IBV_WC_WR_FLUSH_ERR ? counters.tx_dropped_flushed : counters.tx_errors).add();
         const auto* const payload = posted_[completion.wr_id & (posted_.size() - 1)];
-        if (completion.status != IBV_WC_WR_FLUSH_ERR && payload != nullptr && is_large(*payload)) segments_ = false;
+        if (completion.status != IBV_WC_WR_FLUSH_ERR && payload != nullptr && is_large(*payload))
+            setup_.does_tso->store(false, std::memory_order_relaxed);
         fail();
     }
     std::array<rte_mbuf*, max_burst> done;

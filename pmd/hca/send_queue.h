@@ -9,7 +9,8 @@
 /// request (inline), which spares the device a read of memory, and free their buffer at once.
 ///
 /// A large TCP packet is one request, whose header is in the request itself, where the device segments. If such a
-/// request fails the device is not asked for more: the next ones are dropped, rather than the queue pair lost again.
+/// request fails the device is not asked for more (NetDevice::segments): those under way are dropped, rather than the
+/// queue pair lost again.
 
 #include <array>
 #include <atomic>
@@ -43,7 +44,8 @@ public:
         std::uint32_t depth = 0;     ///< requests that the queue pair takes
         std::uint16_t segments = 1;  ///< pieces that a request may have
         std::uint32_t inline_size = 0;
-        std::uint32_t max_tso = 0;  ///< bytes of the largest packet that the device segments; 0: none
+        std::uint32_t max_tso = 0;              ///< bytes of the largest packet that the device segments; 0: none
+        std::atomic<bool>* does_tso = nullptr;  ///< of all queues: false once the device has failed at it
         HcaTxCounters& counters;
     };
     explicit SendQueue(const Setup& setup);
@@ -95,7 +97,6 @@ private:
     std::array<ibv_send_wr, max_burst> requests_;
     std::array<rte_mbuf*, max_burst> payloads_;  ///< of `requests_`
     std::vector<ibv_sge> pieces_;
-    bool segments_;  ///< until it has failed at it
     std::atomic<bool> failed_{false};
 };
 

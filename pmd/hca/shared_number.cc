@@ -45,6 +45,8 @@ Result<std::unique_ptr<SharedNumber>> SharedNumber::find(const std::string& inte
 
 Error SharedNumber::explain(const Error& refusal) const {
     const bool permission = refusal.code == EPERM || refusal.code == EACCES;
+    const bool unknown = refusal.code == EOPNOTSUPP || refusal.code == ENOSYS || refusal.code == EINVAL;
+    if (!permission && !unknown) return refusal;  // which an ordinary queue pair would have met as well
     return {refusal.code,
             fmt::format("RDMA device {} does not let us share the number of {}: {}; {}", device_, interface_,
                         std::strerror(refusal.code),

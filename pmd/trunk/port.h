@@ -30,6 +30,7 @@ public:
     std::optional<wire::MacAddress> mac() const override { return trunk_->mac(); }
     int numa_socket() const override { return trunk_->device().numa_socket(); }
     std::optional<RssTable> rss() const override { return trunk_->device().rss(); }
+    bool segments() const noexcept override { return trunk_->device().segments(); }
     Key key() const { return key_; }
 
     Result<void> up() override;

@@ -22,6 +22,7 @@ struct WrappedDevice : FakeNetDevice {
 
     std::optional<wire::MacAddress> mac() const override { return wire::MacAddress{{std::byte{2}}}; }
     int numa_socket() const override { return 3; }
+    bool segments() const noexcept override { return false; }
     std::optional<pmd::RssTable> rss() const override { return pmd::RssTable{}; }
     int rx_event(std::uint16_t) const noexcept override { return 17; }
     void want_rx_event(std::uint16_t, bool wanted) noexcept override { event_wanted = wanted; }
@@ -49,6 +50,7 @@ void expect_forwards_everything(Decorate decorate) {
     EXPECT_EQ(device->capabilities().max_packet, 1234u);
     EXPECT_EQ(device->mac(), inside.mac());
     EXPECT_EQ(device->numa_socket(), 3);
+    EXPECT_FALSE(device->segments());
     EXPECT_TRUE(device->rss().has_value());
     EXPECT_EQ(device->rx_event(0), 17);
     device->want_rx_event(0, true);

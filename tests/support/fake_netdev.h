@@ -38,6 +38,7 @@ public:
     void down() override { is_up = false; }
     bool link_up() override { return link; }
     int numa_socket() const override { return socket; }
+    bool segments() const noexcept override { return segments_large; }
     std::optional<pmd::DatagramEnd> datagram_end() const override { return end; }
 
     std::uint16_t rx_burst(std::uint16_t, pmd::Burst burst) noexcept override {
@@ -92,6 +93,7 @@ public:
     bool consumes = false;                                          ///< what rx_consumed answers
     std::optional<pmd::DatagramEnd> end;                            ///< what datagram_end answers
     int socket = pmd::any_numa_socket;                              ///< what numa_socket answers
+    bool segments_large = true;                                     ///< what segments answers
     bool is_up = false;
     bool link = true;
     pmd::Identity identity;

@@ -44,6 +44,25 @@ TEST(EthernetInterface, ADevicesLimitsAreKept) {
     expect_within(pieces, {.max_segments = 2}, 0);
 }
 
+TEST(EthernetInterface, LargePacketsAreCutBeforeADeviceThatHasFailedAtIt) {
+    const OffloadCase large{.requests = RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_IP_CKSUM,
+                            .payload = 2000,
+                            .segment = 500};
+    test::OffloadingDevice device(pmd::Carries::ethernet, offloads_of(offload_combinations - 1), 65535);
+    EthernetInterface link(device, 0, *test::packet_pool());
+    link.set_mac(us);
+    for (const bool segments : {true, false}) {
+        device.segments_large = segments;
+        device.frames.clear();
+        link.transmit(large.packet().release(), ethernet_destination(us, them, wire::ether_type::ipv4));
+        link.flush();
+        EXPECT_EQ(test::counter(link, "tx_segmented"), segments ? 0u : 1u);
+        std::vector<test::ByteVector> packets;
+        for (const auto& frame : device.frames) packets.emplace_back(frame.begin() + wire::Ethernet::size, frame.end());
+        expect_work_done(large, packets);
+    }
+}
+
 TEST(EthernetInterface, WorkThatNobodyHereDoesIsRefused) {
     for (const auto request : {RTE_MBUF_F_TX_UDP_SEG, RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TUNNEL_GTP}) {
         test::OffloadingDevice device(pmd::Carries::ethernet, ~std::uint64_t{0}, 65535);

@@ -7,6 +7,7 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
+#include "pmd/base/tunables.h"
 #include "tests/pmd/hca/devices.h"
 
 namespace verbline::pmd {
@@ -181,6 +182,7 @@ TEST_F(HcaSegmentation, ADeviceThatFailsAtItIsNotAskedAgain) {
     ASSERT_TRUE(send_large(large(3000)));
     a->tx_burst(0, {});
     EXPECT_EQ(counter(*a, "tx_errors"), 1u);
+    EXPECT_FALSE(a->segments());
     EXPECT_TRUE(a->link_up());
     EXPECT_EQ(counter(*a, "queue_pair_resets"), 1u);
     ASSERT_TRUE(send_large(large(3000)));
@@ -188,6 +190,33 @@ TEST_F(HcaSegmentation, ADeviceThatFailsAtItIsNotAskedAgain) {
     EXPECT_TRUE(a->link_up());
     EXPECT_EQ(counter(*a, "queue_pair_resets"), 1u);
     EXPECT_TRUE(crosses(*a, *b));
+
+    left.fails_to_segment = false;
+    left.there = false;
+    EXPECT_FALSE(a->link_up());
+    left.there = true;
+    now += tunables::hca_reopen_period;
+    EXPECT_FALSE(a->link_up());
+    EXPECT_TRUE(a->link_up());
+    EXPECT_TRUE(a->segments()) << "perhaps with other firmware";
+    ASSERT_TRUE(send_large(large(3000)));
+    EXPECT_EQ(counter(*a, "tx_segmented_packets"), 2u) << "the one that failed was given to it, too";
+    while (receive(*b)) {}
+}
+
+TEST_F(HcaSegmentation, ADeviceThatComesBackWithoutItIsNotAsked) {
+    start_both();
+    EXPECT_TRUE(a->segments());
+    left.there = false;
+    EXPECT_FALSE(a->link_up());
+    left.there = true;
+    left.segments_for = IBV_QPT_RAW_PACKET;
+    now += tunables::hca_reopen_period;
+    EXPECT_FALSE(a->link_up());
+    EXPECT_TRUE(a->link_up());
+    EXPECT_FALSE(a->segments());
+    ASSERT_TRUE(send_large(large(3000)));
+    EXPECT_EQ(counter(*a, "tx_dropped_segmentation"), 1u);
 }
 
 TEST_F(HcaSegmentation, OtherFailuresSayNothingAboutIt) {
@@ -199,6 +228,7 @@ TEST_F(HcaSegmentation, OtherFailuresSayNothingAboutIt) {
     EXPECT_TRUE(a->link_up());
     auto packet = large(2500);
     const auto whole = test::bytes_of(packet);
+    EXPECT_TRUE(a->segments());
     ASSERT_TRUE(send_large(std::move(packet)));
     expect_segments(whole);
 }

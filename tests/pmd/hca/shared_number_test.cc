@@ -227,6 +227,9 @@ TEST_F(HcaShared, WhatPreventsItIsOneLine) {
               "a number of its own");
     right.has_extended_calls = false;
     EXPECT_EQ(error().code, EOPNOTSUPP);
+    right.queue_error = ENOMEM;
+    EXPECT_EQ(error().what, "RDMA device right0: cannot make a completion channel: Cannot allocate memory");
+    right.queue_error = 0;
     right.port.ethernet = true;
     EXPECT_EQ(error().what,
               "port 1 of RDMA device right0 cannot share the number of ib0: that takes an InfiniBand port of mlx5");
