@@ -48,6 +48,7 @@ constexpr Injection injection(unsigned width, Polynomial generator, Polynomial o
 }
 
 #define FOLDING __attribute__((target("pclmul,ssse3,sse4.1,avx2,vpclmulqdq")))
+#define FOLDING_WIDE __attribute__((target("pclmul,ssse3,sse4.1,avx2,vpclmulqdq,avx512f")))
 
 /// The powers that carry sixteen bytes `distance` bytes on, modulo `generator`: each half has its own.
 template <Polynomial generator, unsigned distance>
@@ -72,11 +73,24 @@ FOLDING inline __m256i carry(__m256i blocks, __m256i next) {
                             next);
 }
 
+template <Polynomial generator, unsigned distance>
+FOLDING_WIDE inline __m512i carry(__m512i blocks, __m512i next) {
+    using P = Powers<generator, distance>;
+    const __m512i powers = _mm512_set4_epi64(P::high, P::low, P::high, P::low);
+    constexpr int exclusive_or = 0x96;  // of all three
+    return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(blocks, powers, 0x00),
+                                     _mm512_clmulepi64_epi128(blocks, powers, 0x11), next, exclusive_or);
+}
+
 FOLDING inline __m128i load(const std::byte* at) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
 }
 FOLDING inline __m256i load_two(const std::byte* at) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+}
+
+FOLDING_WIDE inline __m512i load_four(const std::byte* at) {
+    return _mm512_loadu_si512(at);
 }
 
 /// The first `n` bytes, behind 16 - n zeros.
@@ -177,6 +191,34 @@ FOLDING inline __m128i fold_many(__m128i first, Bytes bytes) {
     return last;
 }
 
+/// The same in wider registers, of so many whole blocks.
+constexpr std::size_t least_wide = 16;
+template <Polynomial generator>
+FOLDING_WIDE __m128i fold_many_wide(__m128i first, Bytes bytes) {
+    const auto odd = bytes.size() % 16;
+    const auto* at = bytes.data() + odd;
+    const auto end = bytes.data() + bytes.size();
+    if (odd != 0) first = _mm_xor_si128(first, carry<generator, 16>(load_odd(bytes.data(), odd)));
+    __m512i a = _mm512_xor_si512(_mm512_zextsi128_si512(first), load_four(at));
+    __m512i b = load_four(at + 64), c = load_four(at + 128), d = load_four(at + 192);
+    for (at += 256; end - at >= 256; at += 256) {
+        a = carry<generator, 256>(a, load_four(at));
+        b = carry<generator, 256>(b, load_four(at + 64));
+        c = carry<generator, 256>(c, load_four(at + 128));
+        d = carry<generator, 256>(d, load_four(at + 192));
+    }
+    a = carry<generator, 192>(a, carry<generator, 128>(b, carry<generator, 64>(c, d)));
+    for (; end - at >= 64; at += 64) a = carry<generator, 64>(a, load_four(at));
+    auto pair = carry<generator, 32>(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1));
+    if (end - at >= 32) {
+        pair = carry<generator, 32>(pair, load_two(at));
+        at += 32;
+    }
+    auto last = _mm_xor_si128(carry<generator, 16>(_mm256_castsi256_si128(pair)), _mm256_extracti128_si256(pair, 1));
+    if (at != end) last = _mm_xor_si128(carry<generator, 16>(last), load(at));
+    return last;
+}
+
 /// The state of a 32-bit CRC after these sixteen bytes, if it was zero before: Barrett's reduction.
 template <Polynomial generator>
 FOLDING inline std::uint32_t reduce(__m128i block) {
@@ -198,17 +240,19 @@ FOLDING inline std::uint32_t reduce(__m128i block) {
 }
 
 template <Polynomial generator>
-FOLDING inline __m128i fold(__m128i first, Bytes bytes) {
-    return bytes.size() / 16 <= most_few ? fold_few<generator>(first, bytes) : fold_many<generator>(first, bytes);
+FOLDING inline __m128i fold(__m128i first, Bytes bytes, FoldWidth width) {
+    const auto blocks = bytes.size() / 16;
+    if (width == FoldWidth::bits_512 && blocks >= least_wide) return fold_many_wide<generator>(first, bytes);
+    return blocks <= most_few ? fold_few<generator>(first, bytes) : fold_many<generator>(first, bytes);
 }
 
-FOLDING std::uint32_t icrc(std::uint32_t state, Bytes bytes) {
+FOLDING std::uint32_t icrc(std::uint32_t state, Bytes bytes, FoldWidth width) {
     static constexpr auto factors = injection(32, icrc_generator, 1);
     const auto first = inject(std::uint64_t{state} << 32, factors[bytes.size() % 16]);
-    return reduce<icrc_generator>(fold<icrc_generator>(first, bytes));
+    return reduce<icrc_generator>(fold<icrc_generator>(first, bytes, width));
 }
 
-FOLDING CrcStates both_crcs(CrcStates states, Bytes bytes) {
+FOLDING CrcStates both_crcs(CrcStates states, Bytes bytes, FoldWidth width) {
     static constexpr auto icrc_factors = injection(32, icrc_generator, vcrc_generator);
     static constexpr auto vcrc_factors = injection(16, vcrc_generator, icrc_generator);
     static constexpr auto both = multiply(icrc_generator, vcrc_generator);
@@ -217,36 +261,47 @@ FOLDING CrcStates both_crcs(CrcStates states, Bytes bytes) {
     const auto odd = bytes.size() % 16;
     const __m128i first = _mm_xor_si128(inject(std::uint64_t{states.icrc} << 32, icrc_factors[odd]),
                                         inject(std::uint64_t{states.vcrc} << 48, vcrc_factors[odd]));
-    const __m128i last = fold<both>(first, bytes);
+    const __m128i last = fold<both>(first, bytes, width);
     return {reduce<icrc_generator>(last), static_cast<std::uint16_t>(reduce<vcrc_of_32_bits>(last))};
 }
 
 }  // namespace
 }  // namespace folding
 
-bool can_fold_crcs() {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("vpclmulqdq");
+bool can_fold_crcs(FoldWidth width) {
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("pclmul") || !__builtin_cpu_supports("vpclmulqdq"))
+        return false;
+    // vbmi2 identifies the CPUs that do not slow down for 512-bit vectors: Ice Lake, Zen 4 and later.
+    return width == FoldWidth::bits_256 || __builtin_cpu_supports("avx512vbmi2");
 }
 
-std::uint32_t fold_icrc(std::uint32_t state, Bytes bytes) {
-    return folding::icrc(state, bytes);
+FoldWidth widest_fold() {
+    return __builtin_cpu_supports("avx512vbmi2") ? FoldWidth::bits_512 : FoldWidth::bits_256;
 }
 
-CrcStates fold_crcs(CrcStates states, Bytes bytes) {
-    return folding::both_crcs(states, bytes);
+std::uint32_t fold_icrc(std::uint32_t state, Bytes bytes, FoldWidth width) {
+    return folding::icrc(state, bytes, width);
+}
+
+CrcStates fold_crcs(CrcStates states, Bytes bytes, FoldWidth width) {
+    return folding::both_crcs(states, bytes, width);
 }
 
 #else
 
-bool can_fold_crcs() {
+bool can_fold_crcs(FoldWidth) {
     return false;
 }
 
-std::uint32_t fold_icrc(std::uint32_t, Bytes) {
+FoldWidth widest_fold() {
+    return FoldWidth::bits_256;
+}
+
+std::uint32_t fold_icrc(std::uint32_t, Bytes, FoldWidth) {
     std::unreachable();
 }
 
-CrcStates fold_crcs(CrcStates, Bytes) {
+CrcStates fold_crcs(CrcStates, Bytes, FoldWidth) {
     std::unreachable();
 }
 

@@ -118,16 +118,10 @@ void clear_upper_halves() {
 #endif
 }
 
-// ISA-L has code for registers of 512 bits, which is the fastest over many bytes, and of 128, which takes twice as long
-// as crc_fold.h. Over few bytes that one is the fastest of all, and most where their number is no multiple of sixteen.
-constexpr std::size_t most_worth_folding = 255;
+// ISA-L is for CPUs that cannot fold. On those that can, its code for registers of 128 bits takes twice as long, and
+// that for 512 bits a seventh longer from 1 KB on, as long for less.
 bool should_fold(Bytes bytes) {
-#ifdef __x86_64__
-    return bytes.size() >= least_folded && can_fold_crcs() &&
-           (bytes.size() <= most_worth_folding || !__builtin_cpu_supports("avx512f"));
-#else
-    return false;
-#endif
+    return bytes.size() >= least_folded && can_fold_crcs();
 }
 
 // Continues the CRC-32 `crc` over `bytes`. The library takes and returns CRCs, i.e. complemented states.
