@@ -171,6 +171,12 @@ def plan(chance, link, number):
     return [words, [*words, link.get("tcp", "127.0.0.1")]], port, listens
 
 
+def is_up(end):
+    """Whether the kernel says so, up to a second after the cable is in."""
+    shown = subprocess.run(["ip", "-n", end["namespace"], "-json", "link", "show", end["interface"]], capture_output=True, check=True, timeout=10)
+    return json.loads(shown.stdout)[0]["operstate"] == "UP"
+
+
 def judge(words, client):
     if words[0].startswith("ib_"):
         judge_perftest(words[0], words, 0, client.output)
@@ -228,14 +234,17 @@ class Soak:
             pair.clear()
 
         def pull_cable():
-            end = link["cable"]
+            end = link["cable"][0]
             self.ledger.did("the cable pulled")
             for state, pause in (("down", 0.1), ("up", 0)):
                 subprocess.run(["ip", "-n", end["namespace"], "link", "set", end["interface"], state], check=True, timeout=10)
                 time.sleep(pause)
+            until = time.monotonic() + 10
+            while time.monotonic() < until and not all(is_up(end) for end in link["cable"]):
+                time.sleep(0.02)
 
         def pull_if_connected():
-            """A program that starts needs a port that is up: each says when it knows the other."""
+            """A program that starts needs a port that is up: each says when it knows the other. The next one waits for us."""
             until = time.monotonic() + 10
             while time.monotonic() < until and any(end.process.poll() is None for end in pair.ends):
                 if len(pair.ends) == 2 and all(end.says("remote address:") for end in pair.ends):
