@@ -49,7 +49,7 @@ struct Port {
 };
 
 Port& port_of(const rte_eth_dev* dev) {
-    return **static_cast<Port**>(dev->data->dev_private);
+    return verbline::test::port_of<Port>(dev);
 }
 
 std::uint16_t transmit(void* queue, rte_mbuf** frames, std::uint16_t count) {
@@ -111,47 +111,17 @@ int stop(rte_eth_dev* dev) {
     port.held.clear();
     return 0;
 }
-int close(rte_eth_dev* dev) {
-    auto** const held = static_cast<Port**>(dev->data->dev_private);
-    if (held == nullptr || *held == nullptr) return 0;
-    stop(dev);
-    delete *held;
-    *held = nullptr;
-    dev->data->mac_addrs = nullptr;  // of the port
-    return 0;
-}
-
-int rx_queue_setup(rte_eth_dev* dev, std::uint16_t id, std::uint16_t, unsigned, const rte_eth_rxconf*, rte_mempool*) {
-    dev->data->rx_queues[id] = &port_of(dev);
-    return 0;
-}
-int tx_queue_setup(rte_eth_dev* dev, std::uint16_t id, std::uint16_t, unsigned, const rte_eth_txconf*) {
-    dev->data->tx_queues[id] = &port_of(dev);
-    return 0;
-}
-int link_update(rte_eth_dev*, int) {
-    return 0;
-}
-int stats_get(rte_eth_dev* dev, rte_eth_stats* stats) {
-    stats->opackets = port_of(dev).sent, stats->ipackets = port_of(dev).received;
-    return 0;
-}
 int read_clock(rte_eth_dev* dev, std::uint64_t* ticks) {
     *ticks = port_of(dev).clock.ticks(rte_rdtsc());
     return 0;
 }
 
 eth_dev_ops make_operations() {
-    eth_dev_ops operations{};
+    auto operations = verbline::test::usual_operations<Port>();
     operations.dev_configure = configure;
     operations.dev_infos_get = infos_get;
     operations.dev_start = start;
     operations.dev_stop = stop;
-    operations.dev_close = close;
-    operations.rx_queue_setup = rx_queue_setup;
-    operations.tx_queue_setup = tx_queue_setup;
-    operations.link_update = link_update;
-    operations.stats_get = stats_get;
     operations.read_clock = read_clock;
     return operations;
 }

@@ -46,7 +46,7 @@ struct Queue {
 };
 
 Port& port_of(const rte_eth_dev* dev) {
-    return **static_cast<Port**>(dev->data->dev_private);
+    return verbline::test::port_of<Port>(dev);
 }
 
 /// -1: by none.
@@ -208,17 +208,6 @@ void release_receive(rte_eth_dev* dev, std::uint16_t id) {
 void release_transmit(rte_eth_dev* dev, std::uint16_t id) {
     delete static_cast<Queue*>(std::exchange(dev->data->tx_queues[id], nullptr));
 }
-int close(rte_eth_dev* dev) {
-    auto** const held = static_cast<Port**>(dev->data->dev_private);
-    if (held == nullptr || *held == nullptr) return 0;
-    stop(dev);
-    for (std::uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) release_receive(dev, i);
-    for (std::uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) release_transmit(dev, i);
-    delete *held;
-    *held = nullptr;
-    dev->data->mac_addrs = nullptr;  // of the port
-    return 0;
-}
 int rx_queue_setup(rte_eth_dev* dev, std::uint16_t id, std::uint16_t, unsigned, const rte_eth_rxconf*, rte_mempool*) {
     dev->data->rx_queues[id] = new Queue{&port_of(dev), id};
     return 0;
@@ -227,26 +216,21 @@ int tx_queue_setup(rte_eth_dev* dev, std::uint16_t id, std::uint16_t, unsigned, 
     dev->data->tx_queues[id] = new Queue{&port_of(dev), id};
     return 0;
 }
-int link_update(rte_eth_dev*, int) {
-    return 0;
-}
 int stats_get(rte_eth_dev* dev, rte_eth_stats* stats) {
     const auto& port = port_of(dev);
     stats->opackets = port.sent, stats->ipackets = port.received, stats->imissed = port.unwanted;
     return 0;
 }
 eth_dev_ops make_operations() {
-    eth_dev_ops operations{};
+    auto operations = verbline::test::usual_operations<Port>();
     operations.dev_configure = configure;
     operations.dev_infos_get = infos_get;
     operations.dev_start = start;
     operations.dev_stop = stop;
-    operations.dev_close = close;
     operations.rx_queue_setup = rx_queue_setup;
     operations.tx_queue_setup = tx_queue_setup;
     operations.rx_queue_release = release_receive;
     operations.tx_queue_release = release_transmit;
-    operations.link_update = link_update;
     operations.stats_get = stats_get;
     operations.flow_ops_get = flow_ops_get;
     return operations;
